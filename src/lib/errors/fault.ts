@@ -1,0 +1,47 @@
+/** What went wrong, seen from the caller. Faces translate a kind to an HTTP status or an exit code. */
+export type FaultKind =
+  | 'invalid'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'missing'
+  | 'conflict'
+  | 'too_large'
+  | 'internal'
+  | 'upstream'
+  | 'unavailable'
+  | 'timeout'
+
+/**
+ * A failure that a caller may be told about. The message says what was expected, what came and about which thing;
+ * `cause` is for the log only.
+ */
+export class Fault<Code extends string = string> extends Error {
+  override readonly name = 'Fault'
+  readonly code: Code
+  readonly kind: FaultKind
+
+  constructor(code: Code, kind: FaultKind, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    this.code = code
+    this.kind = kind
+  }
+}
+
+export function isFault(error: unknown): error is Fault {
+  return error instanceof Fault
+}
+
+/**
+ * Declares a program's table of codes and returns the one function that makes its faults.
+ *
+ * @example const fault = defineFaults({ WORKSPACE_NOT_FOUND: 'missing' })
+ */
+export function defineFaults<const Table extends Readonly<Record<string, FaultKind>>>(table: Table) {
+  return function fault<Code extends keyof Table & string>(
+    code: Code,
+    message: string,
+    cause?: unknown,
+  ): Fault<Code> {
+    return new Fault(code, table[code] as FaultKind, message, cause === undefined ? undefined : { cause })
+  }
+}
