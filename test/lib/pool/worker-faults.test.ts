@@ -87,3 +87,13 @@ it('F13 run fails with POOL_TIMEOUT when a worker hangs', async () => {
   })
   await expectSameProcess(pool, pid)
 })
+
+it('F13 pool refills when one worker after the other is lost', async () => {
+  const pool = actingPool({ maxThreads: 2 })
+  const pid = await pool.act({ do: 'pid' })
+  const lost = Array.from({ length: 12 }, (_, i) =>
+    i % 2 === 0 ? pool.act({ do: 'exit' }) : pool.act({ do: 'hang' }, { timeoutMs: 50 * i }),
+  )
+  for (const end of await Promise.allSettled(lost)) expect(end.status).toBe('rejected')
+  expect(await Promise.all([1, 2, 3, 4].map(() => pool.act({ do: 'pid' })))).toEqual([pid, pid, pid, pid])
+})
