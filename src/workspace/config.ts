@@ -12,7 +12,9 @@ const backend = (value: BackendName, description: string) =>
 
 const fileSchema = section({
   name: text(hostname(), "this server's name, shown by GET /api/info"),
-  state_dir: optionalText('where the server keeps its host key and marks; default /var/lib/workspace for root, else ~/.local/share/workspace'),
+  state_dir: optionalText(
+    'where the server keeps its host key and marks; default /var/lib/workspace for root, else ~/.local/share/workspace',
+  ),
   http: section({
     host: text('127.0.0.1', 'address the API listens on'),
     port: port(8080, 'port the API listens on'),
@@ -40,12 +42,17 @@ const fileSchema = section({
     description: 'short names for images',
   }),
   docker: section({
-    host: optionalText('engine address, unix:///… or tcp://host:port; default DOCKER_HOST, else a known socket'),
+    host: optionalText(
+      'engine address, unix:///… or tcp://host:port; default DOCKER_HOST, else a known socket',
+    ),
     network: optionalText("network that workspaces join; default the engine's own"),
   }),
   log: section({
     level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'least severe level logged' }),
-    format: Type.Enum(LOG_FORMATS, { default: 'auto', description: 'auto: pretty on a terminal, JSON elsewhere' }),
+    format: Type.Enum(LOG_FORMATS, {
+      default: 'auto',
+      description: 'auto: pretty on a terminal, JSON elsewhere',
+    }),
   }),
 })
 
@@ -73,7 +80,10 @@ export interface WorkspaceConfig {
   readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
 }
 
-export const workspaceSources: Pick<ConfigSources, 'program' | 'fileVariable' | 'environmentPrefix' | 'schema'> = {
+export const workspaceSources: Pick<
+  ConfigSources,
+  'program' | 'fileVariable' | 'environmentPrefix' | 'schema'
+> = {
   program: 'workspace',
   fileVariable: 'WORKSPACE_CONFIG',
   environmentPrefix: 'WORKSPACE',
@@ -85,7 +95,11 @@ export function loadWorkspaceConfig(
   environment: Readonly<Record<string, string | undefined>>,
   given: { readonly file?: string | undefined; readonly flags?: Readonly<Record<string, unknown>> } = {},
 ): { readonly config: WorkspaceConfig; readonly settings: unknown; readonly file: string | undefined } {
-  const { settings, file } = loadConfig<Static<typeof fileSchema>>({ ...workspaceSources, environment, ...given })
+  const { settings, file } = loadConfig<Static<typeof fileSchema>>({
+    ...workspaceSources,
+    environment,
+    ...given,
+  })
   return { config: fromSettings(settings, environment), settings, file }
 }
 

@@ -35,11 +35,17 @@ export interface WorkspaceServer {
 }
 
 /** The workspace server as a library: nothing is touched before `start`. */
-export function create(config: WorkspaceConfig, deps: WorkspaceDeps): { readonly start: () => Promise<WorkspaceServer> } {
+export function create(
+  config: WorkspaceConfig,
+  deps: WorkspaceDeps,
+): { readonly start: () => Promise<WorkspaceServer> } {
   return { start: () => start(config, deps) }
 }
 
-async function start(config: WorkspaceConfig, { logger, backends: given, now = () => new Date() }: WorkspaceDeps) {
+async function start(
+  config: WorkspaceConfig,
+  { logger, backends: given, now = () => new Date() }: WorkspaceDeps,
+) {
   /** What has been opened, undone in reverse on stop and on a failed start. */
   const opened: (() => Promise<void>)[] = []
   const stop = async (): Promise<void> => {
@@ -53,7 +59,10 @@ async function start(config: WorkspaceConfig, { logger, backends: given, now = (
     const walker = createWalker(logger)
     opened.push(() => walker.close())
     const backends = new Map(
-      (given ?? configuredBackends(config, state.serverId, walker.walkTree)).map((backend) => [backend.name, backend]),
+      (given ?? configuredBackends(config, state.serverId, walker.walkTree)).map((backend) => [
+        backend.name,
+        backend,
+      ]),
     )
     const table = new WorkspaceTable()
     const lifecycle = new Lifecycle({
@@ -89,8 +98,16 @@ async function start(config: WorkspaceConfig, { logger, backends: given, now = (
     }
     const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
     opened.push(() => http.stop())
-    ports.http = await http.listen(config.http.socket === undefined ? config.http : { path: config.http.socket })
-    return { httpPort: ports.http, sshPort: ports.ssh, sshFingerprint: hostKey.fingerprint, availableBackends, stop }
+    ports.http = await http.listen(
+      config.http.socket === undefined ? config.http : { path: config.http.socket },
+    )
+    return {
+      httpPort: ports.http,
+      sshPort: ports.ssh,
+      sshFingerprint: hostKey.fingerprint,
+      availableBackends,
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error

@@ -27,7 +27,11 @@ export async function openStateDir(path: string, logger: Logger): Promise<StateD
     return { path, serverId: await readServerId(join(path, 'server-id')), release }
   } catch (error) {
     if (error instanceof Error && error.name === 'Fault') throw error
-    throw stateFault('STATE_DIR_UNUSABLE', `state directory ${path} cannot be used: ${messageOf(error)}`, error)
+    throw stateFault(
+      'STATE_DIR_UNUSABLE',
+      `state directory ${path} cannot be used: ${messageOf(error)}`,
+      error,
+    )
   }
 }
 
@@ -66,7 +70,10 @@ async function readServerId(file: string): Promise<string> {
     const id = (await readFile(file, 'utf8')).trim()
     if (/^[0-9a-f-]{36}$/.test(id)) return id
     // A new id would make this server blind to all its workspaces.
-    throw stateFault('STATE_DIR_UNUSABLE', `${file} is damaged; restore it, it marks this server's workspaces`)
+    throw stateFault(
+      'STATE_DIR_UNUSABLE',
+      `${file} is damaged; restore it, it marks this server's workspaces`,
+    )
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }

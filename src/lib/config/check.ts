@@ -43,7 +43,10 @@ function sentence(error: ErrorObject, schema: SchemaNode): string {
     const unknownKey = String((error.params as { additionalProperty: unknown }).additionalProperty)
     const known = Object.keys(nodeAt(schema, path)?.properties ?? {})
     const meant = nearest(unknownKey, known)
-    const hint = meant === undefined ? `known keys: ${known.join(', ')}` : `did you mean "${[...path, meant].join('.')}"?`
+    const hint =
+      meant === undefined
+        ? `known keys: ${known.join(', ')}`
+        : `did you mean "${[...path, meant].join('.')}"?`
     return `unknown key "${[...path, unknownKey].join('.')}"; ${hint}`
   }
   if (error.keyword === 'enum') {

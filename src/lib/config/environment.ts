@@ -15,7 +15,11 @@ export function environmentKeys(prefix: string, schema: SchemaNode): readonly En
       const childPath = [...path, key]
       if (child.properties) visit(child, childPath)
       else if (typeof child.additionalProperties !== 'object')
-        keys.push({ variable: `${prefix}_${childPath.join('__').toUpperCase()}`, path: childPath, node: child })
+        keys.push({
+          variable: `${prefix}_${childPath.join('__').toUpperCase()}`,
+          path: childPath,
+          node: child,
+        })
     }
   }
   visit(schema, [])
@@ -40,7 +44,8 @@ function fromText(node: SchemaNode, value: string): unknown {
   if (node.type === 'array') return value === '' ? [] : value.split(',').map((item) => item.trim())
   if (node.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
   // Anything that is no number stays text, so that the check names the key and what it expects.
-  if ((node.type === 'integer' || node.type === 'number') && /^-?\d+(\.\d+)?$/.test(value)) return Number(value)
+  if ((node.type === 'integer' || node.type === 'number') && /^-?\d+(\.\d+)?$/.test(value))
+    return Number(value)
   return value
 }
 

@@ -29,7 +29,10 @@ function toFault(error: FastifyError, shape: ErrorShape): Fault {
   if (error.validation) return validationFault(error, shape)
   if (error.statusCode === 413) return httpFault('REQUEST_TOO_LARGE', 'the request body is over 1 MiB', error)
   if (error.statusCode === 415) {
-    return httpFault('INVALID_REQUEST', 'the request body must be JSON, sent with content-type application/json')
+    return httpFault(
+      'INVALID_REQUEST',
+      'the request body must be JSON, sent with content-type application/json',
+    )
   }
   if (error.statusCode !== undefined && error.statusCode < 500) {
     return httpFault('INVALID_REQUEST', error.message, error)

@@ -43,7 +43,9 @@ export interface HttpServer {
   /** Turns an answer into an event stream that ends with the server. */
   readonly openStream: (reply: FastifyReply) => SseStream
   /** Listens on an address or a Unix socket; resolves with the port (0 for a socket). */
-  readonly listen: (at: { readonly host: string; readonly port: number } | { readonly path: string }) => Promise<number>
+  readonly listen: (
+    at: { readonly host: string; readonly port: number } | { readonly path: string },
+  ) => Promise<number>
   /** Stops taking work, ends event streams, lets running requests finish for 8 s, then cuts what is left. */
   readonly stop: () => Promise<void>
 }

@@ -7,7 +7,15 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const
 
 /** Names under which a secret may travel; their values never reach a log line (threat W12). */
-const SECRET_NAMES = ['authorization', 'cookie', 'password', 'secret', 'token', 'secret_access_key', 'session_token']
+const SECRET_NAMES = [
+  'authorization',
+  'cookie',
+  'password',
+  'secret',
+  'token',
+  'secret_access_key',
+  'session_token',
+]
 
 export interface LogOptions {
   readonly level: (typeof LOG_LEVELS)[number]
@@ -25,6 +33,9 @@ export function createLogger(options: LogOptions): Logger {
     options.format === 'pretty' || (options.format === 'auto' && 'isTTY' in destination && destination.isTTY)
   const settings = { level: options.level, base: null, redact: { paths: redact, censor: '[secret]' } }
   return pretty
-    ? pino(settings, PinoPretty({ destination, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }))
+    ? pino(
+        settings,
+        PinoPretty({ destination, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }),
+      )
     : pino({ ...settings, timestamp: pino.stdTimeFunctions.isoTime }, destination)
 }

@@ -7,7 +7,9 @@ export const packageRoot: string = findRoot(dirname(fileURLToPath(import.meta.ur
 
 /** The package's version. */
 export function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }
+  const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+    version: string
+  }
   return version
 }
 

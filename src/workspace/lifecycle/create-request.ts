@@ -39,14 +39,20 @@ export interface CreateDefaults {
 const IMAGE = /^[a-z0-9][a-z0-9._:/-]*(?:@sha256:[0-9a-f]{64})?$/i
 
 /** Checks a creation before anything is touched. */
-export async function parseCreateRequest(input: CreateInput, defaults: CreateDefaults): Promise<CreateRequest> {
+export async function parseCreateRequest(
+  input: CreateInput,
+  defaults: CreateDefaults,
+): Promise<CreateRequest> {
   const name = parseWorkspaceName(input.name)
   if (isGiven(input.repo) && isGiven(input.localDir)) {
     throw fault('INVALID_REQUEST', 'repo and local_dir exclude each other: give one of them, or neither')
   }
   const backend = input.backend ?? defaults.backend
   if (!BACKEND_NAMES.some((known) => known === backend)) {
-    throw fault('INVALID_REQUEST', `backend "${backend.slice(0, 80)}" must be one of ${BACKEND_NAMES.join(', ')}`)
+    throw fault(
+      'INVALID_REQUEST',
+      `backend "${backend.slice(0, 80)}" must be one of ${BACKEND_NAMES.join(', ')}`,
+    )
   }
   return {
     name,

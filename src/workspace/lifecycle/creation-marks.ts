@@ -40,7 +40,11 @@ export class CreationMarks {
 
   /** A mark that cannot be read still names its workspace; what it does not tell is taken the careful way. */
   async #read(file: string): Promise<CreationMark> {
-    const unreadable: CreationMark = { name: file.slice(0, -'.json'.length), backend: 'docker', keepVolume: true }
+    const unreadable: CreationMark = {
+      name: file.slice(0, -'.json'.length),
+      backend: 'docker',
+      keepVolume: true,
+    }
     try {
       const content: unknown = JSON.parse(await readFile(join(this.#directory, file), 'utf8'))
       return isMark(content) ? content : unreadable

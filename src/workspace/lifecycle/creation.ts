@@ -35,7 +35,8 @@ export async function createWorkspace(
     )
     if (keepVolume) progress('the files of an earlier workspace of this name are taken over')
     if (request.repo !== undefined) {
-      if (keepVolume && (await hasFiles(backend, request.name))) progress('its files are there: nothing is cloned')
+      if (keepVolume && (await hasFiles(backend, request.name)))
+        progress('its files are there: nothing is cloned')
       else {
         progress(`cloning ${request.repo.url}`)
         await cloneInside(backend, request.name, request.repo, progress, signal)
@@ -60,7 +61,11 @@ export async function createWorkspace(
 export class UnfinishedCreation extends Error {}
 
 /** Removes what an unfinished creation left, but never a volume that was there before it. */
-export async function undoCreation(backend: Backend, marks: CreationMarks, mark: CreationMark): Promise<void> {
+export async function undoCreation(
+  backend: Backend,
+  marks: CreationMarks,
+  mark: CreationMark,
+): Promise<void> {
   await backend.remove(mark.name, mark.keepVolume)
   await marks.remove(mark.name)
 }

@@ -3,7 +3,12 @@ import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import type { Backend, BackendChange } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
 import type { BackendName, Workspace, WorkspaceState } from '../workspace.ts'
-import { type CreateDefaults, type CreateInput, type CreateRequest, parseCreateRequest } from './create-request.ts'
+import {
+  type CreateDefaults,
+  type CreateInput,
+  type CreateRequest,
+  parseCreateRequest,
+} from './create-request.ts'
 import { createWorkspace, undoCreation, UnfinishedCreation } from './creation.ts'
 import type { CreationMarks } from './creation-marks.ts'
 import { nameKey, parseWorkspaceName } from './name.ts'
@@ -53,7 +58,9 @@ export class Lifecycle {
   }
 
   /** Checks a request and takes its name; `make` then does the work. Split so that a caller can answer in between. */
-  async prepareCreate(input: CreateInput): Promise<{ make: (progress: (message: string) => void) => Promise<Workspace> }> {
+  async prepareCreate(
+    input: CreateInput,
+  ): Promise<{ make: (progress: (message: string) => void) => Promise<Workspace> }> {
     const request = await parseCreateRequest(input, this.#options.defaults)
     const backend = this.#getBackend(request.backend)
     const createdAt = this.#options.now()
@@ -86,7 +93,9 @@ export class Lifecycle {
     const name = parseWorkspaceName(nameInput)
     const creation = this.#creations.get(nameKey(name))
     if (creation !== undefined) {
-      creation.controller.abort(fault('WORKSPACE_BUSY', `workspace "${name}" was deleted while it was being made`))
+      creation.controller.abort(
+        fault('WORKSPACE_BUSY', `workspace "${name}" was deleted while it was being made`),
+      )
       await creation.ended.catch(() => undefined)
       if (table.find(name) === undefined) return
     }
@@ -151,7 +160,10 @@ export class Lifecycle {
       await (change.is === 'resync' ? this.#resync(backend) : this.#refresh(backend, change.name))
     } catch (error) {
       // The engine went away again; its return brings the next resync.
-      this.#options.logger.warn({ err: error, backend: backend.name }, 'state could not be read from the backend')
+      this.#options.logger.warn(
+        { err: error, backend: backend.name },
+        'state could not be read from the backend',
+      )
     }
   }
 
@@ -194,5 +206,16 @@ export class Lifecycle {
 function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState): Workspace {
   const { name, backend, image, localDir, cpus, memoryMb, repo } = request
   const backendFields = { containerId: '', ipAddress: '' }
-  return { name, backend, image, localDir, cpus, memoryMb, repo: repo?.url ?? '', createdAt, state, ...backendFields }
+  return {
+    name,
+    backend,
+    image,
+    localDir,
+    cpus,
+    memoryMb,
+    repo: repo?.url ?? '',
+    createdAt,
+    state,
+    ...backendFields,
+  }
 }

@@ -31,7 +31,11 @@ async function resolveDirectory(text: string): Promise<string> {
     path = await realpath(normalize(text))
     if ((await stat(path)).isDirectory()) return path
   } catch (error) {
-    throw fault('INVALID_LOCAL_DIR', `local_dir ${JSON.stringify(text)} cannot be used: ${messageOf(error)}`, error)
+    throw fault(
+      'INVALID_LOCAL_DIR',
+      `local_dir ${JSON.stringify(text)} cannot be used: ${messageOf(error)}`,
+      error,
+    )
   }
   throw invalid(text, 'is not a directory')
 }

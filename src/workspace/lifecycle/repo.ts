@@ -23,7 +23,8 @@ export function parseRepo(text: string): Repo {
   if (/[^\x21-\x7e]/.test(text)) throw invalid(text, 'holds a blank, a control character or non-ASCII text')
   if (SHORTHAND.test(text)) return githubRepo(text)
   const scpLike = SCP_LIKE.exec(text)
-  if (scpLike) return parseRepoUrl(`ssh://${scpLike[1]}@${scpLike[2]}/${scpLike[3]?.replace(/^\//, '')}`, text)
+  if (scpLike)
+    return parseRepoUrl(`ssh://${scpLike[1]}@${scpLike[2]}/${scpLike[3]?.replace(/^\//, '')}`, text)
   if (!text.includes('://')) throw invalid(text, 'is neither owner/repo nor a URL')
   return parseRepoUrl(text, text)
 }

@@ -101,7 +101,11 @@ export class DockerBackend implements Backend {
     const labels = labelsOf(this.#options.serverId, request)
     if (request.localDir === '') {
       await this.#call('creating the volume', signal, (abortSignal) =>
-        this.#engine.docker.createVolume({ Name: volumeName(request.name), Labels: { ...labels }, abortSignal }),
+        this.#engine.docker.createVolume({
+          Name: volumeName(request.name),
+          Labels: { ...labels },
+          abortSignal,
+        }),
       )
     }
     progress('creating the container')
@@ -195,7 +199,10 @@ export class DockerBackend implements Backend {
     name: string,
     what: string,
     deadlineMs: number,
-    change: (container: ReturnType<DockerEngine['docker']['getContainer']>, signal: AbortSignal) => Promise<unknown>,
+    change: (
+      container: ReturnType<DockerEngine['docker']['getContainer']>,
+      signal: AbortSignal,
+    ) => Promise<unknown>,
   ): Promise<Workspace> {
     const container = this.#engine.docker.getContainer(containerName(name))
     // 304: it is already as asked, for instance because someone else did it a moment ago.

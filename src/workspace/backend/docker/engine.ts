@@ -98,7 +98,9 @@ export class DockerEngine {
     const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(PING_TIMEOUT_MS)])
     try {
       // The types know only the callback form.
-      await (this.docker.ping as (options: object) => Promise<unknown>).call(this.docker, { abortSignal: signal })
+      await (this.docker.ping as (options: object) => Promise<unknown>).call(this.docker, {
+        abortSignal: signal,
+      })
       return true
     } catch {
       return false
@@ -140,8 +142,10 @@ function knownSockets(): readonly string[] {
 }
 
 function connection(host: string | undefined): { options: Docker.DockerOptions; address: string } {
-  const address = host ?? `unix://${knownSockets().find((path) => existsSync(path)) ?? '/var/run/docker.sock'}`
-  if (address.startsWith('unix://')) return { options: { socketPath: address.slice('unix://'.length) }, address }
+  const address =
+    host ?? `unix://${knownSockets().find((path) => existsSync(path)) ?? '/var/run/docker.sock'}`
+  if (address.startsWith('unix://'))
+    return { options: { socketPath: address.slice('unix://'.length) }, address }
   const url = new URL(address.replace(/^tcp:/, 'http:'))
   return { options: { host: url.hostname, port: Number(url.port || 2375), protocol: 'http' }, address }
 }

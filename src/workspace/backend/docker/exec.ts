@@ -39,14 +39,19 @@ export async function execInContainer(
   // The window's size can be set only once the program runs; what is asked before that is lost.
   let lastSize = Promise.resolve()
   const resize = (columns: number, rows: number): void => {
-    lastSize = lastSize.then(() => exec.resize({ w: columns, h: rows }).then(() => undefined, () => undefined))
+    lastSize = lastSize.then(() =>
+      exec.resize({ w: columns, h: rows }).then(
+        () => undefined,
+        () => undefined,
+      ),
+    )
   }
   if (terminal !== undefined) resize(terminal.columns, terminal.rows)
 
-  const inspect = () => engine.call('asking for an exit status', (abortSignal) => exec.inspect({ abortSignal }))
+  const inspect = () =>
+    engine.call('asking for an exit status', (abortSignal) => exec.inspect({ abortSignal }))
   const signal = async (name: NodeJS.Signals): Promise<boolean> => signalGroup(await inspect(), name)
-  const output =
-    terminal === undefined ? demultiplex(socket) : { stdout: socket, stderr: Readable.from([]) }
+  const output = terminal === undefined ? demultiplex(socket) : { stdout: socket, stderr: Readable.from([]) }
   return {
     stdin: socket,
     stdout: output.stdout,

@@ -57,7 +57,12 @@ export function workspaceFromInspect(report: ContainerInspectInfo): Workspace {
   return fromLabels(report.Config.Labels, report.Id, stateFromInspect(report.State), network?.IPAddress ?? '')
 }
 
-function fromLabels(labels: Labels, containerId: string, state: WorkspaceState, ipAddress: string): Workspace {
+function fromLabels(
+  labels: Labels,
+  containerId: string,
+  state: WorkspaceState,
+  ipAddress: string,
+): Workspace {
   return {
     name: labels[LABEL.name] ?? '',
     backend: 'docker',
@@ -90,7 +95,9 @@ function stateFromInspect(state: ContainerInspectInfo['State']): WorkspaceState 
 /** The container's own process only waits: it ends by a signal when asked to stop, and by itself when it broke. */
 function ended(exitCode: number): WorkspaceState {
   const asked = exitCode === 0 || exitCode === 130 || exitCode === 137 || exitCode === 143
-  return asked ? { is: 'stopped' } : { is: 'error', message: `its main process ended with status ${exitCode}` }
+  return asked
+    ? { is: 'stopped' }
+    : { is: 'error', message: `its main process ended with status ${exitCode}` }
 }
 
 function otherState(status: string): WorkspaceState {

@@ -24,7 +24,10 @@ export async function readUsage(
   )
   const mountpoints = new Map(Volumes.map((volume) => [volume.Name, volume.Mountpoint]))
   const notes = new Set<string>()
-  const measure = async (kind: UsagePart['kind'], path: string | undefined): Promise<readonly UsagePart[]> => {
+  const measure = async (
+    kind: UsagePart['kind'],
+    path: string | undefined,
+  ): Promise<readonly UsagePart[]> => {
     if (path === undefined || path === '') return []
     try {
       return [{ kind, path, size: await walkTree(path) }]
@@ -48,7 +51,9 @@ export async function readUsage(
 }
 
 async function imageSizes(engine: DockerEngine, ids: ReadonlySet<string>): Promise<BackendUsage['images']> {
-  const images = await engine.call('listing images', (abortSignal) => engine.docker.listImages({ abortSignal }))
+  const images = await engine.call('listing images', (abortSignal) =>
+    engine.docker.listImages({ abortSignal }),
+  )
   return images
     .filter((image) => ids.has(image.Id))
     .map((image) => ({

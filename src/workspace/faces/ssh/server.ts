@@ -97,7 +97,8 @@ export class SshServer {
 }
 
 function findWorkspace(table: WorkspaceTable, user: string): Workspace {
-  if (user === RESERVED_USER) throw fault('WORKSPACE_NOT_FOUND', `"${RESERVED_USER}" is reserved and no workspace`)
+  if (user === RESERVED_USER)
+    throw fault('WORKSPACE_NOT_FOUND', `"${RESERVED_USER}" is reserved and no workspace`)
   try {
     return table.get(parseWorkspaceName(user))
   } catch (error) {

@@ -94,7 +94,11 @@ function environmentOf(
 }
 
 /** Joins the channel and the program until the program has ended and its last byte is sent. */
-async function connect(channel: ServerChannel, running: Promise<ExecProcess>, isTerminal: boolean): Promise<void> {
+async function connect(
+  channel: ServerChannel,
+  running: Promise<ExecProcess>,
+  isTerminal: boolean,
+): Promise<void> {
   const process = await running
   let isOver = false
   channel.once('close', () => {

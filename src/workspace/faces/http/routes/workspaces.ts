@@ -60,7 +60,12 @@ export function workspaceRoutes(server: HttpServer, { table, lifecycle }: HttpFa
   for (const action of ['start', 'stop'] as const) {
     app.post<Named>(
       `/api/workspaces/:name/${action}`,
-      { schema: { summary: `${action === 'start' ? 'Start' : 'Stop'} a workspace`, response: { 200: workspace, ...failures } } },
+      {
+        schema: {
+          summary: `${action === 'start' ? 'Start' : 'Stop'} a workspace`,
+          response: { 200: workspace, ...failures },
+        },
+      },
       async (request) => workspaceToWire(await lifecycle[action](request.params.name)),
     )
   }
@@ -72,7 +77,9 @@ export function workspaceRoutes(server: HttpServer, { table, lifecycle }: HttpFa
         summary: 'Delete a workspace in any state',
         querystring: Type.Object({
           keep_volume: Type.Optional(
-            Type.String({ description: 'true keeps its files for the next workspace of that name; default false' }),
+            Type.String({
+              description: 'true keeps its files for the next workspace of that name; default false',
+            }),
           ),
         }),
         response: { 204: Type.Null(), ...failures },
@@ -107,7 +114,9 @@ async function streamCreation(
     stream.send(workspaceToWire(made), 'complete')
   } catch (error) {
     if (!isFault(error)) reply.log.error({ err: error }, 'creating a workspace failed')
-    const told: Fault = isFault(error) ? error : fault('BACKEND_ERROR', 'creation failed; the server log says why')
+    const told: Fault = isFault(error)
+      ? error
+      : fault('BACKEND_ERROR', 'creation failed; the server log says why')
     stream.send(errorToWire(told).error, 'error')
   }
   stream.end()
