@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyServerOptions } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify'
 import type { Fault } from '../errors/fault.ts'
 import type { Logger } from '../log/logger.ts'
 import { SseStream } from '../sse/sse-stream.ts'
@@ -99,7 +104,7 @@ function fastifyOptions(options: HttpServerOptions): FastifyServerOptions {
   }
   return {
     loggerInstance: options.logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: requestMs,
     connectionTimeout: 0,
