@@ -6,7 +6,18 @@
 // in the parent's optionalDependencies, the platform in the name. Only the integrity hash is unknown.
 import { readFileSync, writeFileSync } from 'node:fs'
 
-const systems = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32']
+const systems = [
+  'aix',
+  'android',
+  'darwin',
+  'freebsd',
+  'linux',
+  'netbsd',
+  'openbsd',
+  'openharmony',
+  'sunos',
+  'win32',
+]
 const processors = ['arm', 'arm64', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'x64']
 
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
@@ -19,12 +30,20 @@ for (const parent of Object.values(lock.packages)) {
     const cpu = processors.filter((processor) => words.includes(processor))
     if (path in lock.packages || os.length === 0 || cpu.length === 0) continue
     const libc = words.includes('musl') ? ['musl'] : words.includes('gnu') ? ['glibc'] : undefined
-    lock.packages[path] = { version, cpu, ...(parent.dev && { dev: true }), ...(libc && { libc }), optional: true, os }
+    lock.packages[path] = {
+      version,
+      cpu,
+      ...(parent.dev && { dev: true }),
+      ...(libc && { libc }),
+      optional: true,
+      os,
+    }
     added.push(name)
   }
 }
 if (process.argv.includes('--check')) {
-  if (added.length > 0) console.error(`package-lock.json lacks ${added.join(' ')}: run node scripts/complete-lock.mjs`)
+  if (added.length > 0)
+    console.error(`package-lock.json lacks ${added.join(' ')}: run node scripts/complete-lock.mjs`)
   process.exit(added.length > 0 ? 1 : 0)
 }
 // npm's own order, so that the next install changes nothing.

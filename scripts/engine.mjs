@@ -119,7 +119,11 @@ try {
     const query = new URLSearchParams({ t: image, rm: '1', forcerm: '1' })
     await call(address, 'POST', `/build?${query}`, { ...longRun, body: process.stdin })
   } else if (command === 'import') {
-    const query = new URLSearchParams([['fromSrc', '-'], ['repo', repo ?? ''], ['tag', tag]])
+    const query = new URLSearchParams([
+      ['fromSrc', '-'],
+      ['repo', repo ?? ''],
+      ['tag', tag],
+    ])
     for (const change of changes) query.append('changes', change)
     await call(address, 'POST', `/images/create?${query}`, { ...longRun, body: process.stdin })
   } else {
