@@ -1,9 +1,11 @@
 # Step: the image that a workspace gets when it names none.
 
 image_lacks() {
-  # No engine, no image: the step before has said so.
-  if [ -z "$engine" ] || [ "$has_image" = yes ]; then return; fi
-  lack="the base image $base_image is missing"
+  if [ -z "$engine" ]; then
+    [ "$mode" = make ] || note="the base image is not looked for without an engine"
+  elif [ "$has_image" = no ]; then
+    lack="the base image $base_image is missing"
+  fi
 }
 
 image_make() {
