@@ -1,0 +1,92 @@
+// The floors of the house (ARCHITECTURE.md), one rule a sentence. scripts/floors.ts runs them, and test/check/floors.test.ts
+// shows each of them firing on test/fixtures/floors.
+import type { ICruiseOptions, IForbiddenRuleType } from 'dependency-cruiser'
+
+const programs = 'workspace|supervisor|content|analyzer'
+const entries = '^(src/bin|workers|guest)/'
+const guestMayUse = ['^guest/', '^src/native/', '^src/lib/(errors|envelope|log|clock|process)/']
+
+/** @param homes where the packages may be named */
+function onlyIn(name: string, packages: string, homes: string[]): IForbiddenRuleType {
+  return {
+    name,
+    severity: 'error',
+    from: { pathNot: homes },
+    to: { path: `node_modules/(@types/)?(${packages})/` },
+  }
+}
+
+const faces = `^src/(${programs})/faces/`
+
+export const forbidden: IForbiddenRuleType[] = [
+  {
+    name: 'native-imports-nothing-of-src',
+    severity: 'error',
+    from: { path: '^src/native/' },
+    to: { path: '^(src|workers|guest)/', pathNot: '^src/native/' },
+  },
+  {
+    name: 'lib-imports-no-program',
+    severity: 'error',
+    from: { path: '^src/lib/' },
+    to: { path: `^src/(${programs})/` },
+  },
+  {
+    name: 'programs-are-strangers',
+    severity: 'error',
+    from: { path: `^src/(${programs})/` },
+    to: { path: `^src/(${programs})/`, pathNot: '^src/$1/' },
+  },
+  {
+    name: 'subjects-know-no-face',
+    comment:
+      'A subject imports neither the api nor the faces of its program; nor do its config and its codes.',
+    severity: 'error',
+    from: { path: `^src/(${programs})/(?!api/|faces/|index\\.ts$)` },
+    to: { path: '^src/$1/(api|faces)/' },
+  },
+  {
+    name: 'faces-are-strangers',
+    severity: 'error',
+    from: { path: `${faces}([^/]+)/` },
+    to: { path: '^src/$1/faces/', pathNot: '^src/$1/faces/$2/' },
+  },
+  onlyIn('fastify-only-in-faces', 'fastify|@fastify/[^/]+', [faces, '^src/lib/http/']),
+  onlyIn('ssh2-only-in-faces', 'ssh2', [faces]),
+  onlyIn('commander-only-in-faces', 'commander', [faces, '^src/lib/cli/']),
+  onlyIn('dockerode-only-in-its-backend', 'dockerode', ['^src/workspace/backend/docker/']),
+  {
+    name: 'guest-imports-little',
+    comment: 'What runs inside a VM is copied into it: no packages, and of src only what is named here.',
+    severity: 'error',
+    from: { path: '^guest/' },
+    to: { pathNot: guestMayUse, dependencyTypesNot: ['core'] },
+  },
+  {
+    name: 'nobody-imports-an-entry',
+    comment: 'Modules of the guest may import each other; the rest of what they may is the rule above.',
+    severity: 'error',
+    from: { pathNot: '^guest/' },
+    to: { path: entries },
+  },
+  { name: 'no-rings', severity: 'error', from: {}, to: { circular: true } },
+  {
+    name: 'imports-resolve',
+    comment: 'What is not found is not checked either.',
+    severity: 'error',
+    from: {},
+    to: { couldNotResolve: true },
+  },
+]
+
+export const options: ICruiseOptions = {
+  // dependency-cruiser reads no TypeScript 7: without swc it sees no module, and passes.
+  parser: 'swc',
+  // Imports of types alone bind folders to each other just as well.
+  tsPreCompilationDeps: true,
+  doNotFollow: { path: 'node_modules' },
+  enhancedResolveOptions: {
+    extensions: ['.ts', '.mjs', '.js', '.json'],
+    conditionNames: ['node', 'import', 'types'],
+  },
+}

@@ -1,0 +1,28 @@
+# Step: the native addon. A failed build is remembered until something that it depends on changes.
+
+addon_stamp=build/.setup-stamp
+
+addon_lacks() {
+  [ -f binding.gyp ] || return 0
+  addon_state="$(hash_of native binding.gyp package-lock.json) abi-$node_abi $(uname -s)-$(uname -m) $(has_compiler && echo compiler || echo none)"
+  if is_stamped "$addon_stamp" "failed $addon_state"; then
+    note="the native addon did not build here; the JavaScript fallback is used (npm run build:native tells why)"
+  elif ! { is_stamped "$addon_stamp" "$addon_state" && [ -f build/Release/workspace_native.node ]; }; then
+    lack="the native addon is absent or out of date"
+  fi
+}
+
+addon_make() {
+  local done_state
+  compiler_make
+  if has_compiler; then
+    say "building the native addon (npm run build:native)"
+    addon_state="${addon_state% *} compiler"
+    if quietly npm run --silent build:native; then done_state=$addon_state; else done_state="failed $addon_state"; fi
+  else
+    done_state="failed $addon_state"
+  fi
+  mkdir -p build
+  stamp "$addon_stamp" "$done_state"
+  [ "$done_state" = "$addon_state" ] || say "the native addon is not built; the JavaScript fallback is used"
+}

@@ -1,0 +1,12 @@
+# Step: dist, the JavaScript that the bins run.
+
+build_lacks() {
+  build_state=$(hash_of src workers guest tsconfig.json tsconfig.build.json package-lock.json scripts/build)
+  is_stamped dist/.setup-stamp "$build_state" || lack="dist is absent or out of date"
+}
+
+build_make() {
+  say "compiling TypeScript into dist"
+  quietly on_node scripts/build || { say "the TypeScript does not compile"; exit 1; }
+  stamp dist/.setup-stamp "$build_state"
+}

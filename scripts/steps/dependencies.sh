@@ -1,0 +1,33 @@
+# Step: what package-lock.json names, built for the Node that is used.
+
+dependencies_lacks() {
+  dependencies_state="$(hash_of package-lock.json) node-$node_version"
+  if ! command -v npm >/dev/null; then lack="npm is missing"; return; fi
+  is_stamped node_modules/.setup-stamp "$dependencies_state" || lack="npm dependencies are absent or out of date"
+}
+
+dependencies_make() {
+  if ! command -v npm >/dev/null; then
+    say "install npm (it comes with https://nodejs.org/en/download, else your system's package \"npm\"), then run this again"
+    exit 1
+  fi
+  compiler_make
+  say "installing npm dependencies (npm ci)"
+  if ! quietly on_node npm ci --include=dev --no-audit --no-fund; then
+    say "trying again without the dependencies' own native builds (JavaScript is used instead)"
+    quietly on_node npm ci --include=dev --no-audit --no-fund --ignore-scripts || exit 1
+  fi
+  stamp node_modules/.setup-stamp "$dependencies_state"
+}
+
+has_compiler() {
+  command -v make >/dev/null && command -v python3 >/dev/null &&
+    { command -v c++ || command -v g++ || command -v clang++; } >/dev/null
+}
+
+# node-gyp needs these; every function that they would give has a JavaScript twin, so their absence stops nothing.
+compiler_make() {
+  has_compiler && return
+  if can_install && apt_install g++ make python3; then return; fi
+  say "no C++ compiler, make or python3: going on with the JavaScript fallback (to build natively, install g++, make and python3)"
+}

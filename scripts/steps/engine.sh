@@ -1,0 +1,46 @@
+# Step: a container engine that answers. Without one the server starts with no container backend, so its absence stops nothing.
+
+engine_lacks() {
+  local status=0
+  engine=$(on_node node scripts/engine.mjs find "$base_image") || status=$?
+  has_image=$([ "$status" = 0 ] && echo yes || echo no)
+  if [ -n "$engine" ]; then return; fi
+  if [ -n "${DOCKER_HOST:-}" ]; then lack="container engine: nothing answers at DOCKER_HOST=$DOCKER_HOST"
+  else lack="container engine: neither Docker nor Podman answers"; fi
+}
+
+engine_make() {
+  if [ -n "${DOCKER_HOST:-}" ]; then
+    say "$lack: start that engine or unset DOCKER_HOST; going on without containers"
+    return 1
+  fi
+  if [ "$(id -u)" != 0 ] || ! { command -v dockerd >/dev/null || can_install; }; then
+    say "$lack to you: $(engine_advice); going on without containers"
+    return 1
+  fi
+  command -v dockerd >/dev/null || apt_install docker.io || return 1
+  if [ -d /run/systemd/system ]; then
+    say "starting Docker (systemctl start docker)"
+    quietly systemctl start docker || return 1
+  else
+    # Where no init runs, or policy-rc.d forbids services to start on installation, as container images do.
+    say "starting dockerd (log: /var/log/dockerd.log)"
+    setsid dockerd >>/var/log/dockerd.log 2>&1 </dev/null &
+  fi
+  local until=$((SECONDS + 30))
+  while [ "$SECONDS" -lt "$until" ]; do
+    lack=
+    engine_lacks
+    [ -n "$lack" ] || return 0
+    sleep 0.5
+  done
+  say "Docker was started and did not answer within 30 s: $(tail -n 1 /var/log/dockerd.log 2>/dev/null); going on without containers"
+  return 1
+}
+
+engine_advice() {
+  if [ "$(uname -s)" = Darwin ]; then echo "install and start Docker Desktop (https://docs.docker.com/desktop/) or Podman"
+  elif [ -S /var/run/docker.sock ]; then echo "start Docker, or let your user reach it (sudo usermod -aG docker $(id -un), then log in again)"
+  elif command -v podman >/dev/null; then echo "start Podman's socket (systemctl --user start podman.socket)"
+  else echo "install Docker (Debian and Ubuntu: sudo apt-get install docker.io) or Podman"; fi
+}

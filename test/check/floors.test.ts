@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { forbidden } from '../../scripts/floor-rules.ts'
+
+function runFloors(folder = '.', ...nodeFlags: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...nodeFlags, 'scripts/floors.ts', folder],
+    {
+      encoding: 'utf8',
+    },
+  )
+  return { status, stdout, lines: stderr.trim().split('\n') }
+}
+
+describe('floors', () => {
+  const planted = runFloors('test/fixtures/floors')
+
+  const expected: Readonly<Record<string, string>> = {
+    'native-imports-nothing-of-src': 'src/native/door.ts',
+    'lib-imports-no-program': 'src/lib/log/program.ts',
+    'programs-are-strangers': 'src/workspace/session/stranger.ts',
+    'subjects-know-no-face': 'src/workspace/session/wire.ts',
+    'faces-are-strangers': 'src/workspace/faces/web/command.ts',
+    'fastify-only-in-faces': 'src/workspace/image/http.ts',
+    'ssh2-only-in-faces': 'src/workspace/tunnel/ssh.ts',
+    'commander-only-in-faces': 'src/workspace/credentials/flags.ts',
+    'dockerode-only-in-its-backend': 'src/workspace/image/pull.ts',
+    'guest-imports-little': 'guest/agent/size.ts',
+    'nobody-imports-an-entry': 'src/workspace/bus/start-worker.ts',
+    'no-rings': 'src/lib/clock/later.ts',
+    'imports-resolve': 'src/analyzer/index/missing.ts',
+  }
+
+  test('every rule has a planted violation', () => {
+    expect(new Set(forbidden.map((rule) => rule.name))).toEqual(new Set(Object.keys(expected)))
+  })
+
+  test.each(Object.entries(expected))('%s fires on %s, once', (rule, file) => {
+    const fired = planted.lines.filter((line) => line.startsWith(`${rule}: `))
+    expect(fired.map((line) => line.split(' ')[1])).toEqual([file])
+    expect(planted.status).toBe(1)
+  })
+
+  test('the check fails when dependency-cruiser sees fewer modules than there are files', () => {
+    // As it was found: beside TypeScript 7 and without swc it knows no parser for .ts, sees nothing and is content.
+    const withoutSwc = `import { registerHooks } from 'node:module'
+      registerHooks({ resolve(name, context, next) {
+        if (name.startsWith('@swc/core')) throw new Error(name + ' is absent')
+        return next(name, context)
+      } })`
+    const blind = runFloors(
+      'test/fixtures/floors',
+      '--import',
+      `data:text/javascript,${encodeURIComponent(withoutSwc)}`,
+    )
+    expect(blind.lines).toContain('not-cruised: src/native/door.ts was not seen by dependency-cruiser')
+    expect(blind.stdout).toMatch(/^floors: 0 of \d+ modules/)
+    expect(blind.status).toBe(1)
+  })
+
+  test('the checkout itself stands on its floors', () => {
+    expect(runFloors()).toMatchObject({ status: 0, lines: [''] })
+  })
+})

@@ -1,0 +1,192 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+const checkout = process.cwd()
+let folder = ''
+const atEnd: (() => unknown)[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'setup-test-'))
+  for (const name of [
+    'package.json',
+    'package-lock.json',
+    'scripts',
+    'tsconfig.json',
+    'tsconfig.build.json',
+  ]) {
+    cpSync(join(checkout, name), join(folder, name), { recursive: true })
+  }
+  mkdirSync(join(folder, 'src'))
+  writeFileSync(join(folder, 'src/one.ts'), 'export const one: number = 1\n')
+})
+
+afterEach(async () => {
+  for (const end of atEnd.splice(0)) await end()
+  rmSync(folder, { recursive: true })
+})
+
+/** @returns what the script said, and how long it took; no engine is in reach unless `env` brings one */
+async function run(script: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
+  const begunMs = performance.now()
+  const { DOCKER_HOST: _, ...rest } = process.env
+  const child = spawn(join(folder, script), args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...rest, SETUP_ENGINE_SOCKETS: '', ...env },
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => (said += text))
+  const [status] = (await once(child, 'close')) as [number | null]
+  return { status, said, tookMs: performance.now() - begunMs }
+}
+
+/** The dependencies of the checkout itself, which set-up has installed before any test runs. */
+function borrowDependencies() {
+  symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'))
+}
+
+/** Listens like an engine on a socket of its own. */
+async function listen(answer: RequestListener): Promise<string> {
+  const server = createServer(answer)
+  const path = join(folder, 'engine.sock')
+  await once(server.listen(path), 'listening')
+  atEnd.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return path
+}
+
+function hashOfTree(): string {
+  const hash = createHash('sha256')
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  for (const name of names.toSorted((a, b) => a.localeCompare(b))) {
+    const stat = statSync(join(folder, name))
+    hash.update(`${name} ${stat.mode} ${stat.mtimeMs}\n`)
+    if (stat.isFile()) hash.update(readFileSync(join(folder, name)))
+  }
+  return hash.digest('hex')
+}
+
+test('--check reports all that is missing, by name, and changes nothing', async () => {
+  const before = hashOfTree()
+  const { status, said } = await run('scripts/setup', ['--check'], {
+    DOCKER_HOST: 'unix:///nonexistent/engine.sock',
+  })
+  expect(said.trim().split('\n')).toEqual([
+    'setup: node: ok',
+    'setup: missing: npm dependencies are absent or out of date',
+    'setup: addon: ok',
+    'setup: missing: dist is absent or out of date',
+    'setup: missing: container engine: nothing answers at DOCKER_HOST=unix:///nonexistent/engine.sock',
+    'setup: the base image is not looked for without an engine',
+  ])
+  expect(status).toBe(1)
+  expect(hashOfTree()).toBe(before)
+})
+
+test('--check reports an engine that is on none of the sockets', async () => {
+  const { said } = await run('scripts/setup', ['--check'], {
+    SETUP_ENGINE_SOCKETS: '/nonexistent/a:/nonexistent/b',
+  })
+  expect(said).toContain('setup: missing: container engine: neither Docker nor Podman answers\n')
+})
+
+test('an unknown argument is refused', async () => {
+  expect(await run('scripts/setup', ['--chekc'])).toMatchObject({ status: 2 })
+})
+
+test('set-up goes on without an engine that DOCKER_HOST names in vain, and installs none', async () => {
+  borrowDependencies()
+  const { status, said } = await run('scripts/setup', [], { DOCKER_HOST: 'unix:///nonexistent/engine.sock' })
+  expect(said).toContain('nothing answers at DOCKER_HOST=unix:///nonexistent/engine.sock: start that engine')
+  expect(said).toContain('setup: ready, but for what is said above\n')
+  expect(status).toBe(0)
+  expect(existsSync(join(folder, 'dist/src/one.js'))).toBe(true)
+})
+
+test('a socket that accepts and never answers is no engine', async () => {
+  const socket = await listen(() => undefined)
+  const { said } = await run('scripts/setup', ['--check'], { SETUP_ENGINE_SOCKETS: socket })
+  expect(said).toContain('neither Docker nor Podman answers')
+})
+
+test('a missing base image is reported when an engine answers', async () => {
+  const socket = await listen((request, reply) => reply.writeHead(request.url === '/_ping' ? 200 : 404).end())
+  const { said } = await run('scripts/setup', ['--check'], { SETUP_ENGINE_SOCKETS: socket })
+  expect(said).toContain('setup: engine: ok\nsetup: missing: the base image workspace-base:1 is missing\n')
+})
+
+test('a second run is quick and finds nothing to do', async () => {
+  borrowDependencies()
+  const env = { SETUP_ENGINE_SOCKETS: await listen((_request, reply) => reply.end('{}')) }
+  expect((await run('scripts/setup', [], env)).said).toBe(
+    'setup: compiling TypeScript into dist\nsetup: ready\n',
+  )
+  const second = await run('scripts/setup', [], env)
+  expect(second).toMatchObject({ status: 0, said: 'setup: everything is in place, nothing to do\n' })
+  expect(second.tookMs).toBeLessThan(1_500)
+  expect(await run('scripts/setup', ['--check'], env)).toMatchObject({ status: 0 })
+})
+
+test('dist follows the sources, and a failed build leaves the last good one', async () => {
+  borrowDependencies()
+  const env = { SETUP_ENGINE_SOCKETS: await listen((_request, reply) => reply.end('{}')) }
+  writeFileSync(join(folder, 'src/two.ts'), 'export const two: number = 2\n')
+  writeFileSync(join(folder, 'src/page.html'), '<p>')
+  await run('scripts/setup', [], env)
+  expect(globSync('dist/src/*.{js,html}', { cwd: folder })).toHaveLength(3)
+
+  rmSync(join(folder, 'src/two.ts'))
+  await run('scripts/setup', [], env)
+  expect(globSync('dist/src/*.{js,html}', { cwd: folder })).toHaveLength(2)
+
+  writeFileSync(join(folder, 'src/one.ts'), 'export const one: string = 1\n')
+  const broken = await run('scripts/setup', [], env)
+  expect(broken).toMatchObject({ status: 1 })
+  expect(broken.said).toContain('src/one.ts(1,14): error TS2322')
+  expect(existsSync(join(folder, 'dist/src/one.js'))).toBe(true)
+  expect((await run('scripts/setup', ['--check'], env)).said).toContain(
+    'missing: dist is absent or out of date',
+  )
+})
+
+/** A program that prints one line, where on-node and set-up look for Node. */
+function placeNode(path: string, line: string) {
+  mkdirSync(join(folder, path), { recursive: true })
+  writeFileSync(join(folder, path, 'node'), `#!/bin/sh\necho '${line}'\n`)
+  chmodSync(join(folder, path, 'node'), 0o755)
+}
+
+test("on-node prefers the Node in .node to the machine's", async () => {
+  placeNode('.node/node_modules/node/bin', 'the brought one')
+  expect((await run('scripts/on-node', ['node', '--version'])).said).toBe('the brought one\n')
+})
+
+test('--check names a Node that is older than engines says, and stops there', async () => {
+  placeNode('old', '18.19.0 108')
+  const { status, said } = await run('scripts/setup', ['--check'], {
+    PATH: `${join(folder, 'old')}:${process.env['PATH']}`,
+  })
+  expect(said).toBe('setup: missing: Node.js is 18.19.0, and >= 22.12 is needed\n')
+  expect(status).toBe(1)
+})

@@ -1,0 +1,16 @@
+import { availableParallelism } from 'node:os'
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/fixtures/**', 'test/vm/**'],
+    // Tests hold real sockets, containers and child processes: a process of its own for every file keeps a crash at home.
+    pool: 'forks',
+    // Two even where there are two cores: most tests wait for something outside.
+    maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 20_000,
+  },
+})
