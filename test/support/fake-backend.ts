@@ -66,7 +66,13 @@ export class FakeBackend implements Backend {
     progress('creating the container')
     const { name, createdAt, image, repo, localDir, cpus, memoryMb } = request
     const workspace: Workspace = {
-      ...{ name, createdAt, image, repo, localDir, cpus, memoryMb },
+      name,
+      createdAt,
+      image,
+      repo,
+      localDir,
+      cpus,
+      memoryMb,
       backend: 'docker',
       state: { is: 'running' },
       containerId: `fake-${key(name)}`,

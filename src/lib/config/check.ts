@@ -23,7 +23,7 @@ export interface SchemaNode {
  * Fills in defaults and checks raw settings against their schema; durations become milliseconds, sizes bytes.
  * Throws CONFIG_INVALID with one line per mistake, each naming the key and, for an unknown one, the nearest known.
  */
-export function checkSettings<T>(schema: SchemaNode, raw: unknown, source: string): T {
+export function checkSettings(schema: SchemaNode, raw: unknown, source: string): unknown {
   const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, allowUnionTypes: true })
   ajv.addFormat('duration', (value: string) => parseDuration(value) !== undefined)
   ajv.addFormat('size', (value: string) => parseSize(value) !== undefined)
@@ -33,7 +33,7 @@ export function checkSettings<T>(schema: SchemaNode, raw: unknown, source: strin
     const lines = (validate.errors ?? []).map((error) => `${source}: ${sentence(error, schema)}`)
     throw configFault('CONFIG_INVALID', [...new Set(lines)].join('\n'))
   }
-  return decode(schema, settings) as T
+  return decode(schema, settings)
 }
 
 function sentence(error: ErrorObject, schema: SchemaNode): string {

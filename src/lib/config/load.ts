@@ -42,7 +42,7 @@ export function loadConfig<T>(sources: ConfigSources): LoadedConfig<T> {
     sources.environment,
   )
   const merged = merge(merge(fromFile, fromEnvironment), sources.flags ?? {})
-  return { settings: checkSettings<T>(sources.schema, merged, file ?? sources.program), file }
+  return { settings: checkSettings(sources.schema, merged, file ?? sources.program) as T, file }
 }
 
 function findFile(sources: ConfigSources): string | undefined {

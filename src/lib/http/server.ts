@@ -115,10 +115,10 @@ function fastifyOptions(options: HttpServerOptions): FastifyServerOptions {
     frameworkErrors(error: Error, _request: unknown, reply: FastifyReply) {
       void reply.status(400).send(options.errors.render(httpFault('INVALID_REQUEST', error.message)))
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket as Socket, options.errors),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.errors),
     // Node takes these only when the server is made; TLS adds its own beside them.
     ...(options.tls === undefined ? { http: limits } : { https: { ...limits, ...options.tls } }),
-  } as FastifyServerOptions
+  }
 }
 
 function guard(app: FastifyInstance, options: HttpServerOptions): void {

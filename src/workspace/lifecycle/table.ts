@@ -8,7 +8,7 @@ export class WorkspaceTable {
 
   /** All workspaces, oldest first. */
   list(): readonly Workspace[] {
-    return [...this.#entries.values()].sort(
+    return [...this.#entries.values()].toSorted(
       (a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.name < b.name ? -1 : 1),
     )
   }

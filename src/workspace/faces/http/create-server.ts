@@ -3,27 +3,11 @@ import type { Logger } from '../../../lib/log/logger.ts'
 import { CODE_OF_FIELD } from '../../api/create.ts'
 import { errorSchema, errorToWire } from '../../api/error.ts'
 import { workspaceSchema } from '../../api/workspace.ts'
-import type { WorkspaceConfig } from '../../config.ts'
 import { fault } from '../../errors.ts'
-import type { DiskReporter } from '../../disk/report.ts'
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
-import type { WorkspaceTable } from '../../lifecycle/table.ts'
-import type { BackendName } from '../../workspace.ts'
+import type { HttpFace } from './face.ts'
 import { infoRoutes } from './routes/info.ts'
 import { systemRoutes } from './routes/system.ts'
 import { workspaceRoutes } from './routes/workspaces.ts'
-
-/** What the routes work on. */
-export interface HttpFace {
-  readonly config: WorkspaceConfig
-  readonly version: string
-  readonly hostKey: string
-  readonly ports: { readonly http: number; readonly ssh: number }
-  readonly availableBackends: () => readonly BackendName[]
-  readonly table: WorkspaceTable
-  readonly lifecycle: Lifecycle
-  readonly disk: DiskReporter
-}
 
 /** The REST face of the workspace server, ready to listen. */
 export async function createWorkspaceHttp(

@@ -35,5 +35,5 @@ export function authenticate(connection: Connection, address: string, logger: Lo
 function ownsKey(context: Extract<AuthContext, { method: 'publickey' }>): boolean {
   const key = ssh2.utils.parseKey(`${context.key.algo} ${context.key.data.toString('base64')}`)
   if (key instanceof Error || context.blob === undefined || context.signature === undefined) return false
-  return key.verify(context.blob, context.signature, context.hashAlgo) === true
+  return key.verify(context.blob, context.signature, context.hashAlgo)
 }

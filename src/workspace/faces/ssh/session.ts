@@ -27,9 +27,9 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
   let running: Promise<ExecProcess> | undefined
 
   session.on('env', (accept, reject, { key, val }) => {
-    if (!ALLOWED_VARIABLE.test(key) || val.length > 1024) return void reject?.()
-    variables[key] = val
-    accept?.()
+    const isAllowed = ALLOWED_VARIABLE.test(key) && val.length <= 1024
+    if (isAllowed) variables[key] = val
+    ;(isAllowed ? accept : reject)?.()
   })
   session.on('pty', (accept, _reject, info) => {
     terminal = { ...sizeOf(info), name: (info as PseudoTtyInfo & { term?: string }).term || 'xterm' }
@@ -134,7 +134,9 @@ function refuse(channel: ServerChannel, message: string): void {
 }
 
 function sizeOf(info: { readonly cols: number; readonly rows: number }): { columns: number; rows: number } {
-  const bounded = (value: number, fallback: number): number =>
-    value > 0 ? Math.min(value, MAX_COLUMNS) : fallback
   return { columns: bounded(info.cols, 80), rows: bounded(info.rows, 24) }
+}
+
+function bounded(size: number, fallback: number): number {
+  return size > 0 ? Math.min(size, MAX_COLUMNS) : fallback
 }

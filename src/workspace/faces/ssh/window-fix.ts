@@ -1,3 +1,4 @@
+// oxlint-disable no-underscore-dangle -- ssh2's names
 import type { Connection } from 'ssh2'
 
 type Done = (error?: Error | null) => void

@@ -2,10 +2,7 @@ import type { Command } from 'commander'
 import { formatRecord } from '../../../../lib/cli/table.ts'
 import { addServerOption, contextOf } from '../context.ts'
 
-interface Info {
-  readonly enabled_backends: readonly string[]
-  readonly [key: string]: unknown
-}
+type Info = Readonly<Record<string, string | number | readonly string[]>>
 
 /** What the server says of itself. */
 export function addInfo(program: Command): void {
@@ -14,10 +11,12 @@ export function addInfo(program: Command): void {
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       const info = await client.get<Info>('/api/info')
-      const backends = info.enabled_backends.join(', ') || 'none'
       output.result(info, () =>
         formatRecord(
-          Object.entries({ ...info, enabled_backends: backends }).map(([key, value]) => [key, String(value)]),
+          Object.entries(info).map(([key, value]) => [
+            key,
+            Array.isArray(value) ? value.join(', ') || 'none' : String(value),
+          ]),
         ),
       )
     })

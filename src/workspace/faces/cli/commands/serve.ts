@@ -49,7 +49,6 @@ async function untilToldToStop(server: WorkspaceServer): Promise<void> {
     let isStopping = false
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
-        // oxlint-disable-next-line unicorn/no-process-exit -- whoever signals twice wants no more order
         if (isStopping) process.exit(1)
         isStopping = true
         resolve()

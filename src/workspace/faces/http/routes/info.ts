@@ -1,6 +1,6 @@
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { hostKeySchema, infoSchema } from '../../../api/info.ts'
-import type { HttpFace } from '../create-server.ts'
+import type { HttpFace } from '../face.ts'
 
 /** What the server is and how it proves to be itself. */
 export function infoRoutes({ app }: HttpServer, face: HttpFace): void {

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { diskReportSchema, diskReportToWire } from '../../../api/disk.ts'
-import type { HttpFace } from '../create-server.ts'
+import type { HttpFace } from '../face.ts'
 
 /** What everything takes on disk. */
 export function systemRoutes({ app }: HttpServer, face: HttpFace): void {

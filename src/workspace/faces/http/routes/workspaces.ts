@@ -9,7 +9,7 @@ import { workspaceToWire } from '../../../api/workspace.ts'
 import { fault } from '../../../errors.ts'
 import { parseWorkspaceName } from '../../../lifecycle/name.ts'
 import type { Workspace } from '../../../workspace.ts'
-import type { HttpFace } from '../create-server.ts'
+import type { HttpFace } from '../face.ts'
 
 interface Named {
   readonly Params: { readonly name: string }
