@@ -87,6 +87,6 @@ export const options: ICruiseOptions = {
   doNotFollow: { path: 'node_modules' },
   enhancedResolveOptions: {
     extensions: ['.ts', '.mjs', '.js', '.json'],
-    conditionNames: ['node', 'import', 'types'],
+    conditionNames: ['node', 'import', 'types', 'default'],
   },
 }

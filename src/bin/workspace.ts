@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { runOnFittingNode } from './fitting-node.ts'
+import { runOnFittingNode } from '../lib/process/fitting-node.ts'
 
 if (!runOnFittingNode()) {
   const { runWorkspaceCli } = await import('../workspace/faces/cli/main.ts')

@@ -2,7 +2,7 @@ import { homedir, hostname } from 'node:os'
 import { join } from 'node:path'
 import Type, { type Static } from 'typebox'
 import type { SchemaNode } from '../lib/config/check.ts'
-import { type ConfigSources, loadConfig } from '../lib/config/load.ts'
+import { loadConfig } from '../lib/config/load.ts'
 import { optionalSection, optionalText, port, section, text, texts } from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/logger.ts'
 import { BACKEND_NAMES, type BackendName } from './workspace.ts'
@@ -80,15 +80,12 @@ export interface WorkspaceConfig {
   readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
 }
 
-export const workspaceSources: Pick<
-  ConfigSources,
-  'program' | 'fileVariable' | 'environmentPrefix' | 'schema'
-> = {
+const sources = {
   program: 'workspace',
   fileVariable: 'WORKSPACE_CONFIG',
   environmentPrefix: 'WORKSPACE',
   schema: workspaceSchema,
-}
+} as const
 
 /** Reads the server's configuration: defaults, then one file, then the environment, then flags. */
 export function loadWorkspaceConfig(
@@ -96,7 +93,7 @@ export function loadWorkspaceConfig(
   given: { readonly file?: string | undefined; readonly flags?: Readonly<Record<string, unknown>> } = {},
 ): { readonly config: WorkspaceConfig; readonly settings: unknown; readonly file: string | undefined } {
   const { settings, file } = loadConfig<Static<typeof fileSchema>>({
-    ...workspaceSources,
+    ...sources,
     environment,
     ...given,
   })

@@ -6,7 +6,7 @@ import { messageOf } from '../lib/errors/message.ts'
 import { writeFileDurable } from '../lib/fs/write-durable.ts'
 import type { Logger } from '../lib/log/logger.ts'
 
-export const stateFault = defineFaults({ STATE_DIR_IN_USE: 'conflict', STATE_DIR_UNUSABLE: 'invalid' })
+const stateFault = defineFaults({ STATE_DIR_IN_USE: 'conflict', STATE_DIR_UNUSABLE: 'invalid' })
 
 /** A server's own directory, held by one server at a time. */
 export interface StateDir {

@@ -1,14 +1,14 @@
 import type { SchemaNode } from './check.ts'
 
 /** One setting that the environment can give: `http.port` of the program `workspace` is `WORKSPACE_HTTP__PORT`. */
-export interface EnvironmentKey {
+interface EnvironmentKey {
   readonly variable: string
   readonly path: readonly string[]
   readonly node: SchemaNode
 }
 
 /** Every setting of a schema with the variable that overrides it. Maps with names of the user's own have none. */
-export function environmentKeys(prefix: string, schema: SchemaNode): readonly EnvironmentKey[] {
+function environmentKeys(prefix: string, schema: SchemaNode): readonly EnvironmentKey[] {
   const keys: EnvironmentKey[] = []
   const visit = (node: SchemaNode, path: readonly string[]): void => {
     for (const [key, child] of Object.entries(node.properties ?? {})) {
@@ -50,7 +50,7 @@ function fromText(node: SchemaNode, value: string): unknown {
 }
 
 /** Sets `path` inside a nested object, making the groups on the way. */
-export function setAt(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+function setAt(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
   let group = target
   for (const step of path.slice(0, -1)) group = (group[step] ??= {}) as Record<string, unknown>
   const last = path.at(-1)

@@ -2,14 +2,14 @@ import type { Backend, Bytes, UsagePart } from '../backend/backend.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 import type { BackendName, Workspace } from '../workspace.ts'
 
-export interface ImageUsage {
+interface ImageUsage {
   readonly name: string
   readonly path: string
   readonly backend: BackendName
   readonly size: Bytes
 }
 
-export interface WorkspaceUsage {
+interface WorkspaceUsage {
   readonly workspace: Workspace
   readonly parts: readonly UsagePart[]
   readonly total: Bytes

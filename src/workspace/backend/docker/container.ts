@@ -3,13 +3,13 @@ import { WORKSPACE_DIR } from '../../workspace.ts'
 import type { BackendCreate } from '../backend.ts'
 import type { Labels } from './labels.ts'
 
-/** Names are unique without regard to case, and the engine's are not: so they are always lower-case there. */
-export function containerName(workspace: string): string {
+/**
+ * What a workspace's container and its volume are called; the engine keeps the two apart. Names are unique without
+ * regard to case, and the engine's are not: so they are always lower-case there.
+ */
+export function engineName(workspace: string): string {
   return `ws-${workspace.toLowerCase()}`
 }
-
-/** Containers and volumes are named apart by the engine, so one name serves both. */
-export const volumeName = containerName
 
 /** How a workspace's container is made. */
 export function containerOptions(
@@ -18,7 +18,7 @@ export function containerOptions(
   network: string | undefined,
 ): ContainerCreateOptions {
   return {
-    name: containerName(request.name),
+    name: engineName(request.name),
     Hostname: request.name,
     Image: request.image,
     Labels: { ...labels },
@@ -32,7 +32,7 @@ export function containerOptions(
       // Mounts and never Binds, whose colons a path could use to mount something else (threat W4).
       Mounts: [
         request.localDir === ''
-          ? { Type: 'volume', Source: volumeName(request.name), Target: WORKSPACE_DIR }
+          ? { Type: 'volume', Source: engineName(request.name), Target: WORKSPACE_DIR }
           : { Type: 'bind', Source: request.localDir, Target: WORKSPACE_DIR },
       ],
       ...(request.cpus > 0 && { NanoCpus: request.cpus * 1e9 }),

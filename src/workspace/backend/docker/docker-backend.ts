@@ -11,7 +11,7 @@ import type {
   ExecRequest,
   LoginEnvironment,
 } from '../backend.ts'
-import { containerName, containerOptions, volumeName } from './container.ts'
+import { containerOptions, engineName } from './container.ts'
 import { DockerEngine, engineStatus } from './engine.ts'
 import { followEvents } from './events.ts'
 import { execInContainer } from './exec.ts'
@@ -80,7 +80,7 @@ export class DockerBackend implements Backend {
   }
 
   async find(name: string): Promise<Workspace | undefined> {
-    const report = await this.#inspect(containerName(name))
+    const report = await this.#inspect(engineName(name))
     return report !== undefined && isOwn(report.Config.Labels, this.#options.serverId)
       ? workspaceFromInspect(report)
       : undefined
@@ -102,7 +102,7 @@ export class DockerBackend implements Backend {
     if (request.localDir === '') {
       await this.#call('creating the volume', signal, (abortSignal) =>
         this.#engine.docker.createVolume({
-          Name: volumeName(request.name),
+          Name: engineName(request.name),
           Labels: { ...labels },
           abortSignal,
         }),
@@ -134,7 +134,7 @@ export class DockerBackend implements Backend {
   }
 
   async remove(name: string, keepVolume: boolean): Promise<void> {
-    const report = await this.#inspect(containerName(name))
+    const report = await this.#inspect(engineName(name))
     if (report !== undefined && isOwn(report.Config.Labels, this.#options.serverId)) {
       await this.#ignoring(404, 'removing the container', (abortSignal) =>
         this.#engine.docker.getContainer(report.Id).remove({ force: true, v: true, abortSignal }),
@@ -142,12 +142,12 @@ export class DockerBackend implements Backend {
     }
     if (keepVolume || !isOwn(await this.#volumeLabels(name), this.#options.serverId)) return
     await this.#ignoring(404, 'removing the volume', (abortSignal) =>
-      this.#engine.docker.getVolume(volumeName(name)).remove({ abortSignal }),
+      this.#engine.docker.getVolume(engineName(name)).remove({ abortSignal }),
     )
   }
 
   exec(name: string, request: ExecRequest): Promise<ExecProcess> {
-    return execInContainer(this.#engine, containerName(name), WORKSPACE_DIR, request)
+    return execInContainer(this.#engine, engineName(name), WORKSPACE_DIR, request)
   }
 
   async loginEnvironment(name: string): Promise<LoginEnvironment> {
@@ -204,7 +204,7 @@ export class DockerBackend implements Backend {
       signal: AbortSignal,
     ) => Promise<unknown>,
   ): Promise<Workspace> {
-    const container = this.#engine.docker.getContainer(containerName(name))
+    const container = this.#engine.docker.getContainer(engineName(name))
     // 304: it is already as asked, for instance because someone else did it a moment ago.
     await this.#ignoring(304, what, (abortSignal) => change(container, abortSignal), deadlineMs)
     const workspace = await this.find(name)
@@ -220,7 +220,7 @@ export class DockerBackend implements Backend {
 
   async #volumeLabels(name: string): Promise<Labels | undefined> {
     const volume = await this.#ignoring(404, 'inspecting the volume', (abortSignal) =>
-      this.#engine.docker.getVolume(volumeName(name)).inspect({ abortSignal }),
+      this.#engine.docker.getVolume(engineName(name)).inspect({ abortSignal }),
     )
     return volume === undefined ? undefined : (volume.Labels ?? {})
   }
@@ -268,6 +268,6 @@ export class DockerBackend implements Backend {
 function takenByAnother(name: string) {
   return fault(
     'WORKSPACE_ALREADY_EXISTS',
-    `the engine holds a container or volume ws-${name.toLowerCase()} of another server; choose another name`,
+    `the engine holds a container or volume ${engineName(name)} of another server; choose another name`,
   )
 }

@@ -1,6 +1,6 @@
 import { messageOf } from '../../../lib/errors/message.ts'
 import type { BackendUsage, Bytes, UsagePart } from '../backend.ts'
-import { volumeName } from './container.ts'
+import { engineName } from './container.ts'
 import type { DockerEngine } from './engine.ts'
 import { workspaceNameOf } from './labels.ts'
 
@@ -44,7 +44,7 @@ export async function readUsage(
     if (name === undefined) continue
     images.add(row.ImageID)
     const layer = await measure('rootfs', await upperDirectory(engine, row.Id))
-    const volume = await measure('volume', mountpoints.get(volumeName(name)))
+    const volume = await measure('volume', mountpoints.get(engineName(name)))
     workspaces.set(name, [...layer, ...volume])
   }
   return { images: await imageSizes(engine, images), workspaces, notes: [...notes] }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { packageRoot } from './package.ts'
 
 const OLDEST = [22, 12] as const
 
@@ -11,11 +12,8 @@ const OLDEST = [22, 12] as const
 export function runOnFittingNode(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return false
-  // From src/bin of a checkout, or from dist/src/bin.
-  const brought = ['../../', '../../../']
-    .map((up) => fileURLToPath(new URL(`${up}.node/node_modules/node/bin/node`, import.meta.url)))
-    .find((path) => existsSync(path))
-  if (brought === undefined) {
+  const brought = join(packageRoot, '.node/node_modules/node/bin/node')
+  if (!existsSync(brought)) {
     process.stderr.write(`Node ${OLDEST.join('.')} or newer is needed, this is ${process.versions.node}\n`)
     process.exitCode = 1
     return true
