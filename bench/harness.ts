@@ -75,7 +75,7 @@ export function table(lines: readonly Line[]): string {
   return [...head, ...rows].map((row) => `| ${row} |`).join('\n')
 }
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length / 2
   return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle) - 1] ?? Number.NaN)) / 2

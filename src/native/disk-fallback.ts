@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs'
-import type { TreeTotals } from './disk.ts'
 import { mountPointsBelow } from './mount-points.ts'
+import type { TreeTotals } from './tree-totals.ts'
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
 

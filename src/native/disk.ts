@@ -1,21 +1,9 @@
 import { walkTreeInJs } from './disk-fallback.ts'
 import { warnOfFallback } from './fallback-warning.ts'
 import { loadAddon } from './load.ts'
+import type { TreeTotals } from './tree-totals.ts'
 
-/** What a tree holds, its root included. Files with several names (hard links) count once. */
-export interface TreeTotals {
-  /** Everything but directories. */
-  readonly files: number
-  readonly directories: number
-  /** Apparent size of regular files and symlinks. */
-  readonly logicalBytes: number
-  /** What all entries have allocated, directories included: the figure of `du -s -B1`. */
-  readonly physicalBytes: number
-  /** Directories whose entries could not all be seen. */
-  readonly unreadable: number
-  /** One of them. */
-  readonly firstUnreadable: string | undefined
-}
+export type { TreeTotals }
 
 export interface WalkOptions {
   /** How many threads the addon uses, 0 to 64; 0, the default, is as many as the machine has, at most 4. */

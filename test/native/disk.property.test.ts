@@ -1,6 +1,6 @@
 import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { walkTreeInJs } from '../../src/native/disk-fallback.ts'
 import { walkTree } from '../../src/native/disk.ts'

@@ -34,9 +34,7 @@ export class ChildHandle {
       )
       this.#process.on('error', (error) => resolve(`at once: ${error.message}`))
     })
-    void this.gone.then((how) => {
-      for (const end of this.#tasks.values()) end({ is: 'crashed', how })
-    })
+    void this.#endTasks()
     this.#holdWhileBusy()
   }
 
@@ -69,6 +67,11 @@ export class ChildHandle {
   /** Ends the process, whatever runs in it. */
   kill(): void {
     this.#process.kill('SIGKILL')
+  }
+
+  async #endTasks(): Promise<void> {
+    const how = await this.gone
+    for (const end of this.#tasks.values()) end({ is: 'crashed', how })
   }
 
   #send(order: Order): void {

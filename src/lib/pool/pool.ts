@@ -90,7 +90,11 @@ class ChildPool implements Pool {
     const child = this.#child
     if (child === undefined) return
     child.kill()
-    await Promise.race([child.gone, delay(closeTimeoutMs, undefined, { ref: false })])
+    // The timer also keeps this process up until then: an idle child does not.
+    const ended = new AbortController()
+    const limit = delay(closeTimeoutMs, undefined, { signal: ended.signal }).catch(() => undefined)
+    await Promise.race([child.gone, limit])
+    ended.abort()
   }
 
   async #readyChild(stop: AbortSignal): Promise<ChildHandle> {
@@ -105,14 +109,18 @@ class ChildPool implements Pool {
   }
 
   #start(): ChildHandle {
-    const { name, maxThreads = Math.min(availableParallelism(), 4), maxHeapMb, logger } = this.#options
+    const { maxThreads = Math.min(availableParallelism(), 4), maxHeapMb } = this.#options
     const child = new ChildHandle({ maxThreads, ...(maxHeapMb === undefined ? {} : { maxHeapMb }) })
-    void child.gone.then((how) => {
-      this.#child = undefined
-      if (this.#closing.signal.aborted) return
-      this.#restart.crashed(performance.now())
-      logger?.warn({ pool: name, pid: child.pid, how }, 'pool process ended')
-    })
+    void this.#forgetWhenGone(child)
     return child
+  }
+
+  async #forgetWhenGone(child: ChildHandle): Promise<void> {
+    const how = await child.gone
+    this.#child = undefined
+    if (this.#closing.signal.aborted) return
+    this.#restart.crashed(performance.now())
+    const { name, logger } = this.#options
+    logger?.warn({ pool: name, pid: child.pid, how }, 'pool process ended')
   }
 }
