@@ -32,6 +32,13 @@ export async function docker(...argv: readonly string[]): Promise<string> {
 export async function leftovers(workspace: string): Promise<readonly string[]> {
   const filter = `name=^/?ws-${workspace.toLowerCase()}$`
   const containers = await docker('ps', '-a', '--filter', filter, '--format', 'container {{.Names}}')
-  const volumes = await docker('volume', 'ls', '--filter', `name=ws-${workspace.toLowerCase()}`, '--format', 'volume {{.Name}}')
+  const volumes = await docker(
+    'volume',
+    'ls',
+    '--filter',
+    `name=ws-${workspace.toLowerCase()}`,
+    '--format',
+    'volume {{.Name}}',
+  )
   return [containers, volumes].flatMap((lines) => lines.split('\n')).filter((line) => line !== '')
 }

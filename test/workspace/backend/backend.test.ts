@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -32,7 +32,15 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
 
   const make = (name: string, localDir = '') =>
     backend.create(
-      { name, createdAt: new Date(), image: TEST_IMAGE, repo: 'https://example.com/r', localDir, cpus: 1, memoryMb: 256 },
+      {
+        name,
+        createdAt: new Date(),
+        image: TEST_IMAGE,
+        repo: 'https://example.com/r',
+        localDir,
+        cpus: 1,
+        memoryMb: 256,
+      },
       () => undefined,
       new AbortController().signal,
     )
@@ -106,12 +114,25 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
     expect(existsSync(join(directory, 'from-host'))).toBe(true)
   })
 
+  test.each([0, 1000, 4711])(
+    'a local directory of user %i can be written, and stays that user’s',
+    async (uid) => {
+      const directory = tempDir()
+      chownSync(directory, uid, uid)
+      const { name } = await makeForTest('owner', directory)
+      expect(await output(name, sh('echo x > inside; cd; pwd; touch at-home'))).toMatchObject({ status: 0 })
+      expect(statSync(join(directory, 'inside'))).toMatchObject({ uid, gid: uid })
+    },
+  )
+
   test('a change behind the server is told', async () => {
     const { name } = await makeForTest('told')
     changes.length = 0
     await backend.stop(name)
     if (backend instanceof FakeBackend) backend.happen(name, { is: 'stopped' })
-    await waitFor('the change', () => changes.some((change) => change.is === 'changed' && change.name === name))
+    await waitFor('the change', () =>
+      changes.some((change) => change.is === 'changed' && change.name === name),
+    )
   })
 
   test('exec tells the exit status and keeps the two outputs apart', async () => {
@@ -146,11 +167,16 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
     const process = await backend.exec(shared, { argv: ['cat'] })
     process.stdin.end(data)
     const back = await buffer(process.stdout)
-    expect(createHash('sha256').update(back).digest('hex')).toBe(createHash('sha256').update(data).digest('hex'))
+    expect(createHash('sha256').update(back).digest('hex')).toBe(
+      createHash('sha256').update(data).digest('hex'),
+    )
   })
 
   test('a reader that pauses loses nothing', async () => {
-    const process = await backend.exec(shared, sh('head -c 20000000 /dev/zero; head -c 5000000 /dev/zero >&2'))
+    const process = await backend.exec(
+      shared,
+      sh('head -c 20000000 /dev/zero; head -c 5000000 /dev/zero >&2'),
+    )
     process.stdout.pause()
     await new Promise((resolve) => setTimeout(resolve, 300))
     const [stdout, stderr] = await Promise.all([buffer(process.stdout), buffer(process.stderr)])
@@ -158,7 +184,10 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
   })
 
   test('a signal reaches the program and its children', async () => {
-    const process = await backend.exec(shared, sh('trap "echo caught; exit 9" USR1; sleep 60 & echo ready; wait'))
+    const process = await backend.exec(
+      shared,
+      sh('trap "echo caught; exit 9" USR1; sleep 60 & sleep 0.2; echo ready; wait'),
+    )
     let stdout = ''
     process.stdout.on('data', (chunk) => (stdout += chunk))
     await waitFor('the program', () => stdout.includes('ready'))
@@ -182,7 +211,8 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
     const login = await backend.loginEnvironment(shared)
     expect(login.shell).toBe('/bin/bash')
     expect(login.home).toMatch(/^\//)
-    if (kind === 'docker') expect(login).toEqual({ user: 'workspace', home: '/home/workspace', shell: '/bin/bash' })
+    if (kind === 'docker')
+      expect(login).toEqual({ user: 'workspace', home: '/home/workspace', shell: '/bin/bash' })
   })
 
   test.runIf(hasTerminals)('a terminal has the size asked for, and follows a new one', async () => {

@@ -16,6 +16,7 @@ export function containerOptions(
   request: BackendCreate,
   labels: Labels,
   network: string | undefined,
+  user: string | undefined,
 ): ContainerCreateOptions {
   return {
     name: engineName(request.name),
@@ -26,6 +27,7 @@ export function containerOptions(
     Entrypoint: ['sleep', 'infinity'],
     Cmd: [],
     WorkingDir: WORKSPACE_DIR,
+    ...(user !== undefined && { User: user }),
     HostConfig: {
       // Reaps what sessions leave behind, and makes the wait end at once when asked to stop.
       Init: true,

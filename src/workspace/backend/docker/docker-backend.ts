@@ -18,6 +18,7 @@ import { execInContainer } from './exec.ts'
 import { pullImage } from './image.ts'
 import { isOwn, labelsOf, type Labels, ownFilter, workspaceFromInspect, workspaceFromRow } from './labels.ts'
 import { readLoginEnvironment } from './login-environment.ts'
+import { prepareOwner, userFor } from './owner.ts'
 import { readUsage, type WalkTree } from './usage.ts'
 
 const STOP_GRACE_S = 10
@@ -115,7 +116,9 @@ export class DockerBackend implements Backend {
     const report = await this.#call('starting the container', signal, (abortSignal) =>
       container.inspect({ abortSignal }),
     )
-    if (request.localDir === '') await this.#handOverVolume(request.name, report)
+    await prepareOwner(report, request.localDir, (argv) =>
+      this.exec(request.name, { argv, user: '0', stdin: false }),
+    )
     return workspaceFromInspect(report)
   }
 
@@ -168,10 +171,11 @@ export class DockerBackend implements Backend {
     progress: (message: string) => void,
     signal: AbortSignal,
   ) {
+    const user = request.localDir === '' ? undefined : await userFor(request.localDir)
     const create = () =>
       this.#call('creating the container', signal, (abortSignal) =>
         this.#engine.docker.createContainer({
-          ...containerOptions(request, labels, this.#options.network),
+          ...containerOptions(request, labels, this.#options.network, user),
           abortSignal,
         }),
       )
@@ -183,16 +187,6 @@ export class DockerBackend implements Backend {
       await pullImage(this.#engine, request.image, progress, signal)
       return create()
     }
-  }
-
-  /** A new volume belongs to root unless the image has the directory: give it to the image's own user. */
-  async #handOverVolume(name: string, report: ContainerInspectInfo): Promise<void> {
-    const { User, Labels } = report.Config
-    if (User === '' || /^(?:root|0)(?::|$)/.test(User) || Labels['workspace.image'] === 'base') return
-    const chown = await this.exec(name, { argv: ['chown', User, WORKSPACE_DIR], user: '0', stdin: false })
-    chown.stdout.resume()
-    chown.stderr.resume()
-    await chown.exitStatus
   }
 
   async #change(

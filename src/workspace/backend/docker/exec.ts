@@ -3,10 +3,12 @@ import type { Socket } from 'node:net'
 import { constants } from 'node:os'
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Exec } from 'dockerode'
 import type { ExecProcess, ExecRequest } from '../backend.ts'
 import { demultiplex } from './demux.ts'
 import type { DockerEngine } from './engine.ts'
 
+const RESIZE_RETRY_MS = [5, 20, 50, 100, 200]
 const EXIT_POLL_MS = [0, 5, 20, 50, 100, 200, 400, 800, 1_600]
 
 /** Starts a program inside a running container. */
@@ -20,7 +22,7 @@ export async function execInContainer(
   const hasStdin = request.stdin ?? true
   const exec = await engine.call('running a program', (abortSignal) =>
     engine.docker.getContainer(container).exec({
-      Cmd: [...request.argv],
+      Cmd: terminal === undefined ? [...request.argv] : inTerminal(request.argv, terminal),
       Env: Object.entries(request.environment ?? {}).map(([name, value]) => `${name}=${value}`),
       AttachStdin: hasStdin,
       AttachStdout: true,
@@ -36,17 +38,10 @@ export async function execInContainer(
     exec.start({ hijack: true, stdin: true, Tty: terminal !== undefined }),
   )) as unknown as Socket
   socket.on('error', () => socket.destroy())
-  // The window's size can be set only once the program runs; what is asked before that is lost.
   let lastSize = Promise.resolve()
   const resize = (columns: number, rows: number): void => {
-    lastSize = lastSize.then(() =>
-      exec.resize({ w: columns, h: rows }).then(
-        () => undefined,
-        () => undefined,
-      ),
-    )
+    lastSize = lastSize.then(() => resizeWhenReady(exec, columns, rows))
   }
-  if (terminal !== undefined) resize(terminal.columns, terminal.rows)
 
   const inspect = () =>
     engine.call('asking for an exit status', (abortSignal) => exec.inspect({ abortSignal }))
@@ -63,6 +58,30 @@ export async function execInContainer(
       await signal('SIGHUP').catch(() => false)
       socket.destroy()
     },
+  }
+}
+
+/**
+ * The engine sets a window's size only after the program has started (and since API 1.42 before). So that the program
+ * never sees another size than the user's, a shell sets it first and then becomes the program.
+ */
+function inTerminal(
+  argv: readonly string[],
+  size: { readonly columns: number; readonly rows: number },
+): string[] {
+  const script = `stty cols ${size.columns} rows ${size.rows} 2>/dev/null; exec "$@"`
+  return ['/bin/sh', '-c', script, 'sh', ...argv]
+}
+
+/** A program that has just been started may not have its window yet. */
+async function resizeWhenReady(exec: Exec, columns: number, rows: number): Promise<void> {
+  for (const waitMs of RESIZE_RETRY_MS) {
+    try {
+      await exec.resize({ w: columns, h: rows })
+      return
+    } catch {
+      await delay(waitMs)
+    }
   }
 }
 
