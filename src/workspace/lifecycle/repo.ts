@@ -9,7 +9,7 @@ export interface Repo {
 }
 
 const SHORTHAND = /^[A-Za-z0-9][A-Za-z0-9-]{0,38}\/[A-Za-z0-9_.-]{1,100}$/
-const SCP_LIKE = /^([A-Za-z0-9_.-]+)@([A-Za-z0-9][A-Za-z0-9.-]*):([A-Za-z0-9_~.+/-]+)$/
+const SCP_LIKE = /^([A-Za-z0-9_.][A-Za-z0-9_.-]*)@([A-Za-z0-9][A-Za-z0-9.-]*):([A-Za-z0-9_~.+/-]+)$/
 const SCHEMES = new Set(['https:', 'http:', 'ssh:', 'git:'])
 const MAX_LENGTH = 2048
 
@@ -55,7 +55,7 @@ function withoutCredentials(url: URL, original: string): Repo {
   const { username, password, protocol } = url
   if (protocol === 'ssh:') {
     if (password !== '') throw invalid(original, 'must not hold a password; ssh uses keys')
-    if (!/^[A-Za-z0-9_.]?[A-Za-z0-9_.-]*$/.test(username)) throw invalid(original, 'has a bad user name')
+    if (!/^(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*)?$/.test(username)) throw invalid(original, 'has a bad user name')
     return { url: url.href }
   }
   if (username === '' && password === '') return { url: url.href }

@@ -1,0 +1,223 @@
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createHttpServer, type HttpServer } from '../../../src/lib/http/server.ts'
+import { createLogger } from '../../../src/lib/log/logger.ts'
+import { HOSTS, ORIGINS } from '../../contract/hosts.ts'
+import { sendRaw, statusOf } from '../../support/raw-http.ts'
+
+const logger = createLogger({ level: 'silent', format: 'json' })
+
+async function start(options: Partial<Parameters<typeof createHttpServer>[0]> = {}) {
+  const server = await createHttpServer({
+    info: { title: 'test', version: '1', description: 'a test' },
+    logger,
+    allowedHosts: ['allowed.example'],
+    errors: { render: ({ code, message }) => ({ error: { code, message } }) },
+    ...options,
+  })
+  server.app.get('/get', () => ({ ok: true }))
+  server.app.get('/effect', { config: { hasEffect: true } }, () => ({ ok: true }))
+  server.app.post('/post', (request) => ({ body: request.body ?? null }))
+  server.app.get('/param/:value', (request) => request.params)
+  server.app.get('/bug', () => {
+    throw new Error('the secret cause')
+  })
+  server.app.get('/slow', () => delay(300).then(() => ({ ok: true })))
+  server.app.get('/stream', (_request, reply) => {
+    const stream = server.openStream(reply)
+    stream.send({ n: 1 })
+  })
+  const port = await server.listen({ host: '127.0.0.1', port: 0 })
+  return { server, port, url: `http://127.0.0.1:${port}` }
+}
+
+describe('an HTTP server', () => {
+  let server: HttpServer
+  let port: number
+  let url: string
+  beforeAll(async () => ({ server, port, url } = await start()))
+  afterAll(() => server.stop())
+
+  const post = (body: string | undefined, type = 'application/json') =>
+    fetch(`${url}/post`, { method: 'POST', headers: { 'content-type': type }, ...(body !== undefined && { body }) })
+  const raw = (lines: readonly string[], body = '') => sendRaw(port, `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n${body}`)
+
+  test.each(HOSTS)('H1 a request for host %j is answered %i', async (host, status) => {
+    for (const path of ['/get', '/openapi.json', '/metrics', '/reference/', '/no-such-route']) {
+      const answer = statusOf(await raw([`GET ${path} HTTP/1.1`, `Host: ${host}`]))
+      expect(answer, path).toBe(status === 200 && path === '/no-such-route' ? 404 : status)
+    }
+  })
+
+  test('H1 "*" lets every host in', async () => {
+    const open = await start({ allowedHosts: ['*'] })
+    onTestFinished(() => open.server.stop())
+    const request = 'GET /get HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n'
+    expect(statusOf(await sendRaw(open.port, request))).toBe(200)
+  })
+
+  test.each(ORIGINS)('H2 a POST with %j: let in %s', async (headers, isAllowed) => {
+    const own = `127.0.0.1:${port}`
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value.replace('HOST', own)}`)
+    const answer = await raw(['POST /post HTTP/1.1', `Host: ${own}`, 'Content-Length: 0', ...lines])
+    expect(statusOf(answer)).toBe(isAllowed ? 200 : 403)
+    if (!isAllowed) expect(answer).toContain('FORBIDDEN_ORIGIN')
+    expect(answer.toLowerCase()).not.toContain('access-control')
+  })
+
+  test('H3 a GET with an effect is checked like a POST, any other is not', async () => {
+    const headers = { 'sec-fetch-site': 'cross-site' }
+    expect((await fetch(`${url}/effect`, { headers })).status).toBe(403)
+    expect((await fetch(`${url}/get`, { headers })).status).toBe(200)
+    expect((await fetch(`${url}/effect`)).status).toBe(200)
+  })
+
+  test('H2 a body that a form could send is refused by its type', async () => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+      const answer = await post('{"a":1}', type)
+      expect(answer.status).toBe(400)
+      expect(await answer.json()).toMatchObject({ error: { code: 'INVALID_REQUEST' } })
+    }
+  })
+
+  test('H4 slow headers, slow bodies and silent sockets are cut while others are served', async () => {
+    const slow = await start({ timeouts: { headersMs: 300, requestMs: 500, checkMs: 50 } })
+    onTestFinished(() => slow.server.stop())
+    const heads = [
+      'GET /get HTTP/1.1\r\nHost: localhost\r\nX-A',
+      'POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"a"',
+      '',
+    ]
+    const closedAfterMs = heads.map(
+      (head) =>
+        new Promise<number>((resolve) => {
+          const startedMs = performance.now()
+          const socket = connect(slow.port, '127.0.0.1', () => socket.write(head))
+          socket.on('error', () => undefined)
+          socket.resume().on('close', () => resolve(performance.now() - startedMs))
+        }),
+    )
+    expect((await fetch(`${slow.url}/get`)).status).toBe(200)
+    for (const afterMs of await Promise.all(closedAfterMs)) expect(afterMs).toBeLessThan(1_500 + 500)
+  })
+
+  test('H5 headers over 16 KiB are 431, a body over 1 MiB is 413, and at the limit both pass', async () => {
+    const headers = (bytes: number) => raw(['GET /get HTTP/1.1', 'Host: localhost', `X: ${'x'.repeat(bytes)}`])
+    expect(statusOf(await headers(15_000))).toBe(200)
+    expect(statusOf(await headers(17_000))).toBe(431)
+    const body = (bytes: number) => post(JSON.stringify('x'.repeat(bytes - 2)))
+    expect((await body(2 ** 20 - 1)).status).toBe(200)
+    expect((await body(2 ** 20)).status).toBe(200)
+    const over = await body(2 ** 20 + 1)
+    expect(over.status).toBe(413)
+    expect(await over.json()).toMatchObject({ error: { code: 'REQUEST_TOO_LARGE' } })
+  })
+
+  test('H5 JSON may be 64 levels deep', async () => {
+    const nested = (levels: number) => post('['.repeat(levels) + ']'.repeat(levels))
+    expect((await nested(63)).status).toBe(200)
+    expect((await nested(64)).status).toBe(200)
+    expect((await nested(65)).status).toBe(400)
+    expect((await post(JSON.stringify('[[['.repeat(100)))).status).toBe(200)
+  })
+
+  test('H5 a parameter may have 2,048 characters', async () => {
+    expect((await fetch(`${url}/param/${'x'.repeat(2048)}`)).status).toBe(200)
+    expect((await fetch(`${url}/param/${'x'.repeat(2049)}`)).status).toBeGreaterThanOrEqual(400)
+  })
+
+  test.each([
+    'POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n',
+    'POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: +4\r\n\r\nabcd',
+    'POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n',
+    'POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4,4\r\n\r\nabcd',
+    'POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0x4\r\n\r\nabcd',
+    'POST /post HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n',
+    'POST /post HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n',
+    'POST /post HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n',
+    'GET /get HTTP/1.1\nHost: localhost\n\n',
+    'GET /get HTTP/1.1\r\nHost: localhost\r\nX: a\r\r\n\r\n',
+    'GET /get HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n',
+    'GET /get HTTP/1.1\r\nHost : localhost\r\n\r\n',
+    'GET /get HTTP/1.1\r\nHost: localhost\r\nX\0: a\r\n\r\n',
+    'GET /get HTTP/1.1\r\nHost: localhost\r\n: a\r\n\r\n',
+    'POST /post HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;a\nb\r\nx\r\n0\r\n\r\n',
+    'POST /post HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nx\r\n0\r\n\r\n',
+    'GET /get HTTP/9.9\r\nHost: localhost\r\n\r\n',
+    'GET  /get HTTP/1.1\r\nHost: localhost\r\n\r\n',
+    'nonsense\r\n\r\n',
+  ])('H6 %j is refused', async (request) => {
+    const answer = await sendRaw(port, request)
+    expect(statusOf(answer)).toBeGreaterThanOrEqual(400)
+    expect(statusOf(answer)).toBeLessThan(500)
+    expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1)
+  })
+
+  test('H7 two Host headers, another host in the request line and no host at all are refused', async () => {
+    expect(statusOf(await raw(['GET /get HTTP/1.1', 'Host: localhost', 'Host: localhost']))).toBe(400)
+    expect(statusOf(await raw(['GET http://evil.example/get HTTP/1.1', 'Host: localhost']))).toBe(400)
+    expect(statusOf(await raw(['GET /get HTTP/1.0']))).toBe(400)
+  })
+
+  test('H8 what a parameter holds after decoding reaches the route as it is', async () => {
+    const answer = await fetch(`${url}/param/%2e%2e%2fa%00%0a`)
+    expect(await answer.json()).toEqual({ value: '../a\0\n' })
+    expect((await fetch(`${url}/param/%zz`)).status).toBe(400)
+  })
+
+  test('H9 a body cannot set a prototype', async () => {
+    expect((await post('{"__proto__":{"x":1}}')).status).toBe(400)
+    expect((await post('{"constructor":{"prototype":{"x":1}}}')).status).toBe(400)
+  })
+
+  test('a bug is an internal error that shows nothing of its cause', async () => {
+    const answer = await fetch(`${url}/bug`)
+    expect(answer.status).toBe(500)
+    const body = await answer.text()
+    expect(body).toContain('INTERNAL_ERROR')
+    expect(body).not.toContain('secret')
+  })
+
+  test('an empty body, bad JSON and an unknown route have their answers', async () => {
+    expect(await (await fetch(`${url}/post`, { method: 'POST' })).json()).toEqual({ body: null })
+    expect((await post('{')).status).toBe(400)
+    const missing = await fetch(`${url}/nowhere`)
+    expect(missing.status).toBe(404)
+    expect(await missing.json()).toMatchObject({ error: { code: 'ROUTE_NOT_FOUND' } })
+  })
+
+  test('the description, the reference page and the metrics are served', async () => {
+    expect(await (await fetch(`${url}/openapi.json`)).json()).toMatchObject({ openapi: '3.1.0' })
+    expect(await (await fetch(`${url}/reference/`)).text()).toContain('<html')
+    const metrics = await (await fetch(`${url}/metrics`)).text()
+    expect(metrics).toContain('http_request_duration_seconds_count{method="GET",route="/get",status="200"}')
+    expect(metrics).toContain('process_resident_memory_bytes')
+  })
+
+  test('a token is demanded where one is set, and compared whole', async () => {
+    const closed = await start({ token: 'right' })
+    onTestFinished(() => closed.server.stop())
+    const ask = async (authorization?: string) =>
+      (await fetch(`${closed.url}/get`, { headers: { ...(authorization && { authorization }) } })).status
+    expect(await ask()).toBe(401)
+    for (const wrong of ['right', 'Bearer wrong', 'Bearer righ', 'Bearer rightt', 'Basic right', 'Bearer ']) {
+      expect(await ask(wrong), wrong).toBe(401)
+    }
+    expect(await ask('Bearer right')).toBe(200)
+  })
+
+  test('F36 stopping ends streams, lets a running request finish and refuses new ones', async () => {
+    const stopping = await start()
+    const stream = await fetch(`${stopping.url}/stream`)
+    const running = fetch(`${stopping.url}/slow`)
+    await delay(100)
+    const startedMs = performance.now()
+    await stopping.server.stop()
+    expect(performance.now() - startedMs).toBeLessThan(5_000)
+    expect((await running).status).toBe(200)
+    expect(await stream.text()).toBe('data: {"n":1}\n\n')
+    await expect(fetch(`${stopping.url}/get`)).rejects.toThrow()
+  })
+})
