@@ -87,6 +87,7 @@ export const options: ICruiseOptions = {
   doNotFollow: { path: 'node_modules' },
   enhancedResolveOptions: {
     extensions: ['.ts', '.mjs', '.js', '.json'],
+    exportsFields: ['exports'],
     conditionNames: ['node', 'import', 'types'],
   },
 }
