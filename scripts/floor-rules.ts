@@ -88,6 +88,6 @@ export const options: ICruiseOptions = {
   enhancedResolveOptions: {
     extensions: ['.ts', '.mjs', '.js', '.json'],
     exportsFields: ['exports'],
-    conditionNames: ['node', 'import', 'types'],
+    conditionNames: ['node', 'import', 'types', 'default'],
   },
 }

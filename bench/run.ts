@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, globSync } from 'node:fs'
+import { cpus, release, type } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { measure, table, type Bench, type Line } from './harness.ts'
+
+// npm run bench -- [--write] [--runs N] [subject…]     a subject is a folder or a file: "disk", "disk/walk"
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { write: { type: 'boolean', default: false }, runs: { type: 'string', default: '7' } },
+})
+const runs = Number(values.runs)
+if (!Number.isInteger(runs) || runs < 1)
+  throw new Error(`--runs expects a whole number from 1 on, not "${values.runs}"`)
+
+const here = import.meta.dirname
+const files = globSync('*/**/*.ts', { cwd: here })
+  .map((file) => file.replace(/\.ts$/, ''))
+  .filter(
+    (name) => positionals.length === 0 || positionals.some((wanted) => `${name}/`.startsWith(`${wanted}/`)),
+  )
+  .toSorted()
+if (files.length === 0) throw new Error(`no bench is called ${positionals.join(' or ')}`)
+
+for (const name of files) {
+  const text = await tableOf(name)
+  console.log(`\n${text}`)
+  if (values.write) appendFileSync(join(here, 'RESULTS.md'), `\n${text}\n`)
+}
+
+async function tableOf(name: string): Promise<string> {
+  const { default: bench } = (await import(`./${name}.ts`)) as { readonly default: Bench }
+  const prepared = await bench.prepare()
+  const lines: Line[] = []
+  try {
+    for (const one of prepared.cases) lines.push(await measure(one, runs))
+  } finally {
+    await prepared.cleanUp()
+  }
+  return [heading(name), ...(bench.note === undefined ? [] : [bench.note]), table(lines)].join('\n\n')
+}
+
+function heading(name: string): string {
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: here, encoding: 'utf8' }).trim()
+  const [cpu] = cpus()
+  const machine = `${cpu?.model.trim() ?? 'unknown CPU'}, ${cpus().length} cores, ${type()} ${release()}, Node ${process.version}`
+  return `## ${name}, ${new Date().toISOString().slice(0, 10)}, ${commit}\n\n${machine}; ${runs} runs of each, by turns`
+}

@@ -1,0 +1,33 @@
+{
+  "targets": [
+    {
+      "target_name": "workspace_native",
+      "sources": [
+        "native/binding/addon.cc",
+        "native/binding/system-error.cc",
+        "native/binding/walk-tree.cc",
+        "native/disk/directory-reader.cc",
+        "native/disk/directory.cc",
+        "native/disk/stat-entry.cc",
+        "native/disk/walk-tree.cc"
+      ],
+      # System headers, so that -Wextra speaks of our own code only.
+      "cflags_cc": [
+        "-std=c++20", "-Wall", "-Wextra", "-Werror",
+        "-isystem", "<!(node -p \"require('path').dirname(require.resolve('node-addon-api'))\")"
+      ],
+      # Exceptions: the standard library throws when memory or threads run out, and that must reach JS as an error.
+      "cflags_cc!": ["-fno-exceptions", "-std=gnu++17", "-std=gnu++20"],
+      "defines": ["NAPI_VERSION=9", "NAPI_CPP_EXCEPTIONS"],
+      "xcode_settings": {
+        "GCC_ENABLE_CPP_EXCEPTIONS": "YES",
+        "CLANG_CXX_LANGUAGE_STANDARD": "c++20",
+        "MACOSX_DEPLOYMENT_TARGET": "12.0",
+        "OTHER_CPLUSPLUSFLAGS": [
+          "-Wall", "-Wextra", "-Werror",
+          "-isystem", "<!(node -p \"require('path').dirname(require.resolve('node-addon-api'))\")"
+        ]
+      }
+    }
+  ]
+}

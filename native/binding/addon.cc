@@ -1,0 +1,15 @@
+#include <napi.h>
+
+#include "walk-tree.h"
+
+namespace workspace::binding {
+
+static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  exports.Set("walkTree", Napi::Function::New(env, walkTree, "walkTree"));
+  return exports;
+}
+
+}  // namespace workspace::binding
+
+using workspace::binding::initialize;
+NODE_API_MODULE(workspace_native, initialize)

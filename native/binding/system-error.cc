@@ -1,0 +1,47 @@
+#include "system-error.h"
+
+#include <cerrno>
+#include <system_error>
+
+namespace workspace::binding {
+
+namespace {
+
+// strerrorname_np is glibc's alone, and libuv's uv_err_name is no part of Node-API's promise.
+const char* nameOf(int number) {
+  switch (number) {
+    case EACCES: return "EACCES";
+    case ECANCELED: return "ECANCELED";
+    case EINVAL: return "EINVAL";
+    case EIO: return "EIO";
+    case ELOOP: return "ELOOP";
+    case EMFILE: return "EMFILE";
+    case ENAMETOOLONG: return "ENAMETOOLONG";
+    case ENFILE: return "ENFILE";
+    case ENOENT: return "ENOENT";
+    case ENOMEM: return "ENOMEM";
+    case ENOSYS: return "ENOSYS";
+    case ENOTCONN: return "ENOTCONN";
+    case ENOTDIR: return "ENOTDIR";
+    case ENXIO: return "ENXIO";
+    case EPERM: return "EPERM";
+    case ESTALE: return "ESTALE";
+    case ETIMEDOUT: return "ETIMEDOUT";
+    default: return "UNKNOWN";
+  }
+}
+
+}  // namespace
+
+Napi::Error systemError(Napi::Env env, int number, const std::string& syscall, const std::string& path) {
+  const std::string code = nameOf(number);
+  const std::string sentence = std::generic_category().message(number);
+  Napi::Error error = Napi::Error::New(env, code + ": " + sentence + ", " + syscall + " '" + path + "'");
+  error.Set("code", Napi::String::New(env, code));
+  error.Set("errno", Napi::Number::New(env, -number));
+  error.Set("syscall", Napi::String::New(env, syscall));
+  error.Set("path", Napi::String::New(env, path));
+  return error;
+}
+
+}  // namespace workspace::binding

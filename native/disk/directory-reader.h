@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace workspace::disk {
+
+/**
+ * Reads the names in opened directories, one directory after the other, with one buffer for all.
+ *
+ * @example reader.start(fd); while (const char* name = reader.next()) …; if (reader.failure() != 0) …
+ */
+class DirectoryReader {
+ public:
+  DirectoryReader();
+  ~DirectoryReader();
+  DirectoryReader(const DirectoryReader&) = delete;
+  DirectoryReader& operator=(const DirectoryReader&) = delete;
+
+  /** Begins with another directory. The descriptor stays the caller's, and must stay open until the last `next`. */
+  void start(int fd);
+
+  /** The next name but `.` and `..`, valid until the next call; nullptr at the end and after a failure. */
+  const char* next();
+
+  /** The errno that ended the reading early, or 0. */
+  int failure() const { return failure_; }
+
+ private:
+  struct Source;
+  std::unique_ptr<Source> source_;
+  int failure_ = 0;
+};
+
+}  // namespace workspace::disk

@@ -1,0 +1,202 @@
+#include "../disk/walk-tree.h"
+
+#include <cerrno>
+#include <thread>
+
+#include "../disk/stat-entry.h"
+#include "check.h"
+#include "temp-tree.h"
+
+using workspace::disk::EntryStat;
+using workspace::disk::statEntry;
+using workspace::disk::WalkError;
+using workspace::disk::WalkOptions;
+using workspace::disk::walkTree;
+using workspace::disk::WalkTotals;
+using workspace::test::TempTree;
+
+namespace {
+
+std::uint64_t physical(const std::string& path) {
+  EntryStat entry;
+  return statEntry(AT_FDCWD, path.c_str(), entry) == 0 ? entry.physicalBytes : 0;
+}
+
+int openDescriptors() {
+  int count = 0;
+  for (int fd = 0; fd < 4096; fd++) count += fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
+  return count;
+}
+
+/** Directories below each other, with `beside` more in each; made step by step, as the path may pass PATH_MAX. */
+void makeDeep(const TempTree& tree, int depth, bool beside) {
+  int at = open(tree.path().c_str(), O_RDONLY | O_DIRECTORY);
+  for (int i = 0; i < depth; i++) {
+    if (beside) mkdirat(at, "beside", 0755);
+    mkdirat(at, "deeper-by-one", 0755);
+    const int next = openat(at, "deeper-by-one", O_RDONLY | O_DIRECTORY);
+    close(at);
+    at = next;
+  }
+  close(at);
+}
+
+}  // namespace
+
+TEST("walkTree counts files, directories and both sizes") {
+  TempTree tree;
+  tree.directory("a/b");
+  tree.file("a/one", 10);
+  tree.file("a/b/two", 5000);
+  WalkTotals totals;
+  CHECK(walkTree(tree.path(), {}, totals).number == 0);
+  CHECK(totals.files == 2);
+  CHECK(totals.directories == 3);
+  CHECK(totals.logicalBytes == 5010);
+  CHECK(totals.physicalBytes == physical(tree.path()) + physical(tree.at("a")) + physical(tree.at("a/b")) +
+                                    physical(tree.at("a/one")) + physical(tree.at("a/b/two")));
+  CHECK(totals.unreadable == 0);
+}
+
+TEST("walkTree counts a root that is a file") {
+  TempTree tree;
+  tree.file("one", 7);
+  WalkTotals totals;
+  CHECK(walkTree(tree.at("one"), {}, totals).number == 0);
+  CHECK(totals.files == 1 && totals.directories == 0 && totals.logicalBytes == 7);
+}
+
+TEST("walkTree counts hard links once across directories and threads") {
+  TempTree tree;
+  for (int d = 0; d < 20; d++) tree.directory("d" + std::to_string(d));
+  tree.file("d0/original", 100);
+  for (int d = 1; d < 20; d++) {
+    CHECK(link(tree.at("d0/original").c_str(), tree.at("d" + std::to_string(d) + "/link").c_str()) == 0);
+  }
+  WalkOptions options;
+  options.threads = 4;
+  WalkTotals totals;
+  CHECK(walkTree(tree.path(), options, totals).number == 0);
+  CHECK(totals.files == 1 && totals.logicalBytes == 100);
+}
+
+TEST("walkTree follows no symlink") {
+  TempTree tree;
+  tree.directory("real");
+  tree.file("real/file", 3);
+  CHECK(symlink("real", tree.at("to-directory").c_str()) == 0);
+  CHECK(symlink("..", tree.at("real/loop").c_str()) == 0);
+  CHECK(symlink("nowhere", tree.at("dangling").c_str()) == 0);
+  WalkTotals totals;
+  CHECK(walkTree(tree.path(), {}, totals).number == 0);
+  CHECK(totals.files == 4 && totals.directories == 2);
+  CHECK(totals.logicalBytes == 3 + 4 + 2 + 7);
+}
+
+TEST("walkTree reports a missing root") {
+  WalkTotals totals;
+  const WalkError error = walkTree("/nowhere/at/all", {}, totals);
+  CHECK(error.number == ENOENT);
+  CHECK(error.path == "/nowhere/at/all");
+  CHECK(std::string(error.syscall).size() > 0);
+}
+
+TEST("walkTree goes deeper than PATH_MAX and leaks no descriptor") {
+  TempTree tree;
+  makeDeep(tree, 1000, false);
+  const int before = openDescriptors();
+  WalkTotals totals;
+  CHECK(walkTree(tree.path(), {}, totals).number == 0);
+  CHECK(totals.directories == 1001);
+  CHECK(openDescriptors() == before);
+}
+
+TEST("walkTree reopens directories when few may stay open") {
+  TempTree tree;
+  makeDeep(tree, 200, true);
+  const int before = openDescriptors();
+  for (const int limit : {0, 1, 7}) {
+    WalkOptions options;
+    options.openDirectories = limit;
+    options.threads = 2;
+    WalkTotals totals;
+    CHECK(walkTree(tree.path(), options, totals).number == 0);
+    CHECK(totals.directories == 401);
+    CHECK(totals.unreadable == 0);
+  }
+  CHECK(openDescriptors() == before);
+}
+
+TEST("walkTree ends with ECANCELED when it is cancelled") {
+  TempTree tree;
+  tree.file("one", 1);
+  const std::atomic<bool> cancelled{true};
+  WalkOptions options;
+  options.cancelled = &cancelled;
+  WalkTotals totals;
+  CHECK(walkTree(tree.path(), options, totals).number == ECANCELED);
+}
+
+TEST("walkTree tolerates entries that vanish") {
+  TempTree tree;
+  for (int d = 0; d < 20; d++) tree.directory("d" + std::to_string(d));
+  std::atomic<bool> done{false};
+  std::thread churn([&] {
+    for (int round = 0; !done; round++) {
+      const std::string name = tree.at("d" + std::to_string(round % 20) + "/inner");
+      mkdir(name.c_str(), 0755);
+      close(open((name + "/file").c_str(), O_CREAT | O_WRONLY, 0644));
+      unlink((name + "/file").c_str());
+      rmdir(name.c_str());
+    }
+  });
+  for (int i = 0; i < 300; i++) {
+    WalkTotals totals;
+    CHECK(walkTree(tree.path(), {}, totals).number == 0);
+    CHECK(totals.directories >= 21 && totals.unreadable == 0);
+  }
+  done = true;
+  churn.join();
+}
+
+TEST("walkTree fails with EMFILE when no descriptor is left") {
+  TempTree tree;
+  tree.directory("a");
+  std::vector<int> taken;
+  for (int fd = 0; (fd = open("/dev/null", O_RDONLY)) >= 0;) taken.push_back(fd);
+  WalkTotals totals;
+  const WalkError error = walkTree(tree.path(), {}, totals);
+  for (const int fd : taken) close(fd);
+  CHECK(error.number == EMFILE);
+  CHECK(error.path == tree.path());
+}
+
+TEST("walkTree counts directories it may not read") {
+  TempTree tree;
+  tree.directory("closed/inner");
+  tree.directory("listed-only");
+  tree.file("listed-only/file", 1);
+  chmod(tree.path().c_str(), 0755);
+  const std::uint64_t size = physical(tree.path()) + physical(tree.at("closed")) + physical(tree.at("listed-only"));
+  chmod(tree.at("closed").c_str(), 0);
+  chmod(tree.at("listed-only").c_str(), 0644);
+  // Root reads everything, so it steps down to the owner of nothing; threads = 1 as Linux keeps user ids per thread.
+  const bool isRoot = geteuid() == 0;
+  if (isRoot) chmod(tree.at("listed-only").c_str(), 0744);
+  if (isRoot) CHECK(seteuid(65534) == 0);
+  WalkOptions options;
+  options.threads = 1;
+  WalkTotals totals;
+  WalkTotals none;
+  const WalkError error = walkTree(tree.path(), options, totals);
+  const WalkError closed = walkTree(tree.at("closed"), options, none);
+  if (isRoot) CHECK(seteuid(0) == 0);
+  chmod(tree.at("closed").c_str(), 0755);
+  chmod(tree.at("listed-only").c_str(), 0755);
+  CHECK(error.number == 0);
+  CHECK(totals.unreadable == 2);
+  CHECK(totals.firstUnreadable.starts_with(tree.path() + "/"));
+  CHECK(totals.directories == 3 && totals.files == 0 && totals.physicalBytes == size);
+  CHECK(closed.number == EACCES);
+  CHECK(closed.path == tree.at("closed"));
+}

@@ -1,0 +1,83 @@
+import { type Command, InvalidArgumentError } from 'commander'
+
+interface Words {
+  /** Command words from the program on, joined by a blank; '' is the program itself. */
+  readonly path: string
+  readonly words: readonly string[]
+}
+
+/** Adds `completion bash|zsh|fish`, which prints a script made from the program's own commands and options. */
+export function addCompletion(program: Command): void {
+  const name = program.name()
+  program
+    .command('completion')
+    .description('print a shell completion script')
+    .argument('<shell>', 'bash, zsh or fish', (shell: string) => {
+      if (shell in SCRIPTS) return shell
+      throw new InvalidArgumentError('it must be bash, zsh or fish.')
+    })
+    .addHelpText('after', `\nExample:\n  source <(${name} completion bash)`)
+    .action((shell: keyof typeof SCRIPTS) => {
+      process.stdout.write(SCRIPTS[shell](name, wordsOf(program, [])))
+    })
+}
+
+function wordsOf(command: Command, path: readonly string[]): readonly Words[] {
+  const help = command.createHelp()
+  const commands = help.visibleCommands(command)
+  const options = help.visibleOptions(command).flatMap((option) => option.long ?? [])
+  return [
+    { path: path.join(' '), words: [...commands.map((child) => child.name()), ...options] },
+    ...commands
+      .filter((child) => child.name() !== 'help')
+      .flatMap((child) => wordsOf(child, [...path, child.name()])),
+  ]
+}
+
+const SCRIPTS = {
+  bash: (name: string, table: readonly Words[]) => `_${shellName(name)}() {
+  local path="" word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    [[ $word == -* ]] || path="\${path:+$path }$word"
+  done
+  local words=""
+  case "$path" in
+${table.map(({ path, words }) => `    "${path}") words="${words.join(' ')}" ;;`).join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _${shellName(name)} ${name}
+`,
+  zsh: (name: string, table: readonly Words[]) => `#compdef ${name}
+_${shellName(name)}() {
+  local -a wordlist before
+  before=(\${\${words[2,CURRENT-1]}:#-*})
+  case "\${before[*]}" in
+${table.map(({ path, words }) => `    "${path}") wordlist=(${words.join(' ')}) ;;`).join('\n')}
+  esac
+  compadd -- $wordlist
+}
+compdef _${shellName(name)} ${name}
+`,
+  fish: (name: string, table: readonly Words[]) =>
+    table
+      .map(({ path, words }) => {
+        const condition = `__fish_${shellName(name)}_at "${path}"`
+        return `complete -c ${name} -f -n '${condition}' -a "${words.join(' ')}"`
+      })
+      .join('\n')
+      .replace(
+        /^/,
+        `function __fish_${shellName(name)}_at
+  set -l words (commandline -opc)
+  set -e words[1]
+  test (string join ' ' (string match -v -- '-*' $words)) = "$argv[1]"
+end
+`,
+      )
+      .concat('\n'),
+} as const
+
+function shellName(name: string): string {
+  return name.replaceAll('-', '_')
+}

@@ -1,0 +1,28 @@
+import type { Command } from 'commander'
+
+/** Where a command's result goes: a table for a person at a terminal, JSON for everything else. */
+export interface Output {
+  readonly result: (value: unknown, table: () => string) => void
+  /** Passing news of long work; only a person at a terminal sees it. */
+  readonly progress: (message: string) => void
+}
+
+/** Adds to a program and all its commands the two options by which a user overrides the terminal rule. */
+export function addOutputOptions(command: Command): void {
+  command
+    .option('--json', 'print JSON, also on a terminal')
+    .option('--table', 'print a table, also when piped')
+  command.commands.forEach(addOutputOptions)
+}
+
+export function createOutput(options: { readonly json?: boolean; readonly table?: boolean }): Output {
+  const isTable = options.table === true || (options.json !== true && process.stdout.isTTY)
+  return {
+    result(value, table) {
+      process.stdout.write(`${isTable ? table() : JSON.stringify(value, null, 2)}\n`)
+    },
+    progress(message) {
+      if (process.stderr.isTTY) process.stderr.write(`${message}\n`)
+    },
+  }
+}

@@ -1,0 +1,32 @@
+/** The candidate closest to what was written, or undefined when nothing is close enough to be meant. */
+export function nearest(written: string, candidates: Iterable<string>): string | undefined {
+  let best: string | undefined
+  let bestDistance = Math.max(2, Math.floor(written.length / 3)) + 1
+  for (const candidate of candidates) {
+    const distance = editDistance(written, candidate)
+    if (distance < bestDistance) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+/** Levenshtein distance with two adjacent letters swapped counted as one edit, since that is how people mistype. */
+function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = []
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1
+      let cost = Math.min((row[j - 1] ?? 0) + 1, (previous[j] ?? 0) + 1, (previous[j - 1] ?? 0) + same)
+      if (a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, (beforePrevious[j - 2] ?? 0) + 1)
+      row.push(cost)
+    }
+    beforePrevious = previous
+    previous = row
+  }
+  return previous[b.length] ?? 0
+}

@@ -1,0 +1,17 @@
+import { stringify } from 'yaml'
+import type { SchemaNode } from './check.ts'
+
+/** The effective settings as YAML, with every secret (a schema field marked `writeOnly`) masked. */
+export function showSettings(schema: SchemaNode, settings: unknown): string {
+  return stringify(mask(schema, settings))
+}
+
+function mask(schema: SchemaNode, value: unknown): unknown {
+  if (schema.writeOnly === true && value !== undefined) return '********'
+  if (schema.format === 'duration' && typeof value === 'number') return `${value / 1000}s`
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : {}
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, mask(schema.properties?.[key] ?? rest, inner)]),
+  )
+}

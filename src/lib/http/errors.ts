@@ -1,0 +1,54 @@
+import type { FastifyError, FastifyInstance } from 'fastify'
+import { type Fault, isFault } from '../errors/fault.ts'
+import { httpFault } from './faults.ts'
+import { STATUS_OF_KIND } from './status.ts'
+
+/** How a program words an error body, and which of its codes fits a body field that failed its schema. */
+export interface ErrorShape {
+  readonly render: (fault: Fault) => unknown
+  readonly invalidField?: (field: string, message: string) => Fault | undefined
+}
+
+/** Turns everything that is thrown into the program's error body. A bug becomes INTERNAL_ERROR; its cause is logged. */
+export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const fault = toFault(error, shape)
+    const status = STATUS_OF_KIND[fault.kind]
+    if (status >= 500) request.log.error({ err: error, code: fault.code }, fault.message)
+    if (fault.kind === 'unauthorized') void reply.header('www-authenticate', 'Bearer')
+    return reply.status(status).send(shape.render(fault))
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const fault = httpFault('ROUTE_NOT_FOUND', `no route ${request.method} ${request.url.split('?')[0]}`)
+    return reply.status(404).send(shape.render(fault))
+  })
+}
+
+function toFault(error: FastifyError, shape: ErrorShape): Fault {
+  if (isFault(error)) return error
+  if (error.validation) return validationFault(error, shape)
+  if (error.statusCode === 413) return httpFault('REQUEST_TOO_LARGE', 'the request body is over 1 MiB', error)
+  if (error.statusCode === 415) {
+    return httpFault(
+      'INVALID_REQUEST',
+      'the request body must be JSON, sent with content-type application/json',
+    )
+  }
+  if (error.statusCode !== undefined && error.statusCode < 500) {
+    return httpFault('INVALID_REQUEST', error.message, error)
+  }
+  return httpFault('INTERNAL_ERROR', 'something went wrong here; the server log says what', error)
+}
+
+function validationFault(error: FastifyError, shape: ErrorShape): Fault {
+  const [first] = error.validation ?? []
+  const params = (first?.params ?? {}) as { missingProperty?: string; additionalProperty?: string }
+  const path = first?.instancePath.split('/').slice(1) ?? []
+  const field = path[0] ?? params.missingProperty ?? ''
+  const where = error.validationContext ?? 'body'
+  const message =
+    params.additionalProperty === undefined
+      ? `${where} ${path.join('.')} ${first?.message ?? 'is not valid'}`.replace('  ', ' ')
+      : `${where} has an unknown field "${params.additionalProperty}"`
+  return shape.invalidField?.(field, message) ?? httpFault('INVALID_REQUEST', message)
+}

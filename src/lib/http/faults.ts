@@ -1,0 +1,13 @@
+import { defineFaults } from '../errors/fault.ts'
+
+/** What any server of ours may answer before a route is reached. */
+export const httpFault = defineFaults({
+  INVALID_REQUEST: 'invalid',
+  UNAUTHORIZED: 'unauthorized',
+  FORBIDDEN_HOST: 'forbidden',
+  FORBIDDEN_ORIGIN: 'forbidden',
+  ROUTE_NOT_FOUND: 'missing',
+  REQUEST_TOO_LARGE: 'too_large',
+  REQUEST_TIMEOUT: 'timeout',
+  INTERNAL_ERROR: 'internal',
+})

@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import { hostname } from 'node:os'
+import { httpFault } from './faults.ts'
+
+/**
+ * Refuses requests that a browser was tricked into sending here under another site's name (DNS rebinding, threat H1)
+ * and requests that name two hosts (H7). Allowed: IP literals, `localhost`, `*.localhost`, this machine's name and the
+ * configured names; `*` allows all.
+ */
+export function createHostRule(allowedHosts: readonly string[]): (request: IncomingMessage) => void {
+  const names = new Set(['localhost', hostname(), ...allowedHosts].map((name) => name.toLowerCase()))
+  const anyHost = names.has('*')
+  return (request) => {
+    const host = singleHost(request)
+    const target = absoluteFormAuthority(request.url ?? '')
+    if (target !== undefined && target.toLowerCase() !== host.toLowerCase()) {
+      throw httpFault(
+        'INVALID_REQUEST',
+        `the request line names host "${target}" but the Host header names "${host}"`,
+      )
+    }
+    const name = hostName(host)
+    if (name === undefined) throw httpFault('INVALID_REQUEST', `Host header "${host}" is not host[:port]`)
+    if (anyHost || isIP(name) !== 0 || names.has(name) || name.endsWith('.localhost')) return
+    throw httpFault(
+      'FORBIDDEN_HOST',
+      `host "${name}" is not served here; use an IP address or localhost, or add it to http.allowed_hosts`,
+    )
+  }
+}
+
+function singleHost(request: IncomingMessage): string {
+  const values = request.rawHeaders.filter(
+    (_, index, all) => index % 2 === 1 && all[index - 1]?.toLowerCase() === 'host',
+  )
+  const [host] = values
+  if (host === undefined || host === '') throw httpFault('INVALID_REQUEST', 'the request has no Host header')
+  if (values.length > 1) throw httpFault('INVALID_REQUEST', 'the request has more than one Host header')
+  return host
+}
+
+function absoluteFormAuthority(url: string): string | undefined {
+  return /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1]
+}
+
+/** The name in `host[:port]`, lower-case, without a final dot or an IPv6 literal's brackets. */
+function hostName(host: string): string | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::(\d{1,5}))?$/i.exec(host)
+  const [, ipv6, plain] = match ?? []
+  if (ipv6 !== undefined) return isIP(ipv6) === 6 ? ipv6.toLowerCase() : undefined
+  return plain?.toLowerCase().replace(/\.$/, '')
+}

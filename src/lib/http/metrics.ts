@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify'
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
+
+/** A server's Prometheus figures: the process's own, requests by route, and streams dropped for a slow reader. */
+export interface Metrics {
+  readonly registry: Registry
+  readonly droppedStreams: Counter
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const droppedStreams = new Counter({
+    name: 'sse_streams_dropped_total',
+    help: 'Event streams ended because their reader fell behind the bound',
+    registers: [registry],
+  })
+  return { registry, droppedStreams }
+}
+
+/** Times every request by method, route (not path: bounded) and status, and serves `GET /metrics`. */
+export function serveMetrics(app: FastifyInstance, { registry }: Metrics): void {
+  const duration = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from request to the end of the answer',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    registers: [registry],
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'none'
+    duration.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000)
+    done()
+  })
+  app.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
+    void reply.type(registry.contentType)
+    return registry.metrics()
+  })
+}

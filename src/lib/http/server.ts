@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify'
+import type { Fault } from '../errors/fault.ts'
+import type { Logger } from '../log/logger.ts'
+import { SseStream } from '../sse/sse-stream.ts'
+import { type ErrorShape, mapErrors } from './errors.ts'
+import { httpFault } from './faults.ts'
+import { createHostRule } from './host-rule.ts'
+import { acceptOnlyJson } from './json-body.ts'
+import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
+import { checkOrigin } from './origin-rule.ts'
+import { serveReference } from './reference.ts'
+import { createTokenRule } from './token-rule.ts'
+
+const STOP_GRACE_MS = 8_000
+const BODY_LIMIT_BYTES = 2 ** 20
+const HEADER_LIMIT_BYTES = 16 * 1024
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set on a GET route that changes something: it gets the cross-origin check of a POST (threat H3). */
+    readonly hasEffect?: boolean
+  }
+}
+
+export interface HttpServerOptions {
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly logger: Logger
+  readonly allowedHosts: readonly string[]
+  readonly errors: ErrorShape
+  readonly token?: string | undefined
+  /** PEM texts; the server then speaks TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined
+  /** Header and request timeouts; the defaults withstand slow clients (threat H4), tests shorten them. */
+  readonly timeouts?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number }
+}
+
+/** An HTTP server with everything all our servers share; a program adds its routes to `app`. */
+export interface HttpServer {
+  readonly app: FastifyInstance
+  readonly metrics: Metrics
+  /** Turns an answer into an event stream that ends with the server. */
+  readonly openStream: (reply: FastifyReply) => SseStream
+  /** Listens on an address or a Unix socket; resolves with the port (0 for a socket). */
+  readonly listen: (
+    at: { readonly host: string; readonly port: number } | { readonly path: string },
+  ) => Promise<number>
+  /** Stops taking work, ends event streams, lets running requests finish for 8 s, then cuts what is left. */
+  readonly stop: () => Promise<void>
+}
+
+/** Makes the server that all four programs use: guards, limits, error bodies, `/openapi.json`, `/reference`, `/metrics`. */
+export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const streams = new Set<SseStream>()
+  const metrics = createMetrics()
+  const app = Fastify(fastifyOptions(options)) as FastifyInstance
+  app.server.maxConnections = connectionLimit()
+  acceptOnlyJson(app)
+  mapErrors(app, options.errors)
+  guard(app, options)
+  serveMetrics(app, metrics)
+  await serveReference(app, options.info)
+
+  return {
+    app,
+    metrics,
+    openStream(reply) {
+      reply.hijack()
+      const stream = new SseStream(reply.raw, { onDrop: () => metrics.droppedStreams.inc() })
+      streams.add(stream)
+      void stream.closed.then(() => streams.delete(stream))
+      return stream
+    },
+    async listen(at) {
+      await app.listen('path' in at ? { path: at.path } : { host: at.host, port: at.port, backlog: 4096 })
+      const address = app.server.address()
+      return typeof address === 'object' && address !== null ? address.port : 0
+    },
+    async stop() {
+      for (const stream of streams) stream.end()
+      const cut = setTimeout(() => app.server.closeAllConnections(), STOP_GRACE_MS)
+      await app.close()
+      clearTimeout(cut)
+    },
+  }
+}
+
+function fastifyOptions(options: HttpServerOptions): FastifyServerOptions {
+  const { headersMs, requestMs, checkMs } = options.timeouts ?? {
+    headersMs: 10_000,
+    requestMs: 30_000,
+    checkMs: 1_000,
+  }
+  const limits = {
+    headersTimeout: headersMs,
+    connectionsCheckingInterval: checkMs,
+    maxHeaderSize: HEADER_LIMIT_BYTES,
+  }
+  return {
+    loggerInstance: options.logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: requestMs,
+    connectionTimeout: 0,
+    keepAliveTimeout: 72_000,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 2048 },
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, allErrors: false } },
+    frameworkErrors(error: Error, _request: unknown, reply: FastifyReply) {
+      void reply.status(400).send(options.errors.render(httpFault('INVALID_REQUEST', error.message)))
+    },
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.errors),
+    // Node takes these only when the server is made; TLS adds its own beside them.
+    ...(options.tls === undefined ? { http: limits } : { https: { ...limits, ...options.tls } }),
+  }
+}
+
+function guard(app: FastifyInstance, options: HttpServerOptions): void {
+  const checkHost = createHostRule(options.allowedHosts)
+  const checkToken = options.token === undefined ? undefined : createTokenRule(options.token)
+  app.addHook('onRequest', (request, _reply, done) => {
+    checkHost(request.raw)
+    checkOrigin(request.raw, request.routeOptions.config.hasEffect === true)
+    checkToken?.(request.raw)
+    done()
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    void reply.header('x-content-type-options', 'nosniff')
+    done()
+  })
+}
+
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, errors: ErrorShape): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const [line, fault] = brokenRequest(error.code)
+  const body = JSON.stringify(errors.render(fault))
+  socket.end(
+    `HTTP/1.1 ${line}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}
+
+function brokenRequest(code: string | undefined): readonly [string, Fault] {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return ['431 Request Header Fields Too Large', httpFault('REQUEST_TOO_LARGE', 'headers are over 16 KiB')]
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return ['408 Request Timeout', httpFault('REQUEST_TIMEOUT', 'the request did not arrive in time')]
+  }
+  return ['400 Bad Request', httpFault('INVALID_REQUEST', 'the request is not valid HTTP')]
+}
+
+/** Four fifths of the files this process may open, so that a flood of connections leaves some for work (threat H11). */
+function connectionLimit(): number {
+  const assumedLimit = 1024
+  try {
+    const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return Math.floor(Number(limit ?? assumedLimit) * 0.8)
+  } catch {
+    return Math.floor(assumedLimit * 0.8)
+  }
+}

@@ -1,0 +1,87 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { siblingModule } from '../process/sibling.ts'
+import type { ChildSettings, Order, Outcome, Report } from './protocol.ts'
+
+/** How a task ended, the death of its process among the ways. */
+export type TaskEnd = Outcome | { readonly is: 'crashed'; readonly how: string }
+
+/** The front process's end of one child process. It keeps the front process alive only while a task is in it. */
+export class ChildHandle {
+  /** Settles when the process is gone, with how it ended ("by SIGSEGV"). */
+  readonly gone: Promise<string>
+  readonly #process: ChildProcess
+  readonly #tasks = new Map<number, (end: TaskEnd) => void>()
+  #lastId = 0
+
+  constructor(settings: ChildSettings) {
+    this.#process = fork(
+      fileURLToPath(siblingModule(import.meta.url, './child')),
+      [JSON.stringify(settings)],
+      {
+        // Not the front process's: a second --inspect would find its port taken.
+        execArgv: [],
+        // Keeps Map, Date, BigInt and typed arrays as they are.
+        serialization: 'advanced',
+        // stdout is the front process's own: a CLI's may be parsed.
+        stdio: ['ignore', 2, 2, 'ipc'],
+      },
+    )
+    this.#process.on('message', (report: Report) => this.#tasks.get(report.id)?.(report.outcome))
+    this.gone = new Promise((resolve) => {
+      this.#process.on('exit', (code, signal) =>
+        resolve(signal === null ? `with status ${code}` : `by ${signal}`),
+      )
+      this.#process.on('error', (error) => resolve(`at once: ${error.message}`))
+    })
+    void this.#endTasks()
+    this.#holdWhileBusy()
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid
+  }
+
+  /** Runs a task to its end. Rejects with the reason of `stop` when that comes first; the thread is ended then. */
+  async run(worker: string, task: unknown, stop: AbortSignal): Promise<TaskEnd> {
+    stop.throwIfAborted()
+    const id = ++this.#lastId
+    const end = Promise.withResolvers<TaskEnd>()
+    const cancel = () => {
+      this.#send({ do: 'cancel', id })
+      end.reject(stop.reason)
+    }
+    stop.addEventListener('abort', cancel, { once: true })
+    this.#tasks.set(id, end.resolve)
+    this.#holdWhileBusy()
+    try {
+      this.#send({ do: 'run', id, worker, task })
+      return await end.promise
+    } finally {
+      stop.removeEventListener('abort', cancel)
+      this.#tasks.delete(id)
+      this.#holdWhileBusy()
+    }
+  }
+
+  /** Ends the process, whatever runs in it. */
+  kill(): void {
+    this.#process.kill('SIGKILL')
+  }
+
+  async #endTasks(): Promise<void> {
+    const how = await this.gone
+    for (const end of this.#tasks.values()) end({ is: 'crashed', how })
+  }
+
+  #send(order: Order): void {
+    // With the callback a closed channel is no error event; `gone` then ends the tasks.
+    this.#process.send(order, () => undefined)
+  }
+
+  #holdWhileBusy(): void {
+    const hold = this.#tasks.size > 0 ? 'ref' : 'unref'
+    this.#process[hold]()
+    this.#process.channel?.[hold]()
+  }
+}

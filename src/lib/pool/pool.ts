@@ -1,0 +1,126 @@
+import { availableParallelism } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { ChildHandle } from './child-handle.ts'
+import { fault } from './errors.ts'
+import { unpackError } from './portable-error.ts'
+import { RestartDelay } from './restart-delay.ts'
+
+export interface PoolOptions {
+  /** For messages and the log. */
+  readonly name: string
+  /** How many tasks run at once; the rest wait. Default: as many as the machine has processors, at most 4. */
+  readonly maxThreads?: number
+  /** The JavaScript heap each thread may fill, in MiB. Buffers and native memory are not in it. */
+  readonly maxHeapMb?: number
+  readonly logger?: { warn(details: object, message: string): void }
+}
+
+export interface RunOptions {
+  /** Ends the task, and its thread with it; the run rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+  /** From the call on, so waiting for a thread counts. */
+  readonly timeoutMs?: number
+}
+
+export interface Pool {
+  /**
+   * Calls the default export of a worker file with a task in another process. Task and result are cloned.
+   *
+   * @throws what the worker threw (code, errno, syscall, path and cause kept, a Fault is a Fault again), or
+   *   POOL_CRASHED, POOL_TASK_FAILED, POOL_TIMEOUT, POOL_CLOSED
+   */
+  run(worker: URL | string, task: unknown, options?: RunOptions): Promise<unknown>
+
+  /** Ends the process and rejects what still runs with POOL_CLOSED; takes 2 s at most. */
+  close(): Promise<void>
+}
+
+const closeTimeoutMs = 2000
+
+/** Threads in a child process, which starts with the first task and is replaced after a crash. */
+export function createPool(options: PoolOptions): Pool {
+  return new ChildPool(options)
+}
+
+class ChildPool implements Pool {
+  readonly #options: PoolOptions
+  readonly #closing = new AbortController()
+  readonly #restart = new RestartDelay()
+  #child: ChildHandle | undefined
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  async run(worker: URL | string, task: unknown, options: RunOptions = {}): Promise<unknown> {
+    const limit = new AbortController()
+    const stop = AbortSignal.any([
+      this.#closing.signal,
+      limit.signal,
+      ...(options.signal ? [options.signal] : []),
+    ])
+    const file = worker instanceof URL ? worker.href : pathToFileURL(worker).href
+    const { name } = this.#options
+    const timer =
+      options.timeoutMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            const sentence = `pool "${name}": ${file} was not done after ${options.timeoutMs} ms`
+            limit.abort(fault('POOL_TIMEOUT', sentence))
+          }, options.timeoutMs)
+    try {
+      const child = await this.#readyChild(stop)
+      const end = await child.run(file, task, stop)
+      if (end.is === 'crashed') {
+        throw fault('POOL_CRASHED', `pool "${name}": its process ended ${end.how} while ${file} ran`)
+      }
+      this.#restart.succeeded()
+      if (end.is === 'done') return end.result
+      const error = unpackError(end.error)
+      if (end.is === 'thrown') throw error
+      throw fault('POOL_TASK_FAILED', `pool "${name}": ${file} gave no answer: ${error.message}`, error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(fault('POOL_CLOSED', `pool "${this.#options.name}" is closed`))
+    const child = this.#child
+    if (child === undefined) return
+    child.kill()
+    // The timer also keeps this process up until then: an idle child does not.
+    const ended = new AbortController()
+    const limit = delay(closeTimeoutMs, undefined, { signal: ended.signal }).catch(() => undefined)
+    await Promise.race([child.gone, limit])
+    ended.abort()
+  }
+
+  async #readyChild(stop: AbortSignal): Promise<ChildHandle> {
+    stop.throwIfAborted()
+    while (this.#child === undefined) {
+      const leftMs = this.#restart.leftMs(performance.now())
+      if (leftMs === 0) this.#child = this.#start()
+      // The reason of `stop` is what the caller gets, not the timer's own error.
+      else await delay(leftMs, undefined, { signal: stop }).catch(() => stop.throwIfAborted())
+    }
+    return this.#child
+  }
+
+  #start(): ChildHandle {
+    const { maxThreads = Math.min(availableParallelism(), 4), maxHeapMb } = this.#options
+    const child = new ChildHandle({ maxThreads, ...(maxHeapMb === undefined ? {} : { maxHeapMb }) })
+    void this.#forgetWhenGone(child)
+    return child
+  }
+
+  async #forgetWhenGone(child: ChildHandle): Promise<void> {
+    const how = await child.gone
+    this.#child = undefined
+    if (this.#closing.signal.aborted) return
+    this.#restart.crashed(performance.now())
+    const { name, logger } = this.#options
+    logger?.warn({ pool: name, pid: child.pid, how }, 'pool process ended')
+  }
+}

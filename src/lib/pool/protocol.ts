@@ -1,0 +1,24 @@
+import type { PortableError } from './portable-error.ts'
+
+/** From the front process to the child. `worker` is a file URL. */
+export type Order =
+  | { readonly do: 'run'; readonly id: number; readonly worker: string; readonly task: unknown }
+  | { readonly do: 'cancel'; readonly id: number }
+
+/** How a task ended in the child. */
+export type Outcome =
+  | { readonly is: 'done'; readonly result: unknown }
+  | { readonly is: 'thrown'; readonly error: PortableError }
+  | { readonly is: 'lost'; readonly error: PortableError }
+
+/** From the child to the front process. */
+export interface Report {
+  readonly id: number
+  readonly outcome: Outcome
+}
+
+/** The child's command line, as JSON. */
+export interface ChildSettings {
+  readonly maxThreads: number
+  readonly maxHeapMb?: number
+}

@@ -1,0 +1,27 @@
+const firstDelayMs = 100
+const maxDelayMs = 10_000
+
+/**
+ * How long to wait before the next process: not at all after one crash, then 100 ms, doubled with every crash in a
+ * row up to 10 s. Times are of one monotonic clock, in milliseconds.
+ */
+export class RestartDelay {
+  #crashes = 0
+  #lastCrashMs = 0
+
+  crashed(nowMs: number): void {
+    this.#crashes++
+    this.#lastCrashMs = nowMs
+  }
+
+  /** A task came to its end, so the process is of use. */
+  succeeded(): void {
+    this.#crashes = 0
+  }
+
+  leftMs(nowMs: number): number {
+    if (this.#crashes < 2) return 0
+    const delayMs = Math.min(firstDelayMs * 2 ** (this.#crashes - 2), maxDelayMs)
+    return Math.max(0, this.#lastCrashMs + delayMs - nowMs)
+  }
+}

@@ -1,0 +1,19 @@
+import { packError } from './portable-error.ts'
+import type { Outcome } from './protocol.ts'
+
+/**
+ * What Piscina starts in every thread: calls the default export of a worker file with the task. It stands between the
+ * two because Piscina would clone a thrown error, and so lose its code.
+ */
+export default async function runTask(order: {
+  readonly worker: string
+  readonly task: unknown
+}): Promise<Outcome> {
+  try {
+    const { default: work } = (await import(order.worker)) as { readonly default?: unknown }
+    if (typeof work !== 'function') throw new TypeError(`${order.worker} has no function as default export`)
+    return { is: 'done', result: await (work as (task: unknown) => unknown)(order.task) }
+  } catch (error) {
+    return { is: 'thrown', error: packError(error) }
+  }
+}

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process'
+
+/** How a command ended and what it said. `status` is null when a signal ended it. */
+export interface RunResult {
+  readonly status: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/**
+ * Runs a command without a shell and collects what it prints (at most 16 MiB). A non-zero status is a result, not an
+ * error; a command that cannot be started rejects with the system's error (`ENOENT` …).
+ */
+export function run(
+  command: string,
+  argv: readonly string[],
+  options: {
+    readonly cwd?: string
+    readonly environment?: NodeJS.ProcessEnv
+    readonly timeoutMs?: number
+    readonly signal?: AbortSignal
+  } = {},
+): Promise<RunResult> {
+  return new Promise((resolve, reject) => {
+    execFile(
+      command,
+      argv,
+      {
+        maxBuffer: 2 ** 24,
+        timeout: options.timeoutMs ?? 0,
+        ...(options.cwd !== undefined && { cwd: options.cwd }),
+        ...(options.environment !== undefined && { env: options.environment }),
+        ...(options.signal !== undefined && { signal: options.signal }),
+      },
+      (error, stdout, stderr) => {
+        if (error && typeof error.code === 'string') return reject(error)
+        resolve({
+          status: error ? (typeof error.code === 'number' ? error.code : null) : 0,
+          signal: error?.signal ?? null,
+          stdout,
+          stderr,
+        })
+      },
+    )
+  })
+}

@@ -1,0 +1,57 @@
+import type { ServerResponse } from 'node:http'
+
+const HEARTBEAT_MS = 15_000
+const MAX_PENDING_BYTES = 2 ** 20
+
+/**
+ * One reader of server-sent events. A comment every 15 s keeps the connection alive and shows a dead one; a reader
+ * that lets more than 1 MiB pile up is dropped (threat H12), so that it costs bounded memory and is told by the loss
+ * of the connection rather than by silently missing events.
+ */
+export class SseStream {
+  readonly #response: ServerResponse
+  readonly #heartbeat: NodeJS.Timeout
+  readonly #onDrop: () => void
+  readonly #closed: Promise<void>
+
+  constructor(response: ServerResponse, options: { readonly onDrop?: () => void } = {}) {
+    this.#response = response
+    this.#onDrop = options.onDrop ?? (() => undefined)
+    this.#closed = new Promise((resolve) => response.once('close', resolve))
+    response.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    })
+    response.flushHeaders()
+    response.socket?.setNoDelay(true)
+    this.#heartbeat = setInterval(() => this.#write(': ping\n\n'), HEARTBEAT_MS)
+    this.#heartbeat.unref()
+    void this.#closed.then(() => clearInterval(this.#heartbeat))
+  }
+
+  /** Resolves when the connection is gone, whoever ended it. */
+  get closed(): Promise<void> {
+    return this.#closed
+  }
+
+  /** Sends one event; `data` goes as one line of JSON. Without a name the event is the reader's default `message`. */
+  send(data: unknown, event?: string): void {
+    this.#write(`${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`)
+  }
+
+  /** Ends the stream after what was sent. */
+  end(): void {
+    clearInterval(this.#heartbeat)
+    this.#response.end()
+  }
+
+  #write(text: string): void {
+    if (this.#response.writableEnded || this.#response.destroyed) return
+    this.#response.write(text)
+    if (this.#response.writableLength > MAX_PENDING_BYTES) {
+      this.#onDrop()
+      this.#response.destroy()
+    }
+  }
+}

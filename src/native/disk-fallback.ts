@@ -1,0 +1,102 @@
+import { lstatSync, readdirSync, type Stats } from 'node:fs'
+import { mountPointsBelow } from './mount-points.ts'
+import type { TreeTotals } from './tree-totals.ts'
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
+
+// Linux and macOS count st_blocks in 512-byte units whatever st_blksize says.
+const blockBytes = 512
+
+/** The twin of the addon's walkTree, entry by entry on the calling thread. */
+export function walkTreeInJs(path: string): TreeTotals {
+  const totals: Writable<TreeTotals> = {
+    files: 0,
+    directories: 0,
+    logicalBytes: 0,
+    physicalBytes: 0,
+    unreadable: 0,
+    firstUnreadable: undefined,
+  }
+  const links = new Set<string>()
+  const root = lstatSync(path)
+  count(path, root, totals, links)
+  if (!root.isDirectory()) return totals
+
+  const isElsewhere = mountTest(path, root)
+  // Paths are bytes: a name need not be UTF-8, and a decoded one would not be found again.
+  const rootDirectory: Buffer = Buffer.from(path)
+  const waiting = [rootDirectory]
+  for (let directory = waiting.pop(); directory !== undefined; directory = waiting.pop()) {
+    let allSeen = true
+    let names: readonly Buffer[] = []
+    try {
+      names = readdirSync(directory, { encoding: 'buffer' })
+    } catch (error) {
+      if (directory === rootDirectory || isExhaustion(error)) throw error
+      allSeen = hasVanished(error)
+    }
+    for (const name of names) {
+      const entry = join(directory, name)
+      try {
+        const stat = lstatSync(entry)
+        if (isElsewhere(entry, stat)) continue
+        count(entry, stat, totals, links)
+        if (stat.isDirectory()) waiting.push(entry)
+      } catch (error) {
+        if (!hasVanished(error)) allSeen = false
+      }
+    }
+    if (!allSeen) {
+      totals.unreadable++
+      totals.firstUnreadable ??= directory.toString()
+    }
+  }
+  return totals
+}
+
+function count(path: string | Buffer, stat: Stats, totals: Writable<TreeTotals>, links: Set<string>): void {
+  if (stat.isDirectory()) {
+    totals.directories++
+  } else {
+    if (stat.nlink > 1) {
+      // Inode numbers have 64 bits, and a double would fold neighbours together.
+      const { dev, ino } = lstatSync(path, { bigint: true })
+      const link = `${dev}:${ino}`
+      if (links.has(link)) return
+      links.add(link)
+    }
+    totals.files++
+    if (stat.isFile() || stat.isSymbolicLink()) totals.logicalBytes += stat.size
+  }
+  totals.physicalBytes += stat.blocks * blockBytes
+}
+
+// As in the addon: mounts where the system lists them, else device numbers, which do not tell a bind mount.
+function mountTest(path: string, root: Stats): (entry: Buffer, stat: Stats) => boolean {
+  const mounts = mountPointsBelow(path)
+  if (mounts === undefined) return (_, stat) => stat.isDirectory() && stat.dev !== root.dev
+  if (mounts.size === 0) return () => false
+  return (entry) => mounts.has(entry.toString('latin1'))
+}
+
+const slash = Buffer.from('/')
+
+function join(directory: Buffer, name: Buffer): Buffer {
+  return directory.at(-1) === slash[0]
+    ? Buffer.concat([directory, name])
+    : Buffer.concat([directory, slash, name])
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as NodeJS.ErrnoException).code
+}
+
+function hasVanished(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP'
+}
+
+function isExhaustion(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM'
+}

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The functions of the .node file as they are; their wrappers in this folder are what others call. */
+export interface Addon {
+  walkTree(path: string, threads: number): unknown
+}
+
+/** The addon, or the sentence that says why there is none. */
+export type Loaded =
+  | { readonly is: 'loaded'; readonly addon: Addon; readonly file: string }
+  | { readonly is: 'absent'; readonly reason: string }
+
+let loaded: Loaded | undefined
+
+/**
+ * The addon of this process. A build of this checkout goes before a prebuilt one, so that a change to `native/` is
+ * what runs. The environment variable `WORKSPACE_NATIVE=off` leaves it out.
+ */
+export function loadAddon(): Loaded {
+  loaded ??= findAddon(process.env)
+  return loaded
+}
+
+/** Looks for the addon anew. */
+export function findAddon(env: NodeJS.ProcessEnv): Loaded {
+  if (env['WORKSPACE_NATIVE'] === 'off') return { is: 'absent', reason: 'WORKSPACE_NATIVE is "off"' }
+  const reasons: string[] = []
+  for (const file of candidates()) {
+    if (!existsSync(file)) {
+      reasons.push(`${file} does not exist`)
+      continue
+    }
+    try {
+      return { is: 'loaded', addon: createRequire(import.meta.url)(file) as Addon, file }
+    } catch (error) {
+      reasons.push(`${file}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  return { is: 'absent', reason: reasons.join('; ') }
+}
+
+function candidates(): readonly string[] {
+  const root = packageRoot(dirname(fileURLToPath(import.meta.url)))
+  return [
+    join(root, 'build', 'Release', 'workspace_native.node'),
+    join(root, 'prebuilds', `${process.platform}-${process.arch}`, 'workspace_native.node'),
+  ]
+}
+
+// This file runs from src/native in a checkout and from dist/src/native in the package.
+function packageRoot(directory: string): string {
+  if (existsSync(join(directory, 'binding.gyp'))) return directory
+  const parent = dirname(directory)
+  return parent === directory ? directory : packageRoot(parent)
+}

@@ -1,0 +1,30 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import type { WORKSPACE_CODES } from '../errors.ts'
+import type { CreateInput } from '../lifecycle/create-request.ts'
+
+const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+
+export const createBodySchema = Type.Object(
+  {
+    name: Type.String({ description: '1 to 63 letters, digits and hyphens; unique without regard to case' }),
+    repo: orNull(Type.String({ description: 'owner/repo (GitHub) or an https, http, ssh or git URL' })),
+    image: orNull(Type.String({ description: 'Docker image or alias; default from the configuration' })),
+    backend: orNull(Type.String({ description: 'docker, firecracker, vz or qemu' })),
+    local_dir: orNull(Type.String({ description: 'absolute host path mounted as workspace; excludes repo' })),
+    cpus: orNull(Type.Integer({ minimum: 0, maximum: 512, description: 'CPUs; 0 is no limit' })),
+    memory_mb: orNull(Type.Integer({ minimum: 0, maximum: 16_777_216, description: 'MiB; 0 is no limit' })),
+  },
+  { additionalProperties: false },
+)
+
+/** The code for a field of the body that is missing or of the wrong type. */
+export const CODE_OF_FIELD: ReadonlyMap<string, keyof typeof WORKSPACE_CODES> = new Map([
+  ['name', 'INVALID_WORKSPACE_NAME'],
+  ['repo', 'INVALID_REPO_URL'],
+  ['local_dir', 'INVALID_LOCAL_DIR'],
+] as const)
+
+export function createFromWire(body: Static<typeof createBodySchema>): CreateInput {
+  const { name, repo, image, backend, local_dir, cpus, memory_mb } = body
+  return { name, repo, image, backend, localDir: local_dir, cpus, memoryMb: memory_mb }
+}

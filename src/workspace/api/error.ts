@@ -1,0 +1,12 @@
+import Type from 'typebox'
+import type { Fault } from '../../lib/errors/fault.ts'
+
+export const errorSchema = Type.Object(
+  { error: Type.Object({ code: Type.String(), message: Type.String() }) },
+  { $id: 'Error' },
+)
+
+/** The error body of every route. */
+export function errorToWire(fault: Fault) {
+  return { error: { code: fault.code, message: fault.message } }
+}

@@ -1,0 +1,14 @@
+import Type from 'typebox'
+
+export const infoSchema = Type.Object({
+  name: Type.String(),
+  version: Type.String(),
+  ssh_port: Type.Integer(),
+  http_port: Type.Integer(),
+  default_backend: Type.String(),
+  enabled_backends: Type.Array(Type.String(), { description: 'backends whose engine answers now' }),
+})
+
+export const hostKeySchema = Type.Object({
+  host_key: Type.String({ description: 'OpenSSH public key, Ed25519' }),
+})

@@ -1,0 +1,42 @@
+import Type, { type Static } from 'typebox'
+import type { Workspace } from '../workspace.ts'
+
+export const workspaceSchema = Type.Object(
+  {
+    name: Type.String(),
+    status: Type.Enum(['running', 'stopped', 'starting', 'error']),
+    created_at: Type.String({ format: 'date-time' }),
+    repo: Type.String({ description: 'repository cloned at creation; empty when none was' }),
+    backend: Type.String(),
+    container_id: Type.String({ description: "the backend's identifier" }),
+    ip_address: Type.Optional(Type.String()),
+    cpus: Type.Optional(Type.Integer()),
+    memory_mb: Type.Optional(Type.Integer()),
+    pid: Type.Optional(Type.Integer()),
+    rootfs_path: Type.Optional(Type.String()),
+    local_dir: Type.Optional(Type.String()),
+    image: Type.Optional(Type.String({ description: 'image it was made from' })),
+    error_message: Type.Optional(Type.String({ description: 'why the status is error' })),
+  },
+  { $id: 'Workspace', additionalProperties: false },
+)
+export type WireWorkspace = Static<typeof workspaceSchema>
+
+/** A workspace as clients see it; fields that would be empty or zero are left out. */
+export function workspaceToWire(workspace: Workspace): WireWorkspace {
+  const { state, ipAddress, cpus, memoryMb, localDir, image } = workspace
+  return {
+    name: workspace.name,
+    status: state.is,
+    created_at: workspace.createdAt.toISOString(),
+    repo: workspace.repo,
+    backend: workspace.backend,
+    container_id: workspace.containerId,
+    ...(ipAddress !== '' && { ip_address: ipAddress }),
+    ...(cpus > 0 && { cpus }),
+    ...(memoryMb > 0 && { memory_mb: memoryMb }),
+    ...(localDir !== '' && { local_dir: localDir }),
+    ...(image !== '' && { image }),
+    ...(state.is === 'error' && { error_message: state.message }),
+  }
+}

@@ -1,0 +1,100 @@
+import type { Readable, Writable } from 'node:stream'
+import type { BackendName, Workspace } from '../workspace.ts'
+
+/** What a backend needs to make a workspace. Everything has been checked. */
+export interface BackendCreate {
+  readonly name: string
+  readonly createdAt: Date
+  readonly image: string
+  readonly repo: string
+  readonly localDir: string
+  readonly cpus: number
+  readonly memoryMb: number
+}
+
+export interface ExecRequest {
+  /** Program and arguments; not a shell line. */
+  readonly argv: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  /** Defaults to the workspace's own user, from its image. */
+  readonly user?: string
+  /** Given when the program wants a terminal; its output then comes on `stdout` alone. */
+  readonly terminal?: { readonly columns: number; readonly rows: number }
+  /** Whether the program reads standard input; default true. */
+  readonly stdin?: boolean
+}
+
+/** A program running inside a workspace. */
+export interface ExecProcess {
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+  /** Exit status once the program has ended and its output has arrived; 128 + n when signal n ended it. */
+  readonly exitStatus: Promise<number>
+  readonly resize: (columns: number, rows: number) => void
+  /** Signals the program's process group; false where the backend cannot reach it. */
+  readonly signal: (name: NodeJS.Signals) => Promise<boolean>
+  /** Gives up on the program: its group gets SIGHUP and the streams are destroyed. */
+  readonly hangUp: () => Promise<void>
+}
+
+/** How the workspace's user logs in. */
+export interface LoginEnvironment {
+  readonly user: string
+  readonly home: string
+  readonly shell: string
+}
+
+export interface Bytes {
+  readonly logicalBytes: number
+  readonly physicalBytes: number
+}
+
+/** What a backend's images and workspaces take on disk. */
+export interface BackendUsage {
+  readonly images: readonly { readonly name: string; readonly path: string; readonly size: Bytes }[]
+  /** By workspace name: its own files, and the volume they work on. A part that cannot be read is left out. */
+  readonly workspaces: ReadonlyMap<string, readonly UsagePart[]>
+  /** What could not be measured, in sentences. */
+  readonly notes: readonly string[]
+}
+
+export interface UsagePart {
+  readonly kind: 'rootfs' | 'volume'
+  readonly path: string
+  readonly size: Bytes
+}
+
+/**
+ * One way of running workspaces. All methods fail with BACKEND_UNAVAILABLE when the engine does not answer and with
+ * BACKEND_ERROR when it refuses; none of them checks states, which is the lifecycle's work.
+ */
+export interface Backend {
+  readonly name: BackendName
+  /** Whether the engine answered when last asked. */
+  readonly isAvailable: boolean
+  /** Connects and from then on tells of changes; returns once the engine answered or proved absent. */
+  readonly open: (onChange: (change: BackendChange) => void) => Promise<void>
+  readonly close: () => Promise<void>
+  /** Every workspace of this server that the engine holds. */
+  readonly list: () => Promise<readonly Workspace[]>
+  /** Undefined when the engine holds no such workspace. */
+  readonly find: (name: string) => Promise<Workspace | undefined>
+  /** Whether files of an earlier workspace of this name are still there, to be adopted by a new one. */
+  readonly hasVolume: (name: string) => Promise<boolean>
+  readonly create: (
+    request: BackendCreate,
+    progress: (message: string) => void,
+    signal: AbortSignal,
+  ) => Promise<Workspace>
+  readonly start: (name: string) => Promise<Workspace>
+  readonly stop: (name: string) => Promise<Workspace>
+  /** Removes the workspace if it is there, and its volume unless told to keep it. */
+  readonly remove: (name: string, keepVolume: boolean) => Promise<void>
+  readonly exec: (name: string, request: ExecRequest) => Promise<ExecProcess>
+  readonly loginEnvironment: (name: string) => Promise<LoginEnvironment>
+  readonly usage: () => Promise<BackendUsage>
+}
+
+/** `changed`: one workspace may have another state now. `resync`: anything may have happened (the engine was away). */
+export type BackendChange = { readonly is: 'changed'; readonly name: string } | { readonly is: 'resync' }

@@ -1,0 +1,273 @@
+import type { ContainerInspectInfo } from 'dockerode'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fault } from '../../errors.ts'
+import { WORKSPACE_DIR, type Workspace } from '../../workspace.ts'
+import type {
+  Backend,
+  BackendChange,
+  BackendCreate,
+  BackendUsage,
+  ExecProcess,
+  ExecRequest,
+  LoginEnvironment,
+} from '../backend.ts'
+import { containerOptions, engineName } from './container.ts'
+import { DockerEngine, engineStatus } from './engine.ts'
+import { followEvents } from './events.ts'
+import { execInContainer } from './exec.ts'
+import { pullImage } from './image.ts'
+import { isOwn, labelsOf, type Labels, ownFilter, workspaceFromInspect, workspaceFromRow } from './labels.ts'
+import { readLoginEnvironment } from './login-environment.ts'
+import { readUsage, type WalkTree } from './usage.ts'
+
+const STOP_GRACE_S = 10
+const STOP_DEADLINE_MS = (STOP_GRACE_S + 20) * 1_000
+const CHANGE_DEADLINE_MS = 120_000
+const RECONNECT_MS = 500
+
+export interface DockerBackendOptions {
+  /** Where the engine listens: `unix:///…` or `tcp://host:port`; a known socket when left out. */
+  readonly host: string | undefined
+  /** The network that workspaces join; the engine's default when left out. */
+  readonly network: string | undefined
+  /** Marks this server's containers and volumes, so that two servers can share an engine. */
+  readonly serverId: string
+  readonly walkTree: WalkTree
+}
+
+/** Workspaces as containers of a Docker-compatible engine, with their files on a named volume. */
+export class DockerBackend implements Backend {
+  readonly name = 'docker'
+  readonly #engine: DockerEngine
+  readonly #options: DockerBackendOptions
+  readonly #stopped = new AbortController()
+  readonly #logins = new Map<string, LoginEnvironment>()
+  #events: Promise<void> | undefined
+
+  constructor(options: DockerBackendOptions) {
+    this.#options = options
+    this.#engine = new DockerEngine(options.host)
+  }
+
+  get isAvailable(): boolean {
+    return this.#engine.isAvailable
+  }
+
+  async open(onChange: (change: BackendChange) => void): Promise<void> {
+    await this.#engine.open((isAvailable) => {
+      if (isAvailable) onChange({ is: 'resync' })
+    })
+    this.#events = this.#follow(onChange)
+  }
+
+  async close(): Promise<void> {
+    this.#stopped.abort()
+    await Promise.all([this.#engine.close(), this.#events])
+  }
+
+  async list(): Promise<readonly Workspace[]> {
+    const rows = await this.#engine.call('listing containers', (abortSignal) =>
+      this.#engine.docker.listContainers({ all: true, filters: { label: [...this.#own()] }, abortSignal }),
+    )
+    return Promise.all(
+      rows.map(async (row) => {
+        // The list does not say whether a killed container ran out of memory.
+        const killed = row.State === 'exited' && row.Status.startsWith('Exited (137)')
+        const report = killed ? await this.#inspect(row.Id) : undefined
+        return report === undefined ? workspaceFromRow(row) : workspaceFromInspect(report)
+      }),
+    )
+  }
+
+  async find(name: string): Promise<Workspace | undefined> {
+    const report = await this.#inspect(engineName(name))
+    return report !== undefined && isOwn(report.Config.Labels, this.#options.serverId)
+      ? workspaceFromInspect(report)
+      : undefined
+  }
+
+  async hasVolume(name: string): Promise<boolean> {
+    const labels = await this.#volumeLabels(name)
+    if (labels === undefined) return false
+    if (isOwn(labels, this.#options.serverId)) return true
+    throw takenByAnother(name)
+  }
+
+  async create(
+    request: BackendCreate,
+    progress: (message: string) => void,
+    signal: AbortSignal,
+  ): Promise<Workspace> {
+    const labels = labelsOf(this.#options.serverId, request)
+    if (request.localDir === '') {
+      await this.#call('creating the volume', signal, (abortSignal) =>
+        this.#engine.docker.createVolume({
+          Name: engineName(request.name),
+          Labels: { ...labels },
+          abortSignal,
+        }),
+      )
+    }
+    progress('creating the container')
+    const container = await this.#createContainer(request, labels, progress, signal)
+    progress('starting the container')
+    await this.#call('starting the container', signal, (abortSignal) => container.start({ abortSignal }))
+    const report = await this.#call('starting the container', signal, (abortSignal) =>
+      container.inspect({ abortSignal }),
+    )
+    if (request.localDir === '') await this.#handOverVolume(request.name, report)
+    return workspaceFromInspect(report)
+  }
+
+  async start(name: string): Promise<Workspace> {
+    return this.#change(name, 'starting the container', CHANGE_DEADLINE_MS, (container, abortSignal) =>
+      container.start({ abortSignal }),
+    )
+  }
+
+  async stop(name: string): Promise<Workspace> {
+    return this.#change(name, 'stopping the container', STOP_DEADLINE_MS, async (container, abortSignal) => {
+      const { State } = await container.inspect({ abortSignal })
+      if (State.Paused) await container.unpause({ abortSignal })
+      await container.stop({ t: STOP_GRACE_S, abortSignal })
+    })
+  }
+
+  async remove(name: string, keepVolume: boolean): Promise<void> {
+    const report = await this.#inspect(engineName(name))
+    if (report !== undefined && isOwn(report.Config.Labels, this.#options.serverId)) {
+      await this.#ignoring(404, 'removing the container', (abortSignal) =>
+        this.#engine.docker.getContainer(report.Id).remove({ force: true, v: true, abortSignal }),
+      )
+    }
+    if (keepVolume || !isOwn(await this.#volumeLabels(name), this.#options.serverId)) return
+    await this.#ignoring(404, 'removing the volume', (abortSignal) =>
+      this.#engine.docker.getVolume(engineName(name)).remove({ abortSignal }),
+    )
+  }
+
+  exec(name: string, request: ExecRequest): Promise<ExecProcess> {
+    return execInContainer(this.#engine, engineName(name), WORKSPACE_DIR, request)
+  }
+
+  async loginEnvironment(name: string): Promise<LoginEnvironment> {
+    const known = this.#logins.get(name)
+    if (known !== undefined) return known
+    const login = await readLoginEnvironment((argv) => this.exec(name, { argv, stdin: false }))
+    this.#logins.set(name, login)
+    return login
+  }
+
+  usage(): Promise<BackendUsage> {
+    return readUsage(this.#engine, this.#own(), this.#options.walkTree)
+  }
+
+  async #createContainer(
+    request: BackendCreate,
+    labels: Labels,
+    progress: (message: string) => void,
+    signal: AbortSignal,
+  ) {
+    const create = () =>
+      this.#call('creating the container', signal, (abortSignal) =>
+        this.#engine.docker.createContainer({
+          ...containerOptions(request, labels, this.#options.network),
+          abortSignal,
+        }),
+      )
+    try {
+      return await create()
+    } catch (error) {
+      if (engineStatus(error) === 409) throw takenByAnother(request.name)
+      if (engineStatus(error) !== 404) throw error
+      await pullImage(this.#engine, request.image, progress, signal)
+      return create()
+    }
+  }
+
+  /** A new volume belongs to root unless the image has the directory: give it to the image's own user. */
+  async #handOverVolume(name: string, report: ContainerInspectInfo): Promise<void> {
+    const { User, Labels } = report.Config
+    if (User === '' || /^(?:root|0)(?::|$)/.test(User) || Labels['workspace.image'] === 'base') return
+    const chown = await this.exec(name, { argv: ['chown', User, WORKSPACE_DIR], user: '0', stdin: false })
+    chown.stdout.resume()
+    chown.stderr.resume()
+    await chown.exitStatus
+  }
+
+  async #change(
+    name: string,
+    what: string,
+    deadlineMs: number,
+    change: (
+      container: ReturnType<DockerEngine['docker']['getContainer']>,
+      signal: AbortSignal,
+    ) => Promise<unknown>,
+  ): Promise<Workspace> {
+    const container = this.#engine.docker.getContainer(engineName(name))
+    // 304: it is already as asked, for instance because someone else did it a moment ago.
+    await this.#ignoring(304, what, (abortSignal) => change(container, abortSignal), deadlineMs)
+    const workspace = await this.find(name)
+    if (workspace === undefined) throw fault('BACKEND_ERROR', `${what} failed: the container is gone`)
+    return workspace
+  }
+
+  async #inspect(container: string): Promise<ContainerInspectInfo | undefined> {
+    return this.#ignoring(404, 'inspecting the container', (abortSignal) =>
+      this.#engine.docker.getContainer(container).inspect({ abortSignal }),
+    )
+  }
+
+  async #volumeLabels(name: string): Promise<Labels | undefined> {
+    const volume = await this.#ignoring(404, 'inspecting the volume', (abortSignal) =>
+      this.#engine.docker.getVolume(engineName(name)).inspect({ abortSignal }),
+    )
+    return volume === undefined ? undefined : (volume.Labels ?? {})
+  }
+
+  async #ignoring<T>(
+    status: number,
+    what: string,
+    work: (signal: AbortSignal) => Promise<T>,
+    deadlineMs?: number,
+  ): Promise<T | undefined> {
+    try {
+      return await this.#engine.call(what, work, deadlineMs === undefined ? {} : { deadlineMs })
+    } catch (error) {
+      if (engineStatus(error) === status) return undefined
+      throw error
+    }
+  }
+
+  #call<T>(what: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.#engine.call(what, work, { deadlineMs: CHANGE_DEADLINE_MS, signal })
+  }
+
+  #own(): readonly string[] {
+    return ownFilter(this.#options.serverId)
+  }
+
+  /** Keeps an event stream open; before each time it opens, something may have been missed. */
+  async #follow(onChange: (change: BackendChange) => void): Promise<void> {
+    const { signal } = this.#stopped
+    while (!signal.aborted) {
+      if (this.isAvailable) {
+        await followEvents(this.#engine, this.#options.serverId, signal, {
+          onOpen: () => onChange({ is: 'resync' }),
+          onEvent: (name) => {
+            this.#logins.delete(name)
+            onChange({ is: 'changed', name })
+          },
+        }).catch(() => undefined)
+      }
+      await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+}
+
+function takenByAnother(name: string) {
+  return fault(
+    'WORKSPACE_ALREADY_EXISTS',
+    `the engine holds a container or volume ${engineName(name)} of another server; choose another name`,
+  )
+}

@@ -1,0 +1,41 @@
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import type { DockerEngine } from './engine.ts'
+import { ownFilter, workspaceNameOf } from './labels.ts'
+
+/** Without naming them every program run in a workspace would send three events. */
+const KINDS = ['start', 'die', 'oom', 'destroy', 'pause', 'unpause', 'rename']
+
+/**
+ * Follows the engine's events about this server's containers until the stream ends, telling the workspace's name for
+ * each. Resolves when the stream has ended, for whatever reason.
+ */
+export async function followEvents(
+  engine: DockerEngine,
+  serverId: string,
+  signal: AbortSignal,
+  on: { readonly onOpen: () => void; readonly onEvent: (name: string) => void },
+): Promise<void> {
+  const stream = (await engine.docker.getEvents({
+    filters: { type: ['container'], label: [...ownFilter(serverId)], event: KINDS },
+    abortSignal: signal,
+  })) as Readable
+  on.onOpen()
+  try {
+    for await (const line of createInterface({ input: stream })) {
+      const name = workspaceName(line)
+      if (name !== undefined) on.onEvent(name)
+    }
+  } finally {
+    stream.destroy()
+  }
+}
+
+function workspaceName(line: string): string | undefined {
+  try {
+    const event = JSON.parse(line) as { Actor?: { Attributes?: Record<string, string> } }
+    return workspaceNameOf(event.Actor?.Attributes)
+  } catch {
+    return undefined
+  }
+}

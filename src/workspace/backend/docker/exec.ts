@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
+import { constants } from 'node:os'
+import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ExecProcess, ExecRequest } from '../backend.ts'
+import { demultiplex } from './demux.ts'
+import type { DockerEngine } from './engine.ts'
+
+const EXIT_POLL_MS = [0, 5, 20, 50, 100, 200, 400, 800, 1_600]
+
+/** Starts a program inside a running container. */
+export async function execInContainer(
+  engine: DockerEngine,
+  container: string,
+  directory: string,
+  request: ExecRequest,
+): Promise<ExecProcess> {
+  const { terminal } = request
+  const hasStdin = request.stdin ?? true
+  const exec = await engine.call('running a program', (abortSignal) =>
+    engine.docker.getContainer(container).exec({
+      Cmd: [...request.argv],
+      Env: Object.entries(request.environment ?? {}).map(([name, value]) => `${name}=${value}`),
+      AttachStdin: hasStdin,
+      AttachStdout: true,
+      AttachStderr: true,
+      Tty: terminal !== undefined,
+      WorkingDir: directory,
+      ...(request.user !== undefined && { User: request.user }),
+      abortSignal,
+    }),
+  )
+  // Hijacked, because only the raw socket can end standard input without ending the output (docker-modem issue 48).
+  const socket = (await engine.call('running a program', () =>
+    exec.start({ hijack: true, stdin: true, Tty: terminal !== undefined }),
+  )) as unknown as Socket
+  socket.on('error', () => socket.destroy())
+  // The window's size can be set only once the program runs; what is asked before that is lost.
+  let lastSize = Promise.resolve()
+  const resize = (columns: number, rows: number): void => {
+    lastSize = lastSize.then(() =>
+      exec.resize({ w: columns, h: rows }).then(
+        () => undefined,
+        () => undefined,
+      ),
+    )
+  }
+  if (terminal !== undefined) resize(terminal.columns, terminal.rows)
+
+  const inspect = () =>
+    engine.call('asking for an exit status', (abortSignal) => exec.inspect({ abortSignal }))
+  const signal = async (name: NodeJS.Signals): Promise<boolean> => signalGroup(await inspect(), name)
+  const output = terminal === undefined ? demultiplex(socket) : { stdout: socket, stderr: Readable.from([]) }
+  return {
+    stdin: socket,
+    stdout: output.stdout,
+    stderr: output.stderr,
+    exitStatus: exitStatus(socket, inspect),
+    resize,
+    signal,
+    async hangUp() {
+      await signal('SIGHUP').catch(() => false)
+      socket.destroy()
+    },
+  }
+}
+
+async function exitStatus(
+  socket: Socket,
+  inspect: () => Promise<{ Running: boolean; ExitCode: number | null }>,
+): Promise<number> {
+  await new Promise<void>((resolve) => socket.once('end', resolve).once('close', resolve))
+  // The stream can end a moment before the engine has noted the exit.
+  for (const waitMs of EXIT_POLL_MS) {
+    if (waitMs > 0) await delay(waitMs)
+    const { Running, ExitCode } = await inspect()
+    if (!Running && ExitCode !== null) return ExitCode
+  }
+  return 128 + constants.signals.SIGHUP
+}
+
+/**
+ * An exec's process leads a group of its own. With an engine on this machine its id is a process id here; that it
+ * really is the container's own is checked first, since another machine's engine reports ids that mean nothing here.
+ */
+async function signalGroup(
+  exec: { readonly Pid: number; readonly ContainerID: string },
+  name: NodeJS.Signals,
+): Promise<boolean> {
+  if (!(exec.Pid > 1)) return false
+  try {
+    const controlGroup = await readFile(`/proc/${exec.Pid}/cgroup`, 'utf8')
+    if (!controlGroup.includes(exec.ContainerID)) return false
+    process.kill(-exec.Pid, name)
+    return true
+  } catch {
+    return false
+  }
+}

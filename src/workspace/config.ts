@@ -1,0 +1,133 @@
+import { homedir, hostname } from 'node:os'
+import { join } from 'node:path'
+import Type, { type Static } from 'typebox'
+import type { SchemaNode } from '../lib/config/check.ts'
+import { loadConfig } from '../lib/config/load.ts'
+import { optionalSection, optionalText, port, section, text, texts } from '../lib/config/fields.ts'
+import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/logger.ts'
+import { BACKEND_NAMES, type BackendName } from './workspace.ts'
+
+const backend = (value: BackendName, description: string) =>
+  Type.Enum(BACKEND_NAMES, { default: value, description })
+
+const fileSchema = section({
+  name: text(hostname(), "this server's name, shown by GET /api/info"),
+  state_dir: optionalText(
+    'where the server keeps its host key and marks; default /var/lib/workspace for root, else ~/.local/share/workspace',
+  ),
+  http: section({
+    host: text('127.0.0.1', 'address the API listens on'),
+    port: port(8080, 'port the API listens on'),
+    allowed_hosts: texts('further host names the API answers to; "*" for all'),
+    token_file: optionalText('file with a bearer token that every request must then carry'),
+    socket: optionalText('Unix socket to listen on instead of host and port'),
+    tls: optionalSection({
+      cert: Type.String({ minLength: 1, description: 'PEM file with the certificate chain' }),
+      key: Type.String({ minLength: 1, description: 'PEM file with the private key' }),
+    }),
+  }),
+  ssh: section({
+    host: text('127.0.0.1', 'address the SSH server listens on'),
+    port: port(2222, 'port the SSH server listens on'),
+    host_key: optionalText('file of the Ed25519 host key; default ssh_host_ed25519_key in state_dir'),
+  }),
+  default_backend: backend('docker', 'backend of a workspace that names none'),
+  enabled_backends: Type.Array(Type.Enum(BACKEND_NAMES), {
+    default: ['docker'],
+    description: 'backends to offer; one whose engine does not answer is not reported as enabled',
+  }),
+  default_image: text('workspace-base:1', 'image of a workspace that names none'),
+  image_aliases: Type.Record(Type.String(), Type.String(), {
+    default: {},
+    description: 'short names for images',
+  }),
+  docker: section({
+    host: optionalText(
+      'engine address, unix:///… or tcp://host:port; default DOCKER_HOST, else a known socket',
+    ),
+    network: optionalText("network that workspaces join; default the engine's own"),
+  }),
+  log: section({
+    level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'least severe level logged' }),
+    format: Type.Enum(LOG_FORMATS, {
+      default: 'auto',
+      description: 'auto: pretty on a terminal, JSON elsewhere',
+    }),
+  }),
+})
+
+/** Every key of the server's config file. */
+export const workspaceSchema = fileSchema as SchemaNode
+
+/** The server's effective configuration. */
+export interface WorkspaceConfig {
+  readonly name: string
+  readonly stateDir: string
+  readonly http: {
+    readonly host: string
+    readonly port: number
+    readonly allowedHosts: readonly string[]
+    readonly tokenFile: string | undefined
+    readonly socket: string | undefined
+    readonly tls: { readonly cert: string; readonly key: string } | undefined
+  }
+  readonly ssh: { readonly host: string; readonly port: number; readonly hostKey: string }
+  readonly defaultBackend: BackendName
+  readonly enabledBackends: readonly BackendName[]
+  readonly defaultImage: string
+  readonly imageAliases: ReadonlyMap<string, string>
+  readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
+  readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
+}
+
+const sources = {
+  program: 'workspace',
+  fileVariable: 'WORKSPACE_CONFIG',
+  environmentPrefix: 'WORKSPACE',
+  schema: workspaceSchema,
+} as const
+
+/** Reads the server's configuration: defaults, then one file, then the environment, then flags. */
+export function loadWorkspaceConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  given: { readonly file?: string | undefined; readonly flags?: Readonly<Record<string, unknown>> } = {},
+): { readonly config: WorkspaceConfig; readonly settings: unknown; readonly file: string | undefined } {
+  const { settings, file } = loadConfig<Static<typeof fileSchema>>({
+    ...sources,
+    environment,
+    ...given,
+  })
+  return { config: fromSettings(settings, environment), settings, file }
+}
+
+function fromSettings(
+  settings: Static<typeof fileSchema>,
+  environment: Readonly<Record<string, string | undefined>>,
+): WorkspaceConfig {
+  const { http, ssh, docker } = settings
+  const stateDir = settings.state_dir ?? defaultStateDir(environment)
+  return {
+    name: settings.name,
+    stateDir,
+    http: {
+      host: http.host,
+      port: http.port,
+      allowedHosts: http.allowed_hosts,
+      tokenFile: http.token_file,
+      socket: http.socket,
+      tls: http.tls,
+    },
+    ssh: { host: ssh.host, port: ssh.port, hostKey: ssh.host_key ?? join(stateDir, 'ssh_host_ed25519_key') },
+    defaultBackend: settings.default_backend,
+    enabledBackends: settings.enabled_backends,
+    defaultImage: settings.default_image,
+    imageAliases: new Map(Object.entries(settings.image_aliases)),
+    docker: { host: docker.host ?? environment['DOCKER_HOST'], network: docker.network },
+    log: settings.log,
+  }
+}
+
+function defaultStateDir(environment: Readonly<Record<string, string | undefined>>): string {
+  if (process.getuid?.() === 0) return '/var/lib/workspace'
+  return join(environment['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'workspace')
+}

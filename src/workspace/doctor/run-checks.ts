@@ -1,0 +1,58 @@
+import { createRequire } from 'node:module'
+import { messageOf } from '../../lib/errors/message.ts'
+import { run } from '../../lib/process/run.ts'
+import { loadAddon } from '../../native/load.ts'
+import { probeDocker } from '../backend/docker/probe.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import type { Check } from './check.ts'
+
+/** Looks at everything the server works with on this machine; changes nothing. */
+export async function runChecks(config: WorkspaceConfig): Promise<readonly Check[]> {
+  return [
+    { name: 'node', ok: true, found: process.versions.node, remedy: '' },
+    addonCheck(),
+    sshCryptoCheck(),
+    await sshClientCheck(),
+    ...(await probeDocker(config.docker.host, config.defaultImage)),
+    ...(['firecracker', 'vz', 'qemu'] as const).map((name) => ({
+      name,
+      ok: !config.enabledBackends.includes(name),
+      found: 'not in this version',
+      remedy: config.enabledBackends.includes(name) ? `take ${name} out of enabled_backends` : '',
+    })),
+  ]
+}
+
+function addonCheck(): Check {
+  const addon = loadAddon()
+  return addon.is === 'loaded'
+    ? { name: 'native addon', ok: true, found: 'loaded', remedy: '' }
+    : {
+        name: 'native addon',
+        ok: true,
+        found: `JavaScript in its place, slower (${addon.reason})`,
+        remedy: 'npm run build:native, with g++, make and python3 installed',
+      }
+}
+
+/** ssh2 works without its compiled part, at a fifth to half the speed. */
+function sshCryptoCheck(): Check {
+  const { bindingAvailable } = createRequire(import.meta.url)('ssh2/lib/protocol/crypto.js') as {
+    bindingAvailable: boolean
+  }
+  return {
+    name: 'ssh2 native crypto',
+    ok: true,
+    found: bindingAvailable ? 'loaded' : 'JavaScript in its place, slower',
+    remedy: bindingAvailable ? '' : 'npm rebuild ssh2, with its install script allowed',
+  }
+}
+
+async function sshClientCheck(): Promise<Check> {
+  try {
+    const { stderr } = await run('ssh', ['-V'])
+    return { name: 'OpenSSH client', ok: true, found: stderr.trim(), remedy: '' }
+  } catch (error) {
+    return { name: 'OpenSSH client', ok: false, found: messageOf(error), remedy: 'install openssh-client' }
+  }
+}

@@ -1,0 +1,20 @@
+import { defineFaults } from '../lib/errors/fault.ts'
+
+/** Every code that the workspace server's own routes answer with; the shared ones are in lib/http/faults. */
+export const WORKSPACE_CODES = {
+  INVALID_WORKSPACE_NAME: 'invalid',
+  INVALID_REPO_URL: 'invalid',
+  INVALID_LOCAL_DIR: 'invalid',
+  INVALID_REQUEST: 'invalid',
+  WORKSPACE_NOT_FOUND: 'missing',
+  WORKSPACE_ALREADY_EXISTS: 'conflict',
+  WORKSPACE_ALREADY_RUNNING: 'conflict',
+  WORKSPACE_ALREADY_STOPPED: 'conflict',
+  WORKSPACE_NOT_RUNNING: 'conflict',
+  WORKSPACE_BUSY: 'conflict',
+  CLONE_FAILED: 'internal',
+  BACKEND_ERROR: 'internal',
+  BACKEND_UNAVAILABLE: 'unavailable',
+} as const
+
+export const fault = defineFaults(WORKSPACE_CODES)

@@ -1,0 +1,77 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { WorkspaceServer } from '../../../index.ts'
+import { tour } from '../tour.ts'
+
+interface ServeOptions {
+  readonly config?: string
+  readonly httpHost?: string
+  readonly httpPort?: number
+  readonly sshHost?: string
+  readonly sshPort?: number
+  readonly stateDir?: string
+  readonly tour?: boolean
+}
+
+/** Runs the server in the foreground until it is told to stop. */
+export function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the workspace server')
+    .option('--config <file>', 'config file; default WORKSPACE_CONFIG, else the usual places')
+    .option('--http-host <address>', 'address of the API')
+    .option('--http-port <port>', 'port of the API', portNumber)
+    .option('--ssh-host <address>', 'address of the SSH server')
+    .option('--ssh-port <port>', 'port of the SSH server', portNumber)
+    .option('--state-dir <dir>', "the server's own directory")
+    .option('--tour', 'print where everything is and what to try first')
+    .action(serve)
+}
+
+async function serve(options: ServeOptions): Promise<void> {
+  const [{ create, loadWorkspaceConfig }, { createLogger }] = await Promise.all([
+    import('../../../index.ts'),
+    import('../../../../lib/log/logger.ts'),
+  ])
+  const { config } = loadWorkspaceConfig(process.env, { file: options.config, flags: flagSettings(options) })
+  const logger = createLogger(config.log)
+  const server = await create(config, { logger }).start()
+  if (options.tour === true) process.stdout.write(tour(config, server))
+  logger.info(
+    { http: server.httpPort, ssh: server.sshPort, backends: server.availableBackends() },
+    'workspace server is ready',
+  )
+  await untilToldToStop(server)
+}
+
+/** The first signal stops the server in good order; a second one ends it at once. */
+async function untilToldToStop(server: WorkspaceServer): Promise<void> {
+  await new Promise<void>((resolve) => {
+    let isStopping = false
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (isStopping) process.exit(1)
+        isStopping = true
+        resolve()
+      })
+    }
+  })
+  await server.stop()
+}
+
+function flagSettings(options: ServeOptions): Record<string, unknown> {
+  const { httpHost, httpPort, sshHost, sshPort, stateDir } = options
+  return {
+    http: given({ host: httpHost, port: httpPort }),
+    ssh: given({ host: sshHost, port: sshPort }),
+    ...given({ state_dir: stateDir }),
+  }
+}
+
+function given(settings: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+}
+
+function portNumber(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new InvalidArgumentError('it must be a port, 0 to 65535.')
+}

@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { constants, homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { ExitStatus } from '../../../../lib/cli/run.ts'
+import { defineFaults } from '../../../../lib/errors/fault.ts'
+import { writeFileDurable } from '../../../../lib/fs/write-durable.ts'
+import { run } from '../../../../lib/process/run.ts'
+import type { ServerAddress } from '../client.ts'
+import { addServerOption, contextOf } from '../context.ts'
+
+const sshFault = defineFaults({ SSH_CLIENT_MISSING: 'unavailable', SSH_KEY_FAILED: 'internal' })
+
+/** Runs OpenSSH's client with the server's host key pinned. */
+export function addSsh(program: Command): void {
+  addServerOption(program.command('ssh'))
+    .description('open a shell in a workspace, or run a command there')
+    .argument('<name>')
+    .argument('[command...]', 'command to run instead of a shell')
+    .passThroughOptions()
+    .addHelpText('after', '\nExamples:\n  workspace ssh demo\n  workspace ssh demo git status')
+    .action(async (name: string, words: string[], _options: unknown, command: Command) => {
+      const { client, server } = await contextOf(command)
+      const [info, { host_key: hostKey }] = await Promise.all([
+        client.get<{ ssh_port: number }>('/api/info'),
+        client.get<{ host_key: string }>('/api/ssh-host-key'),
+      ])
+      const host = server.ssh?.host ?? new URL(server.url).hostname.replace(/^\[|\]$/g, '')
+      const port = server.ssh?.port ?? info.ssh_port
+      const argv = [
+        ...(await identityOptions(server, hostKey)),
+        '-p',
+        String(port),
+        '-l',
+        name,
+        '--',
+        host,
+        ...words,
+      ]
+      throw new ExitStatus(await runSsh(argv))
+    })
+}
+
+async function runSsh(argv: readonly string[]): Promise<number> {
+  const child = spawn('ssh', argv, { stdio: 'inherit' })
+  // The terminal's signals reach ssh too, and it is for ssh to act on them.
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined)
+  return new Promise((resolve, reject) => {
+    child.on('error', (error) =>
+      reject(
+        sshFault('SSH_CLIENT_MISSING', `OpenSSH's client cannot be run: ${error.message}; install it`, error),
+      ),
+    )
+    child.on('exit', (status, signal) => resolve(status ?? 128 + constants.signals[signal ?? 'SIGTERM']))
+  })
+}
+
+/** Pins the host key under the server's name, and names a key of our own for a user who has none. */
+async function identityOptions(server: ServerAddress, hostKey: string): Promise<readonly string[]> {
+  const directory = join(process.env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'workspace')
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const knownHosts = join(directory, 'known_hosts')
+  const alias = `workspace-${server.name}`
+  await writeFileDurable(knownHosts, `${alias} ${hostKey}\n`, { mode: 0o600 })
+  const options = [
+    ['UserKnownHostsFile', knownHosts],
+    ['HostKeyAlias', alias],
+    ['StrictHostKeyChecking', 'yes'],
+    // Not written into the user's own files.
+    ['UpdateHostKeys', 'no'],
+  ]
+  if (!hasOwnKey()) options.push(['IdentityFile', await ourKey(directory)])
+  return options.flatMap(([key, value]) => ['-o', `${key}=${value}`])
+}
+
+function hasOwnKey(): boolean {
+  const names = ['id_ed25519', 'id_rsa', 'id_ecdsa', 'id_ed25519_sk', 'id_ecdsa_sk']
+  return (
+    process.env['SSH_AUTH_SOCK'] !== undefined ||
+    names.some((name) => existsSync(join(homedir(), '.ssh', name)))
+  )
+}
+
+async function ourKey(directory: string): Promise<string> {
+  const file = join(directory, 'id_ed25519')
+  if (existsSync(file)) return file
+  const made = await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'workspace', '-f', file])
+  if (made.status !== 0)
+    throw sshFault('SSH_KEY_FAILED', `ssh-keygen could not make ${file}: ${made.stderr.trim()}`)
+  return file
+}

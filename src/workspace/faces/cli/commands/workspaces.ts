@@ -1,0 +1,89 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { WireWorkspace } from '../../../api/workspace.ts'
+import { addServerOption, contextOf } from '../context.ts'
+import { workspaceRecord, workspacesTable } from '../workspace-table.ts'
+
+interface CreateOptions {
+  readonly repo?: string
+  readonly localDir?: string
+  readonly image?: string
+  readonly backend?: string
+  readonly cpus?: number
+  readonly memoryMb?: number
+}
+
+/** list, show, create, start, stop, rm. */
+export function addWorkspaceCommands(program: Command): void {
+  addServerOption(program.command('list'))
+    .alias('ls')
+    .description('list workspaces')
+    .action(async (_options: unknown, command: Command) => {
+      const { client, output } = await contextOf(command)
+      const answer = await client.get<{ workspaces: WireWorkspace[] }>('/api/workspaces')
+      output.result(answer, () => workspacesTable(answer.workspaces))
+    })
+
+  addServerOption(program.command('show'))
+    .description('show one workspace')
+    .argument('<name>')
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { client, output } = await contextOf(command)
+      const workspace = await client.get<WireWorkspace>(pathOf(name))
+      output.result(workspace, () => workspaceRecord(workspace))
+    })
+
+  addCreate(program)
+
+  for (const action of ['start', 'stop'] as const) {
+    addServerOption(program.command(action))
+      .description(`${action} a workspace`)
+      .argument('<name>')
+      .action(async (name: string, _options: unknown, command: Command) => {
+        const { client, output } = await contextOf(command)
+        const workspace = await client.post<WireWorkspace>(`${pathOf(name)}/${action}`)
+        output.result(workspace, () => `${workspace.name} is ${workspace.status}`)
+      })
+  }
+
+  addServerOption(program.command('rm'))
+    .description('delete a workspace and, unless told to keep them, its files')
+    .argument('<name>')
+    .option('--keep-volume', 'keep its files for the next workspace of that name')
+    .action(async (name: string, options: { keepVolume?: boolean }, command: Command) => {
+      const { client, output } = await contextOf(command)
+      await client.delete(`${pathOf(name)}${options.keepVolume === true ? '?keep_volume=true' : ''}`)
+      output.result({ deleted: name }, () => `${name} is deleted`)
+    })
+}
+
+function addCreate(program: Command): void {
+  addServerOption(program.command('create'))
+    .description('create a workspace and wait until it runs')
+    .argument('<name>', 'letters, digits and hyphens')
+    .option('--repo <repo>', 'owner/repo on GitHub, or a URL, to clone inside it')
+    .option('--local-dir <dir>', 'directory of the server to mount instead')
+    .option('--image <image>', "image or alias; default the server's")
+    .option('--backend <backend>', 'docker, firecracker, vz or qemu')
+    .option('--cpus <n>', 'CPUs', wholeNumber)
+    .option('--memory-mb <n>', 'memory in MiB', wholeNumber)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  workspace create demo --repo octocat/Hello-World\n  workspace create here --local-dir "$PWD"',
+    )
+    .action(async (name: string, options: CreateOptions, command: Command) => {
+      const { client, output } = await contextOf(command)
+      const { localDir, memoryMb, repo, image, backend, cpus } = options
+      const body = { name, repo, image, backend, local_dir: localDir, cpus, memory_mb: memoryMb }
+      const workspace = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
+      output.result(workspace, () => workspaceRecord(workspace))
+    })
+}
+
+function pathOf(name: string): string {
+  return `/api/workspaces/${encodeURIComponent(name)}`
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d+$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('it must be a whole number.')
+}

@@ -1,0 +1,23 @@
+import type { Command } from 'commander'
+import { createOutput, type Output } from '../../../lib/cli/output.ts'
+import { type ServerAddress, WorkspaceClient } from './client.ts'
+import { findServer } from './servers.ts'
+
+/** What every command that talks to a server works with. */
+export interface CliContext {
+  readonly client: WorkspaceClient
+  readonly server: ServerAddress
+  readonly output: Output
+}
+
+/** Adds the option that every command which talks to a server has. */
+export function addServerOption(command: Command): Command {
+  return command.option('-s, --server <name>', "server to talk to, from the CLI's configuration")
+}
+
+/** Reads the options that stand before or after the command's name. */
+export async function contextOf(command: Command): Promise<CliContext> {
+  const options: { server?: string; json?: boolean; table?: boolean } = command.optsWithGlobals()
+  const server = await findServer(process.env, options.server)
+  return { client: new WorkspaceClient(server), server, output: createOutput(options) }
+}

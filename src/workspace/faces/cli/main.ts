@@ -1,0 +1,34 @@
+import { addCompletion } from '../../../lib/cli/completion.ts'
+import { addOutputOptions } from '../../../lib/cli/output.ts'
+import { createProgram, runProgram } from '../../../lib/cli/run.ts'
+import type { Fault } from '../../../lib/errors/fault.ts'
+import { packageVersion } from '../../../lib/process/package.ts'
+import { addConfig } from './commands/config.ts'
+import { addDoctor } from './commands/doctor.ts'
+import { addInfo } from './commands/info.ts'
+import { addServe } from './commands/serve.ts'
+import { addSsh } from './commands/ssh.ts'
+import { addWorkspaceCommands } from './commands/workspaces.ts'
+
+/** The `workspace` program; resolves with its exit status. */
+export function runWorkspaceCli(argv: readonly string[]): Promise<number> {
+  const program = createProgram(
+    'workspace',
+    packageVersion(),
+    'Creates, runs and exposes isolated development environments.',
+  )
+  addServe(program)
+  addWorkspaceCommands(program)
+  addSsh(program)
+  addInfo(program)
+  addDoctor(program)
+  addConfig(program)
+  addOutputOptions(program)
+  addCompletion(program)
+  return runProgram(program, argv, exitStatusOf)
+}
+
+/** 1 for everything that a corrected command line would not change, 2 for what it would. */
+function exitStatusOf(fault: Fault): number {
+  return fault.code === 'SERVER_UNKNOWN' ? 2 : 1
+}

@@ -1,0 +1,74 @@
+import type { SchemaNode } from '../../../lib/config/check.ts'
+import { defineFaults } from '../../../lib/errors/fault.ts'
+import type { ServerAddress } from './client.ts'
+
+const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid' })
+
+const LOCAL: ServerAddress = { name: 'local', url: 'http://127.0.0.1:8080' }
+
+const schema: SchemaNode = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    servers: {
+      type: 'object',
+      default: {},
+      description: 'servers by name',
+      additionalProperties: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          url: { type: 'string', description: 'where its API is' },
+          token_file: { type: 'string', description: 'file with its bearer token' },
+          ssh: {
+            type: 'object',
+            additionalProperties: false,
+            properties: { host: { type: 'string' }, port: { type: 'integer' } },
+          },
+        },
+      },
+    },
+    default_server: { type: 'string', description: 'the server meant when none is named' },
+  },
+}
+
+interface CliSettings {
+  readonly servers: Readonly<
+    Record<string, { url?: string; token_file?: string; ssh?: { host?: string; port?: number } }>
+  >
+  readonly default_server?: string
+}
+
+/**
+ * The server that a command is meant for: the one named, else WORKSPACE_URL, else the configured default, else the one
+ * on this machine. Throws SERVER_UNKNOWN for a name that the configuration does not know.
+ */
+export async function findServer(
+  environment: Readonly<Record<string, string | undefined>>,
+  named: string | undefined,
+): Promise<ServerAddress> {
+  const url = environment['WORKSPACE_URL']
+  if (named === undefined && url !== undefined && url !== '') return { name: 'WORKSPACE_URL', url }
+  const settings = await readSettings(environment)
+  const name = named ?? settings.default_server
+  if (name === undefined) return LOCAL
+  const server = settings.servers[name]
+  if (server?.url === undefined) {
+    const known = Object.keys(settings.servers).join(', ') || 'none'
+    throw cliFault('SERVER_UNKNOWN', `server "${name}" is not in the CLI's configuration; known: ${known}`)
+  }
+  return { name, url: server.url, tokenFile: server.token_file, ssh: server.ssh }
+}
+
+/** Loaded late: most commands run without such a file, and the checker is slow to load. */
+async function readSettings(environment: Readonly<Record<string, string | undefined>>): Promise<CliSettings> {
+  const { loadConfig } = await import('../../../lib/config/load.ts')
+  return loadConfig<CliSettings>({
+    program: 'workspace',
+    fileName: 'cli.yaml',
+    fileVariable: 'WORKSPACE_CLI_CONFIG',
+    environmentPrefix: 'WORKSPACE_CLI',
+    schema,
+    environment,
+  }).settings
+}

@@ -1,0 +1,41 @@
+import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
+import type { Logger } from '../../../lib/log/logger.ts'
+import { CODE_OF_FIELD } from '../../api/create.ts'
+import { errorSchema, errorToWire } from '../../api/error.ts'
+import { workspaceSchema } from '../../api/workspace.ts'
+import { fault } from '../../errors.ts'
+import type { HttpFace } from './face.ts'
+import { infoRoutes } from './routes/info.ts'
+import { systemRoutes } from './routes/system.ts'
+import { workspaceRoutes } from './routes/workspaces.ts'
+
+/** The REST face of the workspace server, ready to listen. */
+export async function createWorkspaceHttp(
+  face: HttpFace,
+  security: { readonly token?: string | undefined; readonly tls?: { cert: string; key: string } | undefined },
+  logger: Logger,
+): Promise<HttpServer> {
+  const server = await createHttpServer({
+    info: {
+      title: 'Workspace server',
+      version: face.version,
+      description: 'Creates, runs and exposes isolated development environments on this host.',
+    },
+    logger,
+    allowedHosts: face.config.http.allowedHosts,
+    ...security,
+    errors: {
+      render: errorToWire,
+      invalidField(field, message) {
+        const code = CODE_OF_FIELD.get(field)
+        return code === undefined ? undefined : fault(code, message)
+      },
+    },
+  })
+  server.app.addSchema(workspaceSchema)
+  server.app.addSchema(errorSchema)
+  infoRoutes(server, face)
+  workspaceRoutes(server, face)
+  systemRoutes(server, face)
+  return server
+}

@@ -1,0 +1,17 @@
+import type { WorkspaceConfig } from '../../config.ts'
+import type { DiskReporter } from '../../disk/report.ts'
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { WorkspaceTable } from '../../lifecycle/table.ts'
+import type { BackendName } from '../../workspace.ts'
+
+/** What the routes work on. */
+export interface HttpFace {
+  readonly config: WorkspaceConfig
+  readonly version: string
+  readonly hostKey: string
+  readonly ports: { readonly http: number; readonly ssh: number }
+  readonly availableBackends: () => readonly BackendName[]
+  readonly table: WorkspaceTable
+  readonly lifecycle: Lifecycle
+  readonly disk: DiskReporter
+}

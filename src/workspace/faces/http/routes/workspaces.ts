@@ -1,0 +1,123 @@
+import type { FastifyReply } from 'fastify'
+import Type, { type Static } from 'typebox'
+import type { Fault } from '../../../../lib/errors/fault.ts'
+import { isFault } from '../../../../lib/errors/fault.ts'
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { createBodySchema, createFromWire } from '../../../api/create.ts'
+import { errorToWire } from '../../../api/error.ts'
+import { workspaceToWire } from '../../../api/workspace.ts'
+import { fault } from '../../../errors.ts'
+import { parseWorkspaceName } from '../../../lifecycle/name.ts'
+import type { Workspace } from '../../../workspace.ts'
+import type { HttpFace } from '../face.ts'
+
+interface Named {
+  readonly Params: { readonly name: string }
+}
+
+const workspace = Type.Ref('Workspace')
+const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
+
+/** The life of workspaces: list, create, get, start, stop, delete. */
+export function workspaceRoutes(server: HttpServer, { table, lifecycle }: HttpFace): void {
+  const { app } = server
+  app.get(
+    '/api/workspaces',
+    {
+      schema: {
+        summary: 'All workspaces, oldest first',
+        response: { 200: Type.Object({ workspaces: Type.Array(workspace) }), ...failures },
+      },
+    },
+    () => ({ workspaces: table.list().map(workspaceToWire) }),
+  )
+
+  app.post<{ Body: Static<typeof createBodySchema> }>(
+    '/api/workspaces',
+    {
+      schema: {
+        summary: 'Create a workspace',
+        description:
+          'Answers when it runs. With `Accept: text/event-stream` answers at once with a stream of `progress` events ' +
+          'and a last `complete` (the workspace) or `error` (`{code, message}`).',
+        body: createBodySchema,
+        response: { 201: workspace, ...failures },
+      },
+    },
+    async (request, reply) => {
+      const creation = await lifecycle.prepareCreate(createFromWire(request.body))
+      if (wantsEvents(request.headers.accept)) return streamCreation(server, reply, creation.make)
+      return reply.status(201).send(workspaceToWire(await creation.make(() => undefined)))
+    },
+  )
+
+  app.get<Named>(
+    '/api/workspaces/:name',
+    { schema: { summary: 'One workspace', response: { 200: workspace, ...failures } } },
+    (request) => workspaceToWire(table.get(parseWorkspaceName(request.params.name))),
+  )
+
+  for (const action of ['start', 'stop'] as const) {
+    app.post<Named>(
+      `/api/workspaces/:name/${action}`,
+      {
+        schema: {
+          summary: `${action === 'start' ? 'Start' : 'Stop'} a workspace`,
+          response: { 200: workspace, ...failures },
+        },
+      },
+      async (request) => workspaceToWire(await lifecycle[action](request.params.name)),
+    )
+  }
+
+  app.delete<Named & { readonly Querystring: { readonly keep_volume?: unknown } }>(
+    '/api/workspaces/:name',
+    {
+      schema: {
+        summary: 'Delete a workspace in any state',
+        querystring: Type.Object({
+          keep_volume: Type.Optional(
+            Type.String({
+              description: 'true keeps its files for the next workspace of that name; default false',
+            }),
+          ),
+        }),
+        response: { 204: Type.Null(), ...failures },
+      },
+    },
+    async (request, reply) => {
+      await lifecycle.remove(request.params.name, parseKeepVolume(request.query.keep_volume))
+      return reply.status(204).send(null)
+    },
+  )
+}
+
+/** Anything but true and false is refused before anything is touched: a misread `TRUE` would cost the files (threat W9). */
+function parseKeepVolume(value: unknown): boolean {
+  if (value === undefined || value === 'false') return false
+  if (value === 'true') return true
+  throw fault('INVALID_REQUEST', `keep_volume must be true or false, not ${JSON.stringify(value)}`)
+}
+
+function wantsEvents(accept: string | undefined): boolean {
+  return /(?:^|,)\s*text\/event-stream\s*(?:;|,|$)/i.test(accept ?? '')
+}
+
+async function streamCreation(
+  server: HttpServer,
+  reply: FastifyReply,
+  make: (progress: (message: string) => void) => Promise<Workspace>,
+): Promise<void> {
+  const stream = server.openStream(reply)
+  try {
+    const made = await make((message) => stream.send({ message }, 'progress'))
+    stream.send(workspaceToWire(made), 'complete')
+  } catch (error) {
+    if (!isFault(error)) reply.log.error({ err: error }, 'creating a workspace failed')
+    const told: Fault = isFault(error)
+      ? error
+      : fault('BACKEND_ERROR', 'creation failed; the server log says why')
+    stream.send(errorToWire(told).error, 'error')
+  }
+  stream.end()
+}

@@ -1,0 +1,135 @@
+import { readFile } from 'node:fs/promises'
+import type { Logger } from '../lib/log/logger.ts'
+import type { Backend } from './backend/backend.ts'
+import { DockerBackend } from './backend/docker/docker-backend.ts'
+import type { WorkspaceConfig } from './config.ts'
+import { DiskReporter } from './disk/report.ts'
+import { createWalker } from './disk/walker.ts'
+import { createWorkspaceHttp } from './faces/http/create-server.ts'
+import type { HttpFace } from './faces/http/face.ts'
+import { loadHostKey } from './faces/ssh/host-key.ts'
+import { SshServer } from './faces/ssh/server.ts'
+import { CreationMarks } from './lifecycle/creation-marks.ts'
+import { Lifecycle } from './lifecycle/lifecycle.ts'
+import { WorkspaceTable } from './lifecycle/table.ts'
+import { openStateDir } from './state-dir.ts'
+import { packageVersion } from '../lib/process/package.ts'
+import type { BackendName } from './workspace.ts'
+
+export { loadWorkspaceConfig, type WorkspaceConfig } from './config.ts'
+
+export interface WorkspaceDeps {
+  readonly logger: Logger
+  /** Backends in place of the configured ones. */
+  readonly backends?: readonly Backend[]
+  readonly now?: () => Date
+}
+
+/** A running workspace server. */
+export interface WorkspaceServer {
+  readonly httpPort: number
+  readonly sshPort: number
+  readonly sshFingerprint: string
+  readonly availableBackends: () => readonly BackendName[]
+  /** Stops taking work, undoes creations under way and frees everything, within 10 s. */
+  readonly stop: () => Promise<void>
+}
+
+/** The workspace server as a library: nothing is touched before `start`. */
+export function create(
+  config: WorkspaceConfig,
+  deps: WorkspaceDeps,
+): { readonly start: () => Promise<WorkspaceServer> } {
+  return { start: () => start(config, deps) }
+}
+
+async function start(
+  config: WorkspaceConfig,
+  { logger, backends: given, now = () => new Date() }: WorkspaceDeps,
+) {
+  /** What has been opened, undone in reverse on stop and on a failed start. */
+  const opened: (() => Promise<void>)[] = []
+  const stop = async (): Promise<void> => {
+    for (const close of opened.splice(0).toReversed()) await close()
+  }
+  try {
+    const state = await openStateDir(config.stateDir, logger)
+    opened.push(state.release)
+    const hostKey = await loadHostKey(config.ssh.hostKey)
+    logger.info({ fingerprint: hostKey.fingerprint }, 'SSH host key')
+    const walker = createWalker(logger)
+    opened.push(() => walker.close())
+    const backends = new Map(
+      (given ?? configuredBackends(config, state.serverId, walker.walkTree)).map((backend) => [
+        backend.name,
+        backend,
+      ]),
+    )
+    const table = new WorkspaceTable()
+    const lifecycle = new Lifecycle({
+      table,
+      backends,
+      marks: new CreationMarks(state.path),
+      defaults: {
+        backend: config.defaultBackend,
+        image: config.defaultImage,
+        imageAliases: config.imageAliases,
+        forbiddenDirs: [state.path],
+      },
+      logger,
+      now,
+    })
+    await lifecycle.open()
+    opened.push(() => lifecycle.close())
+
+    const availableBackends = (): readonly BackendName[] =>
+      [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
+    const ssh = new SshServer({ hostKey, table, backends, logger })
+    const ports = { http: config.http.port, ssh: await ssh.listen(config.ssh) }
+    opened.push(() => ssh.stop())
+    const face: HttpFace = {
+      config,
+      version: packageVersion(),
+      hostKey: hostKey.publicKey,
+      ports,
+      availableBackends,
+      table,
+      lifecycle,
+      disk: new DiskReporter(table, backends.values(), now),
+    }
+    const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
+    opened.push(() => http.stop())
+    ports.http = await http.listen(
+      config.http.socket === undefined ? config.http : { path: config.http.socket },
+    )
+    return {
+      httpPort: ports.http,
+      sshPort: ports.ssh,
+      sshFingerprint: hostKey.fingerprint,
+      availableBackends,
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function configuredBackends(
+  config: WorkspaceConfig,
+  serverId: string,
+  walkTree: ReturnType<typeof createWalker>['walkTree'],
+): readonly Backend[] {
+  return config.enabledBackends.includes('docker')
+    ? [new DockerBackend({ ...config.docker, serverId, walkTree })]
+    : []
+}
+
+async function readSecurity({ http }: WorkspaceConfig) {
+  const token = http.tokenFile === undefined ? undefined : (await readFile(http.tokenFile, 'utf8')).trim()
+  const tls =
+    http.tls === undefined
+      ? undefined
+      : { cert: await readFile(http.tls.cert, 'utf8'), key: await readFile(http.tls.key, 'utf8') }
+  return { token, tls }
+}

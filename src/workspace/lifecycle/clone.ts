@@ -1,0 +1,116 @@
+import { finished } from 'node:stream/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Backend, ExecProcess } from '../backend/backend.ts'
+import { fault } from '../errors.ts'
+import { WORKSPACE_DIR } from '../workspace.ts'
+import type { Repo } from './repo.ts'
+
+const TIMEOUT_MS = 30 * 60_000
+const PROGRESS_EVERY_MS = 200
+const KEPT_LINES = 8
+
+/**
+ * Clones a repository inside a workspace, as the workspace's own user: nothing that the repository makes git do
+ * reaches the host (threat W3). Throws CLONE_FAILED with git's last words.
+ */
+export async function cloneInside(
+  backend: Backend,
+  name: string,
+  repo: Repo,
+  progress: (message: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const git = await backend.exec(name, {
+    argv: [
+      'git',
+      '-c',
+      'protocol.file.allow=never',
+      '-c',
+      'credential.helper=',
+      'clone',
+      '--progress',
+      '--no-recurse-submodules',
+      '--',
+      repo.url,
+      WORKSPACE_DIR,
+    ],
+    environment: gitEnvironment(repo),
+    stdin: false,
+  })
+  const giveUp = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+  const stop = (): void => void git.hangUp()
+  giveUp.addEventListener('abort', stop, { once: true })
+  try {
+    const lastLines = await follow(git, progress)
+    const status = await git.exitStatus
+    if (status === 0) return
+    throw fault('CLONE_FAILED', cloneMessage(repo, status, lastLines))
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    if (giveUp.aborted) throw fault('CLONE_FAILED', `cloning ${repo.url} took longer than 30 minutes`, error)
+    throw error
+  } finally {
+    giveUp.removeEventListener('abort', stop)
+  }
+}
+
+/** Whether a workspace's directory holds anything, as one adopted from an earlier workspace does. */
+export async function hasFiles(backend: Backend, name: string): Promise<boolean> {
+  const ls = await backend.exec(name, { argv: ['ls', '-A', WORKSPACE_DIR], stdin: false })
+  const lines = await follow(ls, () => undefined)
+  return (await ls.exitStatus) === 0 && lines.length > 0
+}
+
+function gitEnvironment(repo: Repo): Record<string, string> {
+  const environment: Record<string, string> = {
+    GIT_ALLOW_PROTOCOL: 'https:http:ssh:git',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new',
+    LC_ALL: 'C.UTF-8',
+  }
+  if (repo.credentials === undefined) return environment
+  // By the environment: an argument would stand in the process list, a URL in the clone's own .git/config.
+  const basic = Buffer.from(repo.credentials).toString('base64')
+  return {
+    ...environment,
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: `http.${new URL(repo.url).origin}/.extraHeader`,
+    GIT_CONFIG_VALUE_0: `Authorization: Basic ${basic}`,
+  }
+}
+
+/** Reports a program's output line by line, at most five times a second, and returns the last lines. */
+async function follow(process: ExecProcess, progress: (message: string) => void): Promise<readonly string[]> {
+  const lastLines: string[] = []
+  let pending = ''
+  let shownAtMs = 0
+  const take = (text: string): void => {
+    const lines = (pending + text).split(/[\r\n]+/)
+    pending = (lines.pop() ?? '').slice(-4096)
+    for (const line of lines.filter((each) => each !== '')) {
+      lastLines.push(line)
+      if (lastLines.length > KEPT_LINES) lastLines.shift()
+    }
+    const nowMs = performance.now()
+    const newest = lastLines.at(-1)
+    if (lines.length > 0 && newest !== undefined && nowMs - shownAtMs >= PROGRESS_EVERY_MS) {
+      shownAtMs = nowMs
+      progress(newest)
+    }
+  }
+  for (const stream of [process.stdout, process.stderr]) stream.setEncoding('utf8').on('data', take)
+  await Promise.race([
+    Promise.all([finished(process.stdout), finished(process.stderr)]),
+    process.exitStatus.then(() => delay(1_000)),
+  ])
+  take('\n')
+  return lastLines
+}
+
+function cloneMessage(repo: Repo, status: number, lastLines: readonly string[]): string {
+  if (status === 126 || status === 127) {
+    return `cloning ${repo.url} failed: the image has no git; use one that has, such as the default image`
+  }
+  const words = lastLines.filter((line) => /^(fatal|error|remote|ssh):/i.test(line)).join('; ')
+  return `cloning ${repo.url} failed: ${words === '' ? `git ended with status ${status}` : words}`
+}

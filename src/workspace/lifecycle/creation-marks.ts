@@ -1,0 +1,69 @@
+import { mkdir, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { removeFileDurable, writeFileDurable } from '../../lib/fs/write-durable.ts'
+import { BACKEND_NAMES, type BackendName } from '../workspace.ts'
+import { nameKey } from './name.ts'
+
+/** A creation that has begun and not ended. */
+export interface CreationMark {
+  readonly name: string
+  readonly backend: BackendName
+  /** Whether the volume was there before, and so must outlive a failed creation. */
+  readonly keepVolume: boolean
+}
+
+/**
+ * Remembers on disk which creations are under way, so that what a killed server left half made is undone at its next
+ * start instead of showing up as a workspace (fault F1).
+ */
+export class CreationMarks {
+  readonly #directory: string
+
+  constructor(stateDir: string) {
+    this.#directory = join(stateDir, 'creating')
+  }
+
+  async add(mark: CreationMark): Promise<void> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 })
+    await writeFileDurable(this.#path(mark.name), JSON.stringify(mark), { mode: 0o600 })
+  }
+
+  async remove(name: string): Promise<void> {
+    await removeFileDurable(this.#path(name))
+  }
+
+  async list(): Promise<readonly CreationMark[]> {
+    const files = await readdir(this.#directory).catch(() => [])
+    const marks = files.filter((file) => file.endsWith('.json'))
+    return Promise.all(marks.map((file) => this.#read(file)))
+  }
+
+  /** A mark that cannot be read still names its workspace; what it does not tell is taken the careful way. */
+  async #read(file: string): Promise<CreationMark> {
+    const unreadable: CreationMark = {
+      name: file.slice(0, -'.json'.length),
+      backend: 'docker',
+      keepVolume: true,
+    }
+    try {
+      const content: unknown = JSON.parse(await readFile(join(this.#directory, file), 'utf8'))
+      return isMark(content) ? content : unreadable
+    } catch {
+      return unreadable
+    }
+  }
+
+  #path(name: string): string {
+    return join(this.#directory, `${nameKey(name)}.json`)
+  }
+}
+
+function isMark(value: unknown): value is CreationMark {
+  if (typeof value !== 'object' || value === null) return false
+  const { name, backend, keepVolume } = value as Record<string, unknown>
+  return (
+    typeof name === 'string' &&
+    typeof keepVolume === 'boolean' &&
+    BACKEND_NAMES.some((known) => known === backend)
+  )
+}

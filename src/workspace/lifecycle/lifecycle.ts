@@ -1,0 +1,221 @@
+import type { Logger } from '../../lib/log/logger.ts'
+import { KeyedLock } from '../../lib/process/keyed-lock.ts'
+import type { Backend, BackendChange } from '../backend/backend.ts'
+import { fault } from '../errors.ts'
+import type { BackendName, Workspace, WorkspaceState } from '../workspace.ts'
+import {
+  type CreateDefaults,
+  type CreateInput,
+  type CreateRequest,
+  parseCreateRequest,
+} from './create-request.ts'
+import { createWorkspace, undoCreation, UnfinishedCreation } from './creation.ts'
+import type { CreationMarks } from './creation-marks.ts'
+import { nameKey, parseWorkspaceName } from './name.ts'
+import type { WorkspaceTable } from './table.ts'
+
+interface RunningCreation {
+  readonly controller: AbortController
+  readonly ended: Promise<unknown>
+}
+
+export interface LifecycleOptions {
+  readonly table: WorkspaceTable
+  readonly backends: ReadonlyMap<BackendName, Backend>
+  readonly marks: CreationMarks
+  readonly defaults: CreateDefaults
+  readonly logger: Logger
+  readonly now: () => Date
+}
+
+/** Creates, starts, stops and deletes workspaces, one operation a name at a time, and follows what backends report. */
+export class Lifecycle {
+  readonly #options: LifecycleOptions
+  readonly #locks = new KeyedLock()
+  readonly #creations = new Map<string, RunningCreation>()
+  #isClosing = false
+
+  constructor(options: LifecycleOptions) {
+    this.#options = options
+  }
+
+  /** Connects the backends and rebuilds the table from what they hold. */
+  async open(): Promise<void> {
+    for (const backend of this.#options.backends.values()) {
+      await backend.open((change) => void this.#onChange(backend, change))
+      await this.#onChange(backend, { is: 'resync' })
+    }
+  }
+
+  /** Gives up creations under way, undoing them, and lets the backends go. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    const reason = fault('BACKEND_UNAVAILABLE', 'the server is stopping')
+    const running = [...this.#creations.values()]
+    for (const { controller } of running) controller.abort(reason)
+    await Promise.allSettled(running.map(({ ended }) => ended))
+    await Promise.all([...this.#options.backends.values()].map((backend) => backend.close()))
+  }
+
+  /** Checks a request and takes its name; `make` then does the work. Split so that a caller can answer in between. */
+  async prepareCreate(
+    input: CreateInput,
+  ): Promise<{ make: (progress: (message: string) => void) => Promise<Workspace> }> {
+    const request = await parseCreateRequest(input, this.#options.defaults)
+    const backend = this.#getBackend(request.backend)
+    const createdAt = this.#options.now()
+    this.#options.table.reserve(describe(request, createdAt, { is: 'starting' }))
+    return { make: (progress) => this.#create(backend, request, createdAt, progress) }
+  }
+
+  async start(nameInput: unknown): Promise<Workspace> {
+    return this.#change(nameInput, async (workspace, backend) => {
+      if (workspace.state.is === 'running') {
+        throw fault('WORKSPACE_ALREADY_RUNNING', `workspace "${workspace.name}" is running already`)
+      }
+      this.#options.table.set({ ...workspace, state: { is: 'starting' } })
+      return backend.start(workspace.name)
+    })
+  }
+
+  async stop(nameInput: unknown): Promise<Workspace> {
+    return this.#change(nameInput, async (workspace, backend) => {
+      if (workspace.state.is === 'stopped') {
+        throw fault('WORKSPACE_ALREADY_STOPPED', `workspace "${workspace.name}" is stopped already`)
+      }
+      return backend.stop(workspace.name)
+    })
+  }
+
+  /** Removes a workspace in any state; one that is still being made is given up first. */
+  async remove(nameInput: unknown, keepVolume: boolean): Promise<void> {
+    const { table, marks } = this.#options
+    const name = parseWorkspaceName(nameInput)
+    const creation = this.#creations.get(nameKey(name))
+    if (creation !== undefined) {
+      creation.controller.abort(
+        fault('WORKSPACE_BUSY', `workspace "${name}" was deleted while it was being made`),
+      )
+      await creation.ended.catch(() => undefined)
+      if (table.find(name) === undefined) return
+    }
+    await this.#locks.run(nameKey(name), async () => {
+      const workspace = table.get(name)
+      await this.#getBackend(workspace.backend).remove(workspace.name, keepVolume)
+      await marks.remove(workspace.name)
+      table.remove(workspace.name)
+    })
+  }
+
+  async #create(
+    backend: Backend,
+    request: CreateRequest,
+    createdAt: Date,
+    progress: (message: string) => void,
+  ): Promise<Workspace> {
+    const { table, marks, logger } = this.#options
+    const controller = new AbortController()
+    const work = this.#locks.run(nameKey(request.name), () =>
+      createWorkspace(backend, marks, request, createdAt, { progress, signal: controller.signal, logger }),
+    )
+    this.#creations.set(nameKey(request.name), { controller, ended: work })
+    if (this.#isClosing) controller.abort(fault('BACKEND_UNAVAILABLE', 'the server is stopping'))
+    try {
+      return table.set(await work)
+    } catch (error) {
+      if (!(error instanceof UnfinishedCreation)) {
+        table.remove(request.name)
+        throw error
+      }
+      const message = `${error.message}; what is left of it is removed as soon as the backend answers`
+      table.set(describe(request, createdAt, { is: 'error', message }))
+      throw error.cause
+    } finally {
+      this.#creations.delete(nameKey(request.name))
+    }
+  }
+
+  async #change(
+    nameInput: unknown,
+    work: (workspace: Workspace, backend: Backend) => Promise<Workspace>,
+  ): Promise<Workspace> {
+    const { table } = this.#options
+    const name = parseWorkspaceName(nameInput)
+    if (this.#creations.has(nameKey(name))) {
+      throw fault('WORKSPACE_BUSY', `workspace "${name}" is still being made`)
+    }
+    return this.#locks.run(nameKey(name), async () => {
+      const before = table.get(name)
+      try {
+        return table.set(await work(before, this.#getBackend(before.backend)))
+      } catch (error) {
+        table.set(before)
+        throw error
+      }
+    })
+  }
+
+  async #onChange(backend: Backend, change: BackendChange): Promise<void> {
+    try {
+      await (change.is === 'resync' ? this.#resync(backend) : this.#refresh(backend, change.name))
+    } catch (error) {
+      // The engine went away again; its return brings the next resync.
+      this.#options.logger.warn(
+        { err: error, backend: backend.name },
+        'state could not be read from the backend',
+      )
+    }
+  }
+
+  async #refresh(backend: Backend, name: string): Promise<void> {
+    await this.#locks.run(nameKey(name), async () => {
+      this.#options.table.reconcile(name, await backend.find(name))
+    })
+  }
+
+  /** Undoes what earlier creations left, then looks again at every workspace whose picture differs from the backend's. */
+  async #resync(backend: Backend): Promise<void> {
+    if (!backend.isAvailable) return
+    const { table, marks, logger } = this.#options
+    for (const mark of await marks.list()) {
+      if (mark.backend !== backend.name || this.#creations.has(nameKey(mark.name))) continue
+      await this.#locks.run(nameKey(mark.name), () => undoCreation(backend, marks, mark))
+      table.remove(mark.name)
+      logger.warn({ workspace: mark.name }, 'removed what an unfinished creation had left')
+    }
+    const held = new Map((await backend.list()).map((workspace) => [nameKey(workspace.name), workspace]))
+    const known = table.list().filter((workspace) => workspace.backend === backend.name)
+    for (const workspace of known) {
+      const other = held.get(nameKey(workspace.name))
+      const isSame = other?.containerId === workspace.containerId && other.state.is === workspace.state.is
+      held.delete(nameKey(workspace.name))
+      // Whoever is making or starting it will say how that ended, and holds its lock until then.
+      if (!isSame && workspace.state.is !== 'starting') await this.#refresh(backend, workspace.name)
+    }
+    for (const workspace of held.values()) await this.#refresh(backend, workspace.name)
+  }
+
+  #getBackend(name: BackendName): Backend {
+    const backend = this.#options.backends.get(name)
+    if (backend?.isAvailable === true) return backend
+    const why = backend === undefined ? 'is not enabled here' : 'does not answer'
+    throw fault('BACKEND_UNAVAILABLE', `backend ${name} ${why}; "workspace doctor" says what is missing`)
+  }
+}
+
+function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState): Workspace {
+  const { name, backend, image, localDir, cpus, memoryMb, repo } = request
+  const backendFields = { containerId: '', ipAddress: '' }
+  return {
+    name,
+    backend,
+    image,
+    localDir,
+    cpus,
+    memoryMb,
+    repo: repo?.url ?? '',
+    createdAt,
+    state,
+    ...backendFields,
+  }
+}

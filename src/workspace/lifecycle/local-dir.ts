@@ -1,0 +1,49 @@
+import { realpath, stat } from 'node:fs/promises'
+import { isAbsolute, normalize, sep } from 'node:path'
+import { messageOf } from '../../lib/errors/message.ts'
+import { fault } from '../errors.ts'
+
+/**
+ * A host directory that a workspace mounts, with links resolved once, here (threat W4). Refused: relative paths, `..`,
+ * control characters, `/`, what is no directory, and anything that holds or lies in one of `forbidden` (our own state,
+ * the engine's).
+ */
+export async function parseLocalDir(text: string, forbidden: readonly string[]): Promise<string> {
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  if (text.length > 4096 || /[\u0000-\u001f\u007f]/.test(text)) {
+    throw invalid(text, 'is too long or holds control characters')
+  }
+  if (!isAbsolute(text)) throw invalid(text, 'must be an absolute path')
+  if (text.split(sep).includes('..')) throw invalid(text, 'must not hold ".."')
+  const path = await resolveDirectory(text)
+  if (path === sep) throw invalid(text, 'must not be the root of the host')
+  for (const root of forbidden) {
+    if (isInside(path, root) || isInside(root, path)) {
+      throw invalid(text, `must be apart from ${root}, which belongs to the server`)
+    }
+  }
+  return path
+}
+
+async function resolveDirectory(text: string): Promise<string> {
+  let path: string
+  try {
+    path = await realpath(normalize(text))
+    if ((await stat(path)).isDirectory()) return path
+  } catch (error) {
+    throw fault(
+      'INVALID_LOCAL_DIR',
+      `local_dir ${JSON.stringify(text)} cannot be used: ${messageOf(error)}`,
+      error,
+    )
+  }
+  throw invalid(text, 'is not a directory')
+}
+
+function isInside(path: string, root: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
+}
+
+function invalid(text: string, why: string) {
+  return fault('INVALID_LOCAL_DIR', `local_dir ${JSON.stringify(text.slice(0, 200))} ${why}`)
+}

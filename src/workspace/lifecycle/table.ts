@@ -1,0 +1,57 @@
+import { fault } from '../errors.ts'
+import type { Workspace } from '../workspace.ts'
+import { nameKey } from './name.ts'
+
+/** The server's picture of its workspaces: the one owner of their states, answered from memory. */
+export class WorkspaceTable {
+  readonly #entries = new Map<string, Workspace>()
+
+  /** All workspaces, oldest first. */
+  list(): readonly Workspace[] {
+    return [...this.#entries.values()].toSorted(
+      (a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.name < b.name ? -1 : 1),
+    )
+  }
+
+  find(name: string): Workspace | undefined {
+    return this.#entries.get(nameKey(name))
+  }
+
+  get(name: string): Workspace {
+    const workspace = this.find(name)
+    if (workspace === undefined) throw fault('WORKSPACE_NOT_FOUND', `workspace "${name}" does not exist`)
+    return workspace
+  }
+
+  set(workspace: Workspace): Workspace {
+    this.#entries.set(nameKey(workspace.name), workspace)
+    return workspace
+  }
+
+  remove(name: string): void {
+    this.#entries.delete(nameKey(name))
+  }
+
+  /** Takes a name for a workspace about to be made. Throws WORKSPACE_ALREADY_EXISTS, whatever the letters' case. */
+  reserve(workspace: Workspace): void {
+    const existing = this.find(workspace.name)
+    if (existing !== undefined) {
+      throw fault('WORKSPACE_ALREADY_EXISTS', `workspace "${existing.name}" exists already`)
+    }
+    this.set(workspace)
+  }
+
+  /**
+   * Takes over what a backend reports about one workspace. One that the backend no longer holds stays visible as
+   * `error` until it is deleted: its files may still be there. One that is being made is left to its maker.
+   */
+  reconcile(name: string, reported: Workspace | undefined): void {
+    const known = this.find(name)
+    if (known?.state.is === 'starting') return
+    if (reported !== undefined) this.set(reported)
+    else if (known !== undefined) {
+      const message = `the ${known.backend} backend no longer has it; delete it (keep_volume=true keeps its files for the next of that name)`
+      this.set({ ...known, ipAddress: '', state: { is: 'error', message } })
+    }
+  }
+}

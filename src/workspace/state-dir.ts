@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { defineFaults } from '../lib/errors/fault.ts'
+import { messageOf } from '../lib/errors/message.ts'
+import { writeFileDurable } from '../lib/fs/write-durable.ts'
+import type { Logger } from '../lib/log/logger.ts'
+
+const stateFault = defineFaults({ STATE_DIR_IN_USE: 'conflict', STATE_DIR_UNUSABLE: 'invalid' })
+
+/** A server's own directory, held by one server at a time. */
+export interface StateDir {
+  readonly path: string
+  /** Tells this server's containers and volumes from those of others on the same engine; made once. */
+  readonly serverId: string
+  readonly release: () => Promise<void>
+}
+
+/**
+ * Opens the state directory, making it on the first start. Throws STATE_DIR_IN_USE while another server holds it
+ * (fault F34) and STATE_DIR_UNUSABLE when it cannot be written.
+ */
+export async function openStateDir(path: string, logger: Logger): Promise<StateDir> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 })
+    const release = await lock(join(path, 'lock'), path, logger)
+    return { path, serverId: await readServerId(join(path, 'server-id')), release }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'Fault') throw error
+    throw stateFault(
+      'STATE_DIR_UNUSABLE',
+      `state directory ${path} cannot be used: ${messageOf(error)}`,
+      error,
+    )
+  }
+}
+
+async function lock(file: string, stateDir: string, logger: Logger): Promise<() => Promise<void>> {
+  const handle = await open(file, 'a', 0o600)
+  const flock = await loadFlock()
+  if (flock === undefined) {
+    logger.warn('fs-ext is not built: nothing keeps a second server from the same state directory')
+    return () => handle.close()
+  }
+  try {
+    flock(handle.fd, 'exnb')
+  } catch (error) {
+    await handle.close()
+    throw stateFault(
+      'STATE_DIR_IN_USE',
+      `another server uses the state directory ${stateDir}; stop it, or give this one its own state_dir`,
+      error,
+    )
+  }
+  // The kernel drops the lock with the file, however this process ends.
+  return () => handle.close()
+}
+
+/** fs-ext is compiled at installation, which fails where there is no compiler. */
+async function loadFlock(): Promise<((fd: number, flags: 'exnb') => void) | undefined> {
+  try {
+    return (await import('fs-ext')).flockSync
+  } catch {
+    return undefined
+  }
+}
+
+async function readServerId(file: string): Promise<string> {
+  try {
+    const id = (await readFile(file, 'utf8')).trim()
+    if (/^[0-9a-f-]{36}$/.test(id)) return id
+    // A new id would make this server blind to all its workspaces.
+    throw stateFault(
+      'STATE_DIR_UNUSABLE',
+      `${file} is damaged; restore it, it marks this server's workspaces`,
+    )
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const id = randomUUID()
+  await writeFileDurable(file, `${id}\n`, { mode: 0o600 })
+  return id
+}

@@ -1,0 +1,32 @@
+export const BACKEND_NAMES = ['docker', 'firecracker', 'vz', 'qemu'] as const
+export type BackendName = (typeof BACKEND_NAMES)[number]
+
+/** Where a workspace's files are inside it, whatever the backend. */
+export const WORKSPACE_DIR = '/workspace'
+
+/** Where a workspace is in its life. Asked-for transitions: `lifecycle/lifecycle.ts`; the others: `lifecycle/table.ts`. */
+export type WorkspaceState =
+  | { readonly is: 'starting' }
+  | { readonly is: 'running' }
+  | { readonly is: 'stopped' }
+  | { readonly is: 'error'; readonly message: string }
+
+/** One isolated development environment, as the server knows it. */
+export interface Workspace {
+  readonly name: string
+  readonly backend: BackendName
+  readonly state: WorkspaceState
+  readonly createdAt: Date
+  /** Cloned at creation; '' when none was. */
+  readonly repo: string
+  /** Host directory mounted as the workspace; '' when its files live on a volume of their own. */
+  readonly localDir: string
+  /** The image it was made from, as asked for. */
+  readonly image: string
+  /** The backend's identifier; '' until the backend has made it. */
+  readonly containerId: string
+  readonly ipAddress: string
+  /** 0 means no limit. */
+  readonly cpus: number
+  readonly memoryMb: number
+}

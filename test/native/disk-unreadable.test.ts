@@ -1,0 +1,64 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { duPhysicalBytes } from '../support/du.ts'
+import { tempDir } from '../support/temp-dir.ts'
+
+const disk = new URL('../../src/native/disk.ts', import.meta.url).href
+const nobody = 65534
+
+/** Walks in a process of its own: root reads everything, so the walk runs as nobody then. */
+function walkUnprivileged(path: string, native: string): unknown {
+  const program = `
+    import { walkTree } from ${JSON.stringify(disk)}
+    try { console.log(JSON.stringify(walkTree(${JSON.stringify(path)}))) }
+    catch ({ code, errno, path }) { console.log(JSON.stringify({ code, errno, path })) }`
+  const out = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+    env: { ...process.env, WORKSPACE_NATIVE: native },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    ...(process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}),
+  })
+  return JSON.parse(out)
+}
+
+describe.each([
+  { name: 'addon', native: 'on' },
+  { name: 'fallback', native: 'off' },
+])('$name', ({ native }) => {
+  it('walk counts a directory as unreadable when it may not be opened or only be listed', () => {
+    const root = tempDir()
+    mkdirSync(join(root, 'closed/inner'), { recursive: true })
+    mkdirSync(join(root, 'listed'))
+    writeFileSync(join(root, 'listed/file'), 'x')
+    writeFileSync(join(root, 'file'), 'x')
+    const physicalBytes =
+      duPhysicalBytes(root) -
+      duPhysicalBytes(join(root, 'closed/inner')) -
+      duPhysicalBytes(join(root, 'listed/file'))
+    chmodSync(root, 0o755)
+    chmodSync(join(root, 'closed'), 0)
+    chmodSync(join(root, 'listed'), 0o744)
+    if (process.getuid?.() !== 0) chmodSync(join(root, 'listed'), 0o644)
+    onTestFinished(() => {
+      chmodSync(join(root, 'closed'), 0o755)
+      chmodSync(join(root, 'listed'), 0o755)
+    })
+    expect(walkUnprivileged(root, native)).toEqual({
+      files: 1,
+      directories: 3,
+      logicalBytes: 1,
+      physicalBytes,
+      unreadable: 2,
+      firstUnreadable: expect.stringMatching(/closed|listed/) as unknown,
+    })
+  })
+
+  it('walk throws EACCES when the root may not be opened', () => {
+    const root = tempDir()
+    chmodSync(root, 0)
+    onTestFinished(() => chmodSync(root, 0o755))
+    expect(walkUnprivileged(root, native)).toEqual({ code: 'EACCES', errno: -13, path: root })
+  })
+})

@@ -1,0 +1,37 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { run } from '../../src/lib/process/run.ts'
+import { DockerBackend } from '../../src/workspace/backend/docker/docker-backend.ts'
+
+/** The image that scripts/setup makes. */
+export const TEST_IMAGE = 'workspace-base:1'
+
+/** A workspace name that no other test run uses: they share one engine. */
+export function uniqueName(stem: string): string {
+  return `${stem}-${randomBytes(4).toString('hex')}`
+}
+
+/** A backend on the machine's engine that sees only its own containers. */
+export function dockerBackend(options: { readonly serverId?: string; readonly host?: string } = {}) {
+  return new DockerBackend({
+    host: options.host,
+    // The host's own network, so that workspaces reach test servers on 127.0.0.1.
+    network: 'host',
+    serverId: options.serverId ?? randomUUID(),
+    walkTree: () => Promise.resolve({ logicalBytes: 0, physicalBytes: 0 }),
+  })
+}
+
+/** Runs Docker's own CLI; fails with what it said. */
+export async function docker(...argv: readonly string[]): Promise<string> {
+  const { status, stdout, stderr } = await run('docker', argv)
+  if (status !== 0) throw new Error(`docker ${argv.join(' ')}: ${stderr}`)
+  return stdout.trim()
+}
+
+/** Whether the engine holds a container or a volume of a workspace. */
+export async function leftovers(workspace: string): Promise<readonly string[]> {
+  const filter = `name=^/?ws-${workspace.toLowerCase()}$`
+  const containers = await docker('ps', '-a', '--filter', filter, '--format', 'container {{.Names}}')
+  const volumes = await docker('volume', 'ls', '--filter', `name=ws-${workspace.toLowerCase()}`, '--format', 'volume {{.Name}}')
+  return [containers, volumes].flatMap((lines) => lines.split('\n')).filter((line) => line !== '')
+}

@@ -1,0 +1,200 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { constants, tmpdir, userInfo } from 'node:os'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type {
+  Backend,
+  BackendChange,
+  BackendCreate,
+  BackendUsage,
+  ExecProcess,
+  ExecRequest,
+  LoginEnvironment,
+} from '../../src/workspace/backend/backend.ts'
+import { fault } from '../../src/workspace/errors.ts'
+import { WORKSPACE_DIR, type Workspace } from '../../src/workspace/workspace.ts'
+
+/**
+ * Workspaces as directories of this machine, whose programs are this machine's. It passes the suite that real backends
+ * pass, terminals aside, and can be told to fail or to wait where a real engine would.
+ */
+export class FakeBackend implements Backend {
+  readonly name = 'docker'
+  isAvailable = true
+  /** Runs before each step of that name; throw from it to fail the step, or wait in it. */
+  readonly before = new Map<string, () => Promise<void> | void>()
+  readonly #workspaces = new Map<string, Workspace>()
+  readonly #volumes = new Map<string, string>()
+  readonly #processes = new Set<ChildProcess>()
+  #onChange: (change: BackendChange) => void = () => undefined
+
+  open(onChange: (change: BackendChange) => void): Promise<void> {
+    this.#onChange = onChange
+    return Promise.resolve()
+  }
+
+  async close(): Promise<void> {
+    for (const process of this.#processes) kill(process, 'SIGKILL')
+    await Promise.all([...this.#volumes.values()].map((path) => rm(path, { recursive: true, force: true })))
+  }
+
+  async list(): Promise<readonly Workspace[]> {
+    await this.#step('list')
+    return [...this.#workspaces.values()]
+  }
+
+  async find(name: string): Promise<Workspace | undefined> {
+    await this.#step('find')
+    return this.#workspaces.get(key(name))
+  }
+
+  async hasVolume(name: string): Promise<boolean> {
+    await this.#step('hasVolume')
+    return this.#volumes.has(key(name))
+  }
+
+  async create(
+    request: BackendCreate,
+    progress: (message: string) => void,
+    signal: AbortSignal,
+  ): Promise<Workspace> {
+    await this.#step('volume')
+    signal.throwIfAborted()
+    if (request.localDir === '' && !this.#volumes.has(key(request.name))) {
+      this.#volumes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-volume-')))
+    }
+    progress('creating the container')
+    const { name, createdAt, image, repo, localDir, cpus, memoryMb } = request
+    const workspace: Workspace = {
+      name,
+      createdAt,
+      image,
+      repo,
+      localDir,
+      cpus,
+      memoryMb,
+      backend: 'docker',
+      state: { is: 'running' },
+      containerId: `fake-${key(name)}`,
+      ipAddress: '127.0.0.1',
+    }
+    this.#workspaces.set(key(name), workspace)
+    await this.#step('started')
+    signal.throwIfAborted()
+    return workspace
+  }
+
+  start(name: string): Promise<Workspace> {
+    return this.#change('start', name, { is: 'running' })
+  }
+
+  async stop(name: string): Promise<Workspace> {
+    const stopped = await this.#change('stop', name, { is: 'stopped' })
+    for (const process of this.#processes) kill(process, 'SIGKILL')
+    return stopped
+  }
+
+  async remove(name: string, keepVolume: boolean): Promise<void> {
+    await this.#step('remove')
+    this.#workspaces.delete(key(name))
+    const volume = this.#volumes.get(key(name))
+    if (keepVolume || volume === undefined) return
+    this.#volumes.delete(key(name))
+    await rm(volume, { recursive: true, force: true })
+  }
+
+  async exec(name: string, request: ExecRequest): Promise<ExecProcess> {
+    await this.#step('exec')
+    const workspace = this.#workspaces.get(key(name))
+    if (workspace?.state.is !== 'running') throw fault('BACKEND_ERROR', `${name} is not running`)
+    if (request.terminal !== undefined) throw fault('BACKEND_ERROR', 'the fake has no terminals')
+    const directory = workspace.localDir || this.#volumes.get(key(name)) || tmpdir()
+    return this.#spawn(directory, request)
+  }
+
+  loginEnvironment(): Promise<LoginEnvironment> {
+    return Promise.resolve({ user: userInfo().username, home: tmpdir(), shell: '/bin/bash' })
+  }
+
+  usage(): Promise<BackendUsage> {
+    const sizes = { logicalBytes: 1_000, physicalBytes: 4_096 }
+    const parts = [...this.#workspaces.values()].map(
+      (each) => [each.name, [{ kind: 'volume', path: '/fake', size: sizes }]] as const,
+    )
+    return Promise.resolve({
+      images: [{ name: 'fake:1', path: '/fake', size: sizes }],
+      workspaces: new Map(parts),
+      notes: [],
+    })
+  }
+
+  /** What an engine reports when something happened to a container behind the server's back. */
+  happen(name: string, state: Workspace['state'] | 'gone'): void {
+    const workspace = this.#workspaces.get(key(name))
+    if (state === 'gone') this.#workspaces.delete(key(name))
+    else if (workspace !== undefined) this.#workspaces.set(key(name), { ...workspace, state })
+    this.#onChange({ is: 'changed', name })
+  }
+
+  /** The engine goes away or comes back. */
+  setAvailable(isAvailable: boolean): void {
+    this.isAvailable = isAvailable
+    if (isAvailable) this.#onChange({ is: 'resync' })
+  }
+
+  async #change(step: string, name: string, state: Workspace['state']): Promise<Workspace> {
+    await this.#step(step)
+    const workspace = this.#workspaces.get(key(name))
+    if (workspace === undefined) throw fault('BACKEND_ERROR', `no container ${name}`)
+    const changed = { ...workspace, state }
+    this.#workspaces.set(key(name), changed)
+    return changed
+  }
+
+  async #step(name: string): Promise<void> {
+    if (!this.isAvailable) throw fault('BACKEND_UNAVAILABLE', 'the fake engine is away')
+    await this.before.get(name)?.()
+  }
+
+  #spawn(directory: string, request: ExecRequest): ExecProcess {
+    const [program = 'true', ...argv] = request.argv.map((word) => word.replace(WORKSPACE_DIR, directory))
+    const process = spawn(program, argv, {
+      cwd: directory,
+      detached: true,
+      env: { PATH: '/usr/bin:/bin', HOME: directory, ...request.environment },
+    })
+    this.#processes.add(process)
+    if (request.stdin === false) process.stdin.end()
+    const exitStatus = new Promise<number>((resolve) => {
+      process.on('error', () => resolve(126))
+      process.on('close', (code, signal) => {
+        this.#processes.delete(process)
+        resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL'])
+      })
+    })
+    return {
+      stdin: process.stdin,
+      stdout: process.stdout,
+      stderr: process.stderr,
+      exitStatus,
+      resize: () => undefined,
+      signal: (name) => Promise.resolve(kill(process, name)),
+      hangUp: () => {
+        kill(process, 'SIGHUP')
+        return Promise.resolve()
+      },
+    }
+  }
+}
+
+function key(name: string): string {
+  return name.toLowerCase()
+}
+
+function kill(process: ChildProcess, signal: NodeJS.Signals): boolean {
+  try {
+    return process.pid !== undefined && globalThis.process.kill(-process.pid, signal)
+  } catch {
+    return false
+  }
+}

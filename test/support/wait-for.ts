@@ -1,0 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Asks again until the answer is true; fails after `timeoutMs` with what was waited for. */
+export async function waitFor(
+  what: string,
+  isTrue: () => boolean | Promise<boolean>,
+  timeoutMs = 15_000,
+): Promise<void> {
+  const endMs = performance.now() + timeoutMs
+  while (!(await isTrue())) {
+    if (performance.now() > endMs) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`)
+    await delay(20)
+  }
+}

@@ -1,0 +1,210 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buffer, text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Backend, BackendChange, ExecRequest } from '../../../src/workspace/backend/backend.ts'
+import { WORKSPACE_DIR } from '../../../src/workspace/workspace.ts'
+import { dockerBackend, leftovers, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
+import { FakeBackend } from '../../support/fake-backend.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+const kinds = [
+  { kind: 'docker', open: () => dockerBackend(), hasTerminals: true },
+  { kind: 'fake', open: () => new FakeBackend(), hasTerminals: false },
+]
+
+describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
+  let backend: Backend
+  const changes: BackendChange[] = []
+  const shared = uniqueName('shared')
+
+  beforeAll(async () => {
+    backend = open()
+    await backend.open((change) => changes.push(change))
+    await make(shared)
+  })
+  afterAll(async () => {
+    await backend.remove(shared, false)
+    await backend.close()
+  })
+
+  const make = (name: string, localDir = '') =>
+    backend.create(
+      { name, createdAt: new Date(), image: TEST_IMAGE, repo: 'https://example.com/r', localDir, cpus: 1, memoryMb: 256 },
+      () => undefined,
+      new AbortController().signal,
+    )
+  const makeForTest = async (stem: string, localDir = '') => {
+    const name = uniqueName(stem)
+    onTestFinished(() => backend.remove(name, false))
+    return { name, workspace: await make(name, localDir) }
+  }
+  const output = async (name: string, request: ExecRequest) => {
+    const process = await backend.exec(name, request)
+    const [stdout, stderr, status] = await Promise.all([
+      text(process.stdout),
+      text(process.stderr),
+      process.exitStatus,
+    ])
+    return { stdout, stderr, status }
+  }
+  const sh = (script: string): ExecRequest => ({ argv: ['/bin/sh', '-c', script], stdin: false })
+
+  test('create reports a running workspace with all its fields', async () => {
+    const { name, workspace } = await makeForTest('fields')
+    expect(workspace).toMatchObject({
+      name,
+      backend: 'docker',
+      state: { is: 'running' },
+      repo: 'https://example.com/r',
+      localDir: '',
+      image: TEST_IMAGE,
+      cpus: 1,
+      memoryMb: 256,
+    })
+    expect(workspace.containerId).not.toBe('')
+    expect(Date.now() - workspace.createdAt.getTime()).toBeLessThan(60_000)
+    expect(await backend.find(name)).toEqual(workspace)
+    expect((await backend.list()).map((each) => each.name)).toContain(name)
+  })
+
+  test('stop and start keep the files', async () => {
+    const { name } = await makeForTest('keep')
+    expect(await output(name, sh(`echo kept > ${WORKSPACE_DIR}/file`))).toMatchObject({ status: 0 })
+    expect(await backend.stop(name)).toMatchObject({ state: { is: 'stopped' } })
+    expect(await backend.start(name)).toMatchObject({ state: { is: 'running' } })
+    expect(await output(name, sh(`cat ${WORKSPACE_DIR}/file`))).toMatchObject({ stdout: 'kept\n', status: 0 })
+  })
+
+  test('remove takes the volume with it unless told to keep it', async () => {
+    const { name } = await makeForTest('volume')
+    await output(name, sh(`echo kept > ${WORKSPACE_DIR}/file`))
+    await backend.remove(name, true)
+    expect(await backend.find(name)).toBeUndefined()
+    expect(await backend.hasVolume(name)).toBe(true)
+    await make(name)
+    expect(await output(name, sh(`cat ${WORKSPACE_DIR}/file`))).toMatchObject({ stdout: 'kept\n' })
+    await backend.remove(name, false)
+    expect(await backend.hasVolume(name)).toBe(false)
+    if (kind === 'docker') expect(await leftovers(name)).toEqual([])
+  })
+
+  test('remove of what is not there does nothing', async () => {
+    await backend.remove(uniqueName('absent'), false)
+    expect(await backend.find(uniqueName('absent'))).toBeUndefined()
+  })
+
+  test('a local directory is the workspace', async () => {
+    const directory = tempDir()
+    const { name, workspace } = await makeForTest('local', directory)
+    expect(workspace.localDir).toBe(directory)
+    writeFileSync(join(directory, 'from-host'), 'here')
+    expect(await output(name, sh(`cat ${WORKSPACE_DIR}/from-host`))).toMatchObject({ stdout: 'here' })
+    await backend.remove(name, false)
+    expect(existsSync(join(directory, 'from-host'))).toBe(true)
+  })
+
+  test('a change behind the server is told', async () => {
+    const { name } = await makeForTest('told')
+    changes.length = 0
+    await backend.stop(name)
+    if (backend instanceof FakeBackend) backend.happen(name, { is: 'stopped' })
+    await waitFor('the change', () => changes.some((change) => change.is === 'changed' && change.name === name))
+  })
+
+  test('exec tells the exit status and keeps the two outputs apart', async () => {
+    expect(await output(shared, sh('echo out; echo err >&2; exit 7'))).toEqual({
+      stdout: 'out\n',
+      stderr: 'err\n',
+      status: 7,
+    })
+  })
+
+  test('exec sets the environment and runs in the workspace directory', async () => {
+    const { stdout } = await output(shared, { ...sh('pwd; echo "$MARK"'), environment: { MARK: 'a b=c"' } })
+    const [directory, mark] = stdout.split('\n')
+    if (kind === 'docker') expect(directory).toBe(WORKSPACE_DIR)
+    expect(mark).toBe('a b=c"')
+  })
+
+  test('exec of a missing program ends with 126 or 127', async () => {
+    const { status } = await output(shared, { argv: ['/no/such/program'], stdin: false })
+    expect([126, 127]).toContain(status)
+  })
+
+  test('end of standard input reaches the program, and the output still arrives', async () => {
+    const process = await backend.exec(shared, { argv: ['wc', '-c'] })
+    process.stdin.end(Buffer.alloc(1_000_000))
+    expect((await text(process.stdout)).trim()).toBe('1000000')
+    expect(await process.exitStatus).toBe(0)
+  })
+
+  test('32 MB pass both ways unchanged', async () => {
+    const data = randomBytes(32 * 2 ** 20)
+    const process = await backend.exec(shared, { argv: ['cat'] })
+    process.stdin.end(data)
+    const back = await buffer(process.stdout)
+    expect(createHash('sha256').update(back).digest('hex')).toBe(createHash('sha256').update(data).digest('hex'))
+  })
+
+  test('a reader that pauses loses nothing', async () => {
+    const process = await backend.exec(shared, sh('head -c 20000000 /dev/zero; head -c 5000000 /dev/zero >&2'))
+    process.stdout.pause()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const [stdout, stderr] = await Promise.all([buffer(process.stdout), buffer(process.stderr)])
+    expect([stdout.length, stderr.length]).toEqual([20_000_000, 5_000_000])
+  })
+
+  test('a signal reaches the program and its children', async () => {
+    const process = await backend.exec(shared, sh('trap "echo caught; exit 9" USR1; sleep 60 & echo ready; wait'))
+    let stdout = ''
+    process.stdout.on('data', (chunk) => (stdout += chunk))
+    await waitFor('the program', () => stdout.includes('ready'))
+    expect(await process.signal('SIGUSR1')).toBe(true)
+    expect(await process.exitStatus).toBe(9)
+  })
+
+  test('hanging up leaves no process behind', async () => {
+    const seconds = 300_000 + Math.floor(Math.random() * 100_000)
+    const process = await backend.exec(shared, sh(`sleep ${seconds} & sleep ${seconds}`))
+    process.stdout.resume()
+    // The brackets keep the search from finding itself.
+    const running = async () => (await output(shared, sh(`pgrep -cf '[s]leep ${seconds}'`))).stdout.trim()
+    // The shell, whose own line names the program too, and its two children.
+    await waitFor('the program', async () => (await running()) === '3')
+    await process.hangUp()
+    await waitFor('its end', async () => (await running()) === '0')
+  })
+
+  test('the login environment names user, home and shell', async () => {
+    const login = await backend.loginEnvironment(shared)
+    expect(login.shell).toBe('/bin/bash')
+    expect(login.home).toMatch(/^\//)
+    if (kind === 'docker') expect(login).toEqual({ user: 'workspace', home: '/home/workspace', shell: '/bin/bash' })
+  })
+
+  test.runIf(hasTerminals)('a terminal has the size asked for, and follows a new one', async () => {
+    const process = await backend.exec(shared, {
+      argv: ['/bin/bash', '--norc', '-i'],
+      terminal: { columns: 123, rows: 45 },
+    })
+    let screen = ''
+    process.stdout.on('data', (chunk) => (screen += chunk))
+    process.stdin.write('tty; stty size\n')
+    await waitFor('the first size', () => screen.includes('45 123'))
+    expect(screen).toContain('/dev/pts/')
+    process.resize(80, 24)
+    await waitFor('the new size', () => {
+      process.stdin.write('stty size\n')
+      return screen.includes('24 80')
+    })
+    process.stdin.write('exit 5\n')
+    expect(await process.exitStatus).toBe(5)
+  })
+
+  test('usage names the workspace', async () => {
+    expect([...(await backend.usage()).workspaces.keys()]).toContain(shared)
+  })
+})
