@@ -3,7 +3,7 @@
 dependencies_lacks() {
   dependencies_state="$(hash_of package-lock.json) node-$node_version"
   if ! command -v npm >/dev/null; then lack="npm is missing"; return; fi
-  is_stamped node_modules/.setup-stamp "$dependencies_state" || lack="npm dependencies are absent or out of date"
+  { is_stamped node_modules/.setup-stamp "$dependencies_state" && [ -x node_modules/.bin/tsc ]; } || lack="npm dependencies are absent or out of date"
 }
 
 dependencies_make() {

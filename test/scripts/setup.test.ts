@@ -170,6 +170,21 @@ test('dist follows the sources, and a failed build leaves the last good one', as
   )
 })
 
+test('two set-ups at once take turns, and one that died holds nobody up', async () => {
+  borrowDependencies()
+  const env = { SETUP_ENGINE_SOCKETS: await listen((_request, reply) => reply.end('{}')) }
+  const both = await Promise.all([run('scripts/setup', [], env), run('scripts/setup', [], env)])
+  expect(both.map(({ status }) => status)).toEqual([0, 0])
+  const said = both.map((one) => one.said).join('')
+  expect(said.match(/compiling TypeScript/g)).toHaveLength(1)
+
+  // No system gives a process this number.
+  symlinkSync('99999999', join(folder, '.node/setup-lock'))
+  writeFileSync(join(folder, 'src/two.ts'), 'export const two: number = 2\n')
+  expect((await run('scripts/setup', [], env)).said).toContain('setup: ready')
+  expect(existsSync(join(folder, '.node/setup-lock'))).toBe(false)
+})
+
 /** A program that prints one line, where on-node and set-up look for Node. */
 function placeNode(path: string, line: string) {
   mkdirSync(join(folder, path), { recursive: true })
