@@ -34,15 +34,16 @@ export const HOSTS: readonly (readonly [host: string, status: number])[] = [
 ]
 
 /** Header sets of a POST (threat H2), with HOST standing for the server's own, and whether it is let in. */
-export const ORIGINS: readonly (readonly [headers: Readonly<Record<string, string>>, isAllowed: boolean])[] = [
-  [{}, true],
-  [{ 'sec-fetch-site': 'same-origin', origin: 'http://HOST' }, true],
-  [{ 'sec-fetch-site': 'none' }, true],
-  [{ origin: 'http://HOST' }, true],
-  [{ 'sec-fetch-site': 'cross-site', origin: 'http://evil.example' }, false],
-  [{ 'sec-fetch-site': 'same-site', origin: 'http://other.localhost' }, false],
-  [{ 'sec-fetch-site': 'cross-site', origin: 'http://HOST' }, false],
-  [{ origin: 'http://evil.example' }, false],
-  [{ origin: 'http://127.0.0.1:1' }, false],
-  [{ origin: 'null' }, false],
-]
+export const ORIGINS: readonly (readonly [headers: Readonly<Record<string, string>>, isAllowed: boolean])[] =
+  [
+    [{}, true],
+    [{ 'sec-fetch-site': 'same-origin', origin: 'http://HOST' }, true],
+    [{ 'sec-fetch-site': 'none' }, true],
+    [{ origin: 'http://HOST' }, true],
+    [{ 'sec-fetch-site': 'cross-site', origin: 'http://evil.example' }, false],
+    [{ 'sec-fetch-site': 'same-site', origin: 'http://other.localhost' }, false],
+    [{ 'sec-fetch-site': 'cross-site', origin: 'http://HOST' }, false],
+    [{ origin: 'http://evil.example' }, false],
+    [{ origin: 'http://127.0.0.1:1' }, false],
+    [{ origin: 'null' }, false],
+  ]

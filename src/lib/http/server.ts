@@ -19,6 +19,7 @@ import { serveReference } from './reference.ts'
 import { createTokenRule } from './token-rule.ts'
 
 const STOP_GRACE_MS = 8_000
+const IDLE_SWEEP_MS = 50
 const BODY_LIMIT_BYTES = 2 ** 20
 const HEADER_LIMIT_BYTES = 16 * 1024
 
@@ -84,8 +85,11 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     },
     async stop() {
       for (const stream of streams) stream.end()
+      // A connection that was busy when the closing began is kept alive after its answer, and would be waited for.
+      const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
       const cut = setTimeout(() => app.server.closeAllConnections(), STOP_GRACE_MS)
       await app.close()
+      clearInterval(sweep)
       clearTimeout(cut)
     },
   }

@@ -65,7 +65,9 @@ describe('parseLocalDir', () => {
     writeFileSync(join(path, 'file'), '')
     symlinkSync(join(path, 'file'), join(path, 'to-file'))
     for (const name of ['root', 'to-file']) {
-      await expect(parseLocalDir(join(path, name), [state])).rejects.toMatchObject({ code: 'INVALID_LOCAL_DIR' })
+      await expect(parseLocalDir(join(path, name), [state])).rejects.toMatchObject({
+        code: 'INVALID_LOCAL_DIR',
+      })
     }
   })
 })
