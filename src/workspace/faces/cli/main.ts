@@ -30,5 +30,5 @@ export function runWorkspaceCli(argv: readonly string[]): Promise<number> {
 
 /** 1 for everything that a corrected command line would not change, 2 for what it would. */
 function exitStatusOf(fault: Fault): number {
-  return fault.code === 'SERVER_UNKNOWN' ? 2 : 1
+  return fault.code === 'SERVER_UNKNOWN' || fault.code === 'SERVER_URL_INVALID' ? 2 : 1
 }

@@ -2,7 +2,7 @@ import type { SchemaNode } from '../../../lib/config/check.ts'
 import { defineFaults } from '../../../lib/errors/fault.ts'
 import type { ServerAddress } from './client.ts'
 
-const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid' })
+const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: 'invalid' })
 
 const LOCAL: ServerAddress = { name: 'local', url: 'http://127.0.0.1:8080' }
 
@@ -41,14 +41,15 @@ interface CliSettings {
 
 /**
  * The server that a command is meant for: the one named, else WORKSPACE_URL, else the configured default, else the one
- * on this machine. Throws SERVER_UNKNOWN for a name that the configuration does not know.
+ * on this machine. Throws SERVER_UNKNOWN for a name that the configuration does not know, and SERVER_URL_INVALID.
  */
 export async function findServer(
   environment: Readonly<Record<string, string | undefined>>,
   named: string | undefined,
 ): Promise<ServerAddress> {
   const url = environment['WORKSPACE_URL']
-  if (named === undefined && url !== undefined && url !== '') return { name: 'WORKSPACE_URL', url }
+  if (named === undefined && url !== undefined && url !== '')
+    return { name: 'WORKSPACE_URL', url: checkUrl(url, 'WORKSPACE_URL') }
   const settings = await readSettings(environment)
   const name = named ?? settings.default_server
   if (name === undefined) return LOCAL
@@ -57,7 +58,17 @@ export async function findServer(
     const known = Object.keys(settings.servers).join(', ') || 'none'
     throw cliFault('SERVER_UNKNOWN', `server "${name}" is not in the CLI's configuration; known: ${known}`)
   }
-  return { name, url: server.url, tokenFile: server.token_file, ssh: server.ssh }
+  return {
+    name,
+    url: checkUrl(server.url, `server "${name}"`),
+    tokenFile: server.token_file,
+    ssh: server.ssh,
+  }
+}
+
+function checkUrl(url: string, whose: string): string {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url
+  throw cliFault('SERVER_URL_INVALID', `${whose} is "${url}" and must be a URL such as http://127.0.0.1:8080`)
 }
 
 /** Loaded late: most commands run without such a file, and the checker is slow to load. */
