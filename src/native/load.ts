@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The functions of the .node file as they are; their wrappers in this folder are what others call. */
-export interface Addon {
+interface Addon {
   walkTree(path: string, threads: number): unknown
 }
 
