@@ -38,7 +38,9 @@ function withoutWhatVaries(line: string): string {
 
 /** A line `…` stands for any lines. */
 function pattern(lines: readonly string[]): RegExp {
-  const parts = lines.map((line) => (line === '…' ? '(?:.*\\n)*?' : `${RegExp.escape(line)}\\n`))
+  const parts = lines.map((line) =>
+    line === '…' ? '(?:.*\\n)*?' : `${line.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}\\n`,
+  )
   return new RegExp(`^${parts.join('')}$`)
 }
 
