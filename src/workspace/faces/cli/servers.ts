@@ -6,7 +6,8 @@ const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: '
 
 const LOCAL: ServerAddress = { name: 'local', url: 'http://127.0.0.1:8080' }
 
-const schema: SchemaNode = {
+/** Every key of the command line's own configuration file. */
+export const cliSchema: SchemaNode = {
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -23,7 +24,10 @@ const schema: SchemaNode = {
           ssh: {
             type: 'object',
             additionalProperties: false,
-            properties: { host: { type: 'string' }, port: { type: 'integer' } },
+            properties: {
+              host: { type: 'string', description: "host of its SSH server; default the API's" },
+              port: { type: 'integer', description: 'port of its SSH server; default what the API tells' },
+            },
           },
         },
       },
@@ -79,7 +83,7 @@ async function readSettings(environment: Readonly<Record<string, string | undefi
     fileName: 'cli.yaml',
     fileVariable: 'WORKSPACE_CLI_CONFIG',
     environmentPrefix: 'WORKSPACE_CLI',
-    schema,
+    schema: cliSchema,
     environment,
   }).settings
 }
