@@ -1,4 +1,6 @@
 import type { SchemaNode } from '../../../lib/config/check.ts'
+import { environmentKeys } from '../../../lib/config/environment.ts'
+import { findConfigFile } from '../../../lib/config/find-file.ts'
 import { defineFaults } from '../../../lib/errors/fault.ts'
 import type { ServerAddress } from './client.ts'
 
@@ -35,6 +37,14 @@ export const cliSchema: SchemaNode = {
     default_server: { type: 'string', description: 'the server meant when none is named' },
   },
 }
+
+const sources = {
+  program: 'workspace',
+  fileName: 'cli.yaml',
+  fileVariable: 'WORKSPACE_CLI_CONFIG',
+  environmentPrefix: 'WORKSPACE_CLI',
+  schema: cliSchema,
+} as const
 
 interface CliSettings {
   readonly servers: Readonly<
@@ -75,15 +85,12 @@ function checkUrl(url: string, whose: string): string {
   throw cliFault('SERVER_URL_INVALID', `${whose} is "${url}" and must be a URL such as http://127.0.0.1:8080`)
 }
 
-/** Loaded late: most commands run without such a file, and the checker is slow to load. */
+/** The checker takes longer to load than a command to run, and most users have no such file. */
 async function readSettings(environment: Readonly<Record<string, string | undefined>>): Promise<CliSettings> {
+  const isGiven =
+    findConfigFile({ ...sources, environment }) !== undefined ||
+    environmentKeys(sources.environmentPrefix, cliSchema).some(({ variable }) => variable in environment)
+  if (!isGiven) return { servers: {} }
   const { loadConfig } = await import('../../../lib/config/load.ts')
-  return loadConfig<CliSettings>({
-    program: 'workspace',
-    fileName: 'cli.yaml',
-    fileVariable: 'WORKSPACE_CLI_CONFIG',
-    environmentPrefix: 'WORKSPACE_CLI',
-    schema: cliSchema,
-    environment,
-  }).settings
+  return loadConfig<CliSettings>({ ...sources, environment }).settings
 }

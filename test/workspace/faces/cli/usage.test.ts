@@ -95,6 +95,14 @@ test("-s takes a server of the CLI's configuration, default_server the one meant
   })
 })
 
+test('default_server comes from the environment too', async () => {
+  const user = userEnvironment({ WORKSPACE_CLI_DEFAULT_SERVER: 'nowhere' })
+  expect(await workspaceCli(['info'], user)).toMatchObject({
+    status: 2,
+    stderr: 'workspace: server "nowhere" is not in the CLI\'s configuration; known: none\n',
+  })
+})
+
 test('config check names the nearest known key', async () => {
   const config = file('config.yaml', 'http: {prot: 1}\n')
   expect(await workspaceCli(['config', 'check', '--config', config])).toMatchObject({
