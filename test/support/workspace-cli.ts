@@ -48,7 +48,8 @@ export async function serveCli(
   const argv = [program, 'serve', '--http-port', '0', '--ssh-port', '0', '--state-dir', tempDir(), ...flags]
   const child = spawn(node, argv, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))
-  const exit = once(child, 'exit').then(([status]) => status as number | null)
+  // After its output has been read.
+  const exit = once(child, 'close').then(([status]) => status as number | null)
   let stdout = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
   const httpPort = await new Promise<number>((resolve, reject) => {

@@ -46,11 +46,11 @@ test('a second signal ends a server at once that still waits for a request', asy
 
 test('serve --tour says where everything is and what to try', async () => {
   const { child, httpPort, exit, stdout } = await serveCli(environment(), ['--tour'])
+  child.kill('SIGTERM')
+  await exit
   expect(stdout()).toContain(`API        http://127.0.0.1:${httpPort}/api/info\n`)
   expect(stdout()).toContain(`WORKSPACE_URL=http://127.0.0.1:${httpPort} npx workspace create demo`)
   expect(stdout()).toContain('none yet: "npx workspace doctor" says what is missing')
-  child.kill('SIGTERM')
-  await exit
 })
 
 test('serve on a port that is taken says so in one line and ends with 1', async () => {
