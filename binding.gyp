@@ -4,12 +4,14 @@
       "target_name": "workspace_native",
       "sources": [
         "native/binding/addon.cc",
+        "native/binding/dial-loopback.cc",
         "native/binding/system-error.cc",
         "native/binding/walk-tree.cc",
         "native/disk/directory-reader.cc",
         "native/disk/directory.cc",
         "native/disk/stat-entry.cc",
-        "native/disk/walk-tree.cc"
+        "native/disk/walk-tree.cc",
+        "native/netns/dial.cc"
       ],
       # System headers, so that -Wextra speaks of our own code only.
       "cflags_cc": [

@@ -11,12 +11,17 @@ namespace {
 const char* nameOf(int number) {
   switch (number) {
     case EACCES: return "EACCES";
+    case EADDRNOTAVAIL: return "EADDRNOTAVAIL";
+    case EAFNOSUPPORT: return "EAFNOSUPPORT";
     case ECANCELED: return "ECANCELED";
+    case ECONNREFUSED: return "ECONNREFUSED";
+    case EHOSTUNREACH: return "EHOSTUNREACH";
     case EINVAL: return "EINVAL";
     case EIO: return "EIO";
     case ELOOP: return "ELOOP";
     case EMFILE: return "EMFILE";
     case ENAMETOOLONG: return "ENAMETOOLONG";
+    case ENETUNREACH: return "ENETUNREACH";
     case ENFILE: return "ENFILE";
     case ENOENT: return "ENOENT";
     case ENOMEM: return "ENOMEM";

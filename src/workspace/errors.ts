@@ -6,7 +6,9 @@ export const WORKSPACE_CODES = {
   INVALID_REPO_URL: 'invalid',
   INVALID_LOCAL_DIR: 'invalid',
   INVALID_REQUEST: 'invalid',
+  INVALID_PORT: 'invalid',
   WORKSPACE_NOT_FOUND: 'missing',
+  SESSION_NOT_FOUND: 'missing',
   WORKSPACE_ALREADY_EXISTS: 'conflict',
   WORKSPACE_ALREADY_RUNNING: 'conflict',
   WORKSPACE_ALREADY_STOPPED: 'conflict',
@@ -14,6 +16,7 @@ export const WORKSPACE_CODES = {
   WORKSPACE_BUSY: 'conflict',
   CLONE_FAILED: 'internal',
   BACKEND_ERROR: 'internal',
+  CONNECT_FAILED: 'upstream',
   BACKEND_UNAVAILABLE: 'unavailable',
 } as const
 

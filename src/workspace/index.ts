@@ -94,6 +94,7 @@ async function start(
       ports,
       availableBackends,
       table,
+      backends,
       lifecycle,
       disk: new DiskReporter(table, backends.values(), now),
     }

@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { constants, tmpdir, userInfo } from 'node:os'
 import { statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import type {
   Backend,
   BackendChange,
@@ -23,7 +25,7 @@ export class FakeBackend implements Backend {
   readonly name = 'docker'
   isAvailable = true
   /** Runs before each step of that name; throw from it to fail the step, or wait in it. */
-  readonly before = new Map<string, () => Promise<void> | void>()
+  readonly before = new Map<string, (signal?: AbortSignal) => Promise<void> | void>()
   readonly #workspaces = new Map<string, Workspace>()
   readonly #volumes = new Map<string, string>()
   readonly #processes = new Set<ChildProcess>()
@@ -80,7 +82,7 @@ export class FakeBackend implements Backend {
       ipAddress: '127.0.0.1',
     }
     this.#workspaces.set(key(name), workspace)
-    await this.#step('started')
+    await this.#step('started', signal)
     signal.throwIfAborted()
     return workspace
   }
@@ -111,6 +113,13 @@ export class FakeBackend implements Backend {
     if (request.terminal !== undefined) throw fault('BACKEND_ERROR', 'the fake has no terminals')
     const directory = workspace.localDir || this.#volumes.get(key(name)) || tmpdir()
     return this.#spawn(directory, request)
+  }
+
+  dial(_name: string, port: number): Promise<Duplex> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => resolve(socket))
+      socket.once('error', (error) => reject(fault('CONNECT_FAILED', error.message, error)))
+    })
   }
 
   loginEnvironment(): Promise<LoginEnvironment> {
@@ -152,9 +161,9 @@ export class FakeBackend implements Backend {
     return changed
   }
 
-  async #step(name: string): Promise<void> {
+  async #step(name: string, signal?: AbortSignal): Promise<void> {
     if (!this.isAvailable) throw fault('BACKEND_UNAVAILABLE', 'the fake engine is away')
-    await this.before.get(name)?.()
+    await this.before.get(name)?.(signal)
   }
 
   #spawn(directory: string, request: ExecRequest): ExecProcess {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyInstance,
@@ -15,8 +16,10 @@ import { createHostRule } from './host-rule.ts'
 import { acceptOnlyJson } from './json-body.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
 import { checkOrigin } from './origin-rule.ts'
+import { answerRaw } from './raw-answer.ts'
 import { serveReference } from './reference.ts'
 import { createTokenRule } from './token-rule.ts'
+import { Upgrades } from './upgrades.ts'
 
 const STOP_GRACE_MS = 8_000
 const IDLE_SWEEP_MS = 50
@@ -46,6 +49,8 @@ export interface HttpServerOptions {
 export interface HttpServer {
   readonly app: FastifyInstance
   readonly metrics: Metrics
+  /** Connections that leave HTTP. */
+  readonly upgrades: Upgrades
   /** Turns an answer into an event stream that ends with the server. */
   readonly openStream: (reply: FastifyReply) => SseStream
   /** Listens on an address or a Unix socket; resolves with the port (0 for a socket). */
@@ -60,17 +65,21 @@ export interface HttpServer {
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const streams = new Set<SseStream>()
   const metrics = createMetrics()
-  const app = Fastify(fastifyOptions(options)) as FastifyInstance
+  const guard = createGuard(options)
+  const isUpgrade = (request: IncomingMessage): boolean => upgrades.accepts(request)
+  const app = Fastify(fastifyOptions(options, isUpgrade)) as FastifyInstance
+  const upgrades = new Upgrades(app.server, guard, options.errors, options.logger)
   app.server.maxConnections = connectionLimit()
   acceptOnlyJson(app)
   mapErrors(app, options.errors)
-  guard(app, options)
+  guardRoutes(app, guard)
   serveMetrics(app, metrics)
   await serveReference(app, options.info)
 
   return {
     app,
     metrics,
+    upgrades,
     openStream(reply) {
       reply.hijack()
       const stream = new SseStream(reply.raw, { onDrop: () => metrics.droppedStreams.inc() })
@@ -85,6 +94,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     },
     async stop() {
       for (const stream of streams) stream.end()
+      upgrades.destroyAll()
       // A connection that was busy when the closing began is kept alive after its answer, and would be waited for.
       const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
       const cut = setTimeout(() => app.server.closeAllConnections(), STOP_GRACE_MS)
@@ -95,7 +105,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   }
 }
 
-function fastifyOptions(options: HttpServerOptions): FastifyServerOptions {
+function fastifyOptions(
+  options: HttpServerOptions,
+  isUpgrade: (request: IncomingMessage) => boolean,
+): FastifyServerOptions {
   const { headersMs, requestMs, checkMs } = options.timeouts ?? {
     headersMs: 10_000,
     requestMs: 30_000,
@@ -105,6 +118,8 @@ function fastifyOptions(options: HttpServerOptions): FastifyServerOptions {
     headersTimeout: headersMs,
     connectionsCheckingInterval: checkMs,
     maxHeaderSize: HEADER_LIMIT_BYTES,
+    // Since Node 24.9; before, a request to upgrade to what we do not speak is refused instead of ignored.
+    shouldUpgradeCallback: isUpgrade,
   }
   return {
     loggerInstance: options.logger,
@@ -125,13 +140,20 @@ function fastifyOptions(options: HttpServerOptions): FastifyServerOptions {
   }
 }
 
-function guard(app: FastifyInstance, options: HttpServerOptions): void {
+/** What every request must pass, whatever it asks for. */
+function createGuard(options: HttpServerOptions): (request: IncomingMessage, hasEffect: boolean) => void {
   const checkHost = createHostRule(options.allowedHosts)
   const checkToken = options.token === undefined ? undefined : createTokenRule(options.token)
+  return (request, hasEffect) => {
+    checkHost(request)
+    checkOrigin(request, hasEffect)
+    checkToken?.(request)
+  }
+}
+
+function guardRoutes(app: FastifyInstance, guard: ReturnType<typeof createGuard>): void {
   app.addHook('onRequest', (request, _reply, done) => {
-    checkHost(request.raw)
-    checkOrigin(request.raw, request.routeOptions.config.hasEffect === true)
-    checkToken?.(request.raw)
+    guard(request.raw, request.routeOptions.config.hasEffect === true)
     done()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
@@ -140,23 +162,21 @@ function guard(app: FastifyInstance, options: HttpServerOptions): void {
   })
 }
 
+/** What Node's parser refused before there was a request: too large, too slow, or not HTTP. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, errors: ErrorShape): void {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-  const [line, fault] = brokenRequest(error.code)
-  const body = JSON.stringify(errors.render(fault))
-  socket.end(
-    `HTTP/1.1 ${line}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
+  if (error.code === 'ECONNRESET') return void socket.destroy()
+  const [status, fault] = brokenRequest(error.code)
+  answerRaw(socket, status, errors.render(fault))
 }
 
-function brokenRequest(code: string | undefined): readonly [string, Fault] {
+function brokenRequest(code: string | undefined): readonly [number, Fault] {
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return ['431 Request Header Fields Too Large', httpFault('REQUEST_TOO_LARGE', 'headers are over 16 KiB')]
+    return [431, httpFault('REQUEST_TOO_LARGE', 'headers are over 16 KiB')]
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return ['408 Request Timeout', httpFault('REQUEST_TIMEOUT', 'the request did not arrive in time')]
+    return [408, httpFault('REQUEST_TIMEOUT', 'the request did not arrive in time')]
   }
-  return ['400 Bad Request', httpFault('INVALID_REQUEST', 'the request is not valid HTTP')]
+  return [400, httpFault('INVALID_REQUEST', 'the request is not valid HTTP')]
 }
 
 /** Four fifths of the files this process may open, so that a flood of connections leaves some for work (threat H11). */

@@ -1,4 +1,4 @@
-import type { Readable, Writable } from 'node:stream'
+import type { Duplex, Readable, Writable } from 'node:stream'
 import type { BackendName, Workspace } from '../workspace.ts'
 
 /** What a backend needs to make a workspace. Everything has been checked. */
@@ -92,6 +92,8 @@ export interface Backend {
   /** Removes the workspace if it is there, and its volume unless told to keep it. */
   readonly remove: (name: string, keepVolume: boolean) => Promise<void>
   readonly exec: (name: string, request: ExecRequest) => Promise<ExecProcess>
+  /** Connects to a port on the loopback address inside the workspace. Throws CONNECT_FAILED. */
+  readonly dial: (name: string, port: number) => Promise<Duplex>
   readonly loginEnvironment: (name: string) => Promise<LoginEnvironment>
   readonly usage: () => Promise<BackendUsage>
 }

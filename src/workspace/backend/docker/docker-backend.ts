@@ -1,4 +1,5 @@
 import type { ContainerInspectInfo } from 'dockerode'
+import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fault } from '../../errors.ts'
 import { WORKSPACE_DIR, type Workspace } from '../../workspace.ts'
@@ -12,6 +13,7 @@ import type {
   LoginEnvironment,
 } from '../backend.ts'
 import { containerOptions, engineName } from './container.ts'
+import { dialContainer } from './dial.ts'
 import { DockerEngine, engineStatus } from './engine.ts'
 import { followEvents } from './events.ts'
 import { execInContainer } from './exec.ts'
@@ -151,6 +153,12 @@ export class DockerBackend implements Backend {
 
   exec(name: string, request: ExecRequest): Promise<ExecProcess> {
     return execInContainer(this.#engine, engineName(name), WORKSPACE_DIR, request)
+  }
+
+  async dial(name: string, port: number): Promise<Duplex> {
+    const report = await this.#inspect(engineName(name))
+    const container = { id: report?.Id ?? '', pid: report?.State.Pid ?? 0 }
+    return dialContainer(container, port, (argv) => this.exec(name, { argv }))
   }
 
   async loginEnvironment(name: string): Promise<LoginEnvironment> {

@@ -5,6 +5,7 @@ import { errorSchema, errorToWire } from '../../api/error.ts'
 import { workspaceSchema } from '../../api/workspace.ts'
 import { fault } from '../../errors.ts'
 import type { HttpFace } from './face.ts'
+import { connectRoute } from './routes/connect.ts'
 import { infoRoutes } from './routes/info.ts'
 import { systemRoutes } from './routes/system.ts'
 import { workspaceRoutes } from './routes/workspaces.ts'
@@ -36,6 +37,7 @@ export async function createWorkspaceHttp(
   server.app.addSchema(errorSchema)
   infoRoutes(server, face)
   workspaceRoutes(server, face)
+  connectRoute(server, face)
   systemRoutes(server, face)
   return server
 }

@@ -1,3 +1,4 @@
+import type { Backend } from '../../backend/backend.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import type { DiskReporter } from '../../disk/report.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
@@ -12,6 +13,7 @@ export interface HttpFace {
   readonly ports: { readonly http: number; readonly ssh: number }
   readonly availableBackends: () => readonly BackendName[]
   readonly table: WorkspaceTable
+  readonly backends: ReadonlyMap<BackendName, Backend>
   readonly lifecycle: Lifecycle
   readonly disk: DiskReporter
 }

@@ -1,0 +1,18 @@
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+/** Answers a request that no response object belongs to, as JSON, and ends the connection. */
+export function answerRaw(socket: Duplex, status: number, body: unknown): void {
+  if (!socket.writable) return void socket.destroy()
+  const text = JSON.stringify(body)
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+      'content-type: application/json',
+      `content-length: ${Buffer.byteLength(text)}`,
+      'connection: close',
+      '',
+      text,
+    ].join('\r\n'),
+  )
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { isFault } from '../errors/fault.ts'
+import type { Logger } from '../log/logger.ts'
+import type { ErrorShape } from './errors.ts'
+import { httpFault } from './faults.ts'
+import { answerRaw } from './raw-answer.ts'
+import { STATUS_OF_KIND } from './status.ts'
+
+/** Takes over a connection; must answer `101` itself, or throw before it has. */
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>
+
+/**
+ * Hands connections to protocols other than HTTP, by the `Upgrade` header's value. The guards that every route has are
+ * run first; errors are answered in the program's own shape.
+ */
+export class Upgrades {
+  readonly #handlers = new Map<string, UpgradeHandler>()
+  readonly #open = new Set<Duplex>()
+
+  constructor(
+    server: Server,
+    guard: (request: IncomingMessage, hasEffect: boolean) => void,
+    errors: ErrorShape,
+    logger: Logger,
+  ) {
+    // Without a listener Node answers an upgrade as if it were a plain request.
+    server.on('upgrade', (request, socket, head) => {
+      this.#open.add(socket)
+      socket.once('close', () => this.#open.delete(socket))
+      socket.on('error', () => socket.destroy())
+      const run = async (): Promise<void> => {
+        // It changes what the connection is, and a page of another site must not bring that about (threat H3).
+        guard(request, true)
+        await this.#find(request)(request, socket, head)
+      }
+      run().catch((error: unknown) => {
+        const fault = isFault(error) ? error : httpFault('INTERNAL_ERROR', 'the upgrade failed', error)
+        if (!isFault(error)) logger.error({ err: error }, 'an upgrade failed')
+        answerRaw(socket, STATUS_OF_KIND[fault.kind], errors.render(fault))
+      })
+    })
+  }
+
+  handle(protocol: string, handler: UpgradeHandler): void {
+    this.#handlers.set(protocol, handler)
+  }
+
+  /** Whether a request is for one of the protocols. */
+  accepts(request: IncomingMessage): boolean {
+    return this.#handlers.has(request.headers.upgrade?.toLowerCase() ?? '')
+  }
+
+  destroyAll(): void {
+    for (const socket of this.#open) socket.destroy()
+  }
+
+  #find(request: IncomingMessage): UpgradeHandler {
+    const handler = this.#handlers.get(request.headers.upgrade?.toLowerCase() ?? '')
+    if (handler !== undefined) return handler
+    throw httpFault('INVALID_REQUEST', `protocol "${request.headers.upgrade}" is not spoken here`)
+  }
+}

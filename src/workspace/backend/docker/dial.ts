@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises'
+import { Duplex } from 'node:stream'
+import { messageOf } from '../../../lib/errors/message.ts'
+import { canDialNamespaces, dialNamespace } from '../../../native/netns.ts'
+import { fault } from '../../errors.ts'
+import type { ExecProcess } from '../backend.ts'
+
+const CONNECT_TIMEOUT_MS = 10_000
+
+/** Where a container's main process is, as its engine reports it. */
+interface ContainerProcess {
+  readonly id: string
+  readonly pid: number
+}
+
+/**
+ * Connects to a port on the loopback address inside a container: from its own network namespace where the engine runs
+ * on this machine and the kernel lets us, else by a program that the container has. Throws CONNECT_FAILED.
+ */
+export async function dialContainer(
+  container: ContainerProcess,
+  port: number,
+  exec: (argv: readonly string[]) => Promise<ExecProcess>,
+): Promise<Duplex> {
+  if (canDialNamespaces() && (await isHere(container))) {
+    try {
+      return await dialNamespace(container.pid, port, CONNECT_TIMEOUT_MS)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code !== 'EPERM' && code !== 'EACCES') throw refused(port, messageOf(error), error)
+    }
+  }
+  return dialByProgram(port, await exec(['/bin/sh', '-c', RELAY, 'sh', String(port)]))
+}
+
+/** Another machine's engine, or a virtual machine's, reports process ids that mean someone else here. */
+async function isHere({ id, pid }: ContainerProcess): Promise<boolean> {
+  if (!(pid > 1)) return false
+  const controlGroups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
+  return controlGroups.includes(id)
+}
+
+/** Tells by one line whether it is connected, since a program that waits says nothing of its own. */
+const RELAY = `
+port=$1
+if command -v socat >/dev/null; then
+  socat -u OPEN:/dev/null "TCP:127.0.0.1:$port" 2>/dev/null && echo ok && exec socat - "TCP:127.0.0.1:$port"
+elif command -v bash >/dev/null; then
+  exec bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0" && echo ok && { cat <&3 & cat >&3; wait; }' "$port" 2>/dev/null
+fi
+echo failed`
+
+async function dialByProgram(port: number, relay: ExecProcess): Promise<Duplex> {
+  relay.stderr.resume()
+  const { line, rest } = await firstLine(relay)
+  if (line !== 'ok') {
+    await relay.hangUp()
+    throw refused(port, 'nothing listens there, or the image has neither socat nor bash')
+  }
+  if (rest.length > 0) relay.stdout.unshift(rest)
+  const stream = Duplex.from({ readable: relay.stdout, writable: relay.stdin })
+  stream.once('close', () => void relay.hangUp().catch(() => undefined))
+  return stream
+}
+
+/** Reads up to the first line's end and no further than the chunk that holds it. */
+async function firstLine({ stdout }: ExecProcess): Promise<{ line: string; rest: Buffer }> {
+  let head = Buffer.alloc(0)
+  while (!head.includes(0x0a)) {
+    const chunk = stdout.read() as Buffer | null
+    if (chunk !== null) head = Buffer.concat([head, chunk])
+    else if (stdout.readableEnded || stdout.destroyed) break
+    else {
+      await new Promise<void>((resolve) => {
+        stdout.once('readable', resolve).once('end', resolve).once('close', resolve)
+      })
+    }
+  }
+  const end = head.indexOf(0x0a)
+  return end < 0
+    ? { line: head.toString(), rest: Buffer.alloc(0) }
+    : { line: head.subarray(0, end).toString(), rest: head.subarray(end + 1) }
+}
+
+function refused(port: number, why: string, cause?: unknown) {
+  return fault('CONNECT_FAILED', `port ${port} inside the workspace cannot be reached: ${why}`, cause)
+}

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { joinStreams } from '../../../../lib/process/join-streams.ts'
+import { errorToWire } from '../../../api/error.ts'
+import { fault } from '../../../errors.ts'
+import { openTunnel } from '../../../tunnel/open-tunnel.ts'
+import type { HttpFace } from '../face.ts'
+
+const PROTOCOL = 'workspace-tcp'
+const PATH = /^\/api\/workspaces\/([^/]*)\/connect\/([^/]*)$/
+
+/** Raw TCP tunnels to ports inside workspaces. */
+export function connectRoute({ app, upgrades }: HttpServer, { table, backends }: HttpFace): void {
+  upgrades.handle(PROTOCOL, async (request, socket, head) => {
+    refuseBody(request)
+    const [name, port] = targetOf(request)
+    const inside = await openTunnel(table, backends, name, port)
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${PROTOCOL}\r\n\r\n`)
+    // What the client sent right behind its request is the beginning of its stream.
+    if (head.length > 0) socket.unshift(head)
+    keepOpen(socket)
+    void joinStreams(socket, inside)
+  })
+
+  app.get(
+    '/api/workspaces/:name/connect/:port',
+    {
+      schema: {
+        summary: 'TCP tunnel to a port inside a workspace',
+        description:
+          'With `Upgrade: workspace-tcp` answers 101 and then passes raw bytes both ways, half-close kept. Without it, 426.',
+      },
+    },
+    (_request, reply) => {
+      const told = fault(
+        'INVALID_REQUEST',
+        `this route opens a tunnel: send "Connection: Upgrade" and "Upgrade: ${PROTOCOL}"`,
+      )
+      return reply.status(426).header('upgrade', PROTOCOL).send(errorToWire(told))
+    },
+  )
+}
+
+function targetOf(request: IncomingMessage): readonly [string, string] {
+  const [, name = '', port = ''] = PATH.exec(request.url?.split('?')[0] ?? '') ?? []
+  try {
+    if (name !== '' || port !== '') return [decodeURIComponent(name), decodeURIComponent(port)]
+  } catch {
+    // Not percent-encoding: refused below with the rest.
+  }
+  throw fault('INVALID_REQUEST', `only /api/workspaces/{name}/connect/{port} can be upgraded to ${PROTOCOL}`)
+}
+
+/** A body would be taken for the beginning of the stream. */
+function refuseBody({ headers }: IncomingMessage): void {
+  if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return
+  throw fault('INVALID_REQUEST', 'a request to open a tunnel must have no body')
+}
+
+/** A tunnel may be silent for as long as its two ends like. */
+function keepOpen(socket: Duplex): void {
+  if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0)
+  if ('setNoDelay' in socket && typeof socket.setNoDelay === 'function') socket.setNoDelay(true)
+}
