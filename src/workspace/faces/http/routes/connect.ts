@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import Type from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { joinStreams } from '../../../../lib/process/join-streams.ts'
 import { errorToWire } from '../../../api/error.ts'
@@ -30,6 +31,7 @@ export function connectRoute({ app, upgrades }: HttpServer, { table, backends }:
         summary: 'TCP tunnel to a port inside a workspace',
         description:
           'With `Upgrade: workspace-tcp` answers 101 and then passes raw bytes both ways, half-close kept. Without it, 426.',
+        response: { 101: Type.Null(), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
       },
     },
     (_request, reply) => {
