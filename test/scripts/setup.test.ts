@@ -10,6 +10,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -169,6 +170,24 @@ test('dist follows the sources, and a failed build leaves the last good one', as
   expect((await run('scripts/setup', ['--check'], env)).said).toContain(
     'missing: dist is absent or out of date',
   )
+})
+
+test('a built program is linked where npx looks, and again after npm has emptied that folder', async () => {
+  const bin = join(folder, 'node_modules/.bin')
+  mkdirSync(bin, { recursive: true })
+  for (const name of ['.bin/tsc', '@types', '.setup-stamp'])
+    symlinkSync(realpathSync(join(checkout, 'node_modules', name)), join(folder, 'node_modules', name))
+  mkdirSync(join(folder, 'src/bin'))
+  writeFileSync(join(folder, 'src/bin/hello.ts'), "#!/usr/bin/env node\nconsole.log('hello')\n")
+  const env = { SETUP_ENGINE_SOCKETS: await listen((_request, reply) => reply.end('{}')) }
+
+  await run('scripts/setup', [], env)
+  expect((await run('node_modules/.bin/hello')).said).toBe('hello\n')
+
+  rmSync(join(bin, 'hello'))
+  expect((await run('scripts/setup', ['--check'], env)).said).toContain('missing: npx does not find hello\n')
+  expect((await run('scripts/setup', [], env)).said).toBe('setup: ready\n')
+  expect((await run('node_modules/.bin/hello')).said).toBe('hello\n')
 })
 
 test('two set-ups at once take turns, and one that died holds nobody up', async () => {
