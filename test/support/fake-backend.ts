@@ -170,7 +170,7 @@ export class FakeBackend implements Backend {
     const process = spawn(program, argv, {
       cwd: directory,
       detached: true,
-      env: { PATH: '/usr/bin:/bin', HOME: directory, ...request.environment },
+      env: { PATH: '/usr/bin:/bin', HOME: directory, TMUX_TMPDIR: directory, ...request.environment },
     })
     this.#processes.add(process)
     if (request.stdin === false) process.stdin.end()
