@@ -97,6 +97,7 @@ test('--check reports all that is missing, by name, and changes nothing', async 
     'setup: missing: npm dependencies are absent or out of date',
     'setup: addon: ok',
     'setup: missing: dist is absent or out of date',
+    'setup: link: ok',
     'setup: missing: container engine: nothing answers at DOCKER_HOST=unix:///nonexistent/engine.sock',
     'setup: the base image is not looked for without an engine',
   ])

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants, tmpdir, userInfo } from 'node:os'
+import { statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -167,9 +168,12 @@ export class FakeBackend implements Backend {
 
   #spawn(directory: string, request: ExecRequest): ExecProcess {
     const [program = 'true', ...argv] = request.argv.map((word) => word.replace(WORKSPACE_DIR, directory))
+    const { uid, gid } = statSync(directory)
     const process = spawn(program, argv, {
       cwd: directory,
       detached: true,
+      // As a real backend does: a mounted directory stays its owner's.
+      ...(userInfo().uid === 0 && { uid, gid }),
       env: { PATH: '/usr/bin:/bin', HOME: directory, TMUX_TMPDIR: directory, ...request.environment },
     })
     this.#processes.add(process)

@@ -30,18 +30,22 @@ function wordsOf(command: Command, path: readonly string[]): readonly Words[] {
     { path: path.join(' '), words: [...commands.map((child) => child.name()), ...options] },
     ...commands
       .filter((child) => child.name() !== 'help')
-      .flatMap((child) => wordsOf(child, [...path, child.name()])),
+      .flatMap((child) =>
+        [child.name(), ...child.aliases()].flatMap((name) => wordsOf(child, [...path, name])),
+      ),
   ]
 }
 
+/** Each script first finds the command that the line is at: words that are no command's, such as names, are skipped. */
 const SCRIPTS = {
   bash: (name: string, table: readonly Words[]) => `_${shellName(name)}() {
-  local path="" word
+  local at="" word words=""
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    [[ $word == -* ]] || path="\${path:+$path }$word"
+    case "\${at:+$at }$word" in
+      ${quotedPaths(table, '|')}) at="\${at:+$at }$word" ;;
+    esac
   done
-  local words=""
-  case "$path" in
+  case "$at" in
 ${table.map(({ path, words }) => `    "${path}") words="${words.join(' ')}" ;;`).join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
@@ -50,33 +54,43 @@ complete -o default -F _${shellName(name)} ${name}
 `,
   zsh: (name: string, table: readonly Words[]) => `#compdef ${name}
 _${shellName(name)}() {
-  local -a wordlist before
-  before=(\${\${words[2,CURRENT-1]}:#-*})
-  case "\${before[*]}" in
+  local at="" word
+  local -a wordlist
+  for word in \${words[2,CURRENT-1]}; do
+    case "\${at:+$at }$word" in
+      ${quotedPaths(table, '|')}) at="\${at:+$at }$word" ;;
+    esac
+  done
+  case "$at" in
 ${table.map(({ path, words }) => `    "${path}") wordlist=(${words.join(' ')}) ;;`).join('\n')}
   esac
   compadd -- $wordlist
 }
 compdef _${shellName(name)} ${name}
 `,
-  fish: (name: string, table: readonly Words[]) =>
-    table
-      .map(({ path, words }) => {
-        const condition = `__fish_${shellName(name)}_at "${path}"`
-        return `complete -c ${name} -f -n '${condition}' -a "${words.join(' ')}"`
-      })
-      .join('\n')
-      .replace(
-        /^/,
-        `function __fish_${shellName(name)}_at
+  fish: (name: string, table: readonly Words[]) => `function __fish_${shellName(name)}_at
   set -l words (commandline -opc)
   set -e words[1]
-  test (string join ' ' (string match -v -- '-*' $words)) = "$argv[1]"
+  set -l at
+  for word in $words
+    if contains -- (string join ' ' $at $word) ${quotedPaths(table, ' ')}
+      set at $at $word
+    end
+  end
+  test (string join ' ' $at) = "$argv[1]"
 end
+${table
+  .map(({ path, words }) => {
+    const condition = `__fish_${shellName(name)}_at "${path}"`
+    return `complete -c ${name} -f -n '${condition}' -a "${words.join(' ')}"`
+  })
+  .join('\n')}
 `,
-      )
-      .concat('\n'),
 } as const
+
+function quotedPaths(table: readonly Words[], separator: string): string {
+  return table.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`])).join(separator)
+}
 
 function shellName(name: string): string {
   return name.replaceAll('-', '_')

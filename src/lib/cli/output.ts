@@ -1,6 +1,10 @@
 import type { Command } from 'commander'
+import { printable } from './table.ts'
 
-/** Where a command's result goes: a table for a person at a terminal, JSON for everything else. */
+/**
+ * Where a command's result goes: a table for a person at a terminal, JSON for everything else. Nothing in it can act on
+ * that terminal (threat H10).
+ */
 export interface Output {
   readonly result: (value: unknown, table: () => string) => void
   /** Passing news of long work; only a person at a terminal sees it. */
@@ -19,10 +23,22 @@ export function createOutput(options: { readonly json?: boolean; readonly table?
   const isTable = options.table === true || (options.json !== true && process.stdout.isTTY)
   return {
     result(value, table) {
-      process.stdout.write(`${isTable ? table() : JSON.stringify(value, null, 2)}\n`)
+      process.stdout.write(`${isTable ? printableLines(table()) : printableJson(value)}\n`)
     },
     progress(message) {
-      if (process.stderr.isTTY) process.stderr.write(`${message}\n`)
+      if (process.stderr.isTTY) process.stderr.write(`${printable(message)}\n`)
     },
   }
+}
+
+function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n')
+}
+
+/** JSON escapes the control characters below U+0020 itself, and none of those above. */
+function printableJson(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(
+    /[\u007f-\u009f]/g,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

@@ -8,13 +8,13 @@ interface EnvironmentKey {
 }
 
 /** Every setting of a schema with the variable that overrides it. Maps with names of the user's own have none. */
-function environmentKeys(prefix: string, schema: SchemaNode): readonly EnvironmentKey[] {
+export function environmentKeys(prefix: string, schema: SchemaNode): readonly EnvironmentKey[] {
   const keys: EnvironmentKey[] = []
   const visit = (node: SchemaNode, path: readonly string[]): void => {
     for (const [key, child] of Object.entries(node.properties ?? {})) {
       const childPath = [...path, key]
       if (child.properties) visit(child, childPath)
-      else if (typeof child.additionalProperties !== 'object')
+      else if (child.type !== 'object')
         keys.push({
           variable: `${prefix}_${childPath.join('__').toUpperCase()}`,
           path: childPath,

@@ -1,24 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { messageOf } from '../errors/message.ts'
 import { checkSettings, configFault, type SchemaNode } from './check.ts'
 import { settingsFromEnvironment } from './environment.ts'
+import { type FileSources, findConfigFile } from './find-file.ts'
 
 /** Where a program's settings come from, weakest first: defaults, one file, environment, flags. */
-export interface ConfigSources {
-  /** The program's name: its folder in the user's config dir and in /etc. */
-  readonly program: string
-  /** File name inside that folder. */
-  readonly fileName?: string
-  /** The variable that names the file when no flag does, and the prefix of the others. */
-  readonly fileVariable: string
+export interface ConfigSources extends FileSources {
+  /** The prefix of the variables that give settings. */
   readonly environmentPrefix: string
   readonly schema: SchemaNode
-  readonly environment: Readonly<Record<string, string | undefined>>
-  /** The file that a flag named. */
-  readonly file?: string | undefined
   /** Settings that flags gave, in the file's shape. */
   readonly flags?: Readonly<Record<string, unknown>>
 }
@@ -34,7 +25,7 @@ export interface LoadedConfig<T> {
  * CONFIG_INVALID as `checkSettings` says.
  */
 export function loadConfig<T>(sources: ConfigSources): LoadedConfig<T> {
-  const file = findFile(sources)
+  const file = findConfigFile(sources)
   const fromFile = file === undefined ? {} : readYaml(file)
   const fromEnvironment = settingsFromEnvironment(
     sources.environmentPrefix,
@@ -43,14 +34,6 @@ export function loadConfig<T>(sources: ConfigSources): LoadedConfig<T> {
   )
   const merged = merge(merge(fromFile, fromEnvironment), sources.flags ?? {})
   return { settings: checkSettings(sources.schema, merged, file ?? sources.program) as T, file }
-}
-
-function findFile(sources: ConfigSources): string | undefined {
-  const named = sources.file ?? sources.environment[sources.fileVariable]
-  if (named !== undefined && named !== '') return named
-  const fileName = sources.fileName ?? 'config.yaml'
-  const userDir = sources.environment['XDG_CONFIG_HOME'] ?? join(homedir(), '.config')
-  return [userDir, '/etc'].map((dir) => join(dir, sources.program, fileName)).find((path) => existsSync(path))
 }
 
 function readYaml(file: string): Record<string, unknown> {

@@ -3,15 +3,16 @@ import type { SchemaNode } from './check.ts'
 
 /** The effective settings as YAML, with every secret (a schema field marked `writeOnly`) masked. */
 export function showSettings(schema: SchemaNode, settings: unknown): string {
-  return stringify(mask(schema, settings))
+  return stringify(maskSecrets(schema, settings))
 }
 
-function mask(schema: SchemaNode, value: unknown): unknown {
+/** The effective settings as a value, masked alike. */
+export function maskSecrets(schema: SchemaNode, value: unknown): unknown {
   if (schema.writeOnly === true && value !== undefined) return '********'
   if (schema.format === 'duration' && typeof value === 'number') return `${value / 1000}s`
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : {}
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, mask(schema.properties?.[key] ?? rest, inner)]),
+    Object.entries(value).map(([key, inner]) => [key, maskSecrets(schema.properties?.[key] ?? rest, inner)]),
   )
 }

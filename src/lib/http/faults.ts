@@ -1,7 +1,7 @@
 import { defineFaults } from '../errors/fault.ts'
 
 /** What any server of ours may answer before a route is reached. */
-export const httpFault = defineFaults({
+export const HTTP_CODES = {
   INVALID_REQUEST: 'invalid',
   UNAUTHORIZED: 'unauthorized',
   FORBIDDEN_HOST: 'forbidden',
@@ -10,4 +10,6 @@ export const httpFault = defineFaults({
   REQUEST_TOO_LARGE: 'too_large',
   REQUEST_TIMEOUT: 'timeout',
   INTERNAL_ERROR: 'internal',
-})
+} as const
+
+export const httpFault = defineFaults(HTTP_CODES)

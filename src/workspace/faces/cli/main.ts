@@ -1,3 +1,4 @@
+import type { Command } from 'commander'
 import { addCompletion } from '../../../lib/cli/completion.ts'
 import { addOutputOptions } from '../../../lib/cli/output.ts'
 import { createProgram, runProgram } from '../../../lib/cli/run.ts'
@@ -12,6 +13,11 @@ import { addWorkspaceCommands } from './commands/workspaces.ts'
 
 /** The `workspace` program; resolves with its exit status. */
 export function runWorkspaceCli(argv: readonly string[]): Promise<number> {
+  return runProgram(createWorkspaceProgram(), argv, exitStatusOf)
+}
+
+/** All commands and options, of which help, completions and the reference page are made. */
+export function createWorkspaceProgram(): Command {
   const program = createProgram(
     'workspace',
     packageVersion(),
@@ -25,10 +31,10 @@ export function runWorkspaceCli(argv: readonly string[]): Promise<number> {
   addConfig(program)
   addOutputOptions(program)
   addCompletion(program)
-  return runProgram(program, argv, exitStatusOf)
+  return program
 }
 
 /** 1 for everything that a corrected command line would not change, 2 for what it would. */
 function exitStatusOf(fault: Fault): number {
-  return fault.code === 'SERVER_UNKNOWN' ? 2 : 1
+  return fault.code === 'SERVER_UNKNOWN' || fault.code === 'SERVER_URL_INVALID' ? 2 : 1
 }

@@ -1,12 +1,15 @@
 import type { SchemaNode } from '../../../lib/config/check.ts'
+import { environmentKeys } from '../../../lib/config/environment.ts'
+import { findConfigFile } from '../../../lib/config/find-file.ts'
 import { defineFaults } from '../../../lib/errors/fault.ts'
 import type { ServerAddress } from './client.ts'
 
-const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid' })
+const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: 'invalid' })
 
 const LOCAL: ServerAddress = { name: 'local', url: 'http://127.0.0.1:8080' }
 
-const schema: SchemaNode = {
+/** Every key of the command line's own configuration file. */
+export const cliSchema: SchemaNode = {
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -23,7 +26,10 @@ const schema: SchemaNode = {
           ssh: {
             type: 'object',
             additionalProperties: false,
-            properties: { host: { type: 'string' }, port: { type: 'integer' } },
+            properties: {
+              host: { type: 'string', description: "host of its SSH server; default the API's" },
+              port: { type: 'integer', description: 'port of its SSH server; default what the API tells' },
+            },
           },
         },
       },
@@ -31,6 +37,14 @@ const schema: SchemaNode = {
     default_server: { type: 'string', description: 'the server meant when none is named' },
   },
 }
+
+const sources = {
+  program: 'workspace',
+  fileName: 'cli.yaml',
+  fileVariable: 'WORKSPACE_CLI_CONFIG',
+  environmentPrefix: 'WORKSPACE_CLI',
+  schema: cliSchema,
+} as const
 
 interface CliSettings {
   readonly servers: Readonly<
@@ -41,14 +55,15 @@ interface CliSettings {
 
 /**
  * The server that a command is meant for: the one named, else WORKSPACE_URL, else the configured default, else the one
- * on this machine. Throws SERVER_UNKNOWN for a name that the configuration does not know.
+ * on this machine. Throws SERVER_UNKNOWN for a name that the configuration does not know, and SERVER_URL_INVALID.
  */
 export async function findServer(
   environment: Readonly<Record<string, string | undefined>>,
   named: string | undefined,
 ): Promise<ServerAddress> {
   const url = environment['WORKSPACE_URL']
-  if (named === undefined && url !== undefined && url !== '') return { name: 'WORKSPACE_URL', url }
+  if (named === undefined && url !== undefined && url !== '')
+    return { name: 'WORKSPACE_URL', url: checkUrl(url, 'WORKSPACE_URL') }
   const settings = await readSettings(environment)
   const name = named ?? settings.default_server
   if (name === undefined) return LOCAL
@@ -57,18 +72,25 @@ export async function findServer(
     const known = Object.keys(settings.servers).join(', ') || 'none'
     throw cliFault('SERVER_UNKNOWN', `server "${name}" is not in the CLI's configuration; known: ${known}`)
   }
-  return { name, url: server.url, tokenFile: server.token_file, ssh: server.ssh }
+  return {
+    name,
+    url: checkUrl(server.url, `server "${name}"`),
+    tokenFile: server.token_file,
+    ssh: server.ssh,
+  }
 }
 
-/** Loaded late: most commands run without such a file, and the checker is slow to load. */
+function checkUrl(url: string, whose: string): string {
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url
+  throw cliFault('SERVER_URL_INVALID', `${whose} is "${url}" and must be a URL such as http://127.0.0.1:8080`)
+}
+
+/** The checker takes longer to load than a command to run, and most users have no such file. */
 async function readSettings(environment: Readonly<Record<string, string | undefined>>): Promise<CliSettings> {
+  const isGiven =
+    findConfigFile({ ...sources, environment }) !== undefined ||
+    environmentKeys(sources.environmentPrefix, cliSchema).some(({ variable }) => variable in environment)
+  if (!isGiven) return { servers: {} }
   const { loadConfig } = await import('../../../lib/config/load.ts')
-  return loadConfig<CliSettings>({
-    program: 'workspace',
-    fileName: 'cli.yaml',
-    fileVariable: 'WORKSPACE_CLI_CONFIG',
-    environmentPrefix: 'WORKSPACE_CLI',
-    schema,
-    environment,
-  }).settings
+  return loadConfig<CliSettings>({ ...sources, environment }).settings
 }

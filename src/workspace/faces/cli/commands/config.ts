@@ -25,13 +25,15 @@ export function addConfig(program: Command): void {
     })
   config
     .command('show')
-    .description('print the effective configuration')
+    .description('print the effective configuration: YAML on a terminal, JSON elsewhere')
     .option('--config <file>', 'config file')
     .action(async (_options: unknown, command: Command) => {
       const options: ConfigOptions = command.optsWithGlobals()
       const { loadWorkspaceConfig, workspaceSchema } = await import('../../../config.ts')
-      const { showSettings } = await import('../../../../lib/config/show.ts')
+      const { maskSecrets, showSettings } = await import('../../../../lib/config/show.ts')
       const { settings } = loadWorkspaceConfig(process.env, { file: options.config })
-      process.stdout.write(showSettings(workspaceSchema, settings))
+      createOutput(options).result(maskSecrets(workspaceSchema, settings), () =>
+        showSettings(workspaceSchema, settings).trimEnd(),
+      )
     })
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { constants, homedir } from 'node:os'
@@ -8,10 +9,12 @@ import { ExitStatus } from '../../../../lib/cli/run.ts'
 import { defineFaults } from '../../../../lib/errors/fault.ts'
 import { writeFileDurable } from '../../../../lib/fs/write-durable.ts'
 import { run } from '../../../../lib/process/run.ts'
-import type { ServerAddress } from '../client.ts'
 import { addServerOption, contextOf } from '../context.ts'
 
 const sshFault = defineFaults({ SSH_CLIENT_MISSING: 'unavailable', SSH_KEY_FAILED: 'internal' })
+
+/** The name under which a host key stands in its known-hosts file, whatever the address. */
+const ALIAS = 'workspace'
 
 /** Runs OpenSSH's client with the server's host key pinned. */
 export function addSsh(program: Command): void {
@@ -29,16 +32,7 @@ export function addSsh(program: Command): void {
       ])
       const host = server.ssh?.host ?? new URL(server.url).hostname.replace(/^\[|\]$/g, '')
       const port = server.ssh?.port ?? info.ssh_port
-      const argv = [
-        ...(await identityOptions(server, hostKey)),
-        '-p',
-        String(port),
-        '-l',
-        name,
-        '--',
-        host,
-        ...words,
-      ]
+      const argv = [...(await identityOptions(hostKey)), '-p', String(port), '-l', name, '--', host, ...words]
       throw new ExitStatus(await runSsh(argv))
     })
 }
@@ -57,22 +51,28 @@ async function runSsh(argv: readonly string[]): Promise<number> {
   })
 }
 
-/** Pins the host key under the server's name, and names a key of our own for a user who has none. */
-async function identityOptions(server: ServerAddress, hostKey: string): Promise<readonly string[]> {
+/** Pins the host key that the API told, and names a key of our own for a user who has none. */
+async function identityOptions(hostKey: string): Promise<readonly string[]> {
   const directory = join(process.env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'workspace')
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  const knownHosts = join(directory, 'known_hosts')
-  const alias = `workspace-${server.name}`
-  await writeFileDurable(knownHosts, `${alias} ${hostKey}\n`, { mode: 0o600 })
   const options = [
-    ['UserKnownHostsFile', knownHosts],
-    ['HostKeyAlias', alias],
+    ['UserKnownHostsFile', await pin(hostKey, directory)],
+    ['HostKeyAlias', ALIAS],
     ['StrictHostKeyChecking', 'yes'],
     // Not written into the user's own files.
     ['UpdateHostKeys', 'no'],
   ]
   if (!hasOwnKey()) options.push(['IdentityFile', await ourKey(directory)])
   return options.flatMap(([key, value]) => ['-o', `${key}=${value}`])
+}
+
+/** A file for each key: two clients at once, of two servers, must not write over each other's. */
+async function pin(hostKey: string, configDir: string): Promise<string> {
+  const directory = join(configDir, 'known_hosts.d')
+  const file = join(directory, createHash('sha256').update(hostKey).digest('hex').slice(0, 32))
+  if (existsSync(file)) return file
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await writeFileDurable(file, `${ALIAS} ${hostKey}\n`, { mode: 0o600 })
+  return file
 }
 
 function hasOwnKey(): boolean {

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A workspace server in a process of its own, so that what a bench does beside it does not slow it. */
+export interface Served {
+  readonly url: string
+  readonly sshPort: number
+  /** Posts to the API and fails on any status but a good one. */
+  readonly post: (path: string, body?: unknown) => Promise<void>
+  readonly delete: (path: string) => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+/** Starts a server whose workspaces are on the host's network, and waits until it is ready. */
+export async function serve(): Promise<Served> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
+  const program = join(import.meta.dirname, '../src/bin/workspace.ts')
+  const argv = [program, 'serve', '--http-port', '0', '--ssh-port', '0', '--state-dir', stateDir]
+  const child = spawn(process.execPath, argv, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, WORKSPACE_DOCKER__NETWORK: 'host', WORKSPACE_LOG__FORMAT: 'json' },
+  })
+  const [httpPort, sshPort] = await new Promise<[number, number]>((resolve, reject) => {
+    let log = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text
+      const ready = /"http":(\d+),"ssh":(\d+),"backends":\["docker"\]/.exec(log)
+      if (ready) resolve([Number(ready[1]), Number(ready[2])])
+    })
+    child.once('exit', () => reject(new Error(`the server ended: ${log}`)))
+  })
+  const url = `http://127.0.0.1:${httpPort}`
+  const send = async (path: string, method: string, body?: unknown): Promise<void> => {
+    const response = await fetch(url + path, {
+      method,
+      ...(body !== undefined && {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    })
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    await response.arrayBuffer()
+  }
+  return {
+    url,
+    sshPort,
+    post: (path, body) => send(path, 'POST', body),
+    delete: (path) => send(path, 'DELETE'),
+    async stop() {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+      rmSync(stateDir, { recursive: true })
+    },
+  }
+}

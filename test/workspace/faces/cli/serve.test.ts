@@ -1,0 +1,64 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { serveCli, userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+
+// No engine: what the server does with one is tested elsewhere.
+const environment = () => userEnvironment({ DOCKER_HOST: 'unix:///nonexistent/engine.sock' })
+
+async function refuses(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return false
+  } catch {
+    return true
+  } finally {
+    socket.destroy()
+  }
+}
+
+test.each(['SIGINT', 'SIGTERM'] as const)('serve answers until %s and then ends with 0', async (signal) => {
+  const { child, httpPort, exit } = await serveCli(environment())
+  const url = `http://127.0.0.1:${httpPort}`
+  expect(await workspaceCli(['list'], userEnvironment({ WORKSPACE_URL: url }))).toMatchObject({ status: 0 })
+  child.kill(signal)
+  expect(await exit).toBe(0)
+})
+
+test('a second signal ends a server at once that still waits for a request', async () => {
+  const { child, httpPort, exit } = await serveCli(environment())
+  const slow = connect(httpPort, '127.0.0.1').on('error', () => undefined)
+  slow.write(
+    'POST /api/workspaces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+  )
+  await workspaceCli(['list'], userEnvironment({ WORKSPACE_URL: `http://127.0.0.1:${httpPort}` }))
+  child.kill('SIGTERM')
+  await waitFor('the server to stop listening', () => refuses(httpPort))
+  const signalledMs = performance.now()
+  child.kill('SIGTERM')
+  expect(await exit).toBe(1)
+  expect(performance.now() - signalledMs).toBeLessThan(1_000)
+  slow.destroy()
+})
+
+test('serve --tour says where everything is and what to try', async () => {
+  const { child, httpPort, exit, stdout } = await serveCli(environment(), ['--tour'])
+  child.kill('SIGTERM')
+  await exit
+  expect(stdout()).toContain(`API        http://127.0.0.1:${httpPort}/api/info\n`)
+  expect(stdout()).toContain(`WORKSPACE_URL=http://127.0.0.1:${httpPort} npx workspace create demo`)
+  expect(stdout()).toContain('none yet: "npx workspace doctor" says what is missing')
+})
+
+test('serve on a port that is taken says so in one line and ends with 1', async () => {
+  const { httpPort } = await serveCli(environment())
+  const second = await workspaceCli(
+    ['serve', '--http-port', String(httpPort), '--ssh-port', '0', '--state-dir', tempDir()],
+    environment(),
+  )
+  expect(second.status).toBe(1)
+  expect(second.stderr.trim().split('\n').at(-1)).toMatch(/^workspace: .*EADDRINUSE.*/)
+})

@@ -1,0 +1,185 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { packageVersion } from '../../../../src/lib/process/package.ts'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+})
+afterAll(() => server.stop())
+
+function file(name: string, content: string): string {
+  const path = join(tempDir(), name)
+  writeFileSync(path, content)
+  return path
+}
+
+test('--version and --help end with 0', async () => {
+  expect(await workspaceCli(['--version'])).toMatchObject({ status: 0, stdout: `${packageVersion()}\n` })
+  const { status, stdout } = await workspaceCli(['create', '--help'])
+  expect(status).toBe(0)
+  expect(stdout).toContain('workspace create demo --repo octocat/Hello-World')
+})
+
+test.each([
+  [['crate', 'demo'], "error: unknown command 'crate'\n(Did you mean create?)"],
+  [['list', '--jsn'], "error: unknown option '--jsn'\n(Did you mean --json?)"],
+  [['show'], "error: missing required argument 'name'"],
+  [['create', 'demo', '--cpus', 'two'], 'it must be a whole number.'],
+  [['serve', '--http-port', '70000'], 'it must be a port, 0 to 65535.'],
+  [['completion', 'tcsh'], 'it must be bash, zsh or fish.'],
+])('%j is bad usage: status 2, with the nearest that there is', async (argv, said) => {
+  const { status, stdout, stderr } = await workspaceCli(argv)
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  expect(stderr).toContain(said)
+})
+
+/** A port on which nothing listens any more. */
+async function closedPort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo
+  listener.close()
+  return port
+}
+
+test('without a server, a command says where it looked and what to do', async () => {
+  const port = await closedPort()
+  const { status, stderr } = await workspaceCli(
+    ['list'],
+    userEnvironment({ WORKSPACE_URL: `http://127.0.0.1:${port}` }),
+  )
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr:
+      `workspace: server WORKSPACE_URL at http://127.0.0.1:${port} does not answer (connect ECONNREFUSED 127.0.0.1:${port}); ` +
+      'start it with "workspace serve", or name another with WORKSPACE_URL\n',
+  })
+})
+
+test('a WORKSPACE_URL that is no URL is bad usage', async () => {
+  const { status, stderr } = await workspaceCli(
+    ['list'],
+    userEnvironment({ WORKSPACE_URL: 'localhost:8080' }),
+  )
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr: 'workspace: WORKSPACE_URL is "localhost:8080" and must be a URL such as http://127.0.0.1:8080\n',
+  })
+})
+
+test("-s takes a server of the CLI's configuration, default_server the one meant when none is named", async () => {
+  const config = file(
+    'cli.yaml',
+    `servers: {near: {url: "${server.url}"}, far: {url: "http://127.0.0.1:9"}}\ndefault_server: far\n`,
+  )
+  const user = userEnvironment({ WORKSPACE_CLI_CONFIG: config })
+  expect(await workspaceCli(['info', '-s', 'near'], user)).toMatchObject({ status: 0 })
+  expect(
+    await workspaceCli(['info', '--server', 'near'], { ...user, WORKSPACE_URL: 'http://127.0.0.1:9' }),
+  ).toMatchObject({ status: 0 })
+  expect((await workspaceCli(['info'], user)).stderr).toContain(
+    'server far at http://127.0.0.1:9 does not answer',
+  )
+  expect(await workspaceCli(['info', '-s', 'nowhere'], user)).toMatchObject({
+    status: 2,
+    stderr: 'workspace: server "nowhere" is not in the CLI\'s configuration; known: near, far\n',
+  })
+})
+
+test('default_server comes from the environment too', async () => {
+  const user = userEnvironment({ WORKSPACE_CLI_DEFAULT_SERVER: 'nowhere' })
+  expect(await workspaceCli(['info'], user)).toMatchObject({
+    status: 2,
+    stderr: 'workspace: server "nowhere" is not in the CLI\'s configuration; known: none\n',
+  })
+})
+
+test('config check names the nearest known key', async () => {
+  const config = file('config.yaml', 'http: {prot: 1}\n')
+  expect(await workspaceCli(['config', 'check', '--config', config])).toMatchObject({
+    status: 1,
+    stdout: '',
+    stderr: `workspace: ${config}: unknown key "http.prot"; did you mean "http.port"?\n`,
+  })
+})
+
+test('config check accepts a right file, and no file', async () => {
+  const config = file('config.yaml', 'http: {port: 8081}\n')
+  expect(JSON.parse((await workspaceCli(['config', 'check', '--config', config])).stdout)).toEqual({
+    ok: true,
+    file: config,
+  })
+  expect((await workspaceCli(['config', 'check', '--table'])).stdout).toBe('no file, defaults: right\n')
+})
+
+test('config check says that a file cannot be read', async () => {
+  const { status, stderr } = await workspaceCli(['config', 'check', '--config', '/nonexistent/config.yaml'])
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/^workspace: config file \/nonexistent\/config\.yaml cannot be read: ENOENT.*\n$/)
+})
+
+test('config show prints what is in force: defaults < file < environment', async () => {
+  const config = file('config.yaml', 'http: {port: 8081}\nssh: {port: 2223}\n')
+  const user = userEnvironment({ WORKSPACE_CONFIG: config, WORKSPACE_SSH__PORT: '2224' })
+  const shown = JSON.parse((await workspaceCli(['config', 'show'], user)).stdout)
+  expect(shown).toMatchObject({
+    http: { host: '127.0.0.1', port: 8081 },
+    ssh: { port: 2224 },
+    default_image: 'workspace-base:1',
+  })
+  expect((await workspaceCli(['config', 'show', '--table'], user)).stdout).toContain('ssh:\n  port: 2224\n')
+})
+
+test('doctor names what is missing and its remedy, and ends with 1', async () => {
+  const user = userEnvironment({ DOCKER_HOST: 'unix:///nonexistent/engine.sock' })
+  const { status, stdout } = await workspaceCli(['doctor'], user)
+  expect(status).toBe(1)
+  expect(JSON.parse(stdout).checks).toContainEqual({
+    name: 'docker',
+    ok: false,
+    found: 'nothing answers at unix:///nonexistent/engine.sock',
+    remedy: 'run scripts/setup, or install and start Docker or Podman, or set docker.host',
+  })
+  expect((await workspaceCli(['doctor', '--table'], user)).stdout).toMatch(
+    /^MISSING +docker +nothing answers at/m,
+  )
+})
+
+test('the bash completion, in a real bash, offers commands and options', async () => {
+  const script = file('completion', (await workspaceCli(['completion', 'bash'])).stdout)
+  const complete = (...words: readonly string[]) =>
+    execFileSync(
+      'bash',
+      [
+        '-c',
+        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _workspace; printf "%s\\n" "${COMPREPLY[@]}"',
+        'bash',
+        script,
+        ...words,
+      ],
+      { encoding: 'utf8' },
+    )
+      .trim()
+      .split('\n')
+  expect(complete('workspace', 'st')).toEqual(['start', 'stop'])
+  expect(complete('workspace', 'create', 'demo', '--rep')).toEqual(['--repo'])
+  expect(complete('workspace', 'config', '')).toEqual(expect.arrayContaining(['check', 'show']))
+  expect(complete('workspace', 'list', '--se')).toEqual(['--server'])
+  expect(complete('workspace', 'ls', '-s', 'near', '--js')).toEqual(['--json'])
+})
+
+test.each(['zsh', 'fish'])('the %s completion knows every command', async (shell) => {
+  const { status, stdout } = await workspaceCli(['completion', shell])
+  expect(status).toBe(0)
+  for (const command of ['serve', 'list', 'create', 'rm', 'ssh', 'doctor', 'completion'])
+    expect(stdout).toContain(command)
+})

@@ -1,0 +1,187 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { printable } from '../../../../src/lib/cli/table.ts'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { userEnvironment, workspaceCli, workspaceCliOnTerminal } from '../../../support/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+
+const backend = new FakeBackend()
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startWorkspaceServer({ backends: () => [backend] })
+})
+afterEach(async () => {
+  backend.before.clear()
+  const { body } = await call(`${server.url}/api/workspaces`)
+  for (const { name } of body.workspaces) await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+})
+afterAll(() => server.stop())
+
+const environment = () => userEnvironment({ WORKSPACE_URL: server.url })
+const cli = (...argv: readonly string[]) => workspaceCli(argv, environment())
+const create = (name: string) => call(`${server.url}/api/workspaces`, 'POST', { name })
+const json = async (...argv: readonly string[]) => {
+  const { status, stdout, stderr } = await cli(...argv)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+function expectNoControls(shown: string): void {
+  const lines = shown.split('\r\n')
+  expect(lines.map(printable)).toEqual(lines)
+}
+
+test('create prints the workspace as JSON when piped', async () => {
+  expect(await json('create', 'demo', '--cpus', '2', '--memory-mb', '512')).toMatchObject({
+    name: 'demo',
+    status: 'running',
+    backend: 'docker',
+    cpus: 2,
+    memory_mb: 512,
+  })
+})
+
+test('create --local-dir mounts a directory of the server', async () => {
+  const directory = tempDir()
+  expect(await json('create', 'here', '--local-dir', directory)).toMatchObject({ local_dir: directory })
+})
+
+test('create --repo clones inside the workspace', async () => {
+  const { status, stderr } = await cli('create', 'demo', '--repo', 'http://127.0.0.1:9/nothing.git')
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/^workspace: cloning http:\/\/127\.0\.0\.1:9\/nothing\.git failed: fatal: .*\n$/)
+})
+
+test('create sends the image and the backend that were asked for', async () => {
+  expect(await json('create', 'demo', '--image', 'other:2', '--backend', 'docker')).toMatchObject({
+    image: 'other:2',
+  })
+  const { status, stderr } = await cli('create', 'vm', '--backend', 'vz')
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: 'workspace: backend vz is not enabled here; "workspace doctor" says what is missing\n',
+  })
+})
+
+test('list and ls print JSON when piped and a table when told', async () => {
+  expect(await json('list')).toEqual({ workspaces: [] })
+  await create('demo')
+  expect((await json('ls')).workspaces).toMatchObject([{ name: 'demo' }])
+  const { stdout } = await cli('list', '--table')
+  expect(stdout).toMatch(/^NAME +STATUS +BACKEND +AGE +SOURCE\ndemo +running +docker +\d+s\n$/)
+})
+
+test('list says how to make the first workspace', async () => {
+  expect((await cli('list', '--table')).stdout).toBe('no workspaces; make one with: workspace create NAME\n')
+})
+
+test('list prints a table on a terminal, and JSON there when told', async () => {
+  await create('demo')
+  expect(await workspaceCliOnTerminal(['list'], environment())).toContain('NAME  STATUS')
+  expect(JSON.parse(await workspaceCliOnTerminal(['list', '--json'], environment()))).toMatchObject({
+    workspaces: [{ name: 'demo' }],
+  })
+})
+
+test('show prints one workspace, a line a field', async () => {
+  await create('demo')
+  expect(await json('show', 'demo')).toMatchObject({ name: 'demo', status: 'running' })
+  expect((await cli('show', 'demo', '--table')).stdout).toMatch(/^name +demo\nstatus +running\n/)
+})
+
+test('stop and start change the state', async () => {
+  await create('demo')
+  expect(await json('stop', 'demo')).toMatchObject({ status: 'stopped' })
+  expect((await cli('start', 'demo', '--table')).stdout).toBe('demo is running\n')
+})
+
+test('rm deletes a workspace, and keeps its files when told', async () => {
+  await create('demo')
+  expect(await json('rm', 'demo', '--keep-volume')).toEqual({ deleted: 'demo' })
+  expect(await backend.hasVolume('demo')).toBe(true)
+  await create('demo')
+  expect((await cli('rm', 'demo', '--table')).stdout).toBe('demo is deleted\n')
+  expect(await backend.hasVolume('demo')).toBe(false)
+})
+
+test('info says what the server is', async () => {
+  expect(await json('info')).toMatchObject({ name: 'test-server', http_port: server.httpPort })
+  expect((await cli('info', '--table')).stdout).toContain('enabled_backends  docker\n')
+})
+
+test('create shows its progress on a terminal', async () => {
+  expect(await workspaceCliOnTerminal(['create', 'demo'], environment())).toContain('creating the container')
+})
+
+test('ssh runs a command in the workspace and ends with its status', async () => {
+  await create('demo')
+  const ran = await cli('ssh', 'demo', 'echo out; echo err >&2; exit 7')
+  expect(ran).toMatchObject({ status: 7, stdout: 'out\n', stderr: 'err\n' })
+})
+
+test('ssh makes a key for a user who has none, once, and pins the host key', async () => {
+  await create('demo')
+  const user = environment()
+  const first = await workspaceCli(['ssh', 'demo', 'true'], user)
+  const second = await workspaceCli(['ssh', 'demo', 'true'], user)
+  expect([first.status, second.status, second.stderr]).toEqual([0, 0, ''])
+  const made = execFileSync(
+    'find',
+    [join(user['HOME'] ?? '', '.config'), '-type', 'f', '-printf', '%P %m\n'],
+    {
+      encoding: 'utf8',
+    },
+  )
+  expect(made.trim().split('\n').toSorted()).toEqual([
+    'workspace/id_ed25519 600',
+    'workspace/id_ed25519.pub 644',
+    expect.stringMatching(/^workspace\/known_hosts\.d\/[0-9a-f]{32} 600$/),
+  ])
+})
+
+test('ssh into a stopped workspace says how to start it', async () => {
+  await create('demo')
+  await cli('stop', 'demo')
+  expect(await cli('ssh', 'demo', 'true')).toMatchObject({
+    status: 255,
+    stderr: expect.stringContaining('start it with: workspace start demo'),
+  })
+})
+
+test.each([
+  [['show', 'nobody'], 'workspace "nobody" does not exist'],
+  [['start', 'demo'], 'workspace "demo" is running already'],
+  [['create', 'DEMO'], 'workspace "demo" exists already'],
+  [['create', 'a_b'], 'workspace name "a_b" must be 1 to 63 letters, digits and hyphens'],
+])('%j fails with one line that names the thing', async (argv, said) => {
+  await create('demo')
+  const { status, stdout, stderr } = await cli(...argv)
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect(stderr).toMatch(/^workspace: [^\n]+\n$/)
+  expect(stderr).toContain(said)
+})
+
+test('control characters in data do not reach the terminal', async () => {
+  await create('demo')
+  backend.happen('demo', { is: 'error', message: 'red \u001b[31m bell \u0007 csi \u009b31m' })
+  for (const flag of ['--table', '--json']) {
+    const shown = await workspaceCliOnTerminal(['show', 'demo', flag], environment())
+    expect(shown).toContain('red')
+    expectNoControls(shown)
+  }
+  expect(await json('show', 'demo')).toMatchObject({
+    error_message: 'red \u001b[31m bell \u0007 csi \u009b31m',
+  })
+})
+
+test('control characters in progress and errors do not reach the terminal', async () => {
+  backend.before.set('started', () => {
+    throw new Error('broken \u001b]0;title\u0007')
+  })
+  const shown = await workspaceCliOnTerminal(['create', 'demo'], environment())
+  expect(shown).toContain('broken')
+  expectNoControls(shown)
+})
