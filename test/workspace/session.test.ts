@@ -70,42 +70,36 @@ describe.each([
 
   test('W6 a session is ended by its exact name, never by what tmux would read in it', async () => {
     await tmux('new-session', '-d', '-s', 'prod')
-    const targets = [
-      ...[
-        'pro',
-        'pro[d]',
-        'p*',
-        '*',
-        '?rod',
-        '=prod',
-        '=pro',
-        'prod:',
-        'prod:0',
-        'prod.0',
-        ':',
-        '.',
-        '$0',
-        '$1',
-        '=$1',
-      ],
-      ...[
-        '@0',
-        '%0',
-        '{last}',
-        '!',
-        '+',
-        '-',
-        '^',
-        ' prod',
-        'prod ',
-        'PROD',
-        '-t',
-        '#(touch /tmp/x)',
-        '~',
-        '\n',
-        '\0',
-      ],
+    const patterns = [
+      'pro',
+      'pro[d]',
+      'p*',
+      '*',
+      '?rod',
+      '=prod',
+      '=pro',
+      'prod:',
+      'prod:0',
+      'prod.0',
+      ':',
+      '.',
     ]
+    const identifiers = [
+      '$0',
+      '$1',
+      '=$1',
+      '@0',
+      '%0',
+      '{last}',
+      '!',
+      '+',
+      '-',
+      '^',
+      '-t',
+      '#(touch /tmp/x)',
+      '~',
+    ]
+    const targets = [...patterns, ...identifiers, ' prod', 'prod ', 'PROD', '\n', '\0']
     for (const target of targets) {
       const answer = await api(`workspaces/${name}/sessions/${encodeURIComponent(target)}`, 'DELETE')
       expect(answer.status, JSON.stringify(target)).toBe(404)
