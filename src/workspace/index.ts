@@ -12,6 +12,7 @@ import { SshServer } from './faces/ssh/server.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
+import { SessionDirectory } from './session/session-directory.ts'
 import { openStateDir } from './state-dir.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import type { BackendName } from './workspace.ts'
@@ -97,6 +98,7 @@ async function start(
       backends,
       lifecycle,
       disk: new DiskReporter(table, backends.values(), now),
+      sessions: new SessionDirectory(table, backends, logger),
     }
     const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
     opened.push(() => http.stop())

@@ -174,7 +174,7 @@ export class FakeBackend implements Backend {
       detached: true,
       // As a real backend does: a mounted directory stays its owner's.
       ...(userInfo().uid === 0 && { uid, gid }),
-      env: { PATH: '/usr/bin:/bin', HOME: directory, ...request.environment },
+      env: { PATH: '/usr/bin:/bin', HOME: directory, TMUX_TMPDIR: directory, ...request.environment },
     })
     this.#processes.add(process)
     if (request.stdin === false) process.stdin.end()

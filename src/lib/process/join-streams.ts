@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 /**
@@ -14,9 +15,18 @@ export async function joinStreams(left: Duplex, right: Duplex): Promise<void> {
     [right, left],
   ] as const
   for (const [from, to] of bothWays) {
-    from.on('error', () => to.destroy())
-    from.once('close', () => to.destroy())
+    from.on('error', () => undefined)
+    from.once('close', () => {
+      // After an end in good order the other side may still be sending what came before it.
+      if (!from.readableEnded) cutOff(to)
+    })
     from.pipe(to)
   }
   await Promise.all(closed)
+}
+
+/** A reset and no end: what was cut off must not look complete. */
+function cutOff(stream: Duplex): void {
+  if (stream instanceof Socket) stream.resetAndDestroy()
+  else stream.destroy()
 }

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeFileDurable, writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { BACKEND_NAMES, type BackendName } from '../workspace.ts'
-import { nameKey } from './name.ts'
+import { isWorkspaceName, nameKey } from './name.ts'
 
 /** A creation that has begun and not ended. */
 export interface CreationMark {
@@ -29,27 +29,29 @@ export class CreationMarks {
   }
 
   async remove(name: string): Promise<void> {
-    await removeFileDurable(this.#path(name))
+    await removeFileDurable(this.#path(name)).catch(ignoreMissing)
+  }
+
+  /** What is marked under this name, or undefined. */
+  async find(name: string): Promise<CreationMark | undefined> {
+    return this.#read(nameKey(name))
   }
 
   async list(): Promise<readonly CreationMark[]> {
-    const files = await readdir(this.#directory).catch(() => [])
-    const marks = files.filter((file) => file.endsWith('.json'))
-    return Promise.all(marks.map((file) => this.#read(file)))
+    const files = (await readdir(this.#directory).catch(ignoreMissing)) ?? []
+    const names = files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length))
+    const marks = await Promise.all(names.filter(isWorkspaceName).map((name) => this.#read(name)))
+    return marks.filter((mark) => mark !== undefined)
   }
 
   /** A mark that cannot be read still names its workspace; what it does not tell is taken the careful way. */
-  async #read(file: string): Promise<CreationMark> {
-    const unreadable: CreationMark = {
-      name: file.slice(0, -'.json'.length),
-      backend: 'docker',
-      keepVolume: true,
-    }
+  async #read(name: string): Promise<CreationMark | undefined> {
+    const unreadable: CreationMark = { name, backend: 'docker', keepVolume: true }
     try {
-      const content: unknown = JSON.parse(await readFile(join(this.#directory, file), 'utf8'))
-      return isMark(content) ? content : unreadable
-    } catch {
-      return unreadable
+      const content: unknown = JSON.parse(await readFile(this.#path(name), 'utf8'))
+      return isMark(content) && nameKey(content.name) === nameKey(name) ? content : unreadable
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : unreadable
     }
   }
 
@@ -66,4 +68,8 @@ function isMark(value: unknown): value is CreationMark {
     typeof keepVolume === 'boolean' &&
     BACKEND_NAMES.some((known) => known === backend)
   )
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }

@@ -24,9 +24,15 @@ export async function createWorkspace(
   },
 ): Promise<Workspace> {
   const { progress, signal, logger } = context
+  const earlier = await marks.find(request.name)
+  if (earlier !== undefined) await undoCreation(backend, marks, earlier)
   const keepVolume = request.localDir === '' && (await backend.hasVolume(request.name))
   const mark: CreationMark = { name: request.name, backend: backend.name, keepVolume }
-  await marks.add(mark)
+  try {
+    await marks.add(mark)
+  } catch (error) {
+    throw fault('BACKEND_ERROR', `the state directory cannot be written: ${messageOf(error)}`, error)
+  }
   try {
     const workspace = await backend.create(
       { ...request, createdAt, repo: request.repo?.url ?? '' },

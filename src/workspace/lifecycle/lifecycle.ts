@@ -176,12 +176,9 @@ export class Lifecycle {
   /** Undoes what earlier creations left, then looks again at every workspace whose picture differs from the backend's. */
   async #resync(backend: Backend): Promise<void> {
     if (!backend.isAvailable) return
-    const { table, marks, logger } = this.#options
-    for (const mark of await marks.list()) {
-      if (mark.backend !== backend.name || this.#creations.has(nameKey(mark.name))) continue
-      await this.#locks.run(nameKey(mark.name), () => undoCreation(backend, marks, mark))
-      table.remove(mark.name)
-      logger.warn({ workspace: mark.name }, 'removed what an unfinished creation had left')
+    const { table, marks } = this.#options
+    for (const { name, backend: where } of await marks.list()) {
+      if (where === backend.name) await this.#undoUnfinished(backend, name)
     }
     const held = new Map((await backend.list()).map((workspace) => [nameKey(workspace.name), workspace]))
     const known = table.list().filter((workspace) => workspace.backend === backend.name)
@@ -193,6 +190,24 @@ export class Lifecycle {
       if (!isSame && workspace.state.is !== 'starting') await this.#refresh(backend, workspace.name)
     }
     for (const workspace of held.values()) await this.#refresh(backend, workspace.name)
+  }
+
+  /** One that cannot be undone must not keep the server from seeing the other workspaces. */
+  async #undoUnfinished(backend: Backend, name: string): Promise<void> {
+    const { table, marks, logger } = this.#options
+    if (this.#creations.has(nameKey(name))) return
+    try {
+      await this.#locks.run(nameKey(name), async () => {
+        // Since the marks were listed the creation can have ended well, or the name been deleted and made anew.
+        const mark = await marks.find(name)
+        if (mark === undefined) return
+        await undoCreation(backend, marks, mark)
+        table.remove(name)
+        logger.warn({ workspace: name }, 'removed what an unfinished creation had left')
+      })
+    } catch (error) {
+      logger.warn({ err: error, workspace: name }, 'what an unfinished creation had left is still there')
+    }
   }
 
   #getBackend(name: BackendName): Backend {

@@ -34,8 +34,8 @@ export async function execInContainer(
     }),
   )
   // Hijacked, because only the raw socket can end standard input without ending the output (docker-modem issue 48).
-  const socket = (await engine.call('running a program', () =>
-    exec.start({ hijack: true, stdin: true, Tty: terminal !== undefined }),
+  const socket = (await engine.call('running a program', (abortSignal) =>
+    exec.start({ hijack: true, stdin: true, Tty: terminal !== undefined, abortSignal }),
   )) as unknown as Socket
   socket.on('error', () => socket.destroy())
   let lastSize = Promise.resolve()

@@ -7,6 +7,7 @@ import { fault } from '../../errors.ts'
 import type { HttpFace } from './face.ts'
 import { connectRoute } from './routes/connect.ts'
 import { infoRoutes } from './routes/info.ts'
+import { sessionRoutes } from './routes/sessions.ts'
 import { systemRoutes } from './routes/system.ts'
 import { workspaceRoutes } from './routes/workspaces.ts'
 
@@ -37,6 +38,7 @@ export async function createWorkspaceHttp(
   server.app.addSchema(errorSchema)
   infoRoutes(server, face)
   workspaceRoutes(server, face)
+  sessionRoutes(server, face)
   connectRoute(server, face)
   systemRoutes(server, face)
   return server

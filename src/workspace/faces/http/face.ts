@@ -3,6 +3,7 @@ import type { WorkspaceConfig } from '../../config.ts'
 import type { DiskReporter } from '../../disk/report.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
+import type { SessionDirectory } from '../../session/session-directory.ts'
 import type { BackendName } from '../../workspace.ts'
 
 /** What the routes work on. */
@@ -16,4 +17,5 @@ export interface HttpFace {
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly lifecycle: Lifecycle
   readonly disk: DiskReporter
+  readonly sessions: SessionDirectory
 }

@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import ssh2, { type Connection, type ServerConfig } from 'ssh2'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
@@ -24,16 +24,25 @@ const ALGORITHMS: NonNullable<ServerConfig['algorithms']> = {
   compress: ['none'],
 }
 
+/** How long a connection may take to prove a key (threat S5). */
+const GRACE_MS = 30_000
+/** How long clients get to close their side when the server stops. */
+const STOP_GRACE_MS = 1_000
+
 export interface SshServerOptions {
   readonly hostKey: HostKey
   readonly table: WorkspaceTable
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly logger: Logger
+  readonly graceMs?: number
 }
 
 /** The SSH face: the user name is the workspace. */
 export class SshServer {
+  readonly #listener = createServer((socket) => this.#admit(socket))
   readonly #server: ssh2.Server
+  /** By `address port` of the other side. ssh2 tells of a connection only after its first line. */
+  readonly #sockets = new Map<string, { readonly socket: Socket; readonly grace: NodeJS.Timeout }>()
   readonly #connections = new Set<Connection>()
   readonly #options: SshServerOptions
 
@@ -48,20 +57,37 @@ export class SshServer {
   /** Resolves with the port. */
   async listen(at: { readonly host: string; readonly port: number }): Promise<number> {
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(at.port, at.host, () => {
-        this.#server.removeListener('error', reject)
-        this.#server.on('error', (error: Error) => this.#options.logger.error({ err: error }, 'SSH server'))
+      this.#listener.once('error', reject)
+      this.#listener.listen(at.port, at.host, () => {
+        this.#listener.removeListener('error', reject)
+        this.#listener.on('error', (error: Error) => this.#options.logger.error({ err: error }, 'SSH server'))
         resolve()
       })
     })
-    return (this.#server.address() as AddressInfo).port
+    return (this.#listener.address() as AddressInfo).port
   }
 
+  /** Says goodbye to every client; one that does not close its side is cut off a second later. */
   async stop(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    const closed = new Promise<void>((resolve) => this.#listener.close(() => resolve()))
     for (const connection of this.#connections) connection.end()
+    const cut = setTimeout(() => {
+      for (const { socket } of this.#sockets.values()) socket.destroy()
+    }, STOP_GRACE_MS)
     await closed
+    clearTimeout(cut)
+  }
+
+  /** Gives a connection a limited time to prove a key, whether or not it ever says a word. */
+  #admit(socket: Socket): void {
+    const key = `${socket.remoteAddress} ${socket.remotePort}`
+    const grace = setTimeout(() => socket.destroy(), this.#options.graceMs ?? GRACE_MS)
+    this.#sockets.set(key, { socket, grace })
+    socket.once('close', () => {
+      clearTimeout(grace)
+      this.#sockets.delete(key)
+    })
+    this.#server.injectSocket(socket)
   }
 
   #serve(connection: Connection, ip: string, port: number): void {
@@ -75,10 +101,11 @@ export class SshServer {
     let user = ''
     connection.on('authentication', (context) => (user = context.username))
     authenticate(connection, ip, logger)
+    connection.once('ready', () => clearTimeout(this.#sockets.get(`${ip} ${port}`)?.grace))
     connection.on('session', (accept) => {
-      const { port: serverPort, address: serverIp } = this.#server.address() as AddressInfo
+      const { port: serverPort, address: serverIp } = this.#listener.address() as AddressInfo
       const target = {
-        name: user,
+        user,
         enter: () => this.#enter(user),
         connection: `${ip} ${port} ${serverIp} ${serverPort}`,
       }
@@ -87,12 +114,12 @@ export class SshServer {
   }
 
   /** The backend of a running workspace; throws a fault that tells the user what to do otherwise. */
-  #enter(user: string): Backend {
+  #enter(user: string): { readonly backend: Backend; readonly name: string } {
     const { table, backends } = this.#options
     const workspace = findWorkspace(table, user)
     const backend = backends.get(workspace.backend)
     if (workspace.state.is !== 'running' || backend === undefined) throw notRunning(workspace)
-    return backend
+    return { backend, name: workspace.name }
   }
 }
 

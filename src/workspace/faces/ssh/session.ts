@@ -13,9 +13,10 @@ const MAX_COLUMNS = 4096
 type Terminal = { columns: number; rows: number; name: string }
 
 export interface SessionTarget {
-  readonly name: string
-  /** The backend that runs the workspace; throws a fault with a sentence for the user when it cannot be entered. */
-  readonly enter: () => Backend
+  /** As the client wrote it. */
+  readonly user: string
+  /** Where the workspace runs, and its name; throws a fault with a sentence for the user when it cannot be entered. */
+  readonly enter: () => { readonly backend: Backend; readonly name: string }
   /** `client-ip client-port server-ip server-port`, as OpenSSH puts it. */
   readonly connection: string
 }
@@ -51,7 +52,7 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     channel.once('close', () => (isGone = true))
     void connect(channel, running, terminal !== undefined).catch((error: unknown) => {
       if (isGone) return
-      if (!isFault(error)) logger.error({ err: error, workspace: target.name }, 'an SSH session failed')
+      if (!isFault(error)) logger.error({ err: error, workspace: target.user }, 'an SSH session failed')
       refuse(channel, isFault(error) ? error.message : 'the session failed; the server log says why')
     })
   }
@@ -65,9 +66,9 @@ async function start(
   terminal: Terminal | undefined,
   variables: Readonly<Record<string, string>>,
 ): Promise<ExecProcess> {
-  const backend = target.enter()
-  const login = await backend.loginEnvironment(target.name)
-  return backend.exec(target.name, {
+  const { backend, name } = target.enter()
+  const login = await backend.loginEnvironment(name)
+  return backend.exec(name, {
     argv: command === undefined ? [login.shell, '-l'] : [login.shell, '-c', command],
     environment: environmentOf(login, target, terminal, variables),
     ...(terminal !== undefined && { terminal }),
@@ -101,9 +102,12 @@ async function connect(
 ): Promise<void> {
   const process = await running
   let isOver = false
-  channel.once('close', () => {
+  const leave = (): void => {
     if (!isOver) void process.hangUp().catch(() => undefined)
-  })
+  }
+  // The client can be gone before the program has begun.
+  if (channel.destroyed) return leave()
+  channel.once('close', leave)
   channel.on('error', () => undefined)
   // A client that sends its end of input to a terminal means the key that says so.
   if (isTerminal) channel.on('end', () => process.stdin.write('\x04'))

@@ -1,0 +1,35 @@
+import Type from 'typebox'
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { sessionListSchema, sessionToWire } from '../../../api/session.ts'
+import type { HttpFace } from '../face.ts'
+
+const listed = { 200: sessionListSchema, '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
+
+/** The tmux sessions inside workspaces. */
+export function sessionRoutes({ app }: HttpServer, { sessions }: HttpFace): void {
+  app.get(
+    '/api/sessions',
+    { schema: { summary: 'tmux sessions of all running workspaces', response: listed } },
+    async () => ({ sessions: (await sessions.listAll()).map(sessionToWire) }),
+  )
+
+  app.get<{ Params: { readonly name: string } }>(
+    '/api/workspaces/:name/sessions',
+    { schema: { summary: 'tmux sessions of a running workspace', response: listed } },
+    async (request) => ({ sessions: (await sessions.list(request.params.name)).map(sessionToWire) }),
+  )
+
+  app.delete<{ Params: { readonly name: string; readonly session: string } }>(
+    '/api/workspaces/:name/sessions/:session',
+    {
+      schema: {
+        summary: 'End the tmux session of exactly this name',
+        response: { 204: Type.Null(), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
+      },
+    },
+    async (request, reply) => {
+      await sessions.kill(request.params.name, request.params.session)
+      return reply.status(204).send(null)
+    },
+  )
+}

@@ -1,0 +1,76 @@
+import { messageOf } from '../../lib/errors/message.ts'
+import type { Logger } from '../../lib/log/logger.ts'
+import type { Backend } from '../backend/backend.ts'
+import { fault } from '../errors.ts'
+import { parseWorkspaceName } from '../lifecycle/name.ts'
+import type { WorkspaceTable } from '../lifecycle/table.ts'
+import type { BackendName, Workspace } from '../workspace.ts'
+import type { Session } from './session.ts'
+import { killTmuxSession, listTmuxSessions } from './tmux.ts'
+
+/** How long the list across all workspaces waits for any one of them. */
+const ONE_WORKSPACE_MS = 3_000
+
+/** The tmux sessions of running workspaces. */
+export class SessionDirectory {
+  readonly #table: WorkspaceTable
+  readonly #backends: ReadonlyMap<BackendName, Backend>
+  readonly #logger: Logger
+
+  constructor(table: WorkspaceTable, backends: ReadonlyMap<BackendName, Backend>, logger: Logger) {
+    this.#table = table
+    this.#backends = backends
+    this.#logger = logger
+  }
+
+  /** Throws WORKSPACE_NOT_FOUND or WORKSPACE_NOT_RUNNING. */
+  async list(nameInput: unknown): Promise<readonly Session[]> {
+    const { workspace, backend } = this.#getRunning(nameInput)
+    return listTmuxSessions(backend, workspace.name)
+  }
+
+  /** Across all running workspaces, asked at once; one that fails or takes over 3 s is left out and logged. */
+  async listAll(): Promise<readonly Session[]> {
+    const running = this.#table.list().filter((workspace) => workspace.state.is === 'running')
+    const lists = await Promise.all(running.map((workspace) => this.#listInTime(workspace)))
+    return lists.flat()
+  }
+
+  /** Ends the session of exactly this name. Throws SESSION_NOT_FOUND beside what `list` throws. */
+  async kill(nameInput: unknown, sessionName: string): Promise<void> {
+    const { workspace, backend } = this.#getRunning(nameInput)
+    const sessions = await listTmuxSessions(backend, workspace.name)
+    const session = sessions.find((each) => each.name === sessionName)
+    if (session === undefined) {
+      const shown = JSON.stringify(sessionName.slice(0, 80))
+      throw fault('SESSION_NOT_FOUND', `workspace "${workspace.name}" has no tmux session ${shown}`)
+    }
+    await killTmuxSession(backend, session)
+  }
+
+  async #listInTime(workspace: Workspace): Promise<readonly Session[]> {
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(new Error('no answer in time')), ONE_WORKSPACE_MS)
+    try {
+      return await Promise.race([this.list(workspace.name), late.promise])
+    } catch (error) {
+      this.#logger.warn(
+        { workspace: workspace.name, why: messageOf(error) },
+        'its sessions are left out of the list',
+      )
+      return []
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #getRunning(nameInput: unknown): { workspace: Workspace; backend: Backend } {
+    const workspace = this.#table.get(parseWorkspaceName(nameInput))
+    const backend = this.#backends.get(workspace.backend)
+    if (workspace.state.is === 'running' && backend !== undefined) return { workspace, backend }
+    throw fault(
+      'WORKSPACE_NOT_RUNNING',
+      `workspace "${workspace.name}" is ${workspace.state.is}, not running`,
+    )
+  }
+}

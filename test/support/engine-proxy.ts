@@ -1,0 +1,106 @@
+import { existsSync, rmSync } from 'node:fs'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { tempDir } from './temp-dir.ts'
+
+const ENGINE = '/var/run/docker.sock'
+
+/** What becomes of a request: sent on, or kept from the engine for good. */
+type Verdict = 'pass' | 'drop'
+
+/** A socket in front of the machine's engine that can hang, go away and come back, and that sees every request. */
+export class EngineProxy {
+  readonly path = join(tempDir(), 'engine.sock')
+  /** Asked with `POST /volumes/create` before a request goes on. */
+  onRequest: (request: string) => Verdict = () => 'pass'
+  /** Told with the same when the first byte of its answer is there, before it is passed on. */
+  onAnswer: (request: string) => Verdict = () => 'pass'
+  readonly #pairs = new Set<readonly [Socket, Socket]>()
+  #server: Server | undefined
+  #isFrozen = false
+  #thawed: (() => void)[] = []
+
+  get address(): string {
+    return `unix://${this.path}`
+  }
+
+  async open(): Promise<this> {
+    if (existsSync(this.path)) rmSync(this.path)
+    const server = createServer({ allowHalfOpen: true }, (client) => this.#join(client))
+    this.#server = server
+    await new Promise<void>((resolve) => server.listen(this.path, resolve))
+    return this
+  }
+
+  /** As a stopped engine: connections are taken, and nothing goes through. */
+  freeze(): void {
+    this.#isFrozen = true
+    for (const pair of this.#pairs) for (const socket of pair) socket.pause()
+  }
+
+  thaw(): void {
+    this.#isFrozen = false
+    for (const pair of this.#pairs) for (const socket of pair) socket.resume()
+    for (const go of this.#thawed.splice(0)) go()
+  }
+
+  /** As an engine that died. */
+  async cut(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server?.close(resolve))
+    for (const pair of this.#pairs) for (const socket of pair) socket.destroy()
+    await closed
+  }
+
+  #join(client: Socket): void {
+    if (this.#isFrozen) {
+      client.pause()
+      client.on('error', () => client.destroy())
+      this.#thawed.push(() => this.#join(client))
+      return
+    }
+    const engine = connect({ path: ENGINE, allowHalfOpen: true })
+    const pair = [client, engine] as const
+    this.#pairs.add(pair)
+    let asked = ''
+    client.on('data', (chunk: Buffer) => {
+      const request = requestLine(chunk)
+      if (request !== undefined) asked = request
+      if (request !== undefined && this.onRequest(request) === 'drop') this.#end(pair)
+      else engine.write(chunk)
+    })
+    engine.on('data', (chunk: Buffer) => {
+      const request = asked
+      asked = ''
+      if (request !== '' && this.onAnswer(request) === 'drop') this.#end(pair)
+      else client.write(chunk)
+    })
+    client.on('end', () => engine.end())
+    engine.on('end', () => client.end())
+    for (const socket of pair) socket.on('error', () => this.#end(pair)).on('close', () => this.#end(pair))
+    client.resume()
+  }
+
+  #end(pair: readonly [Socket, Socket]): void {
+    this.#pairs.delete(pair)
+    for (const socket of pair) socket.destroy()
+  }
+}
+
+/** Method and path without its version and query, when a chunk begins a request. */
+function requestLine(chunk: Buffer): string | undefined {
+  const match = /^(GET|POST|DELETE|PUT|HEAD) (?:\/v[\d.]+)?(\/[^? ]*)\S* HTTP/.exec(
+    chunk.toString('latin1', 0, 4096),
+  )
+  return match === null ? undefined : `${match[1]} ${match[2]}`
+}
+
+/** A proxy that goes with the test. */
+export async function engineProxy(): Promise<EngineProxy> {
+  const proxy = await new EngineProxy().open()
+  onTestFinished(() => {
+    proxy.thaw()
+    return proxy.cut()
+  })
+  return proxy
+}

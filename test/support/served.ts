@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const ENTRY = fileURLToPath(new URL('../../src/bin/workspace.ts', import.meta.url))
+
+/** A server in a process of its own. */
+export interface Served {
+  readonly url: string
+  readonly sshPort: number
+  readonly child: ChildProcess
+  /** Sends a signal and waits for the end: the exit status, or the signal's name. */
+  readonly end: (signal: NodeJS.Signals) => Promise<number | string>
+  readonly log: () => string
+}
+
+export interface ServeOptions {
+  readonly stateDir: string
+  /** Where the engine is: `unix:///…`; the machine's own when left out. */
+  readonly engine?: string
+  readonly httpPort?: number
+  readonly sshPort?: number
+}
+
+/** Begins `workspace serve` on free ports; it is killed with the test, at the latest. */
+export function spawnServer(options: ServeOptions): {
+  readonly child: ChildProcess
+  /** Exit status or signal, and all that was printed. */
+  readonly ended: Promise<{ readonly how: number | string; readonly output: string }>
+  readonly ready: Promise<Served>
+} {
+  const { stateDir, engine, httpPort = 0, sshPort = 0 } = options
+  const config = join(stateDir, '..', `${process.pid}-${Math.random().toString(36).slice(2)}.yaml`)
+  writeFileSync(config, JSON.stringify({ docker: { network: 'host', ...(engine && { host: engine }) } }))
+  const flags = { config, 'state-dir': stateDir, 'http-port': httpPort, 'ssh-port': sshPort }
+  const argv = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)])
+  const child = spawn(process.execPath, [ENTRY, 'serve', ...argv], { stdio: ['ignore', 'ignore', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  const exit = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+  const ended = exit.then((how) => ({ how, output }))
+  const ready = new Promise<Served>((resolve, reject) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      output += `${line}\n`
+      if (!line.includes('"workspace server is ready"')) return
+      const said = JSON.parse(line) as { http: number; ssh: number }
+      resolve({
+        url: `http://127.0.0.1:${said.http}`,
+        sshPort: said.ssh,
+        child,
+        end: (signal) => {
+          child.kill(signal)
+          return exit
+        },
+        log: () => output,
+      })
+    })
+    void exit.then((how) => reject(new Error(`the server ended (${how}) before it was ready: ${output}`)))
+  })
+  ready.catch(() => undefined)
+  return { child, ended, ready }
+}
+
+/** A server in a process of its own, ready. */
+export function serve(options: ServeOptions): Promise<Served> {
+  return spawnServer(options).ready
+}

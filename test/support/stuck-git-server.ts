@@ -1,0 +1,22 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** An HTTP server that takes git's request and never answers; goes with the test. */
+export async function stuckGitServer() {
+  const sockets = new Set<Socket>()
+  let asked = 0
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined).once('data', () => asked++)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return {
+    repo: `http://127.0.0.1:${(server.address() as AddressInfo).port}/owner/repository.git`,
+    /** How many requests have come. */
+    asked: () => asked,
+  }
+}

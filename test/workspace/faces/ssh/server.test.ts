@@ -1,0 +1,141 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import ssh2, { type Client } from 'ssh2'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { openSsh, type OpenSsh, runProgram } from '../../../support/open-ssh.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { makeWorkspace, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+
+let server: TestServer
+let ssh: OpenSsh
+
+beforeAll(async () => {
+  server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+  ssh = await openSsh(server)
+  await makeWorkspace(server.url, { name: 'dev' })
+})
+afterAll(async () => {
+  ssh.remove()
+  await server.stop()
+})
+
+async function loggedIn(): Promise<Client> {
+  const client = new ssh2.Client()
+  onTestFinished(() => void client.destroy())
+  client.connect({
+    host: '127.0.0.1',
+    port: server.sshPort,
+    username: 'dev',
+    privateKey: readFileSync(ssh.keyFile),
+  })
+  await once(client, 'ready')
+  return client
+}
+
+const statusOf = (client: Client, command: string) =>
+  new Promise<number>((resolve, reject) => {
+    client.exec(command, (error, channel) => {
+      if (error) return reject(error)
+      channel.on('exit', (status: number) => resolve(status)).resume()
+    })
+  })
+
+/** What the server answered a request with: undefined, or its refusal. */
+const asked = (ask: (done: (error?: Error | null) => void) => void) =>
+  new Promise<string | undefined>((resolve) => ask((error) => resolve(error?.message)))
+
+test('S3 S4 forwarding of every kind is refused and the connection goes on', async () => {
+  const host = createServer((socket) => socket.destroy())
+  host.listen(0, '127.0.0.1')
+  onTestFinished(() => void host.close())
+  await once(host, 'listening')
+  const { port } = host.address() as AddressInfo
+  let dialled = 0
+  host.on('connection', () => dialled++)
+  const client = await loggedIn()
+  const hosts = [
+    '127.1',
+    '0x7f.1',
+    '2130706433',
+    '0.0.0.0',
+    '169.254.169.254',
+    'localhost.evil.com',
+    '::ffff:127.0.0.1',
+    '10.0.0.1',
+  ]
+  for (const name of hosts) {
+    expect(await asked((done) => client.forwardOut('127.0.0.1', 1, name, port, done))).toBeDefined()
+  }
+  expect(await asked((done) => client.forwardIn('127.0.0.1', 0, done))).toBeDefined()
+  expect(
+    await asked((done) => client.openssh_forwardOutStreamLocal('/var/run/docker.sock', done)),
+  ).toBeDefined()
+  expect(
+    await asked((done) => client.openssh_forwardInStreamLocal(join(tempDir(), 'socket'), done)),
+  ).toBeDefined()
+  expect(await asked((done) => client.exec('true', { x11: true }, done))).toBeDefined()
+  expect(await statusOf(client, 'exit 7')).toBe(7)
+  expect(dialled).toBe(0)
+})
+
+test('S4 OpenSSH with agent and X11 forwarding on still runs its command, without them', async () => {
+  const { status, stdout } = await ssh.run('dev', 'echo "${SSH_AUTH_SOCK-none} ${DISPLAY-none}"', {
+    flags: ['-A', '-X', '-o', 'ExitOnForwardFailure=no'],
+    environment: { SSH_AUTH_SOCK: join(tempDir(), 'agent'), DISPLAY: ':99' },
+  })
+  expect([status, stdout.toString()]).toEqual([0, 'none none\n'])
+})
+
+test('a connection carries several commands at once', async () => {
+  const client = await loggedIn()
+  const statuses = await Promise.all(
+    Array.from({ length: 8 }, (_, index) => statusOf(client, `exit ${index}`)),
+  )
+  expect(statuses).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+})
+
+test.each([
+  ['KexAlgorithms', 'diffie-hellman-group-exchange-sha256'],
+  ['KexAlgorithms', 'diffie-hellman-group14-sha256'],
+  ['KexAlgorithms', 'ecdh-sha2-nistp256'],
+  ['Ciphers', 'aes128-ctr'],
+  ['Ciphers', '3des-cbc'],
+  ['MACs', 'hmac-sha1'],
+  ['HostKeyAlgorithms', 'rsa-sha2-512'],
+])('S6 a client that can only do %s=%s is refused', async (kind, algorithm) => {
+  // Authenticating ciphers need no MAC.
+  const flags = kind === 'MACs' ? ['-o', 'Ciphers=aes256-ctr'] : []
+  const { status, stderr } = await ssh.run('dev', 'true', {
+    flags: ['-o', `${kind}=${algorithm}`, '-o', 'LogLevel=INFO', ...flags],
+  })
+  expect(status).toBe(255)
+  expect(stderr).toMatch(/Unable to negotiate.*no matching/)
+})
+
+test.each([
+  'aes128-gcm@openssh.com',
+  'aes256-gcm@openssh.com',
+  'chacha20-poly1305@openssh.com',
+  'aes256-ctr',
+])('S6 a client that can only do %s is served', async (cipher) => {
+  const { status, stdout } = await ssh.run('dev', 'wc -c', {
+    flags: ['-o', `Ciphers=${cipher}`],
+    stdin: Buffer.alloc(1_000_000),
+  })
+  expect([status, stdout.toString().trim()]).toEqual([0, '1000000'])
+})
+
+const hasAudit = spawnSync('ssh-audit', ['--help']).error === undefined
+if (!hasAudit) console.warn('S6 IS NOT PROVEN: ssh-audit is not installed (apt-get install ssh-audit)')
+
+test.runIf(hasAudit)('S6 ssh-audit finds nothing to fail, and the strict key exchange', async () => {
+  const { stdout } = await runProgram('ssh-audit', ['--no-colors', '-p', String(server.sshPort), '127.0.0.1'])
+  const report = stdout.toString()
+  expect(report.split('\n').filter((line) => line.includes('[fail]'))).toEqual([])
+  expect(report).toContain('kex-strict-s-v00@openssh.com')
+  expect(report).toContain('curve25519-sha256')
+})

@@ -1,0 +1,176 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { ExecProcess, ExecRequest } from '../../../../src/workspace/backend/backend.ts'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { openSsh, type OpenSsh } from '../../../support/open-ssh.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+import {
+  call,
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../../support/workspace-server.ts'
+
+let server: TestServer
+let ssh: OpenSsh
+const started: ExecProcess[] = []
+const backend = new (class extends FakeBackend {
+  override async exec(name: string, request: ExecRequest): Promise<ExecProcess> {
+    const process = await super.exec(name, request)
+    started.push(process)
+    return process
+  }
+})()
+
+beforeAll(async () => {
+  server = await startWorkspaceServer({ backends: () => [backend] })
+  ssh = await openSsh(server)
+  for (const name of ['dev', 'halted', 'broken']) {
+    await makeWorkspace(server.url, { name })
+  }
+  await call(`${server.url}/api/workspaces/halted/stop`, 'POST')
+  backend.happen('broken', { is: 'error', message: 'its disk is gone' })
+})
+afterAll(async () => {
+  ssh.remove()
+  await server.stop()
+})
+
+test.each([0, 3, 255])('a command ends with its own status %i', async (status) => {
+  expect(await ssh.run('dev', `exit ${status}`)).toMatchObject({ status })
+})
+
+test('a killed command ends as a shell tells it', async () => {
+  expect(await ssh.run('dev', 'bash -c "kill -TERM \\$\\$"; exit $?')).toMatchObject({ status: 143 })
+  expect(await ssh.run('dev', 'kill -KILL $$')).toMatchObject({ status: 137 })
+})
+
+test('standard output and standard error stay apart', async () => {
+  const { stdout, stderr } = await ssh.run('dev', 'echo out; echo err >&2')
+  expect([stdout.toString(), stderr]).toEqual(['out\n', 'err\n'])
+})
+
+test('the end of standard input reaches the command', async () => {
+  const { status, stdout } = await ssh.run('dev', 'wc -c', { stdin: 'x\n' })
+  expect([status, stdout.toString().trim()]).toEqual([0, '2'])
+})
+
+test('32 MB pass both ways unchanged', async () => {
+  const data = randomBytes(32 * 2 ** 20)
+  const { status, stdout, stderr } = await ssh.run('dev', 'tee >(sha256sum >&2)', { stdin: data })
+  const hash = createHash('sha256').update(data).digest('hex')
+  expect([status, createHash('sha256').update(stdout).digest('hex')]).toEqual([0, hash])
+  expect(stderr).toContain(hash)
+})
+
+test('a command that reads none of its input does not hang', async () => {
+  expect(await ssh.run('dev', 'exit 4', { stdin: Buffer.alloc(8 * 2 ** 20) })).toMatchObject({ status: 4 })
+})
+
+test('S4 of what a client sets only its language is taken', async () => {
+  const names = ['LANG', 'LC_ALL', 'LC_TIME', 'LD_PRELOAD', 'FOO', 'PATH', 'BASH_ENV']
+  const environment = {
+    LANG: 'C.UTF-8',
+    LC_ALL: 'C',
+    LC_TIME: 'POSIX',
+    LD_PRELOAD: '/nowhere.so',
+    FOO: 'bar',
+    BASH_ENV: '/nowhere',
+  }
+  const set = Object.entries(environment).map(([name, value]) => `SetEnv=${name}=${value}`)
+  const { stdout } = await ssh.run('dev', 'env', {
+    flags: ['-o', `SetEnv=${set.join(' ').replaceAll('SetEnv=', '')}`],
+  })
+  const got = new Map(
+    stdout
+      .toString()
+      .split('\n')
+      .map((line) => line.split('=', 2) as [string, string]),
+  )
+  expect(names.map((name) => got.get(name))).toEqual([
+    'C.UTF-8',
+    'C',
+    'POSIX',
+    undefined,
+    undefined,
+    '/usr/bin:/bin',
+    undefined,
+  ])
+})
+
+test('the user and the connection are in the environment', async () => {
+  const { stdout } = await ssh.run(
+    'dev',
+    'echo "$USER $LOGNAME"; echo "$HOME"; echo "$SHELL"; echo "$SSH_CONNECTION"; echo "$SSH_CLIENT"',
+  )
+  const [users, home, shell, connection, client] = stdout.toString().split('\n')
+  const login = await backend.loginEnvironment()
+  expect([users, home, shell]).toEqual([`${login.user} ${login.user}`, login.home, login.shell])
+  expect(connection).toMatch(new RegExp(`^127\\.0\\.0\\.1 \\d+ 127\\.0\\.0\\.1 ${server.sshPort}$`))
+  expect(client).toMatch(new RegExp(`^127\\.0\\.0\\.1 \\d+ ${server.sshPort}$`))
+})
+
+test('a user name in other letters is the same workspace', async () => {
+  expect(await ssh.run('DEV', 'exit 9')).toMatchObject({ status: 9 })
+})
+
+test.each([
+  ['absent', 'workspace "absent" does not exist; "workspace list" shows what there is'],
+  ['_api', '"_api" is reserved and no workspace'],
+  ['a_b', 'workspace name "a_b" must be 1 to 63 letters'],
+  ['halted', 'workspace "halted" is stopped; start it with: workspace start halted'],
+  ['broken', 'workspace "broken" is broken (its disk is gone); start it with: workspace start broken'],
+])('a session of %s ends with 255 and says why', async (user, message) => {
+  const { status, stdout, stderr } = await ssh.run(user, 'echo never')
+  expect([status, stdout.toString()]).toEqual([255, ''])
+  expect(stderr).toContain(message)
+})
+
+test('a session says why when the program cannot be started', async () => {
+  backend.before.set('exec', () => {
+    throw new Error('secret of the machine')
+  })
+  onTestFinished(() => void backend.before.delete('exec'))
+  const { status, stderr } = await ssh.run('dev', 'true')
+  expect([status, stderr]).toEqual([255, 'the session failed; the server log says why\r\n'])
+})
+
+test('a client that goes leaves no process behind', async () => {
+  const mark = `3${randomBytes(4).readUInt32BE()}`
+  const client = spawn('ssh', [...ssh.argv('dev'), `sleep ${mark} & sleep ${mark}`], { stdio: 'ignore' })
+  await waitFor('both programs', () => countProcesses(mark) === 2)
+  client.kill('SIGKILL')
+  await waitFor('their end', () => countProcesses(mark) === 0)
+})
+
+test('a client that goes before its program begins leaves no process behind', async () => {
+  const mark = `3${randomBytes(4).readUInt32BE()}`
+  let isAsked = false
+  const gone = Promise.withResolvers<void>()
+  backend.before.set('exec', () => {
+    isAsked = true
+    return gone.promise
+  })
+  onTestFinished(() => void backend.before.delete('exec'))
+  const client = spawn('ssh', [...ssh.argv('dev'), `echo begun; sleep ${mark}`], { stdio: 'ignore' })
+  await waitFor('the session', () => isAsked)
+  client.kill('SIGKILL')
+  await waitFor('the server to notice', () => sshConnections() === 0)
+  started.length = 0
+  gone.resolve()
+  await waitFor('the program', () => started.length === 1)
+  expect(await started[0]?.exitStatus).toBe(129)
+})
+
+/** Processes whose arguments hold the mark, and that are programs of a workspace, not ssh clients. */
+function countProcesses(mark: string): number {
+  const lines = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).split('\n')
+  return lines.filter((line) => line === `sleep ${mark}`).length
+}
+
+function sshConnections(): number {
+  const port = server.sshPort.toString(16).toUpperCase().padStart(4, '0')
+  const lines = execFileSync('cat', ['/proc/net/tcp'], { encoding: 'utf8' }).split('\n')
+  return lines.filter((line) => line.includes(` 0100007F:${port} `) && line.split(/\s+/)[4] === '01').length
+}

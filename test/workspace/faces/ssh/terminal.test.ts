@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import ssh2 from 'ssh2'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { dockerBackend, uniqueName } from '../../../support/docker.ts'
+import { openSsh, type OpenSsh } from '../../../support/open-ssh.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+import {
+  call,
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../../support/workspace-server.ts'
+
+const name = uniqueName('terminal')
+let server: TestServer
+let ssh: OpenSsh
+
+beforeAll(async () => {
+  server = await startWorkspaceServer({ backends: () => [dockerBackend()] })
+  ssh = await openSsh(server)
+  await makeWorkspace(server.url, { name })
+})
+afterAll(async () => {
+  await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  ssh.remove()
+  await server.stop()
+})
+
+/** OpenSSH at a terminal of 33 lines and 101 columns, and what is on its screen. */
+function atTerminal(...command: readonly string[]) {
+  const words = ['ssh', ...ssh.argv(name, '-tt'), ...command].map((word) => `'${word}'`).join(' ')
+  const child = spawn('script', ['-qefc', `stty rows 33 cols 101; exec ${words}`, '/dev/null'], {
+    stdio: 'pipe',
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let screen = ''
+  child.stdout.on('data', (chunk: Buffer) => (screen += chunk.toString()))
+  return {
+    child: child as ChildProcess,
+    type: (text: string) => void child.stdin.write(text),
+    shows: (what: string | RegExp) =>
+      waitFor(`${String(what)} on the screen`, () =>
+        typeof what === 'string' ? screen.includes(what) : what.test(screen),
+      ).catch((error: unknown) => {
+        throw new Error(`the screen shows: ${screen}`, { cause: error })
+      }),
+    ended: once(child, 'exit').then(([status]) => status as number),
+  }
+}
+
+test('a shell has a terminal of the client’s size and name, and ends with its own status', async () => {
+  const terminal = atTerminal()
+  terminal.type('stty size; echo "[$TERM]" $((20+22)); tty\n')
+  await terminal.shows('33 101')
+  await terminal.shows(/\[\S+\] 42/)
+  await terminal.shows(/\/dev\/pts\/\d+/)
+  terminal.type('exit 7\n')
+  expect(await terminal.ended).toBe(7)
+})
+
+test('the interrupt key ends the program in front, not the shell', async () => {
+  const terminal = atTerminal()
+  terminal.type('echo be"gun"; sleep 1000\n')
+  await terminal.shows('begun')
+  terminal.type('\u0003')
+  terminal.type('echo status $?\n')
+  await terminal.shows('status 130')
+  terminal.type('exit\n')
+  await terminal.ended
+})
+
+test('a command at a terminal has both outputs on it', async () => {
+  const terminal = atTerminal('stty size; echo err"or" >&2; exit 9')
+  await terminal.shows('33 101')
+  await terminal.shows('error')
+  expect(await terminal.ended).toBe(9)
+})
+
+test('a new window size reaches the shell', async () => {
+  const client = new ssh2.Client()
+  onTestFinished(() => void client.destroy())
+  client.connect({
+    host: '127.0.0.1',
+    port: server.sshPort,
+    username: name,
+    privateKey: readFileSync(ssh.keyFile),
+  })
+  await once(client, 'ready')
+  const channel = await new Promise<ssh2.ClientChannel>((resolve, reject) => {
+    client.shell({ rows: 20, cols: 70, term: 'vt100' }, (error, opened) =>
+      error ? reject(error) : resolve(opened),
+    )
+  })
+  let screen = ''
+  channel.on('data', (chunk: Buffer) => (screen += chunk.toString()))
+  channel.write('trap "stty size" WINCH; stty size; echo $TERM\n')
+  await waitFor('the first size', () => screen.includes('20 70') && screen.includes('vt100'))
+  channel.setWindow(50, 150, 0, 0)
+  await waitFor('the new size', () => {
+    channel.write('\n')
+    return screen.includes('50 150')
+  })
+})
+
+test('a client that goes leaves nothing of its terminal behind', async () => {
+  const terminal = atTerminal()
+  terminal.type('echo be"gun"; sleep 4711\n')
+  await terminal.shows('begun')
+  const count = async () => (await ssh.run(name, 'pgrep -xfc "sleep 4711"')).stdout.toString().trim()
+  await waitFor('the program', async () => (await count()) === '1')
+  terminal.child.kill('SIGKILL')
+  await waitFor('its end', async () => (await count()) === '0')
+})
+
+test('the workspace’s own user, home and shell are in the environment', async () => {
+  const { stdout } = await ssh.run(name, 'echo "$USER $HOME $SHELL"; pwd; id -un')
+  expect(stdout.toString()).toBe('workspace /home/workspace /bin/bash\n/workspace\nworkspace\n')
+})
+
+test('a program killed by a signal ends as a shell tells it', async () => {
+  expect(await ssh.run(name, 'kill -KILL $$')).toMatchObject({ status: 137 })
+})
+
+test('a stopped workspace says so, and serves again once started', async () => {
+  expect(await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')).toMatchObject({ status: 200 })
+  const { status, stderr } = await ssh.run(name, 'true')
+  expect([status, stderr]).toEqual([
+    255,
+    `workspace "${name}" is stopped; start it with: workspace start ${name}\r\n`,
+  ])
+  expect(await call(`${server.url}/api/workspaces/${name}/start`, 'POST')).toMatchObject({ status: 200 })
+  expect(await ssh.run(name, 'exit 5')).toMatchObject({ status: 5 })
+})

@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { docker, leftovers, removeLeftovers, uniqueName } from '../../support/docker.ts'
+import { type EngineProxy, engineProxy } from '../../support/engine-proxy.ts'
+import { serve } from '../../support/served.ts'
+import { stuckGitServer } from '../../support/stuck-git-server.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { call, makeWorkspace } from '../../support/workspace-server.ts'
+
+/** Where the server is killed: at a request that then never reaches the engine, at one that does, or at its answer. */
+const MOMENTS = ['POST /volumes/create', 'POST /containers/create', 'POST /containers/ID/start'].flatMap(
+  (request) => (['before', 'during', 'after'] as const).map((when) => ({ when, request })),
+)
+
+/** Kills the server at a moment of its next creation. */
+function killAt(proxy: EngineProxy, { when, request }: (typeof MOMENTS)[number], kill: () => void): void {
+  const isIt = (seen: string) =>
+    seen.replace(/\/containers\/[^/]+\/start/, '/containers/ID/start') === request
+  proxy.onRequest = (seen) => {
+    if (when === 'after' || !isIt(seen)) return 'pass'
+    kill()
+    return when === 'before' ? 'drop' : 'pass'
+  }
+  proxy.onAnswer = (seen) => {
+    if (when !== 'after' || !isIt(seen)) return 'pass'
+    kill()
+    return 'drop'
+  }
+}
+
+function heal(proxy: EngineProxy): void {
+  proxy.onRequest = proxy.onAnswer = () => 'pass'
+}
+
+test('F1 a server killed anywhere in a creation leaves nothing of it', { timeout: 90_000 }, async () => {
+  const stateDir = join(tempDir(), 'state')
+  const proxy = await engineProxy()
+  const name = uniqueName('killed')
+  onTestFinished(() => removeLeftovers(name))
+  let server = await serve({ stateDir, engine: proxy.address })
+  for (const moment of MOMENTS) {
+    const { child } = server
+    killAt(proxy, moment, () => child.kill('SIGKILL'))
+    await expect(makeWorkspace(server.url, { name })).rejects.toThrow('fetch failed')
+    await server.end('SIGKILL')
+    heal(proxy)
+    server = await serve({ stateDir, engine: proxy.address })
+    expect((await call(`${server.url}/api/workspaces`)).body, JSON.stringify(moment)).toEqual({
+      workspaces: [],
+    })
+    expect(await leftovers(name), JSON.stringify(moment)).toEqual([])
+  }
+  await makeWorkspace(server.url, { name })
+  expect(await call(`${server.url}/api/workspaces/${name}`, 'DELETE')).toMatchObject({ status: 204 })
+  expect(await leftovers(name)).toEqual([])
+})
+
+test('F1 a server killed during a clone leaves nothing of it', async () => {
+  const stateDir = join(tempDir(), 'state')
+  const git = await stuckGitServer()
+  const name = uniqueName('cloning')
+  onTestFinished(() => removeLeftovers(name))
+  const first = await serve({ stateDir })
+  const creation = makeWorkspace(first.url, { name, repo: git.repo })
+  await Promise.all([
+    expect(creation).rejects.toThrow('fetch failed'),
+    waitFor('the clone', () => git.asked() > 0).then(() => first.end('SIGKILL')),
+  ])
+  const second = await serve({ stateDir })
+  expect((await call(`${second.url}/api/workspaces/${name}`)).body.error.code).toBe('WORKSPACE_NOT_FOUND')
+  expect(await leftovers(name)).toEqual([])
+  await makeWorkspace(second.url, { name })
+  expect(await call(`${second.url}/api/workspaces/${name}`, 'DELETE')).toMatchObject({ status: 204 })
+})
+
+test('F1 a volume that was there before is never lost', { timeout: 60_000 }, async () => {
+  const stateDir = join(tempDir(), 'state')
+  const proxy = await engineProxy()
+  const name = uniqueName('adopted')
+  onTestFinished(() => removeLeftovers(name))
+  let server = await serve({ stateDir, engine: proxy.address })
+  await makeWorkspace(server.url, { name })
+  await docker('exec', `ws-${name}`, 'sh', '-c', 'echo precious > /workspace/file')
+  await call(`${server.url}/api/workspaces/${name}?keep_volume=true`, 'DELETE')
+  for (const moment of MOMENTS.filter(({ when }) => when !== 'during')) {
+    const { child } = server
+    killAt(proxy, moment, () => child.kill('SIGKILL'))
+    await expect(makeWorkspace(server.url, { name })).rejects.toThrow('fetch failed')
+    await server.end('SIGKILL')
+    heal(proxy)
+    server = await serve({ stateDir, engine: proxy.address })
+    expect(await leftovers(name), JSON.stringify(moment)).toEqual([`volume ws-${name}`])
+  }
+  await makeWorkspace(server.url, { name })
+  expect(await docker('exec', `ws-${name}`, 'cat', '/workspace/file')).toBe('precious')
+  await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  expect(await leftovers(name)).toEqual([])
+})

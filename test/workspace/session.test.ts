@@ -1,0 +1,140 @@
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Backend } from '../../src/workspace/backend/backend.ts'
+import { dockerBackend, uniqueName } from '../support/docker.ts'
+import { FakeBackend } from '../support/fake-backend.ts'
+import { call, startWorkspaceServer, type TestServer } from '../support/workspace-server.ts'
+
+describe.each([
+  { kind: 'docker', open: (): Backend => dockerBackend() },
+  { kind: 'fake', open: (): Backend => new FakeBackend() },
+])('tmux sessions in the $kind backend', ({ open }) => {
+  let server: TestServer
+  let backend: Backend
+  const name = uniqueName('tmux')
+  const empty = uniqueName('empty')
+  const api = (path: string, method?: string) => call(`${server.url}/api/${path}`, method)
+  const names = async () =>
+    ((await api(`workspaces/${name}/sessions`)).body.sessions as { name: string }[]).map((each) => each.name)
+
+  const tmux = async (...words: readonly string[]) => {
+    const process = await backend.exec(name, {
+      argv: ['tmux', '-u', ...words],
+      environment: { LC_ALL: 'C.UTF-8' },
+      stdin: false,
+    })
+    const [, errors, status] = await Promise.all([
+      text(process.stdout),
+      text(process.stderr),
+      process.exitStatus,
+    ])
+    if (status !== 0) throw new Error(`tmux ${words.join(' ')}: ${errors}`)
+  }
+
+  beforeAll(async () => {
+    backend = open()
+    server = await startWorkspaceServer({ backends: () => [backend] })
+    for (const each of [name, empty]) await call(`${server.url}/api/workspaces`, 'POST', { name: each })
+  })
+  afterAll(async () => {
+    for (const each of [name, empty]) await call(`${server.url}/api/workspaces/${each}`, 'DELETE')
+    await server.stop()
+  })
+
+  test('a workspace without a tmux server has no sessions', async () => {
+    expect(await api(`workspaces/${empty}/sessions`)).toMatchObject({ status: 200, body: { sessions: [] } })
+  })
+
+  test('sessions are listed with all their fields, in one workspace and across all', async () => {
+    await tmux('new-session', '-d', '-s', 'main')
+    await tmux('new-window', '-t', 'main')
+    const expected = {
+      name: 'main',
+      workspace_name: name,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/),
+      attached: false,
+      window_count: 2,
+    }
+    expect((await api(`workspaces/${name}/sessions`)).body).toEqual({ sessions: [expected] })
+    expect((await api('sessions')).body).toEqual({ sessions: [expected] })
+  })
+
+  test('names with letters beyond ASCII come back as they are', async () => {
+    await tmux('new-session', '-d', '-s', 'ünï 名')
+    expect(await names()).toContain('ünï 名')
+    expect((await api(`workspaces/${name}/sessions/${encodeURIComponent('ünï 名')}`, 'DELETE')).status).toBe(
+      204,
+    )
+    expect(await names()).toEqual(['main'])
+  })
+
+  test('W6 a session is ended by its exact name, never by what tmux would read in it', async () => {
+    await tmux('new-session', '-d', '-s', 'prod')
+    const patterns = [
+      'pro',
+      'pro[d]',
+      'p*',
+      '*',
+      '?rod',
+      '=prod',
+      '=pro',
+      'prod:',
+      'prod:0',
+      'prod.0',
+      ':',
+      '.',
+    ]
+    const identifiers = [
+      '$0',
+      '$1',
+      '=$1',
+      '@0',
+      '%0',
+      '{last}',
+      '!',
+      '+',
+      '-',
+      '^',
+      '-t',
+      '#(touch /tmp/x)',
+      '~',
+    ]
+    const targets = [...patterns, ...identifiers, ' prod', 'prod ', 'PROD', '\n', '\0']
+    for (const target of targets) {
+      const answer = await api(`workspaces/${name}/sessions/${encodeURIComponent(target)}`, 'DELETE')
+      expect(answer.status, JSON.stringify(target)).toBe(404)
+      expect(answer.body.error.code).toBe('SESSION_NOT_FOUND')
+    }
+    expect((await names()).toSorted()).toEqual(['main', 'prod'])
+    expect((await api(`workspaces/${name}/sessions/prod`, 'DELETE')).status).toBe(204)
+    expect(await names()).toEqual(['main'])
+    expect((await api(`workspaces/${name}/sessions/prod`, 'DELETE')).status).toBe(404)
+  })
+
+  test('a workspace that is not there, or not running, has its code', async () => {
+    expect((await api('workspaces/nobody/sessions')).body.error.code).toBe('WORKSPACE_NOT_FOUND')
+    expect((await api('workspaces/nobody/sessions/x', 'DELETE')).body.error.code).toBe('WORKSPACE_NOT_FOUND')
+    expect((await api('workspaces/_api/sessions')).body.error.code).toBe('INVALID_WORKSPACE_NAME')
+    await api(`workspaces/${empty}/stop`, 'POST')
+    for (const answer of [
+      await api(`workspaces/${empty}/sessions`),
+      await api(`workspaces/${empty}/sessions/main`, 'DELETE'),
+    ]) {
+      expect(answer).toMatchObject({ status: 409, body: { error: { code: 'WORKSPACE_NOT_RUNNING' } } })
+    }
+    expect((await api('sessions')).body.sessions).toHaveLength(1)
+  })
+})
+
+test('one workspace that does not answer delays the list of all by 3 s and hides no other', async () => {
+  const backend = new FakeBackend()
+  const server = await startWorkspaceServer({ backends: () => [backend] })
+  for (const name of ['slow', 'quick']) await call(`${server.url}/api/workspaces`, 'POST', { name })
+  backend.before.set('exec', () => {
+    backend.before.set('exec', () => undefined)
+    return new Promise(() => undefined)
+  })
+  expect(await call(`${server.url}/api/sessions`)).toMatchObject({ status: 200, body: { sessions: [] } })
+  expect(server.log()).toContain('left out of the list')
+  await server.stop()
+})

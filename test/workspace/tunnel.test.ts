@@ -1,0 +1,143 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createServer, type Socket } from 'node:net'
+import { buffer, text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Backend } from '../../src/workspace/backend/backend.ts'
+import { dockerBackend, uniqueName } from '../support/docker.ts'
+import { FakeBackend } from '../support/fake-backend.ts'
+import { openHttpTunnel } from '../support/http-tunnel.ts'
+import { sendRaw, statusOf } from '../support/raw-http.ts'
+import { call, startWorkspaceServer, type TestServer } from '../support/workspace-server.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+/** Docker workspaces join the host's network here, so that one echo server serves both. */
+describe.each([
+  { kind: 'docker', open: (): Backend => dockerBackend() },
+  { kind: 'fake', open: (): Backend => new FakeBackend() },
+])('a tunnel through the $kind backend', ({ open }) => {
+  let server: TestServer
+  const name = uniqueName('tunnel')
+  const url = (port: number | string) => `${server.url}/api/workspaces/${name}/connect/${port}`
+  beforeAll(async () => {
+    server = await startWorkspaceServer({ backends: () => [open()] })
+    await call(`${server.url}/api/workspaces`, 'POST', { name })
+  })
+  afterAll(async () => {
+    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.stop()
+  })
+
+  const listen = async (onConnection: (socket: Socket) => void) => {
+    const inside = createServer({ allowHalfOpen: true }, (socket) => {
+      socket.on('error', () => undefined)
+      onConnection(socket)
+    })
+    await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void inside.close())
+    return (inside.address() as { port: number }).port
+  }
+  const tunnel = async (port: number, options = {}) => {
+    const answer = await openHttpTunnel(url(port), options)
+    if (answer.stream === undefined) throw new Error(`${answer.status}: ${answer.body}`)
+    return answer.stream
+  }
+
+  test('W7 bytes pass unchanged, also those sent with the request, and the end of one half leaves the other', async () => {
+    const port = await listen((socket) => {
+      // Answers only after the client has ended its half.
+      void buffer(socket).then((all) => socket.end(createHash('sha256').update(all).digest('hex')))
+    })
+    const early = randomBytes(1_000)
+    const data = randomBytes(5 * 2 ** 20)
+    const stream = await tunnel(port, { early })
+    stream.end(data)
+    const expected = createHash('sha256').update(early).update(data).digest('hex')
+    expect(await text(stream)).toBe(expected)
+  })
+
+  test('W7 twenty tunnels at once carry 4 MiB both ways, while others are cut in between', async () => {
+    const port = await listen((socket) => socket.pipe(socket))
+    const whole = Array.from({ length: 20 }, async () => {
+      const data = randomBytes(4 * 2 ** 20)
+      const stream = await tunnel(port)
+      stream.end(data)
+      expect((await buffer(stream)).equals(data)).toBe(true)
+    })
+    const cut = Array.from({ length: 20 }, async () => {
+      const stream = await tunnel(port)
+      stream.on('error', () => undefined)
+      stream.write(randomBytes(100_000))
+      stream.destroy()
+    })
+    await Promise.all([...whole, ...cut])
+  })
+
+  test('W7 an end that vanishes takes the other with it', async () => {
+    const sockets: Socket[] = []
+    const port = await listen((socket) => sockets.push(socket))
+    const stream = await tunnel(port)
+    stream.destroy()
+    await waitFor('the inner end', () => sockets[0]?.readableEnded === true || sockets[0]?.destroyed === true)
+    const other = await tunnel(port)
+    other.on('error', () => undefined).resume()
+    const closed = new Promise((resolve) => other.once('close', resolve))
+    await waitFor('the second', () => sockets.length === 2)
+    sockets[1]?.resetAndDestroy()
+    await closed
+  })
+
+  test.each(['0', '65536', '+80', '080', '8e1', '80a', '-1', '%20', '99999999999', '0x50', '80.0'])(
+    'W7 port %s is invalid',
+    async (port) => {
+      expect(await openHttpTunnel(url(port))).toMatchObject({
+        status: 400,
+        body: expect.stringContaining('INVALID_PORT'),
+      })
+    },
+  )
+
+  test('W7 every refusal has its status and code', async () => {
+    const closed = await listen(() => undefined)
+    const refused = async (path: string, status: number, code: string, headers = {}) => {
+      const answer = await openHttpTunnel(`${server.url}${path}`, { headers })
+      expect(answer).toMatchObject({ status, body: expect.stringContaining(code) })
+    }
+    const base = `/api/workspaces/${name}/connect`
+    await refused(`${base}/1`, 502, 'CONNECT_FAILED')
+    await refused('/api/workspaces/nobody/connect/80', 404, 'WORKSPACE_NOT_FOUND')
+    await refused('/api/workspaces/-x/connect/80', 400, 'INVALID_WORKSPACE_NAME')
+    await refused('/api/workspaces/%zz/connect/80', 400, 'INVALID_REQUEST')
+    await refused('/api/info', 400, 'INVALID_REQUEST')
+    await refused(`${base}/${closed}`, 400, 'INVALID_REQUEST', { 'content-length': '5' })
+    await refused(`${base}/${closed}`, 403, 'FORBIDDEN_HOST', { host: 'evil.example' })
+    await refused(`${base}/${closed}`, 403, 'FORBIDDEN_ORIGIN', { origin: 'http://evil.example' })
+    expect(await call(url(closed))).toMatchObject({
+      status: 426,
+      body: { error: { code: 'INVALID_REQUEST' } },
+    })
+  })
+
+  test('an upgrade to something else is answered as if it had not been asked for', async () => {
+    const request =
+      'GET /api/info HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n'
+    expect(statusOf(await sendRaw(server.httpPort, request))).toBe(200)
+  })
+
+  test('a stopped workspace is unavailable', async () => {
+    await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')
+    expect(await openHttpTunnel(url(80))).toMatchObject({
+      status: 503,
+      body: expect.stringContaining('WORKSPACE_NOT_RUNNING'),
+    })
+    await call(`${server.url}/api/workspaces/${name}/start`, 'POST')
+  })
+
+  test('stopping the server ends tunnels', async () => {
+    const port = await listen((socket) => socket.resume())
+    const stream = await tunnel(port)
+    stream.on('error', () => undefined).resume()
+    const ended = new Promise((resolve) => stream.once('close', resolve).once('end', resolve))
+    server = await server.restart()
+    await ended
+  })
+})
