@@ -48,13 +48,18 @@ export class Lifecycle {
     }
   }
 
-  /** Gives up creations under way, undoing them, and lets the backends go. */
-  async close(): Promise<void> {
+  /** Gives up creations under way, undoing them, and those that still come. */
+  async endCreations(): Promise<void> {
     this.#isClosing = true
     const reason = fault('BACKEND_UNAVAILABLE', 'the server is stopping')
     const running = [...this.#creations.values()]
     for (const { controller } of running) controller.abort(reason)
     await Promise.allSettled(running.map(({ ended }) => ended))
+  }
+
+  /** Ends the creations and lets the backends go. */
+  async close(): Promise<void> {
+    await this.endCreations()
     await Promise.all([...this.#options.backends.values()].map((backend) => backend.close()))
   }
 

@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { WorkspaceServer } from '../../../index.ts'
 import { tour } from '../tour.ts'
 
 interface ServeOptions {
@@ -28,6 +27,8 @@ export function addServe(program: Command): void {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
+  // From the first moment: a server told to stop while it starts must still leave in good order.
+  const toldToStop = untilToldToStop()
   const [{ create, loadWorkspaceConfig }, { createLogger }] = await Promise.all([
     import('../../../index.ts'),
     import('../../../../lib/log/logger.ts'),
@@ -40,12 +41,13 @@ async function serve(options: ServeOptions): Promise<void> {
     { http: server.httpPort, ssh: server.sshPort, backends: server.availableBackends() },
     'workspace server is ready',
   )
-  await untilToldToStop(server)
+  await toldToStop
+  await server.stop()
 }
 
-/** The first signal stops the server in good order; a second one ends it at once. */
-async function untilToldToStop(server: WorkspaceServer): Promise<void> {
-  await new Promise<void>((resolve) => {
+/** The first signal asks the server to stop in good order; a second one ends it at once. */
+function untilToldToStop(): Promise<void> {
+  return new Promise((resolve) => {
     let isStopping = false
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
@@ -55,7 +57,6 @@ async function untilToldToStop(server: WorkspaceServer): Promise<void> {
       })
     }
   })
-  await server.stop()
 }
 
 function flagSettings(options: ServeOptions): Record<string, unknown> {
