@@ -1,6 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { tour } from '../tour.ts'
 
+/** Whoever stops services kills them some 10 s after asking. */
+const STOP_LIMIT_MS = 9_500
+
 interface ServeOptions {
   readonly config?: string
   readonly httpHost?: string
@@ -42,6 +45,11 @@ async function serve(options: ServeOptions): Promise<void> {
     'workspace server is ready',
   )
   await toldToStop
+  // What is still half made then is marked on disk, and undone by the next start.
+  setTimeout(() => {
+    logger.error('stopping took too long; leaving as it is')
+    process.exit(1)
+  }, STOP_LIMIT_MS).unref()
   await server.stop()
 }
 
