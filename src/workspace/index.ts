@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises'
+import { defineFaults } from '../lib/errors/fault.ts'
+import { messageOf } from '../lib/errors/message.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
@@ -16,6 +18,8 @@ import { SessionDirectory } from './session/session-directory.ts'
 import { openStateDir } from './state-dir.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import type { BackendName } from './workspace.ts'
+
+const startFault = defineFaults({ ADDRESS_UNUSABLE: 'conflict' })
 
 export { loadWorkspaceConfig, type WorkspaceConfig } from './config.ts'
 
@@ -86,7 +90,10 @@ async function start(
     const availableBackends = (): readonly BackendName[] =>
       [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
     const ssh = new SshServer({ hostKey, table, backends, logger })
-    const ports = { http: config.http.port, ssh: await ssh.listen(config.ssh) }
+    const ports = {
+      http: config.http.port,
+      ssh: await listening('ssh', config.ssh, () => ssh.listen(config.ssh)),
+    }
     opened.push(() => ssh.stop())
     const face: HttpFace = {
       config,
@@ -102,9 +109,10 @@ async function start(
     }
     const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
     opened.push(() => http.stop())
-    ports.http = await http.listen(
-      config.http.socket === undefined ? config.http : { path: config.http.socket },
-    )
+    const at = config.http.socket === undefined ? config.http : { path: config.http.socket }
+    ports.http = await listening('http', at, () => http.listen(at))
+    // First of all when stopping: requests that wait for a creation keep the HTTP server open.
+    opened.push(() => lifecycle.endCreations())
     return {
       httpPort: ports.http,
       sshPort: ports.ssh,
@@ -115,6 +123,24 @@ async function start(
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+async function listening(
+  face: 'http' | 'ssh',
+  at: { readonly path: string } | { readonly host: string; readonly port: number },
+  listen: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await listen()
+  } catch (error) {
+    const where = 'path' in at ? at.path : `${at.host}:${at.port}`
+    const remedy = `stop what uses it, or set ${face}.${'path' in at ? 'socket' : 'port'}`
+    throw startFault(
+      'ADDRESS_UNUSABLE',
+      `the ${face.toUpperCase()} server cannot listen on ${where} (${messageOf(error)}); ${remedy}`,
+      error,
+    )
   }
 }
 

@@ -24,7 +24,12 @@ export async function openStateDir(path: string, logger: Logger): Promise<StateD
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
     const release = await lock(join(path, 'lock'), path, logger)
-    return { path, serverId: await readServerId(join(path, 'server-id')), release }
+    try {
+      return { path, serverId: await readServerId(join(path, 'server-id')), release }
+    } catch (error) {
+      await release()
+      throw error
+    }
   } catch (error) {
     if (error instanceof Error && error.name === 'Fault') throw error
     throw stateFault(

@@ -149,7 +149,7 @@ export class FakeBackend implements Backend {
   /** The engine goes away or comes back. */
   setAvailable(isAvailable: boolean): void {
     this.isAvailable = isAvailable
-    if (isAvailable) this.#onChange({ is: 'resync' })
+    this.#onChange({ is: isAvailable ? 'resync' : 'away' })
   }
 
   async #change(step: string, name: string, state: Workspace['state']): Promise<Workspace> {

@@ -98,5 +98,9 @@ export interface Backend {
   readonly usage: () => Promise<BackendUsage>
 }
 
-/** `changed`: one workspace may have another state now. `resync`: anything may have happened (the engine was away). */
-export type BackendChange = { readonly is: 'changed'; readonly name: string } | { readonly is: 'resync' }
+/**
+ * `changed`: one workspace may have another state now. `away`: the engine does not answer any more. `resync`: it does
+ * again, and anything may have happened meanwhile.
+ */
+export type BackendChange =
+  { readonly is: 'changed'; readonly name: string } | { readonly is: 'away' } | { readonly is: 'resync' }

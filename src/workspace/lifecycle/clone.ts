@@ -40,6 +40,8 @@ export async function cloneInside(
   const giveUp = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
   const stop = (): void => void git.hangUp()
   giveUp.addEventListener('abort', stop, { once: true })
+  // Given up while git was being started: the event has been.
+  if (giveUp.aborted) stop()
   try {
     const lastLines = await follow(git, progress)
     const status = await git.exitStatus

@@ -15,6 +15,7 @@ import { nameKey, parseWorkspaceName } from './name.ts'
 import type { WorkspaceTable } from './table.ts'
 
 interface RunningCreation {
+  readonly backend: Backend
   readonly controller: AbortController
   readonly ended: Promise<unknown>
 }
@@ -47,13 +48,18 @@ export class Lifecycle {
     }
   }
 
-  /** Gives up creations under way, undoing them, and lets the backends go. */
-  async close(): Promise<void> {
+  /** Gives up creations under way, undoing them, and those that still come. */
+  async endCreations(): Promise<void> {
     this.#isClosing = true
     const reason = fault('BACKEND_UNAVAILABLE', 'the server is stopping')
     const running = [...this.#creations.values()]
     for (const { controller } of running) controller.abort(reason)
     await Promise.allSettled(running.map(({ ended }) => ended))
+  }
+
+  /** Ends the creations and lets the backends go. */
+  async close(): Promise<void> {
+    await this.endCreations()
     await Promise.all([...this.#options.backends.values()].map((backend) => backend.close()))
   }
 
@@ -118,7 +124,7 @@ export class Lifecycle {
     const work = this.#locks.run(nameKey(request.name), () =>
       createWorkspace(backend, marks, request, createdAt, { progress, signal: controller.signal, logger }),
     )
-    this.#creations.set(nameKey(request.name), { controller, ended: work })
+    this.#creations.set(nameKey(request.name), { backend, controller, ended: work })
     if (this.#isClosing) controller.abort(fault('BACKEND_UNAVAILABLE', 'the server is stopping'))
     try {
       return table.set(await work)
@@ -156,6 +162,7 @@ export class Lifecycle {
   }
 
   async #onChange(backend: Backend, change: BackendChange): Promise<void> {
+    if (change.is === 'away') return this.#giveUpCreations(backend)
     try {
       await (change.is === 'resync' ? this.#resync(backend) : this.#refresh(backend, change.name))
     } catch (error) {
@@ -164,6 +171,14 @@ export class Lifecycle {
         { err: error, backend: backend.name },
         'state could not be read from the backend',
       )
+    }
+  }
+
+  /** A program under way in a workspace, such as a clone, would wait for a hanging engine as long as it hangs. */
+  #giveUpCreations(away: Backend): void {
+    const reason = fault('BACKEND_UNAVAILABLE', `backend ${away.name} went away during the creation`)
+    for (const { backend, controller } of this.#creations.values()) {
+      if (backend === away) controller.abort(reason)
     }
   }
 

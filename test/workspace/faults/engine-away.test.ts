@@ -51,15 +51,16 @@ test(
     onTestFinished(() => ssh.remove())
 
     // The engine stops with a creation under way: this request still reaches it, and its answer does not come.
-    proxy.onRequest = (request) => {
-      if (request === 'POST /containers/create') proxy.freeze()
-      return 'pass'
-    }
+    const frozen = new Promise<void>((resolve) => {
+      proxy.onRequest = (request) => {
+        if (request !== 'POST /containers/create') return 'pass'
+        proxy.freeze()
+        resolve()
+        return 'pass'
+      }
+    })
     const creation = timed(call(at('/workspaces'), 'POST', { name: halfMade }))
-    await waitFor(
-      'the creation',
-      async () => (await call(at(`/workspaces/${halfMade}`))).body.status === 'starting',
-    )
+    await frozen
     const answers = await Promise.all([
       creation,
       timed(call(at(`/workspaces/${kept}/stop`), 'POST')),

@@ -57,9 +57,7 @@ export class DockerBackend implements Backend {
   }
 
   async open(onChange: (change: BackendChange) => void): Promise<void> {
-    await this.#engine.open((isAvailable) => {
-      if (isAvailable) onChange({ is: 'resync' })
-    })
+    await this.#engine.open((isAvailable) => onChange({ is: isAvailable ? 'resync' : 'away' }))
     this.#events = this.#follow(onChange)
   }
 

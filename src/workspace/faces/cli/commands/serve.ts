@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { WorkspaceServer } from '../../../index.ts'
 import { tour } from '../tour.ts'
+
+/** Whoever stops services kills them some 10 s after asking. */
+const STOP_LIMIT_MS = 9_500
 
 interface ServeOptions {
   readonly config?: string
@@ -28,6 +30,8 @@ export function addServe(program: Command): void {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
+  // From the first moment: a server told to stop while it starts must still leave in good order.
+  const toldToStop = untilToldToStop()
   const [{ create, loadWorkspaceConfig }, { createLogger }] = await Promise.all([
     import('../../../index.ts'),
     import('../../../../lib/log/logger.ts'),
@@ -40,12 +44,18 @@ async function serve(options: ServeOptions): Promise<void> {
     { http: server.httpPort, ssh: server.sshPort, backends: server.availableBackends() },
     'workspace server is ready',
   )
-  await untilToldToStop(server)
+  await toldToStop
+  // What is still half made then is marked on disk, and undone by the next start.
+  setTimeout(() => {
+    logger.error('stopping took too long; leaving as it is')
+    process.exit(1)
+  }, STOP_LIMIT_MS).unref()
+  await server.stop()
 }
 
-/** The first signal stops the server in good order; a second one ends it at once. */
-async function untilToldToStop(server: WorkspaceServer): Promise<void> {
-  await new Promise<void>((resolve) => {
+/** The first signal asks the server to stop in good order; a second one ends it at once. */
+function untilToldToStop(): Promise<void> {
+  return new Promise((resolve) => {
     let isStopping = false
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
@@ -55,7 +65,6 @@ async function untilToldToStop(server: WorkspaceServer): Promise<void> {
       })
     }
   })
-  await server.stop()
 }
 
 function flagSettings(options: ServeOptions): Record<string, unknown> {

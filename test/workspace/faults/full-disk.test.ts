@@ -1,0 +1,61 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { FakeBackend } from '../../support/fake-backend.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace-server.ts'
+
+const canMount = process.platform === 'linux' && process.getuid?.() === 0
+
+/** A file system of 256 KiB; goes with the test. */
+function tinyDisk(): string {
+  const path = join(tempDir(), 'disk')
+  mkdirSync(path)
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', path])
+  onTestFinished(() => void execFileSync('umount', ['-l', path]))
+  return path
+}
+
+function fill(path: string): string {
+  const file = join(path, 'filler')
+  const { bavail, bsize } = statfsSync(path)
+  writeFileSync(file, Buffer.alloc(bavail * bsize))
+  return file
+}
+
+test.runIf(canMount)('F5 a full disk fails a creation clearly, and deleting still works', async () => {
+  const stateDir = tinyDisk()
+  const backend = new FakeBackend()
+  const server = await startWorkspaceServer({ stateDir, backends: () => [backend] })
+  onTestFinished(() => server.stop())
+  await makeWorkspace(server.url, { name: 'before' })
+  const filler = fill(stateDir)
+
+  const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'new' })
+  expect([status, body.error.code]).toEqual([500, 'BACKEND_ERROR'])
+  expect(body.error.message).toMatch(/state directory.*no space left/)
+  expect(await backend.find('new')).toBeUndefined()
+  expect(await backend.hasVolume('new')).toBe(false)
+  expect(readdirSync(join(stateDir, 'creating'))).toEqual([])
+  expect((await call(`${server.url}/api/workspaces`)).body.workspaces).toHaveLength(1)
+  expect(await call(`${server.url}/api/workspaces/before`, 'DELETE')).toMatchObject({ status: 204 })
+  expect(await backend.find('before')).toBeUndefined()
+
+  rmSync(filler)
+  await makeWorkspace(server.url, { name: 'new' })
+})
+
+test.runIf(canMount)(
+  'F5 a first start on a full disk ends, and leaves no half-written identity',
+  async () => {
+    const stateDir = tinyDisk()
+    const filler = fill(stateDir)
+    await expect(startWorkspaceServer({ stateDir, backends: () => [new FakeBackend()] })).rejects.toThrow(
+      /space/,
+    )
+    rmSync(filler)
+    const server = await startWorkspaceServer({ stateDir, backends: () => [new FakeBackend()] })
+    await server.stop()
+  },
+)

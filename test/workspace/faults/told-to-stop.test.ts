@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { leftovers, removeLeftovers, uniqueName } from '../../support/docker.ts'
+import { openSsh } from '../../support/open-ssh.ts'
+import { serve, type Served, spawnServer } from '../../support/served.ts'
+import { stuckGitServer } from '../../support/stuck-git-server.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { call, makeWorkspace } from '../../support/workspace-server.ts'
+
+const LIMIT_MS = 10_000
+/** More by hand: WORKSPACE_TEST_ROUNDS=20; each takes some 4 s, most of it the engine's. */
+const ROUNDS = Number(process.env['WORKSPACE_TEST_ROUNDS'] ?? 6)
+
+/** A creation of each kind, whose end is another's business. */
+function beginWork(server: Served, names: readonly string[], repo: string): void {
+  const [plain, cloned, streamed] = names
+  const ignore = () => undefined
+  void call(`${server.url}/api/workspaces`, 'POST', { name: plain }).catch(ignore)
+  void call(`${server.url}/api/workspaces`, 'POST', { name: cloned, repo }).catch(ignore)
+  void fetch(`${server.url}/api/workspaces`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify({ name: streamed, repo }),
+  })
+    .then((response) => response.text())
+    .catch(ignore)
+}
+
+test(
+  'F36 a server told to stop at any time ends in time and starts clean',
+  { timeout: 20_000 + ROUNDS * 10_000 },
+  async () => {
+    const stateDir = join(tempDir(), 'state')
+    const git = await stuckGitServer()
+    const resident = uniqueName('resident')
+    const names = ['plain', 'cloned', 'streamed'].map(uniqueName)
+    for (const name of [resident, ...names]) onTestFinished(() => removeLeftovers(name))
+    let server = await serve({ stateDir })
+    await makeWorkspace(server.url, { name: resident })
+    for (let round = 0; round < ROUNDS; round++) {
+      const { body } = await call(`${server.url}/api/workspaces`)
+      const known = body.workspaces.map((each: { name: string }) => each.name) as string[]
+      // What had been made whole stays; what had not is gone, container and volume.
+      for (const name of names) expect((await leftovers(name)).length).toBe(known.includes(name) ? 2 : 0)
+      expect(known).toContain(resident)
+      await Promise.all(
+        names
+          .filter((name) => known.includes(name))
+          .map((name) => call(`${server.url}/api/workspaces/${name}`, 'DELETE')),
+      )
+      const ssh = await openSsh(server)
+      const session = spawn('ssh', [...ssh.argv(resident), 'sleep 1000'], { stdio: 'ignore' })
+      beginWork(server, names, git.repo)
+      await delay((round / ROUNDS) * 1_500)
+      const beganMs = performance.now()
+      expect(await server.end('SIGTERM'), server.log()).toBe(0)
+      expect(performance.now() - beganMs).toBeLessThan(LIMIT_MS)
+      session.kill('SIGKILL')
+      ssh.remove()
+      server = await serve({ stateDir })
+    }
+  },
+)
+
+test('F36 a server told to stop while it starts ends with 0 and starts clean', async () => {
+  const stateDir = join(tempDir(), 'state')
+  for (const waitMs of [150, 300, 450, 600]) {
+    const { child, ended } = spawnServer({ stateDir })
+    await delay(waitMs)
+    child.kill('SIGTERM')
+    const { how, output } = await ended
+    // Before the first line of ours has run there is nobody to hear the signal.
+    expect(output === '' ? 'SIGTERM' : how).toBe(output === '' ? how : 0)
+  }
+  const server = await serve({ stateDir })
+  expect(await server.end('SIGTERM')).toBe(0)
+})
