@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { createOutput, type Output } from '../../../lib/cli/output.ts'
-import { type ServerAddress, WorkspaceClient } from './client.ts'
+import { WorkspaceClient } from './client.ts'
+import type { ServerAddress } from './server-address.ts'
 import { findServer } from './servers.ts'
 
 /** What every command that talks to a server works with. */

@@ -5,9 +5,11 @@ import { createProgram, runProgram } from '../../../lib/cli/run.ts'
 import type { Fault } from '../../../lib/errors/fault.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
 import { addConfig } from './commands/config.ts'
+import { addConnect } from './commands/connect.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addInfo } from './commands/info.ts'
 import { addServe } from './commands/serve.ts'
+import { addSessions } from './commands/sessions.ts'
 import { addSsh } from './commands/ssh.ts'
 import { addWorkspaceCommands } from './commands/workspaces.ts'
 
@@ -26,6 +28,8 @@ export function createWorkspaceProgram(): Command {
   addServe(program)
   addWorkspaceCommands(program)
   addSsh(program)
+  addSessions(program)
+  addConnect(program)
   addInfo(program)
   addDoctor(program)
   addConfig(program)

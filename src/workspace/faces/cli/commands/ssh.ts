@@ -1,20 +1,7 @@
-import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
-import { constants, homedir } from 'node:os'
-import { join } from 'node:path'
 import type { Command } from 'commander'
-import { ExitStatus } from '../../../../lib/cli/run.ts'
-import { defineFaults } from '../../../../lib/errors/fault.ts'
-import { writeFileDurable } from '../../../../lib/fs/write-durable.ts'
-import { run } from '../../../../lib/process/run.ts'
 import { addServerOption, contextOf } from '../context.ts'
-
-const sshFault = defineFaults({ SSH_CLIENT_MISSING: 'unavailable', SSH_KEY_FAILED: 'internal' })
-
-/** The name under which a host key stands in its known-hosts file, whatever the address. */
-const ALIAS = 'workspace'
+import { sshInto } from '../ssh-client.ts'
+import { tmuxCommand } from '../tmux-command.ts'
 
 /** Runs OpenSSH's client with the server's host key pinned. */
 export function addSsh(program: Command): void {
@@ -22,72 +9,15 @@ export function addSsh(program: Command): void {
     .description('open a shell in a workspace, or run a command there')
     .argument('<name>')
     .argument('[command...]', 'command to run instead of a shell')
+    .option('--session <session>', 'open this tmux session, making it if it is not there')
     .passThroughOptions()
-    .addHelpText('after', '\nExamples:\n  workspace ssh demo\n  workspace ssh demo git status')
-    .action(async (name: string, words: string[], _options: unknown, command: Command) => {
-      const { client, server } = await contextOf(command)
-      const [info, { host_key: hostKey }] = await Promise.all([
-        client.get<{ ssh_port: number }>('/api/info'),
-        client.get<{ host_key: string }>('/api/ssh-host-key'),
-      ])
-      const host = server.ssh?.host ?? new URL(server.url).hostname.replace(/^\[|\]$/g, '')
-      const port = server.ssh?.port ?? info.ssh_port
-      const argv = [...(await identityOptions(hostKey)), '-p', String(port), '-l', name, '--', host, ...words]
-      throw new ExitStatus(await runSsh(argv))
-    })
-}
-
-async function runSsh(argv: readonly string[]): Promise<number> {
-  const child = spawn('ssh', argv, { stdio: 'inherit' })
-  // The terminal's signals reach ssh too, and it is for ssh to act on them.
-  for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined)
-  return new Promise((resolve, reject) => {
-    child.on('error', (error) =>
-      reject(
-        sshFault('SSH_CLIENT_MISSING', `OpenSSH's client cannot be run: ${error.message}; install it`, error),
-      ),
+    .addHelpText(
+      'after',
+      '\nExamples:\n  workspace ssh demo\n  workspace ssh demo git status\n  workspace ssh --session main demo',
     )
-    child.on('exit', (status, signal) => resolve(status ?? 128 + constants.signals[signal ?? 'SIGTERM']))
-  })
-}
-
-/** Pins the host key that the API told, and names a key of our own for a user who has none. */
-async function identityOptions(hostKey: string): Promise<readonly string[]> {
-  const directory = join(process.env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'workspace')
-  const options = [
-    ['UserKnownHostsFile', await pin(hostKey, directory)],
-    ['HostKeyAlias', ALIAS],
-    ['StrictHostKeyChecking', 'yes'],
-    // Not written into the user's own files.
-    ['UpdateHostKeys', 'no'],
-  ]
-  if (!hasOwnKey()) options.push(['IdentityFile', await ourKey(directory)])
-  return options.flatMap(([key, value]) => ['-o', `${key}=${value}`])
-}
-
-/** A file for each key: two clients at once, of two servers, must not write over each other's. */
-async function pin(hostKey: string, configDir: string): Promise<string> {
-  const directory = join(configDir, 'known_hosts.d')
-  const file = join(directory, createHash('sha256').update(hostKey).digest('hex').slice(0, 32))
-  if (existsSync(file)) return file
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  await writeFileDurable(file, `${ALIAS} ${hostKey}\n`, { mode: 0o600 })
-  return file
-}
-
-function hasOwnKey(): boolean {
-  const names = ['id_ed25519', 'id_rsa', 'id_ecdsa', 'id_ed25519_sk', 'id_ecdsa_sk']
-  return (
-    process.env['SSH_AUTH_SOCK'] !== undefined ||
-    names.some((name) => existsSync(join(homedir(), '.ssh', name)))
-  )
-}
-
-async function ourKey(directory: string): Promise<string> {
-  const file = join(directory, 'id_ed25519')
-  if (existsSync(file)) return file
-  const made = await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'workspace', '-f', file])
-  if (made.status !== 0)
-    throw sshFault('SSH_KEY_FAILED', `ssh-keygen could not make ${file}: ${made.stderr.trim()}`)
-  return file
+    .action(async (name: string, words: string[], options: { session?: string }, command: Command) => {
+      const context = await contextOf(command)
+      if (options.session === undefined) await sshInto(context, name, words)
+      else await sshInto(context, name, tmuxCommand(options.session), ['-t'])
+    })
 }

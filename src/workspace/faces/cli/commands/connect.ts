@@ -1,0 +1,75 @@
+import { createServer, type Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import type { AddressInfo } from 'node:net'
+import { type Command, InvalidArgumentError } from 'commander'
+import { messageOf } from '../../../../lib/errors/message.ts'
+import { joinStreams } from '../../../../lib/process/join-streams.ts'
+import { addServerOption, contextOf } from '../context.ts'
+import { openTunnelTo } from '../tunnel-client.ts'
+
+/** Joins standard input and output, or a port of this machine, to a port inside a workspace. */
+export function addConnect(program: Command): void {
+  addServerOption(program.command('connect'))
+    .description('connect to a port inside a workspace')
+    .argument('<name>')
+    .argument('<port>')
+    .option(
+      '--local <port>',
+      'listen on this port of 127.0.0.1 instead of using standard input and output',
+      localPort,
+    )
+    .addHelpText(
+      'after',
+      "\nExamples:\n  workspace connect demo 3000 --local 3000\n  ssh -o ProxyCommand='workspace connect demo 22' demo",
+    )
+    .action(async (name: string, port: string, options: { local?: number }, command: Command) => {
+      const { server, output } = await contextOf(command)
+      const path = `/api/workspaces/${encodeURIComponent(name)}/connect/${encodeURIComponent(port)}`
+      const open = (): Promise<Duplex> => openTunnelTo(server, path)
+      if (options.local === undefined) {
+        const standard = Duplex.from({ readable: process.stdin, writable: process.stdout })
+        await joinStreams(standard, await open())
+        return
+      }
+      // Asks once before anybody connects, so that a wrong name or port is told at once.
+      ;(await open()).destroy()
+      await forward(options.local, open, (at) =>
+        output.result(
+          { listening: at },
+          () => `127.0.0.1:${at} leads to port ${port} of ${name}; Ctrl-C ends it`,
+        ),
+      )
+    })
+}
+
+/** Serves a local port until the program is interrupted. */
+async function forward(
+  port: number,
+  open: () => Promise<Duplex>,
+  onListening: (port: number) => void,
+): Promise<void> {
+  const join = async (socket: Socket): Promise<void> => {
+    socket.on('error', () => socket.destroy())
+    try {
+      await joinStreams(socket, await open())
+    } catch (error) {
+      process.stderr.write(`workspace: ${messageOf(error)}\n`)
+      socket.resetAndDestroy()
+    }
+  }
+  const listener = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => void join(socket))
+  await new Promise<void>((resolve, reject) =>
+    listener.once('error', reject).listen(port, '127.0.0.1', resolve),
+  )
+  onListening((listener.address() as AddressInfo).port)
+  await new Promise<void>((resolve) => {
+    process.once('SIGINT', resolve).once('SIGTERM', resolve)
+  })
+  listener.close()
+  process.exit(0)
+}
+
+function localPort(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new InvalidArgumentError('it must be a port, 0 to 65535.')
+}

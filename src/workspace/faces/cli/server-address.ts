@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { Fault, type FaultKind } from '../../../lib/errors/fault.ts'
+import { STATUS_OF_KIND } from '../../../lib/http/status.ts'
+
+/** A workspace server as the CLI knows it. */
+export interface ServerAddress {
+  readonly name: string
+  readonly url: string
+  readonly tokenFile?: string | undefined
+  /** Where its SSH server is, when not on the API's host and the port that the API tells. */
+  readonly ssh?: { readonly host?: string | undefined; readonly port?: number | undefined } | undefined
+}
+
+/** The header that a server with a token wants. */
+export function authorizationOf({ tokenFile }: ServerAddress): Record<string, string> {
+  return tokenFile === undefined ? {} : { authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` }
+}
+
+export function unreachable({ name, url }: ServerAddress, why: string): Fault {
+  return new Fault(
+    'SERVER_UNREACHABLE',
+    'unavailable',
+    `server ${name} at ${url} does not answer (${why}); start it with "workspace serve", or name another with WORKSPACE_URL`,
+  )
+}
+
+export interface ErrorBody {
+  readonly code: string
+  readonly message: string
+}
+
+/** The server's own fault, from the status and body of its answer. */
+export function faultFromAnswer(status: number, body: string): Fault {
+  try {
+    return toFault(status, (JSON.parse(body) as { error?: ErrorBody }).error)
+  } catch {
+    return toFault(status, undefined)
+  }
+}
+
+export function toFault(status: number, error: ErrorBody | undefined): Fault {
+  const kinds = Object.entries(STATUS_OF_KIND) as [FaultKind, number][]
+  const kind = kinds.find(([, known]) => known === status)?.[0] ?? 'internal'
+  return new Fault(error?.code ?? 'INTERNAL_ERROR', kind, error?.message ?? `the server answered ${status}`)
+}
