@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import ssh2 from 'ssh2'
+import ssh2, { type ParsedKey } from 'ssh2'
 import { defineFaults } from '../../../lib/errors/fault.ts'
 import { writeFileDurable } from '../../../lib/fs/write-durable.ts'
 
@@ -26,17 +26,34 @@ export async function loadHostKey(file: string): Promise<HostKey> {
     content = await readFile(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unusable(file, error)
-    content = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'workspace host key' }).private
+    content = generateHostKey()
     await writeFileDurable(file, content, { mode: 0o600 })
   }
-  const key = ssh2.utils.parseKey(content)
-  if (key instanceof Error || !key.isPrivateKey() || key.type !== 'ssh-ed25519') throw unusable(file, key)
+  const key = parseHostKey(content)
+  if (key instanceof Error) throw unusable(file, key)
   const blob = key.getPublicSSH()
   return {
     privateKey: content,
     publicKey: `${key.type} ${blob.toString('base64')}`,
     fingerprint: fingerprintOf(blob),
   }
+}
+
+/**
+ * A new private key. ssh2 1.17.0 drops leading zero bytes of what it generates, and then cannot read one key in 150
+ * (https://github.com/mscdex/ssh2/issues/1514): those are thrown away.
+ */
+export function generateHostKey(): string {
+  for (;;) {
+    const { private: made } = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'workspace host key' })
+    if (!(parseHostKey(made) instanceof Error)) return made
+  }
+}
+
+function parseHostKey(content: string): ParsedKey | Error {
+  const key = ssh2.utils.parseKey(content)
+  if (key instanceof Error || (key.isPrivateKey() && key.type === 'ssh-ed25519')) return key
+  return new Error(`it is ${key.isPrivateKey() ? 'a private' : 'a public'} key of type ${key.type}`)
 }
 
 /** A public key's fingerprint as OpenSSH prints it. */
