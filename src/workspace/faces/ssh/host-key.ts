@@ -26,7 +26,7 @@ export async function loadHostKey(file: string): Promise<HostKey> {
     content = await readFile(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unusable(file, error)
-    content = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'workspace host key' }).private
+    content = makePrivateKey()
     await writeFileDurable(file, content, { mode: 0o600 })
   }
   const key = ssh2.utils.parseKey(content)
@@ -36,6 +36,17 @@ export async function loadHostKey(file: string): Promise<HostKey> {
     privateKey: content,
     publicKey: `${key.type} ${blob.toString('base64')}`,
     fingerprint: fingerprintOf(blob),
+  }
+}
+
+/**
+ * A new key, as an OpenSSH file. One in some 300 that ssh2 1.17.0 makes cannot be read, not even by ssh2; such a file
+ * would keep the server from ever starting again.
+ */
+export function makePrivateKey(): string {
+  for (;;) {
+    const made = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'workspace host key' }).private
+    if (!(ssh2.utils.parseKey(made) instanceof Error)) return made
   }
 }
 
