@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { readFileSync } from 'node:fs'
 import ssh2, { type AuthenticationType, type ConnectConfig, type ParsedKey } from 'ssh2'
 import { expect, onTestFinished, test } from 'vitest'
+import { generateHostKey } from '../../../../src/workspace/faces/ssh/host-key.ts'
 import { fingerprint, makeKey, publicKey, runProgram } from '../../../support/open-ssh.ts'
 import { sshServer } from '../../../support/ssh-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
@@ -39,7 +40,7 @@ const key = (text: string | Buffer): ParsedKey => {
   return parsed
 }
 
-const { private: privateKey } = ssh2.utils.generateKeyPairSync('ed25519')
+const privateKey = generateHostKey()
 const own = key(privateKey)
 
 /** How a login went: 'ready', or the client's error. */
@@ -217,7 +218,7 @@ test.each([
   ['keys', { type: 'agent', username: 'dev' }],
 ] as const)('S5 the seventh of many %s ends the connection', async (_what, method) => {
   const { port, log } = await sshServer()
-  const offered = Array.from({ length: 10 }, () => key(ssh2.utils.generateKeyPairSync('ed25519').public))
+  const offered = Array.from({ length: 10 }, () => key(generateHostKey()))
   const agent = new LyingAgent(offered, (data) => own.sign(data))
   let asked = 0
   const told = await login(port, {
