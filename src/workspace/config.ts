@@ -1,4 +1,4 @@
-import { homedir, hostname } from 'node:os'
+import { availableParallelism, homedir, hostname } from 'node:os'
 import { join } from 'node:path'
 import Type, { type Static } from 'typebox'
 import type { SchemaNode } from '../lib/config/check.ts'
@@ -29,6 +29,15 @@ const fileSchema = section({
   ssh: section({
     host: text('127.0.0.1', 'address the SSH server listens on'),
     port: port(2222, 'port the SSH server listens on'),
+    authorized_keys: optionalText('file of the only public keys that may log in; every key when left out'),
+    processes: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 64,
+        description:
+          'child processes that speak SSH; 0 speaks it in the server itself; default one a processor, at most 4',
+      }),
+    ),
     host_key: optionalText('file of the Ed25519 host key; default ssh_host_ed25519_key in state_dir'),
   }),
   default_backend: backend('docker', 'backend of a workspace that names none'),
@@ -71,7 +80,13 @@ export interface WorkspaceConfig {
     readonly socket: string | undefined
     readonly tls: { readonly cert: string; readonly key: string } | undefined
   }
-  readonly ssh: { readonly host: string; readonly port: number; readonly hostKey: string }
+  readonly ssh: {
+    readonly host: string
+    readonly port: number
+    readonly hostKey: string
+    readonly authorizedKeys: string | undefined
+    readonly processes: number
+  }
   readonly defaultBackend: BackendName
   readonly enabledBackends: readonly BackendName[]
   readonly defaultImage: string
@@ -117,7 +132,13 @@ function fromSettings(
       socket: http.socket,
       tls: http.tls,
     },
-    ssh: { host: ssh.host, port: ssh.port, hostKey: ssh.host_key ?? join(stateDir, 'ssh_host_ed25519_key') },
+    ssh: {
+      host: ssh.host,
+      port: ssh.port,
+      hostKey: ssh.host_key ?? join(stateDir, 'ssh_host_ed25519_key'),
+      authorizedKeys: ssh.authorized_keys,
+      processes: ssh.processes ?? Math.min(4, availableParallelism()),
+    },
     defaultBackend: settings.default_backend,
     enabledBackends: settings.enabled_backends,
     defaultImage: settings.default_image,

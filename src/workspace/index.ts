@@ -9,8 +9,12 @@ import { DiskReporter } from './disk/report.ts'
 import { createWalker } from './disk/walker.ts'
 import { createWorkspaceHttp } from './faces/http/create-server.ts'
 import type { HttpFace } from './faces/http/face.ts'
-import { loadHostKey } from './faces/ssh/host-key.ts'
-import { SshServer } from './faces/ssh/server.ts'
+import { anyKey, listedKeys, readAuthorizedKeys } from './faces/ssh/authorized-keys.ts'
+import { ConnectionServer } from './faces/ssh/connection-server.ts'
+import { Crew } from './faces/ssh/crew.ts'
+import { createGate } from './faces/ssh/gate.ts'
+import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
+import { type ConnectionKeeper, SshServer } from './faces/ssh/server.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
@@ -89,7 +93,10 @@ async function start(
 
     const availableBackends = (): readonly BackendName[] =>
       [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
-    const ssh = new SshServer({ hostKey, table, backends, logger })
+    const ssh = new SshServer(
+      await connectionKeeper(config, { hostKey, serverId: state.serverId, table, backends, given, logger }),
+      logger,
+    )
     const ports = {
       http: config.http.port,
       ssh: await listening('ssh', config.ssh, () => ssh.listen(config.ssh)),
@@ -124,6 +131,34 @@ async function start(
     await stop()
     throw error
   }
+}
+
+/**
+ * Who speaks SSH. Child processes reach workspaces through backends of their own; backends that were handed in are
+ * here alone, and so is SSH then.
+ */
+async function connectionKeeper(
+  { ssh, docker, log }: WorkspaceConfig,
+  parts: {
+    readonly hostKey: HostKey
+    readonly serverId: string
+    readonly table: WorkspaceTable
+    readonly backends: ReadonlyMap<BackendName, Backend>
+    readonly given: readonly Backend[] | undefined
+    readonly logger: Logger
+  },
+): Promise<ConnectionKeeper> {
+  const { hostKey, serverId, table, backends, given, logger } = parts
+  const { authorizedKeys } = ssh
+  // A file that could let nobody in is told now, not at the first login.
+  if (authorizedKeys !== undefined) await readAuthorizedKeys(authorizedKeys)
+  const { privateKey } = hostKey
+  if (ssh.processes > 0 && given === undefined) {
+    const settings = { privateKey, authorizedKeys, graceMs: undefined, logLevel: log.level, docker, serverId }
+    return new Crew(ssh.processes, settings, table, logger)
+  }
+  const keyRule = authorizedKeys === undefined ? anyKey : listedKeys(authorizedKeys)
+  return new ConnectionServer({ privateKey, keyRule, gate: createGate(table, backends), logger })
 }
 
 async function listening(

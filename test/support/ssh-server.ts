@@ -2,6 +2,9 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { createLogger } from '../../src/lib/log/logger.ts'
+import { anyKey } from '../../src/workspace/faces/ssh/authorized-keys.ts'
+import { ConnectionServer } from '../../src/workspace/faces/ssh/connection-server.ts'
+import { createGate } from '../../src/workspace/faces/ssh/gate.ts'
 import { loadHostKey } from '../../src/workspace/faces/ssh/host-key.ts'
 import { SshServer } from '../../src/workspace/faces/ssh/server.ts'
 import { WorkspaceTable } from '../../src/workspace/lifecycle/table.ts'
@@ -13,13 +16,10 @@ export async function sshServer(options: { readonly graceMs?: number } = {}) {
   const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))
   const logger = createLogger({ level: 'debug', format: 'json', destination })
   const hostKey = await loadHostKey(join(tempDir(), 'host_key'))
-  const server = new SshServer({
-    hostKey,
-    table: new WorkspaceTable(),
-    backends: new Map(),
-    logger,
-    ...options,
-  })
+  const gate = createGate(new WorkspaceTable(), new Map())
+  const { privateKey } = hostKey
+  const keeper = new ConnectionServer({ privateKey, gate, keyRule: anyKey, logger, ...options })
+  const server = new SshServer(keeper, logger)
   const port = await server.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => server.stop())
   return { server, port, hostKey, log: (): readonly string[] => lines }

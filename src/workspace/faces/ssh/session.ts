@@ -2,7 +2,8 @@ import { finished, pipeline } from 'node:stream/promises'
 import type { PseudoTtyInfo, ServerChannel, Session } from 'ssh2'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
-import type { Backend, ExecProcess, LoginEnvironment } from '../../backend/backend.ts'
+import type { ExecProcess, LoginEnvironment } from '../../backend/backend.ts'
+import type { Gate } from './gate.ts'
 
 /** What SSH clients may set (threat S4): LD_PRELOAD and its like would decide what runs. */
 const ALLOWED_VARIABLE = /^(?:LANG|LC_[A-Z]+|TERM)$/
@@ -10,13 +11,22 @@ const ALLOWED_VARIABLE = /^(?:LANG|LC_[A-Z]+|TERM)$/
 const FAILED = 255
 const MAX_COLUMNS = 4096
 
+/** Where distributions put it. */
+const SFTP_SERVER = `
+for dir in /usr/lib/openssh /usr/libexec/openssh /usr/lib/ssh /usr/libexec /usr/lib64/ssh; do
+  [ -x "$dir/sftp-server" ] && exec "$dir/sftp-server"
+done
+echo "this image has no sftp-server; install openssh-sftp-server in it" >&2
+exit 127`
+
+type Program =
+  { readonly is: 'shell' } | { readonly is: 'command'; readonly command: string } | { readonly is: 'sftp' }
 type Terminal = { columns: number; rows: number; name: string }
 
 export interface SessionTarget {
   /** As the client wrote it. */
   readonly user: string
-  /** Where the workspace runs, and its name; throws a fault with a sentence for the user when it cannot be entered. */
-  readonly enter: () => { readonly backend: Backend; readonly name: string }
+  readonly gate: Gate
   /** `client-ip client-port server-ip server-port`, as OpenSSH puts it. */
   readonly connection: string
 }
@@ -46,8 +56,8 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     accept?.()
     void running?.then((process) => process.signal(`SIG${name}` as NodeJS.Signals)).catch(() => undefined)
   })
-  const run = (channel: ServerChannel, command: string | undefined): void => {
-    running = start(target, command, terminal, variables)
+  const run = (channel: ServerChannel, program: Program): void => {
+    running = start(target, program, terminal, variables)
     let isGone = false
     channel.once('close', () => (isGone = true))
     void connect(channel, running, terminal !== undefined).catch((error: unknown) => {
@@ -56,23 +66,33 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
       refuse(channel, isFault(error) ? error.message : 'the session failed; the server log says why')
     })
   }
-  session.on('shell', (accept) => run(accept(), undefined))
-  session.on('exec', (accept, _reject, { command }) => run(accept(), command))
+  session.on('shell', (accept) => run(accept(), { is: 'shell' }))
+  session.on('exec', (accept, _reject, { command }) => run(accept(), { is: 'command', command }))
+  // Not ssh2's own 'sftp': OpenSSH's server inside the workspace knows every operation its clients do.
+  session.on('subsystem', (accept, reject, { name }) => {
+    if (name === 'sftp') run(accept(), { is: 'sftp' })
+    else reject()
+  })
 }
 
 async function start(
   target: SessionTarget,
-  command: string | undefined,
+  program: Program,
   terminal: Terminal | undefined,
   variables: Readonly<Record<string, string>>,
 ): Promise<ExecProcess> {
-  const { backend, name } = target.enter()
+  const { backend, name } = await target.gate(target.user)
   const login = await backend.loginEnvironment(name)
   return backend.exec(name, {
-    argv: command === undefined ? [login.shell, '-l'] : [login.shell, '-c', command],
+    argv: argvOf(program, login),
     environment: environmentOf(login, target, terminal, variables),
     ...(terminal !== undefined && { terminal }),
   })
+}
+
+function argvOf(program: Program, login: LoginEnvironment): readonly string[] {
+  if (program.is === 'shell') return [login.shell, '-l']
+  return program.is === 'command' ? [login.shell, '-c', program.command] : ['/bin/sh', '-c', SFTP_SERVER]
 }
 
 function environmentOf(

@@ -1,0 +1,121 @@
+import type { Socket } from 'node:net'
+import ssh2, { type Connection, type ServerConfig } from 'ssh2'
+import type { Logger } from '../../../lib/log/logger.ts'
+import { authenticate } from './authenticate.ts'
+import type { KeyRule } from './authorized-keys.ts'
+import type { Gate } from './gate.ts'
+import { serveSession } from './session.ts'
+import { serveForwards } from './tcp-forward.ts'
+import { mendWindows } from './window-fix.ts'
+
+/** Only what is sound and what ssh2 really does: it offers group exchange to clients and cannot do it (threat S6). */
+const ALGORITHMS: NonNullable<ServerConfig['algorithms']> = {
+  kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org'],
+  serverHostKey: ['ssh-ed25519'],
+  cipher: ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com', 'chacha20-poly1305@openssh.com', 'aes256-ctr'],
+  hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com'],
+  compress: ['none'],
+}
+
+/** How long a connection may take to prove a key (threat S5). */
+const GRACE_MS = 30_000
+/** How long clients get to close their side when the server stops. */
+const STOP_GRACE_MS = 1_000
+/** Shells, commands and subsystems that one connection may run at once. */
+const MAX_SESSIONS = 100
+
+export interface ConnectionServerOptions {
+  /** OpenSSH private key file, as ssh2 reads it. */
+  readonly privateKey: string
+  readonly gate: Gate
+  readonly keyRule: KeyRule
+  readonly logger: Logger
+  readonly graceMs?: number | undefined
+}
+
+/** What a connection's owner is told about it. */
+export interface ConnectionEvents {
+  /** Its user has proven a key. */
+  readonly onProven?: () => void
+  readonly onClosed?: () => void
+}
+
+interface Admitted {
+  readonly socket: Socket
+  readonly grace: NodeJS.Timeout
+  readonly events: ConnectionEvents
+}
+
+/** Speaks SSH on connections that someone else has accepted. */
+export class ConnectionServer {
+  readonly #server: ssh2.Server
+  /** By `address port` of the other side. ssh2 tells of a connection only after its first line. */
+  readonly #admitted = new Map<string, Admitted>()
+  readonly #connections = new Set<Connection>()
+  readonly #options: ConnectionServerOptions
+
+  constructor(options: ConnectionServerOptions) {
+    this.#options = options
+    this.#server = new ssh2.Server(
+      { hostKeys: [options.privateKey], ident: 'workspace', algorithms: ALGORITHMS },
+      (connection, { ip, port }) => this.#serve(connection, ip, port),
+    )
+  }
+
+  /** Takes a connection over, and gives it a limited time to prove a key, whether or not it ever says a word. What is returned ends it. */
+  admit(socket: Socket, events: ConnectionEvents = {}): () => void {
+    const key = `${socket.remoteAddress} ${socket.remotePort}`
+    const grace = setTimeout(() => socket.destroy(), this.#options.graceMs ?? GRACE_MS)
+    this.#admitted.set(key, { socket, grace, events })
+    socket.once('close', () => {
+      clearTimeout(grace)
+      this.#admitted.delete(key)
+      events.onClosed?.()
+    })
+    // Without it every small answer waits for the client's delayed acknowledgement, some 40 ms.
+    socket.setNoDelay(true)
+    this.#server.injectSocket(socket)
+    // It was accepted paused, so that no byte was read in another process.
+    socket.resume()
+    return () => socket.destroy()
+  }
+
+  /** Says goodbye to every client; one that does not close its side is cut off a second later. */
+  async stop(): Promise<void> {
+    const sockets = [...this.#admitted.values()].map(({ socket }) => socket)
+    const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)))
+    for (const connection of this.#connections) connection.end()
+    const cut = setTimeout(() => {
+      for (const socket of sockets) socket.destroy()
+    }, STOP_GRACE_MS)
+    await Promise.all(closed)
+    clearTimeout(cut)
+  }
+
+  #serve(connection: Connection, ip: string, port: number): void {
+    const { logger, gate, keyRule } = this.#options
+    const admitted = this.#admitted.get(`${ip} ${port}`)
+    this.#connections.add(connection)
+    connection.once('close', () => this.#connections.delete(connection))
+    connection.on('error', (error) => logger.debug({ err: error, address: ip }, 'SSH connection'))
+    mendWindows(connection)
+    let user = ''
+    connection.on('authentication', (context) => (user = context.username))
+    authenticate(connection, ip, keyRule, logger)
+    connection.once('ready', () => {
+      clearTimeout(admitted?.grace)
+      admitted?.events.onProven?.()
+    })
+    let sessions = 0
+    connection.on('session', (accept, reject) => {
+      if (sessions >= MAX_SESSIONS) return reject()
+      const session = accept()
+      sessions += 1
+      session.once('close', () => (sessions -= 1))
+      const { localAddress, localPort } = admitted?.socket ?? {}
+      const target = { user, gate, connection: `${ip} ${port} ${localAddress} ${localPort}` }
+      serveSession(session, target, logger)
+    })
+    serveForwards(connection, () => gate(user), logger)
+  }
+}

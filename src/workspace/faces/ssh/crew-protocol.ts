@@ -1,0 +1,32 @@
+import type { FaultKind } from '../../../lib/errors/fault.ts'
+import type { BackendName } from '../../workspace.ts'
+
+/** What a child process needs to speak SSH by itself. */
+export interface ChildSettings {
+  readonly privateKey: string
+  readonly authorizedKeys: string | undefined
+  readonly graceMs: number | undefined
+  readonly logLevel: string
+  readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
+  readonly serverId: string
+}
+
+/** From the front process to a child; a socket comes with `serve`. */
+export type Order =
+  /** By message and not as an argument: it holds the private key, and arguments stand in the process list. */
+  | { readonly do: 'begin'; readonly settings: ChildSettings }
+  | { readonly do: 'serve'; readonly connection: number }
+  | { readonly do: 'drop'; readonly connection: number }
+  | { readonly do: 'stop' }
+  | { readonly do: 'entered'; readonly question: number; readonly entry: Entry }
+
+/** The front process's answer to a child that asks whether a user may enter. */
+export type Entry =
+  | { readonly is: 'open'; readonly backend: BackendName; readonly name: string }
+  | { readonly is: 'closed'; readonly code: string; readonly kind: FaultKind; readonly message: string }
+
+/** From a child to the front process. */
+export type Report =
+  | { readonly is: 'proven' | 'closed'; readonly connection: number }
+  | { readonly is: 'enter'; readonly question: number; readonly user: string }
+  | { readonly is: 'log'; readonly line: string }

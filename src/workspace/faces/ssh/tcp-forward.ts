@@ -1,0 +1,49 @@
+import type { Duplex } from 'node:stream'
+import type { Connection, ServerChannel } from 'ssh2'
+import { isFault } from '../../../lib/errors/fault.ts'
+import type { Logger } from '../../../lib/log/logger.ts'
+import type { Entered } from './gate.ts'
+
+/** The only destinations; anything else a client writes is refused as it stands, and never resolved (threat S3). */
+const LOCALHOST = new Set(['localhost', '127.0.0.1', '::1'])
+const MAX_FORWARDS = 500
+
+/** Serves `ssh -L` and `-D`: connections to the workspace's own loopback address. */
+export function serveForwards(connection: Connection, enter: () => Promise<Entered>, logger: Logger): void {
+  let open = 0
+  connection.on('tcpip', (accept, reject, { destIP, destPort }) => {
+    const isAllowed = LOCALHOST.has(destIP.toLowerCase()) && destPort >= 1 && destPort <= 65_535
+    if (!isAllowed || open >= MAX_FORWARDS) return reject()
+    open += 1
+    const forward = async (): Promise<void> => {
+      const { backend, name } = await enter()
+      const inside = await backend.dial(name, destPort)
+      const channel = accept()
+      // ssh2 gives nothing when the client has gone meanwhile.
+      if ((channel as ServerChannel | undefined) === undefined) return void inside.destroy()
+      await joinChannel(channel, inside)
+    }
+    forward()
+      .catch((error: unknown) => {
+        if (!isFault(error)) logger.warn({ err: error }, 'an SSH forward failed')
+        reject()
+      })
+      .finally(() => (open -= 1))
+  })
+}
+
+/**
+ * Joins a channel and a connection until both are closed. The end of one direction leaves the other open, which ssh2's
+ * own `end` would not: on a server it closes the channel with it.
+ */
+async function joinChannel(channel: ServerChannel, inside: Duplex): Promise<void> {
+  const closed = new Promise<void>((resolve) => channel.once('close', resolve))
+  channel.on('error', () => inside.destroy())
+  inside.on('error', () => channel.destroy())
+  channel.pipe(inside)
+  inside.pipe(channel, { end: false })
+  inside.once('end', () => channel.eof())
+  inside.once('close', () => channel.end())
+  channel.once('close', () => inside.destroy())
+  await closed
+}
