@@ -29,6 +29,7 @@ const fileSchema = section({
   ssh: section({
     host: text('127.0.0.1', 'address the SSH server listens on'),
     port: port(2222, 'port the SSH server listens on'),
+    host_key: optionalText('file of the Ed25519 host key; default ssh_host_ed25519_key in state_dir'),
     authorized_keys: optionalText('file of the only public keys that may log in; every key when left out'),
     processes: Type.Optional(
       Type.Integer({
@@ -38,7 +39,6 @@ const fileSchema = section({
           'child processes that speak SSH; 0 speaks it in the server itself; default one a processor, at most 4',
       }),
     ),
-    host_key: optionalText('file of the Ed25519 host key; default ssh_host_ed25519_key in state_dir'),
   }),
   default_backend: backend('docker', 'backend of a workspace that names none'),
   enabled_backends: Type.Array(Type.Enum(BACKEND_NAMES), {
