@@ -1,0 +1,106 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { spawn } from 'node:child_process'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { TEST_IMAGE } from '../../support/docker.ts'
+import { canRunEngine, privateEngine, type PrivateEngine } from '../../support/private-engine.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+
+const ERROR_MS = 3_000
+const RESYNC_MS = 15_000
+
+describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'engine-'))
+  let engine: PrivateEngine
+  let server: TestServer
+  const api = (path: string, method?: string, body?: unknown) =>
+    call(`${server.url}/api/${path}`, method, body)
+  const statusOf = async (name: string) => (await api(`workspaces/${name}`)).body.status as string
+  const becomes = (name: string, status: string) =>
+    waitFor(`${name} to be ${status}`, async () => (await statusOf(name)) === status, RESYNC_MS)
+  const isEnabled = async () => (await api('info')).body.enabled_backends.length === 1
+
+  beforeAll(async () => {
+    mkdirSync(join(directory, 'state'))
+    engine = privateEngine(directory)
+    await engine.start()
+    await copyImage(engine)
+    server = await startWorkspaceServer({
+      settings: { docker: { host: engine.address, network: 'host' }, ssh: { processes: 0 } },
+    })
+  }, 120_000)
+  afterAll(async () => {
+    await server.stop()
+    await engine.remove()
+    rmSync(directory, { recursive: true, force: true })
+  }, 60_000)
+
+  const refusesInTime = async () => {
+    const beganMs = performance.now()
+    const answer = await api('workspaces', 'POST', { name: 'late' })
+    expect([answer.status, answer.body.error.code]).toEqual([503, 'BACKEND_UNAVAILABLE'])
+    expect(performance.now() - beganMs).toBeLessThan(ERROR_MS)
+  }
+
+  test('F15 frozen: errors in 3 s, memory still answers, and all goes on after it', async () => {
+    expect((await api('workspaces', 'POST', { name: 'frozen' })).status).toBe(201)
+    await engine.signal('SIGSTOP')
+    await refusesInTime()
+    expect(await isEnabled()).toBe(false)
+    expect(await statusOf('frozen')).toBe('running')
+    await engine.signal('SIGCONT')
+    await waitFor('the engine to be enabled', isEnabled, RESYNC_MS)
+    expect((await api('workspaces/frozen/stop', 'POST')).body.status).toBe('stopped')
+  })
+
+  test('F15 killed: nothing is deleted, and the state is right again after its restart', async () => {
+    expect((await api('workspaces', 'POST', { name: 'killed' })).status).toBe(201)
+    await engine.signal('SIGKILL')
+    await refusesInTime()
+    await engine.start()
+    await waitFor('the engine to be enabled', isEnabled, RESYNC_MS)
+    const inEngine = await engine.docker('inspect', '-f', '{{.State.Running}}', 'ws-killed')
+    await becomes('killed', inEngine === 'true' ? 'running' : 'stopped')
+    if (inEngine === 'false') expect((await api('workspaces/killed/start', 'POST')).status).toBe(200)
+    expect((await api('workspaces/late')).status).toBe(404)
+    expect((await api('workspaces')).body.workspaces).toHaveLength(2)
+  })
+
+  test('F15 stopped in order: its workspaces are stopped when it is back', async () => {
+    await becomes('killed', 'running')
+    await engine.signal('SIGTERM')
+    await refusesInTime()
+    await engine.start()
+    await becomes('killed', 'stopped')
+    for (const name of ['killed', 'frozen']) {
+      expect((await api(`workspaces/${name}`, 'DELETE')).status).toBe(204)
+    }
+    expect(await engine.docker('ps', '-aq')).toBe('')
+    expect(await engine.docker('volume', 'ls', '-q')).toBe('')
+  })
+
+  test('a container that dies, or runs out of memory, is seen within 2 s', async () => {
+    expect((await api('workspaces', 'POST', { name: 'broken' })).status).toBe(201)
+    await engine.docker('kill', 'ws-broken')
+    await waitFor('the end', async () => (await statusOf('broken')) === 'stopped', 2_000)
+    expect((await api('workspaces/broken/start', 'POST')).status).toBe(200)
+    await engine.docker('rm', '-f', 'ws-broken')
+    await waitFor('the loss', async () => (await statusOf('broken')) === 'error', 2_000)
+    expect((await api('workspaces/broken', 'DELETE')).status).toBe(204)
+    expect(await engine.docker('volume', 'ls', '-q')).toBe('')
+  })
+})
+
+/** From the machine's own engine, which set-up has given the image. */
+async function copyImage(engine: PrivateEngine): Promise<void> {
+  const save = spawn('docker', ['save', TEST_IMAGE], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const load = spawn('docker', ['-H', engine.address, 'load', '-q'], { stdio: ['pipe', 'ignore', 'inherit'] })
+  const loaded = new Promise<void>((resolve, reject) => {
+    load.once('exit', (status) => (status === 0 ? resolve() : reject(new Error(`docker load: ${status}`))))
+  })
+  await pipeline(save.stdout, load.stdin)
+  await loaded
+}
