@@ -4,17 +4,17 @@ import { removeFileDurable, writeFileDurable } from '../../lib/fs/write-durable.
 import { BACKEND_NAMES, type BackendName } from '../workspace.ts'
 import { isWorkspaceName, nameKey } from './name.ts'
 
-/** A creation that has begun and not ended. */
+/** A creation or a deletion that has begun and not ended; what it leaves is removed in either case. */
 export interface CreationMark {
   readonly name: string
   readonly backend: BackendName
-  /** Whether the volume was there before, and so must outlive a failed creation. */
+  /** Whether the volume must outlive it: it was there before the creation, or the deletion was asked to keep it. */
   readonly keepVolume: boolean
 }
 
 /**
- * Remembers on disk which creations are under way, so that what a killed server left half made is undone at its next
- * start instead of showing up as a workspace (fault F1).
+ * Remembers on disk which creations and deletions are under way, so that what a killed server left half made or half
+ * deleted is removed at its next start, and neither shows up as a workspace nor leaves files behind (fault F1).
  */
 export class CreationMarks {
   readonly #directory: string

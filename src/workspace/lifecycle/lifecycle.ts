@@ -107,9 +107,16 @@ export class Lifecycle {
     }
     await this.#locks.run(nameKey(name), async () => {
       const workspace = table.get(name)
-      await this.#getBackend(workspace.backend).remove(workspace.name, keepVolume)
-      await marks.remove(workspace.name)
-      table.remove(workspace.name)
+      const backend = this.#getBackend(workspace.backend)
+      // Best effort: what is asked for most on a full disk is to delete.
+      await marks.add({ name: workspace.name, backend: backend.name, keepVolume }).catch(() => undefined)
+      try {
+        await backend.remove(workspace.name, keepVolume)
+        table.remove(workspace.name)
+      } finally {
+        // Also after a failure: its caller is told, and must not find the workspace deleted later on.
+        await marks.remove(workspace.name)
+      }
     })
   }
 

@@ -56,6 +56,30 @@ test('F1 a server killed anywhere in a creation leaves nothing of it', { timeout
   expect(await leftovers(name)).toEqual([])
 })
 
+test(
+  'F1 a server killed between container and volume finishes the deletion',
+  { timeout: 60_000 },
+  async () => {
+    const stateDir = join(tempDir(), 'state')
+    const proxy = await engineProxy()
+    const name = uniqueName('deleted')
+    onTestFinished(() => removeLeftovers(name))
+    const server = await serve({ stateDir, engine: proxy.address })
+    await makeWorkspace(server.url, { name })
+    proxy.onRequest = (seen) => {
+      if (!seen.startsWith('DELETE /volumes/')) return 'pass'
+      server.child.kill('SIGKILL')
+      return 'drop'
+    }
+    await expect(call(`${server.url}/api/workspaces/${name}`, 'DELETE')).rejects.toThrow('fetch failed')
+    await server.end('SIGKILL')
+    expect(await leftovers(name)).toHaveLength(1)
+    heal(proxy)
+    await serve({ stateDir, engine: proxy.address })
+    expect(await leftovers(name)).toEqual([])
+  },
+)
+
 test('F1 a server killed during a clone leaves nothing of it', async () => {
   const stateDir = join(tempDir(), 'state')
   const git = await stuckGitServer()
