@@ -97,11 +97,12 @@ async function start(
       await connectionKeeper(config, { hostKey, serverId: state.serverId, table, backends, given, logger }),
       logger,
     )
+    // Before it listens: its processes are there already, and must not outlive a start that fails.
+    opened.push(() => ssh.stop())
     const ports = {
       http: config.http.port,
       ssh: await listening('ssh', config.ssh, () => ssh.listen(config.ssh)),
     }
-    opened.push(() => ssh.stop())
     const face: HttpFace = {
       config,
       version: packageVersion(),

@@ -74,6 +74,7 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
     await engine.signal('SIGTERM')
     await refusesInTime()
     await engine.start()
+    await waitFor('the engine to be enabled', isEnabled, RESYNC_MS)
     await becomes('killed', 'stopped')
     for (const name of ['killed', 'frozen']) {
       expect((await api(`workspaces/${name}`, 'DELETE')).status).toBe(204)

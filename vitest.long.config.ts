@@ -1,0 +1,7 @@
+import { defineConfig } from 'vitest/config'
+import everyday from './vitest.config.ts'
+
+/** The suites that take minutes: `npm run test:long`. */
+export default defineConfig({
+  test: { ...everyday.test, include: ['test/long/**/*.test.ts'], exclude: [] },
+})
