@@ -15,8 +15,7 @@ export interface Served {
 }
 
 /** Starts a server whose workspaces are on the host's network, and waits until it is ready. */
-export async function serve(): Promise<Served> {
-  const stateDir = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
+export async function serve(stateDir = mkdtempSync(join(tmpdir(), 'workspace-bench-'))): Promise<Served> {
   const program = join(import.meta.dirname, '../src/bin/workspace.ts')
   const argv = [program, 'serve', '--http-port', '0', '--ssh-port', '0', '--state-dir', stateDir]
   const child = spawn(process.execPath, argv, {
