@@ -53,7 +53,7 @@ export default bench
 function get(at: URL | { readonly socketPath: string; readonly path: string }): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = at instanceof URL ? request(at, { agent: false }) : request({ ...at, agent: false })
-    asked.on('response', (response) => text(response).then(resolve, reject))
+    asked.on('response', (response) => void text(response).then(resolve, reject))
     asked.on('error', reject).end()
   })
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { createServer, type Socket } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -12,14 +12,16 @@ import { waitFor } from '../support/wait-for.ts'
 
 /** Docker workspaces join the host's network here, so that one echo server serves both. */
 describe.each([
-  { kind: 'docker', open: (): Backend => dockerBackend() },
+  { kind: 'docker', open: (serverId: string): Backend => dockerBackend({ serverId }) },
   { kind: 'fake', open: (): Backend => new FakeBackend() },
 ])('a tunnel through the $kind backend', ({ open }) => {
   let server: TestServer
   const name = uniqueName('tunnel')
+  // One for all servers of the test: a restarted one has to find its workspace.
+  const serverId = randomUUID()
   const url = (port: number | string) => `${server.url}/api/workspaces/${name}/connect/${port}`
   beforeAll(async () => {
-    server = await startWorkspaceServer({ backends: () => [open()] })
+    server = await startWorkspaceServer({ backends: () => [open(serverId)] })
     await call(`${server.url}/api/workspaces`, 'POST', { name })
   })
   afterAll(async () => {
