@@ -18,8 +18,8 @@ export class WorkspaceClient {
     this.#server = server
   }
 
-  async get<T>(path: string): Promise<T> {
-    return (await this.#request('GET', path)).json() as Promise<T>
+  async get<T>(path: string, signal?: AbortSignal): Promise<T> {
+    return (await this.#request('GET', path, undefined, undefined, signal)).json() as Promise<T>
   }
 
   async post<T>(path: string): Promise<T> {
@@ -61,6 +61,7 @@ export class WorkspaceClient {
     path: string,
     body?: unknown,
     accept = 'application/json',
+    signal?: AbortSignal,
   ): Promise<Response> {
     const headers: Record<string, string> = { accept }
     if (body !== undefined) headers['content-type'] = 'application/json'
@@ -71,6 +72,7 @@ export class WorkspaceClient {
         method,
         headers,
         ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal !== undefined && { signal }),
       })
     } catch (error) {
       throw unreachable(this.#server, causeOf(error))
