@@ -93,6 +93,21 @@ export class Lifecycle {
     })
   }
 
+  /**
+   * Stops a running workspace if `isWanted` still says so when its turn has come, after whatever else was being done to
+   * it; tells whether it did.
+   */
+  async stopIf(nameInput: unknown, isWanted: () => boolean): Promise<boolean> {
+    let hasStopped = false
+    await this.#change(nameInput, async (workspace, backend) => {
+      if (workspace.state.is !== 'running' || !isWanted()) return workspace
+      const stopped = await backend.stop(workspace.name)
+      hasStopped = true
+      return stopped
+    })
+    return hasStopped
+  }
+
   /** Removes a workspace in any state; one that is still being made is given up first. */
   async remove(nameInput: unknown, keepVolume: boolean): Promise<void> {
     const { table, marks } = this.#options
