@@ -178,6 +178,10 @@ export class Lifecycle {
 
   async #onChange(backend: Backend, change: BackendChange): Promise<void> {
     if (change.is === 'away') return this.#giveUpCreations(backend)
+    if (change.is === 'outOfMemory') {
+      const said = 'a program in a workspace was killed: out of memory (memory_mb)'
+      return this.#options.logger.warn({ workspace: change.name }, said)
+    }
     try {
       await (change.is === 'resync' ? this.#resync(backend) : this.#refresh(backend, change.name))
     } catch (error) {
