@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Type, { type Static } from 'typebox'
 import type { SchemaNode } from '../lib/config/check.ts'
 import { loadConfig } from '../lib/config/load.ts'
-import { optionalSection, optionalText, port, section, text, texts } from '../lib/config/fields.ts'
+import { duration, optionalSection, optionalText, port, section, text, texts } from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/logger.ts'
 import { BACKEND_NAMES, type BackendName } from './workspace.ts'
 
@@ -50,6 +50,10 @@ const fileSchema = section({
     default: {},
     description: 'short names for images',
   }),
+  idle_timeout: duration('0s', 'a running workspace that nobody uses for this long is stopped; 0s: never'),
+  audit: section({
+    file: optionalText('file to which it is appended who did what; default none'),
+  }),
   docker: section({
     host: optionalText(
       'engine address, unix:///… or tcp://host:port; default DOCKER_HOST, else a known socket',
@@ -91,6 +95,9 @@ export interface WorkspaceConfig {
   readonly enabledBackends: readonly BackendName[]
   readonly defaultImage: string
   readonly imageAliases: ReadonlyMap<string, string>
+  /** 0: never. */
+  readonly idleTimeoutMs: number
+  readonly audit: { readonly file: string | undefined }
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
   readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
 }
@@ -143,6 +150,8 @@ function fromSettings(
     enabledBackends: settings.enabled_backends,
     defaultImage: settings.default_image,
     imageAliases: new Map(Object.entries(settings.image_aliases)),
+    idleTimeoutMs: settings.idle_timeout,
+    audit: { file: settings.audit.file },
     docker: { host: docker.host ?? environment['DOCKER_HOST'], network: docker.network },
     log: settings.log,
   }

@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { messageOf } from '../lib/errors/message.ts'
 import type { Logger } from '../lib/log/logger.ts'
+import { ActivityTable } from './activity/activity-table.ts'
+import { IdleStopper } from './activity/idle-stopper.ts'
+import { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
 import type { WorkspaceConfig } from './config.ts'
@@ -64,6 +67,8 @@ async function start(
   try {
     const state = await openStateDir(config.stateDir, logger)
     opened.push(state.release)
+    const audit = await AuditLog.open(config.audit.file, logger, now)
+    opened.push(() => audit.close())
     const hostKey = await loadHostKey(config.ssh.hostKey)
     logger.info({ fingerprint: hostKey.fingerprint }, 'SSH host key')
     const walker = createWalker(logger)
@@ -75,6 +80,7 @@ async function start(
       ]),
     )
     const table = new WorkspaceTable()
+    const activity = new ActivityTable(table, () => performance.now())
     const lifecycle = new Lifecycle({
       table,
       backends,
@@ -103,6 +109,7 @@ async function start(
       http: config.http.port,
       ssh: await listening('ssh', config.ssh, () => ssh.listen(config.ssh)),
     }
+    const sessions = new SessionDirectory(table, backends, logger)
     const face: HttpFace = {
       config,
       version: packageVersion(),
@@ -112,13 +119,26 @@ async function start(
       table,
       backends,
       lifecycle,
+      audit,
+      activity,
       disk: new DiskReporter(table, backends.values(), now),
-      sessions: new SessionDirectory(table, backends, logger),
+      sessions,
     }
     const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
     opened.push(() => http.stop())
     const at = config.http.socket === undefined ? config.http : { path: config.http.socket }
     ports.http = await listening('http', at, () => http.listen(at))
+    const idle = new IdleStopper({
+      timeoutMs: config.idleTimeoutMs,
+      table,
+      activity,
+      sessions,
+      lifecycle,
+      audit,
+      logger,
+    })
+    idle.start()
+    opened.push(() => Promise.resolve(idle.close()))
     // First of all when stopping: requests that wait for a creation keep the HTTP server open.
     opened.push(() => lifecycle.endCreations())
     return {

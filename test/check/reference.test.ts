@@ -8,6 +8,7 @@ import { environmentKeys } from '../../src/lib/config/environment.ts'
 import { HTTP_CODES } from '../../src/lib/http/faults.ts'
 import { STATUS_OF_KIND } from '../../src/lib/http/status.ts'
 import { packageRoot } from '../../src/lib/process/package.ts'
+import { AUDIT_ACTIONS } from '../../src/workspace/audit/audit-log.ts'
 import { workspaceSchema } from '../../src/workspace/config.ts'
 import { WORKSPACE_CODES } from '../../src/workspace/errors.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
@@ -215,7 +216,13 @@ test('the page names no code, variable, flag or key in passing that is not there
   expect(sorted(named).filter((flag) => !flags.includes(flag))).toEqual([])
 
   const dotted = spans(page).filter((span) => /^(?:http|ssh|docker|log)\.[a-z_.]+$/.test(span))
-  expect(sorted(dotted).filter((key) => !keys(workspaceSchema).includes(key))).toEqual([])
+  const dottedKnown: readonly string[] = [...keys(workspaceSchema), ...AUDIT_ACTIONS]
+  expect(sorted(dotted).filter((key) => !dottedKnown.includes(key))).toEqual([])
+})
+
+test('the page has every audited action and no other', () => {
+  const row = page.split('\n').find((line) => line.startsWith('| `action` |'))
+  expect(spans(row).slice(1)).toEqual(AUDIT_ACTIONS)
 })
 
 test('the codes that a route lists exist', () => {

@@ -34,6 +34,19 @@ export async function workspaceCliOnTerminal(
   return stdout
 }
 
+/** Starts `workspace …` and collects what it prints; it does not outlive the test. */
+export function spawnCli(argv: readonly string[], environment: NodeJS.ProcessEnv) {
+  const [node, program] = CLI
+  const child = spawn(node, [program, ...argv], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const exit = once(child, 'close').then(([status]) => status as number | null)
+  return { child, exit, stdout: () => stdout, stderr: () => stderr }
+}
+
 /** Starts `workspace serve` and resolves once it is ready; it does not outlive the test. */
 export async function serveCli(
   environment: NodeJS.ProcessEnv,

@@ -7,6 +7,8 @@ import { printable } from './table.ts'
  */
 export interface Output {
   readonly result: (value: unknown, table: () => string) => void
+  /** One of many results that come over time: lines for a person, one line of JSON for everything else. */
+  readonly line: (value: unknown, lines: () => string) => void
   /** Passing news of long work; only a person at a terminal sees it. */
   readonly progress: (message: string) => void
 }
@@ -25,6 +27,9 @@ export function createOutput(options: { readonly json?: boolean; readonly table?
     result(value, table) {
       process.stdout.write(`${isTable ? printableLines(table()) : printableJson(value)}\n`)
     },
+    line(value, lines) {
+      process.stdout.write(`${isTable ? printableLines(lines()) : printableJson(value, 0)}\n`)
+    },
     progress(message) {
       if (process.stderr.isTTY) process.stderr.write(`${printable(message)}\n`)
     },
@@ -36,8 +41,8 @@ function printableLines(text: string): string {
 }
 
 /** JSON escapes the control characters below U+0020 itself, and none of those above. */
-function printableJson(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(
+function printableJson(value: unknown, indent = 2): string {
+  return JSON.stringify(value, null, indent).replace(
     /[\u007f-\u009f]/g,
     (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )

@@ -4,9 +4,21 @@ const HEARTBEAT_MS = 15_000
 const MAX_PENDING_BYTES = 2 ** 20
 
 /**
+ * An event as it goes over the wire; `data` is one line of JSON. Without a name it is the reader's default `message`.
+ */
+export function encodeEvent(data: unknown, event?: string, id?: number): Buffer {
+  const fields = [
+    ...(event === undefined ? [] : [`event: ${event}`]),
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    `data: ${JSON.stringify(data)}`,
+  ]
+  return Buffer.from(`${fields.join('\n')}\n\n`)
+}
+
+/**
  * One reader of server-sent events. A comment every 15 s keeps the connection alive and shows a dead one; a reader
- * that lets more than 1 MiB pile up is dropped (threat H12), so that it costs bounded memory and is told by the loss
- * of the connection rather than by silently missing events.
+ * that has let more than 1 MiB pile up when the next event comes is dropped (threat H12), so that it costs bounded
+ * memory and is told by the loss of the connection rather than by silently missing events.
  */
 export class SseStream {
   readonly #response: ServerResponse
@@ -35,9 +47,13 @@ export class SseStream {
     return this.#closed
   }
 
-  /** Sends one event; `data` goes as one line of JSON. Without a name the event is the reader's default `message`. */
   send(data: unknown, event?: string): void {
-    this.#write(`${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`)
+    this.#write(encodeEvent(data, event))
+  }
+
+  /** Sends an event that is encoded already, once for all its readers. */
+  sendEncoded(event: Buffer): void {
+    this.#write(event)
   }
 
   /** Ends the stream after what was sent. */
@@ -46,12 +62,12 @@ export class SseStream {
     this.#response.end()
   }
 
-  #write(text: string): void {
+  #write(event: string | Buffer): void {
     if (this.#response.writableEnded || this.#response.destroyed) return
-    this.#response.write(text)
+    // Before, so that one event larger than the bound does not drop whoever reads in time.
     if (this.#response.writableLength > MAX_PENDING_BYTES) {
       this.#onDrop()
       this.#response.destroy()
-    }
+    } else this.#response.write(event)
   }
 }

@@ -99,8 +99,11 @@ export interface Backend {
 }
 
 /**
- * `changed`: one workspace may have another state now. `away`: the engine does not answer any more. `resync`: it does
- * again, and anything may have happened meanwhile.
+ * `changed`: one workspace may have another state now. `outOfMemory`: a program in it was killed for want of memory; the
+ * workspace itself goes on unless `changed` follows. `away`: the engine does not answer any more. `resync`: it does again,
+ * and anything may have happened meanwhile.
  */
 export type BackendChange =
-  { readonly is: 'changed'; readonly name: string } | { readonly is: 'away' } | { readonly is: 'resync' }
+  | { readonly is: 'changed' | 'outOfMemory'; readonly name: string }
+  | { readonly is: 'away' }
+  | { readonly is: 'resync' }

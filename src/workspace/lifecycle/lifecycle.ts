@@ -93,6 +93,21 @@ export class Lifecycle {
     })
   }
 
+  /**
+   * Stops a running workspace if `isWanted` still says so when its turn has come, after whatever else was being done to
+   * it; tells whether it did.
+   */
+  async stopIf(nameInput: unknown, isWanted: () => boolean): Promise<boolean> {
+    let hasStopped = false
+    await this.#change(nameInput, async (workspace, backend) => {
+      if (workspace.state.is !== 'running' || !isWanted()) return workspace
+      const stopped = await backend.stop(workspace.name)
+      hasStopped = true
+      return stopped
+    })
+    return hasStopped
+  }
+
   /** Removes a workspace in any state; one that is still being made is given up first. */
   async remove(nameInput: unknown, keepVolume: boolean): Promise<void> {
     const { table, marks } = this.#options
@@ -170,6 +185,10 @@ export class Lifecycle {
 
   async #onChange(backend: Backend, change: BackendChange): Promise<void> {
     if (change.is === 'away') return this.#giveUpCreations(backend)
+    if (change.is === 'outOfMemory') {
+      const said = 'a program in a workspace was killed: out of memory (memory_mb)'
+      return this.#options.logger.warn({ workspace: change.name }, said)
+    }
     try {
       await (change.is === 'resync' ? this.#resync(backend) : this.#refresh(backend, change.name))
     } catch (error) {

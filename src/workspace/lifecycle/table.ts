@@ -1,10 +1,17 @@
+import { isDeepStrictEqual } from 'node:util'
 import { fault } from '../errors.ts'
 import type { Workspace } from '../workspace.ts'
 import { nameKey } from './name.ts'
 
+/** What became of a workspace. */
+export type TableChange =
+  | { readonly type: 'created' | 'changed'; readonly workspace: Workspace }
+  | { readonly type: 'deleted'; readonly name: string }
+
 /** The server's picture of its workspaces: the one owner of their states, answered from memory. */
 export class WorkspaceTable {
   readonly #entries = new Map<string, Workspace>()
+  readonly #listeners: ((change: TableChange) => void)[] = []
 
   /** All workspaces, oldest first. */
   list(): readonly Workspace[] {
@@ -24,12 +31,23 @@ export class WorkspaceTable {
   }
 
   set(workspace: Workspace): Workspace {
+    const before = this.find(workspace.name)
     this.#entries.set(nameKey(workspace.name), workspace)
+    if (before === undefined) this.#tell({ type: 'created', workspace })
+    else if (!isDeepStrictEqual(before, workspace)) this.#tell({ type: 'changed', workspace })
     return workspace
   }
 
   remove(name: string): void {
+    const before = this.find(name)
+    if (before === undefined) return
     this.#entries.delete(nameKey(name))
+    this.#tell({ type: 'deleted', name: before.name })
+  }
+
+  /** Tells of every change from now on, and of nothing that leaves a workspace as it was. */
+  onChange(listener: (change: TableChange) => void): void {
+    this.#listeners.push(listener)
   }
 
   /** Takes a name for a workspace about to be made. Throws WORKSPACE_ALREADY_EXISTS, whatever the letters' case. */
@@ -53,5 +71,9 @@ export class WorkspaceTable {
       const message = `the ${known.backend} backend no longer has it; delete it (keep_volume=true keeps its files for the next of that name)`
       this.set({ ...known, ipAddress: '', state: { is: 'error', message } })
     }
+  }
+
+  #tell(change: TableChange): void {
+    for (const listener of this.#listeners) listener(change)
   }
 }

@@ -8,7 +8,7 @@ import type { BackendName, Workspace } from '../workspace.ts'
 import type { Session } from './session.ts'
 import { killTmuxSession, listTmuxSessions } from './tmux.ts'
 
-/** How long the list across all workspaces waits for any one of them. */
+/** How long whoever asks about many workspaces waits for any one of them. */
 const ONE_WORKSPACE_MS = 3_000
 
 /** The tmux sessions of running workspaces. */
@@ -32,7 +32,7 @@ export class SessionDirectory {
   /** Across all running workspaces, asked at once; one that fails or takes over 3 s is left out and logged. */
   async listAll(): Promise<readonly Session[]> {
     const running = this.#table.list().filter((workspace) => workspace.state.is === 'running')
-    const lists = await Promise.all(running.map((workspace) => this.#listInTime(workspace)))
+    const lists = await Promise.all(running.map((workspace) => this.#listOrNone(workspace)))
     return lists.flat()
   }
 
@@ -48,19 +48,20 @@ export class SessionDirectory {
     await killTmuxSession(backend, session)
   }
 
-  async #listInTime(workspace: Workspace): Promise<readonly Session[]> {
-    const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(new Error('no answer in time')), ONE_WORKSPACE_MS)
+  /** Whether anybody is attached to one of a workspace's sessions. Throws as `list`, and when there is no answer in 3 s. */
+  async isAttached(nameInput: unknown): Promise<boolean> {
+    return (await inTime(this.list(nameInput))).some((session) => session.isAttached)
+  }
+
+  async #listOrNone(workspace: Workspace): Promise<readonly Session[]> {
     try {
-      return await Promise.race([this.list(workspace.name), late.promise])
+      return await inTime(this.list(workspace.name))
     } catch (error) {
       this.#logger.warn(
         { workspace: workspace.name, why: messageOf(error) },
         'its sessions are left out of the list',
       )
       return []
-    } finally {
-      clearTimeout(timer)
     }
   }
 
@@ -72,5 +73,15 @@ export class SessionDirectory {
       'WORKSPACE_NOT_RUNNING',
       `workspace "${workspace.name}" is ${workspace.state.is}, not running`,
     )
+  }
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error('no answer in time')), ONE_WORKSPACE_MS)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }

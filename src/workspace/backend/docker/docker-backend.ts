@@ -254,7 +254,8 @@ export class DockerBackend implements Backend {
       if (this.isAvailable) {
         await followEvents(this.#engine, this.#options.serverId, signal, {
           onOpen: () => onChange({ is: 'resync' }),
-          onEvent: (name) => {
+          onEvent: (name, action) => {
+            if (action === 'oom') return onChange({ is: 'outOfMemory', name })
             this.#logins.delete(name)
             onChange({ is: 'changed', name })
           },

@@ -7,14 +7,14 @@ import { ownFilter, workspaceNameOf } from './labels.ts'
 const KINDS = ['start', 'die', 'oom', 'destroy', 'pause', 'unpause', 'rename']
 
 /**
- * Follows the engine's events about this server's containers until the stream ends, telling the workspace's name for
- * each. Resolves when the stream has ended, for whatever reason.
+ * Follows the engine's events about this server's containers until the stream ends, telling the workspace's name and
+ * what happened for each. Resolves when the stream has ended, for whatever reason.
  */
 export async function followEvents(
   engine: DockerEngine,
   serverId: string,
   signal: AbortSignal,
-  on: { readonly onOpen: () => void; readonly onEvent: (name: string) => void },
+  on: { readonly onOpen: () => void; readonly onEvent: (name: string, action: string) => void },
 ): Promise<void> {
   const stream = (await engine.docker.getEvents({
     filters: { type: ['container'], label: [...ownFilter(serverId)], event: KINDS },
@@ -23,19 +23,19 @@ export async function followEvents(
   on.onOpen()
   try {
     for await (const line of createInterface({ input: stream })) {
-      const name = workspaceName(line)
-      if (name !== undefined) on.onEvent(name)
+      const { name, action } = parseEvent(line)
+      if (name !== undefined) on.onEvent(name, action)
     }
   } finally {
     stream.destroy()
   }
 }
 
-function workspaceName(line: string): string | undefined {
+function parseEvent(line: string): { readonly name: string | undefined; readonly action: string } {
   try {
-    const event = JSON.parse(line) as { Actor?: { Attributes?: Record<string, string> } }
-    return workspaceNameOf(event.Actor?.Attributes)
+    const event = JSON.parse(line) as { Action?: string; Actor?: { Attributes?: Record<string, string> } }
+    return { name: workspaceNameOf(event.Actor?.Attributes), action: event.Action ?? '' }
   } catch {
-    return undefined
+    return { name: undefined, action: '' }
   }
 }

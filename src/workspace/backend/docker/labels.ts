@@ -87,7 +87,10 @@ function stateFromRow(row: ContainerInfo): WorkspaceState {
 function stateFromInspect(state: ContainerInspectInfo['State']): WorkspaceState {
   if (state.Paused) return otherState('paused')
   if (state.Running) return { is: 'running' }
-  if (state.OOMKilled) return { is: 'error', message: 'it was stopped because it ran out of memory' }
+  // The engine says so from the first program on that was killed for want of memory, also of a later stop in good order.
+  if (state.OOMKilled && state.ExitCode === 137) {
+    return { is: 'error', message: 'it was killed because it ran out of memory (memory_mb)' }
+  }
   if (state.Status === 'exited') return ended(state.ExitCode)
   return otherState(state.Status)
 }

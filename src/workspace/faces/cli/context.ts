@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { createOutput, type Output } from '../../../lib/cli/output.ts'
 import { WorkspaceClient } from './client.ts'
 import type { ServerAddress } from './server-address.ts'
@@ -14,6 +14,18 @@ export interface CliContext {
 /** Adds the option that every command which talks to a server has. */
 export function addServerOption(command: Command): Command {
   return command.option('-s, --server <name>', "server to talk to, from the CLI's configuration")
+}
+
+/** Adds the option of those commands that can ask several servers at once. */
+export function addAllOption(command: Command): Command {
+  return command.addOption(
+    new Option('--all', "ask every server of the CLI's configuration").conflicts('server'),
+  )
+}
+
+/** Where the result of a command goes. */
+export function outputOf(command: Command): Output {
+  return createOutput(command.optsWithGlobals())
 }
 
 /** Reads the options that stand before or after the command's name. */

@@ -7,6 +7,7 @@ import { packageVersion } from '../../../lib/process/package.ts'
 import { addConfig } from './commands/config.ts'
 import { addConnect } from './commands/connect.ts'
 import { addDoctor } from './commands/doctor.ts'
+import { addEvents } from './commands/events.ts'
 import { addInfo } from './commands/info.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
@@ -30,6 +31,7 @@ export function createWorkspaceProgram(): Command {
   addSsh(program)
   addSessions(program)
   addConnect(program)
+  addEvents(program)
   addInfo(program)
   addDoctor(program)
   addConfig(program)

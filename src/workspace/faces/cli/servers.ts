@@ -1,7 +1,7 @@
 import type { SchemaNode } from '../../../lib/config/check.ts'
 import { environmentKeys } from '../../../lib/config/environment.ts'
 import { findConfigFile } from '../../../lib/config/find-file.ts'
-import { defineFaults } from '../../../lib/errors/fault.ts'
+import { defineFaults, type Fault, isFault } from '../../../lib/errors/fault.ts'
 import type { ServerAddress } from './server-address.ts'
 
 const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: 'invalid' })
@@ -67,8 +67,33 @@ export async function findServer(
   const settings = await readSettings(environment)
   const name = named ?? settings.default_server
   if (name === undefined) return LOCAL
+  return serverOf(name, settings)
+}
+
+/** A configured server, or why it cannot be asked. */
+export type ConfiguredServer = ServerAddress | { readonly name: string; readonly fault: Fault }
+
+/** Every configured server; where none is, the one that a command is meant for. */
+export async function findAllServers(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<readonly ConfiguredServer[]> {
+  const settings = await readSettings(environment)
+  const names = Object.keys(settings.servers)
+  if (names.length === 0) return [await findServer(environment, undefined)]
+  return names.map((name) => {
+    try {
+      return serverOf(name, settings)
+    } catch (error) {
+      if (isFault(error)) return { name, fault: error }
+      throw error
+    }
+  })
+}
+
+function serverOf(name: string, settings: CliSettings): ServerAddress {
   const server = settings.servers[name]
   if (server?.url === undefined) {
+    if (server !== undefined) throw cliFault('SERVER_URL_INVALID', `server "${name}" has no url`)
     const known = Object.keys(settings.servers).join(', ') || 'none'
     throw cliFault('SERVER_UNKNOWN', `server "${name}" is not in the CLI's configuration; known: ${known}`)
   }

@@ -6,6 +6,7 @@ import { workspaceSchema } from '../../api/workspace.ts'
 import { fault } from '../../errors.ts'
 import type { HttpFace } from './face.ts'
 import { connectRoute } from './routes/connect.ts'
+import { eventRoute } from './routes/events.ts'
 import { infoRoutes } from './routes/info.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { systemRoutes } from './routes/system.ts'
@@ -38,6 +39,7 @@ export async function createWorkspaceHttp(
   server.app.addSchema(errorSchema)
   infoRoutes(server, face)
   workspaceRoutes(server, face)
+  eventRoute(server, face)
   sessionRoutes(server, face)
   connectRoute(server, face)
   systemRoutes(server, face)

@@ -1,3 +1,5 @@
+import type { ActivityTable } from '../../activity/activity-table.ts'
+import type { AuditLog } from '../../audit/audit-log.ts'
 import type { Backend } from '../../backend/backend.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import type { DiskReporter } from '../../disk/report.ts'
@@ -16,6 +18,8 @@ export interface HttpFace {
   readonly table: WorkspaceTable
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly lifecycle: Lifecycle
+  readonly audit: AuditLog
+  readonly activity: ActivityTable
   readonly disk: DiskReporter
   readonly sessions: SessionDirectory
 }

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { WireWorkspace } from '../../../api/workspace.ts'
-import { addServerOption, contextOf } from '../context.ts'
-import { workspaceRecord, workspacesTable } from '../workspace-table.ts'
+import { askAllServers } from '../ask-all.ts'
+import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
+import { serversTable, workspaceRecord, workspacesTable } from '../workspace-table.ts'
 
 interface CreateOptions {
   readonly repo?: string
@@ -14,10 +15,11 @@ interface CreateOptions {
 
 /** list, show, create, start, stop, rm. */
 export function addWorkspaceCommands(program: Command): void {
-  addServerOption(program.command('list'))
+  addAllOption(addServerOption(program.command('list')))
     .alias('ls')
     .description('list workspaces')
-    .action(async (_options: unknown, command: Command) => {
+    .action(async (options: { all?: boolean }, command: Command) => {
+      if (options.all === true) return listAll(command)
       const { client, output } = await contextOf(command)
       const answer = await client.get<{ workspaces: WireWorkspace[] }>('/api/workspaces')
       output.result(answer, () => workspacesTable(answer.workspaces))
@@ -54,6 +56,17 @@ export function addWorkspaceCommands(program: Command): void {
       await client.delete(`${pathOf(name)}${options.keepVolume === true ? '?keep_volume=true' : ''}`)
       output.result({ deleted: name }, () => `${name} is deleted`)
     })
+}
+
+/** Offline servers are part of the answer, and no failure of the command. */
+async function listAll(command: Command): Promise<void> {
+  const answers = await askAllServers<{ workspaces: WireWorkspace[] }>('/api/workspaces')
+  const servers = answers.map((each) =>
+    'answer' in each
+      ? { server_name: each.serverName, workspaces: each.answer.workspaces }
+      : { server_name: each.serverName, error: each.error },
+  )
+  outputOf(command).result({ servers }, () => serversTable(servers))
 }
 
 function addCreate(program: Command): void {

@@ -6,22 +6,27 @@ import { joinStreams } from '../../../../lib/process/join-streams.ts'
 import { errorToWire } from '../../../api/error.ts'
 import { fault } from '../../../errors.ts'
 import { openTunnel } from '../../../tunnel/open-tunnel.ts'
+import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 
 const PROTOCOL = 'workspace-tcp'
 const PATH = /^\/api\/workspaces\/([^/]*)\/connect\/([^/]*)$/
 
 /** Raw TCP tunnels to ports inside workspaces. */
-export function connectRoute({ app, upgrades }: HttpServer, { table, backends }: HttpFace): void {
+export function connectRoute({ app, upgrades }: HttpServer, face: HttpFace): void {
+  const { table, backends, audit, activity } = face
   upgrades.handle(PROTOCOL, async (request, socket, head) => {
     refuseBody(request)
     const [name, port] = targetOf(request)
-    const inside = await openTunnel(table, backends, name, port)
+    const inside = await audit.follow(subjectOf({ raw: request }, 'tunnel.open', name), () =>
+      openTunnel(table, backends, name, port),
+    )
+    const endActivity = activity.begin(name)
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${PROTOCOL}\r\n\r\n`)
     // What the client sent right behind its request is the beginning of its stream.
     if (head.length > 0) socket.unshift(head)
     keepOpen(socket)
-    void joinStreams(socket, inside)
+    void joinStreams(socket, inside).then(endActivity)
   })
 
   app.get(

@@ -1,12 +1,13 @@
 import Type from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { sessionListSchema, sessionToWire } from '../../../api/session.ts'
+import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 
 const listed = { 200: sessionListSchema, '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
 /** The tmux sessions inside workspaces. */
-export function sessionRoutes({ app }: HttpServer, { sessions }: HttpFace): void {
+export function sessionRoutes({ app }: HttpServer, { sessions, audit }: HttpFace): void {
   app.get(
     '/api/sessions',
     { schema: { summary: 'tmux sessions of all running workspaces', response: listed } },
@@ -28,7 +29,8 @@ export function sessionRoutes({ app }: HttpServer, { sessions }: HttpFace): void
       },
     },
     async (request, reply) => {
-      await sessions.kill(request.params.name, request.params.session)
+      const { name, session } = request.params
+      await audit.follow(subjectOf(request, 'session.kill', name), () => sessions.kill(name, session))
       return reply.status(204).send(null)
     },
   )

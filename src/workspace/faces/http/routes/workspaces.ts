@@ -9,6 +9,7 @@ import { workspaceToWire } from '../../../api/workspace.ts'
 import { fault } from '../../../errors.ts'
 import { parseWorkspaceName } from '../../../lifecycle/name.ts'
 import type { Workspace } from '../../../workspace.ts'
+import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 
 interface Named {
@@ -19,7 +20,7 @@ const workspace = Type.Ref('Workspace')
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
 /** The life of workspaces: list, create, get, start, stop, delete. */
-export function workspaceRoutes(server: HttpServer, { table, lifecycle }: HttpFace): void {
+export function workspaceRoutes(server: HttpServer, { table, lifecycle, audit }: HttpFace): void {
   const { app } = server
   app.get(
     '/api/workspaces',
@@ -45,9 +46,12 @@ export function workspaceRoutes(server: HttpServer, { table, lifecycle }: HttpFa
       },
     },
     async (request, reply) => {
-      const creation = await lifecycle.prepareCreate(createFromWire(request.body))
-      if (wantsEvents(request.headers.accept)) return streamCreation(server, reply, creation.make)
-      return reply.status(201).send(workspaceToWire(await creation.make(() => undefined)))
+      const subject = subjectOf(request, 'workspace.create', request.body.name)
+      const prepare = () => lifecycle.prepareCreate(createFromWire(request.body))
+      const creation = await audit.followRefusal(subject, prepare)
+      const make: typeof creation.make = (progress) => audit.follow(subject, () => creation.make(progress))
+      if (wantsEvents(request.headers.accept)) return streamCreation(server, reply, make)
+      return reply.status(201).send(workspaceToWire(await make(() => undefined)))
     },
   )
 
@@ -66,7 +70,11 @@ export function workspaceRoutes(server: HttpServer, { table, lifecycle }: HttpFa
           response: { 200: workspace, ...failures },
         },
       },
-      async (request) => workspaceToWire(await lifecycle[action](request.params.name)),
+      async (request) => {
+        const { name } = request.params
+        const subject = subjectOf(request, `workspace.${action}`, name)
+        return workspaceToWire(await audit.follow(subject, () => lifecycle[action](name)))
+      },
     )
   }
 
@@ -86,7 +94,10 @@ export function workspaceRoutes(server: HttpServer, { table, lifecycle }: HttpFa
       },
     },
     async (request, reply) => {
-      await lifecycle.remove(request.params.name, parseKeepVolume(request.query.keep_volume))
+      const { name } = request.params
+      const keepVolume = parseKeepVolume(request.query.keep_volume)
+      const subject = subjectOf(request, 'workspace.delete', name)
+      await audit.follow(subject, () => lifecycle.remove(name, keepVolume))
       return reply.status(204).send(null)
     },
   )

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { openEventReaders } from '../../test/support/event-readers.ts'
+import type { Bench } from '../harness.ts'
+
+const READERS = 10_000
+
+const bench: Bench = {
+  note:
+    `From a change to the moment when the last of ${READERS} readers of GET /api/events has it; server and readers in a ` +
+    'process each. The peer is a bare node:http server that writes the same bytes to everyone, and bounds and checks nothing.',
+
+  async prepare() {
+    const ours = await follow('ours')
+    const plain = await follow('plain')
+    return {
+      cases: [
+        { name: `event to ${READERS} readers`, ours: ours.tell, peer: plain.tell, peerName: 'node:http' },
+      ],
+      async cleanUp() {
+        await ours.stop()
+        await plain.stop()
+      },
+    }
+  },
+}
+export default bench
+
+async function follow(server: 'ours' | 'plain') {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../event-server.ts'), server], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const [url] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
+  const readers = openEventReaders(url, READERS)
+  await readers.next()
+  return {
+    tell: async (): Promise<void> => {
+      child.stdin.write('\n')
+      await readers.next()
+    },
+    stop: async (): Promise<void> => {
+      await readers.stop()
+      child.stdin.end()
+      await once(child, 'exit')
+    },
+  }
+}

@@ -1,0 +1,223 @@
+import { spawn } from 'node:child_process'
+import { createServer, type AddressInfo } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { expect, onTestFinished, test } from 'vitest'
+import { createLogger } from '../../../src/lib/log/logger.ts'
+import { ActivityTable } from '../../../src/workspace/activity/activity-table.ts'
+import { IdleStopper } from '../../../src/workspace/activity/idle-stopper.ts'
+import { AuditLog } from '../../../src/workspace/audit/audit-log.ts'
+import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
+import { Lifecycle } from '../../../src/workspace/lifecycle/lifecycle.ts'
+import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
+import { SessionDirectory } from '../../../src/workspace/session/session-directory.ts'
+import { FakeBackend } from '../../support/fake-backend.ts'
+import { openHttpTunnel } from '../../support/http-tunnel.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace-server.ts'
+
+const TIMEOUT_MS = 60_000
+
+/** A stopper whose clock is set by hand, over a workspace `demo`. */
+async function idleWorld() {
+  const backend = new FakeBackend()
+  const backends = new Map([['docker', backend]] as const)
+  const lines: string[] = []
+  const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))
+  const logger = createLogger({ level: 'info', format: 'json', destination })
+  const table = new WorkspaceTable()
+  let nowMs = 1_000_000
+  const activity = new ActivityTable(table, () => nowMs)
+  const lifecycle = new Lifecycle({
+    table,
+    backends,
+    marks: new CreationMarks(tempDir()),
+    defaults: { backend: 'docker', image: 'any:1', imageAliases: new Map(), forbiddenDirs: [] },
+    logger,
+    now: () => new Date(),
+  })
+  await lifecycle.open()
+  onTestFinished(() => lifecycle.close())
+  const create = async (name: string): Promise<void> => {
+    const { make } = await lifecycle.prepareCreate({ name })
+    await make(() => undefined)
+  }
+  await create('demo')
+  const audit = await AuditLog.open(undefined, logger, () => new Date())
+  const sessions = new SessionDirectory(table, backends, logger)
+  const stopper = new IdleStopper({
+    timeoutMs: TIMEOUT_MS,
+    table,
+    activity,
+    sessions,
+    lifecycle,
+    audit,
+    logger,
+  })
+  return {
+    backend,
+    activity,
+    lifecycle,
+    stopper,
+    create,
+    log: () => lines.join(''),
+    status: (name = 'demo') => table.find(name)?.state.is,
+    /** Lets time pass and checks. */
+    async pass(ms: number): Promise<void> {
+      nowMs += ms
+      await stopper.check()
+    },
+    passUnseen: (ms: number) => (nowMs += ms),
+  }
+}
+
+test('idle stop stops a workspace once nobody has used it for the time, and says so', async () => {
+  const world = await idleWorld()
+  await world.pass(TIMEOUT_MS - 1)
+  expect(world.status()).toBe('running')
+  await world.pass(1)
+  expect(world.status()).toBe('stopped')
+  expect(world.log()).toContain(
+    '"workspace":"demo","idleTimeoutMs":60000,"msg":"stopped a workspace that nobody used"',
+  )
+})
+
+test('idle stop never stops a workspace in use, and counts anew when the last use ends', async () => {
+  const world = await idleWorld()
+  const [end, endOther] = [world.activity.begin('demo'), world.activity.begin('DEMO')]
+  for (let i = 0; i < 100; i++) await world.pass(TIMEOUT_MS)
+  end()
+  end()
+  await world.pass(TIMEOUT_MS)
+  expect(world.status()).toBe('running')
+  endOther()
+  await world.pass(TIMEOUT_MS - 1)
+  expect(world.status()).toBe('running')
+  await world.pass(1)
+  expect(world.status()).toBe('stopped')
+})
+
+test('idle stop leaves alone who is attached to a tmux session from elsewhere', async () => {
+  const world = await idleWorld()
+  const tmux = async (...argv: readonly string[]) => {
+    const process = await world.backend.exec('demo', { argv: ['tmux', ...argv], stdin: false })
+    process.stdout.resume()
+    process.stderr.resume()
+    return process.exitStatus
+  }
+  expect(await tmux('new-session', '-d', '-s', 'work', 'sleep 60')).toBe(0)
+  const socket = await world.backend.exec('demo', {
+    argv: ['tmux', 'display-message', '-p', '#{socket_path}'],
+    stdin: false,
+  })
+  const path = (await socket.stdout.setEncoding('utf8').toArray()).join('').trim()
+  // Whoever is attached has a terminal.
+  const client = spawn('script', ['-qec', `tmux -S ${path} attach -t work`, '/dev/null'], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: { ...process.env, TERM: 'xterm' },
+  })
+  onTestFinished(() => void client.kill('SIGKILL'))
+  const attached = async () => {
+    const list = await world.backend.exec('demo', { argv: ['tmux', 'list-clients'], stdin: false })
+    return (await list.stdout.setEncoding('utf8').toArray()).join('') !== ''
+  }
+  await waitFor('a client', attached)
+  await world.pass(TIMEOUT_MS)
+  expect(world.status()).toBe('running')
+  expect(await tmux('detach-client', '-s', 'work')).toBe(0)
+  await waitFor('its end', async () => !(await attached()))
+  // A session that nobody is attached to does not count; the time does, from when somebody last was.
+  await world.pass(TIMEOUT_MS - 1)
+  expect(world.status()).toBe('running')
+  await world.pass(1)
+  expect(world.status()).toBe('stopped')
+})
+
+test('idle stop counts from the start of a workspace', async () => {
+  const world = await idleWorld()
+  await world.lifecycle.stop('demo')
+  await world.pass(10 * TIMEOUT_MS)
+  await world.lifecycle.start('demo')
+  await world.pass(TIMEOUT_MS - 1)
+  expect(world.status()).toBe('running')
+})
+
+test('idle stop leaves a workspace running that is taken into use while its turn to be stopped has not come', async () => {
+  const world = await idleWorld()
+  const held = Promise.withResolvers<void>()
+  // The engine takes its time to say what became of the workspace, and that is told first.
+  world.backend.before.set('find', () => held.promise)
+  world.backend.happen('demo', { is: 'running' })
+  const check = world.pass(TIMEOUT_MS)
+  const end = world.activity.begin('demo')
+  held.resolve()
+  await check
+  expect(world.status()).toBe('running')
+  end()
+})
+
+test.each(['stop', 'remove'] as const)(
+  'idle stop comes after a %s under way and adds nothing',
+  async (action) => {
+    const world = await idleWorld()
+    const held = Promise.withResolvers<void>()
+    let stops = 0
+    world.backend.before.set('stop', () => {
+      stops++
+      return held.promise
+    })
+    world.backend.before.set('remove', () => held.promise)
+    world.passUnseen(TIMEOUT_MS)
+    const done = action === 'stop' ? world.lifecycle.stop('demo') : world.lifecycle.remove('demo', false)
+    const check = world.stopper.check()
+    held.resolve()
+    await Promise.all([done, check])
+    expect(world.status()).toBe(action === 'stop' ? 'stopped' : undefined)
+    expect(stops).toBe(action === 'stop' ? 1 : 0)
+    expect(world.log()).not.toContain('stopped a workspace')
+  },
+)
+
+test('idle stop tries again when the engine refuses, and stops the others meanwhile', async () => {
+  const world = await idleWorld()
+  await world.create('other')
+  let refusals = 1
+  world.backend.before.set('stop', () => {
+    if (refusals-- > 0) throw new Error('not now')
+  })
+  await world.pass(TIMEOUT_MS)
+  const statuses = () =>
+    [`${world.status('demo')}`, `${world.status('other')}`].toSorted((a, b) => a.localeCompare(b))
+  expect(statuses()).toEqual(['running', 'stopped'])
+  await world.pass(0)
+  expect(statuses()).toEqual(['stopped', 'stopped'])
+})
+
+test('idle stop leaves a workspace alone that does not say whether it is in use', async () => {
+  const world = await idleWorld()
+  world.backend.before.set('exec', () => Promise.reject(new Error('no programs today')))
+  await world.pass(TIMEOUT_MS)
+  expect(world.status()).toBe('running')
+})
+
+test('idle stop in a server leaves open tunnels alone and is off unless configured', async () => {
+  const echo = createServer((socket) => socket.pipe(socket)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => echo.once('listening', resolve))
+  onTestFinished(() => void echo.close())
+  const backends = () => [new FakeBackend()]
+  const server = await startWorkspaceServer({ backends, settings: { idle_timeout: '400ms' } })
+  onTestFinished(() => server.stop())
+  await makeWorkspace(server.url, { name: 'used' })
+  await makeWorkspace(server.url, { name: 'idle' })
+  const port = (echo.address() as AddressInfo).port
+  const tunnel = await openHttpTunnel(`${server.url}/api/workspaces/used/connect/${port}`)
+  const status = async (name: string) => (await call(`${server.url}/api/workspaces/${name}`)).body.status
+  await waitFor('the idle one to stop', async () => (await status('idle')) === 'stopped')
+  expect(await status('used')).toBe('running')
+  tunnel.stream?.destroy()
+  await waitFor('the other to stop', async () => (await status('used')) === 'stopped')
+
+  const other = await startWorkspaceServer({ backends })
+  onTestFinished(() => other.stop())
+  expect(other.log()).not.toContain('idle')
+})

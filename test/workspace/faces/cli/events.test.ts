@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
+import {
+  call,
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../../support/workspace-server.ts'
+
+let server: TestServer
+beforeEach(async () => {
+  server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+  await makeWorkspace(server.url, { name: 'demo' })
+})
+afterEach(() => server.stop())
+
+const events = (...flags: readonly string[]) =>
+  spawnCli(['events', ...flags], userEnvironment({ WORKSPACE_URL: server.url }))
+
+test('events prints JSON lines when piped, and ends in good order when interrupted', async () => {
+  const cli = events()
+  const lines = () => cli.stdout().split('\n').slice(0, -1)
+  await waitFor('the snapshot', () => lines().length === 1)
+  await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
+  await call(`${server.url}/api/workspaces/demo`, 'DELETE')
+  await waitFor('the events', () => lines().length === 3)
+  expect(lines().map((line) => JSON.parse(line))).toMatchObject([
+    { type: 'snapshot', workspaces: [{ name: 'demo', status: 'running' }] },
+    { type: 'changed', workspace: { name: 'demo', status: 'stopped' } },
+    { type: 'deleted', name: 'demo' },
+  ])
+  cli.child.kill('SIGINT')
+  expect(await cli.exit).toBe(0)
+})
+
+test('events prints a line for each on a terminal', async () => {
+  await makeWorkspace(server.url, { name: 'other' })
+  const cli = events('--table')
+  await waitFor('the snapshot', () => cli.stdout().includes('other'))
+  await call(`${server.url}/api/workspaces/demo`, 'DELETE')
+  await waitFor('the event', () => cli.stdout().includes('deleted'))
+  const time = String.raw`\d\d:\d\d:\d\d`
+  expect(cli.stdout()).toMatch(
+    new RegExp(
+      `^${time}  snapshot  demo  running\n${time}  snapshot  other  running\n${time}  deleted   demo\n$`,
+    ),
+  )
+})
+
+test('events says that the server has ended', async () => {
+  const cli = events()
+  await waitFor('the snapshot', () => cli.stdout() !== '')
+  server = await server.restart()
+  expect(await cli.exit).toBe(1)
+  expect(cli.stderr()).toMatch(/^workspace: server WORKSPACE_URL at .* does not answer \(.*\n$/)
+})
+
+test('events ends when nobody reads what it prints any more', async () => {
+  const cli = events()
+  await waitFor('the snapshot', () => cli.stdout() !== '')
+  cli.child.stdout.destroy()
+  await call(`${server.url}/api/workspaces/demo`, 'DELETE')
+  expect(await cli.exit).toBe(0)
+})
+
+test('events of a server that is not there fails with one line', async () => {
+  const { status, stderr } = await workspaceCli(
+    ['events'],
+    userEnvironment({ WORKSPACE_URL: 'http://127.0.0.1:9' }),
+  )
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(/^workspace: [^\n]+\n$/) })
+})

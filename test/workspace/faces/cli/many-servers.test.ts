@@ -1,0 +1,113 @@
+import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
+import { makeWorkspace, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+
+let alpha: TestServer
+let beta: TestServer
+beforeAll(async () => {
+  alpha = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+  beta = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+  await makeWorkspace(alpha.url, { name: 'one' })
+})
+afterAll(() => Promise.all([alpha.stop(), beta.stop()]))
+
+const nobody = { url: 'http://127.0.0.1:9' }
+
+async function cli(servers: object, ...argv: readonly string[]) {
+  const file = join(tempDir(), 'cli.yaml')
+  writeFileSync(file, JSON.stringify({ servers }))
+  return workspaceCli(argv, userEnvironment({ WORKSPACE_CLI_CONFIG: file }))
+}
+
+/** A server that takes connections and never answers. */
+async function silentServer(): Promise<string> {
+  const server = createServer((socket) => void socket.on('error', () => undefined)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('list --all asks every server and tells the offline ones among them', async () => {
+  const servers = { alpha: { url: alpha.url }, beta: { url: beta.url }, gamma: nobody, delta: { url: 'x' } }
+  const { status, stdout, stderr } = await cli(servers, 'list', '--all')
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(JSON.parse(stdout)).toEqual({
+    servers: [
+      { server_name: 'alpha', workspaces: [expect.objectContaining({ name: 'one', status: 'running' })] },
+      { server_name: 'beta', workspaces: [] },
+      { server_name: 'gamma', error: expect.stringContaining('does not answer (') },
+      {
+        server_name: 'delta',
+        error: 'server "delta" is "x" and must be a URL such as http://127.0.0.1:8080',
+      },
+    ],
+  })
+})
+
+test('list --all has a column for the server', async () => {
+  const servers = { alpha: { url: alpha.url }, beta: { url: beta.url }, gamma: nobody }
+  const { stdout } = await cli(servers, 'ls', '--all', '--table')
+  expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+    ['SERVER', 'NAME', 'STATUS', 'BACKEND', 'AGE', 'SOURCE'],
+    ['alpha', 'one', 'running', 'docker', expect.stringMatching(/^\d+s$/)],
+    ['beta', '–', 'no workspaces'],
+    ['gamma', '–', 'offline', '–', '–', expect.stringContaining('server gamma at http://127.0.0.1:9')],
+    [''],
+  ])
+})
+
+test('info --all says what each server is', async () => {
+  const servers = { alpha: { url: alpha.url }, gamma: nobody }
+  const { status, stdout } = await cli(servers, 'info', '--all')
+  expect(status).toBe(0)
+  expect(JSON.parse(stdout)).toEqual({
+    servers: [
+      {
+        server_name: 'alpha',
+        info: expect.objectContaining({ name: 'test-server', ssh_port: alpha.sshPort }),
+      },
+      { server_name: 'gamma', error: expect.any(String) },
+    ],
+  })
+  expect((await cli(servers, 'info', '--all', '--table')).stdout).toMatch(
+    /^SERVER +NAME +VERSION +SSH +BACKENDS\nalpha +test-server .* docker\ngamma +– +offline +– +server gamma .*\n$/,
+  )
+})
+
+test('list --all counts a server as offline that does not answer within 5 s', async () => {
+  const startMs = performance.now()
+  const { status, stdout } = await cli(
+    {
+      silent: { url: await silentServer() },
+      other: { url: await silentServer() },
+      alpha: { url: alpha.url },
+    },
+    'list',
+    '--all',
+  )
+  expect(performance.now() - startMs).toBeLessThan(8_000)
+  expect(status).toBe(0)
+  expect(JSON.parse(stdout).servers).toMatchObject([
+    { server_name: 'silent', error: expect.stringContaining('does not answer within 5 s') },
+    { server_name: 'other', error: expect.any(String) },
+    { server_name: 'alpha', workspaces: [{ name: 'one' }] },
+  ])
+})
+
+test('list --all asks the one server meant where none is configured', async () => {
+  const { stdout } = await workspaceCli(['list', '--all'], userEnvironment({ WORKSPACE_URL: beta.url }))
+  expect(JSON.parse(stdout)).toEqual({ servers: [{ server_name: 'WORKSPACE_URL', workspaces: [] }] })
+})
+
+test('list takes --all or a server, not both', async () => {
+  expect(await cli({ alpha: { url: alpha.url } }, 'list', '--all', '-s', 'alpha')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining("cannot be used with option '-s, --server <name>'"),
+  })
+  expect((await cli({ alpha: { url: alpha.url } }, 'list', '-s', 'alpha')).status).toBe(0)
+})

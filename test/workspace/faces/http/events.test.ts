@@ -1,0 +1,138 @@
+import { connect } from 'node:net'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { openEventReaders } from '../../../support/event-readers.ts'
+import { readEventStream } from '../../../support/event-stream.ts'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+
+describe('the event stream', () => {
+  let backend: FakeBackend
+  let server: TestServer
+  beforeEach(async () => {
+    backend = new FakeBackend()
+    server = await startWorkspaceServer({ backends: () => [backend] })
+  })
+  afterEach(() => server.stop())
+
+  const api = (path: string, method?: string, body?: unknown) =>
+    call(`${server.url}/api/${path}`, method, body)
+  const open = () => readEventStream(`${server.url}/api/events`)
+  const dropped = async () =>
+    Number(
+      /^sse_streams_dropped_total (\d+)$/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1],
+    )
+
+  test('begins with a snapshot and tells the life of a workspace', async () => {
+    await api('workspaces', 'POST', { name: 'old' })
+    const stream = await open()
+    expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
+    const { body: made } = await api('workspaces', 'POST', { name: 'Demo' })
+    const { body: stopped } = await api('workspaces/demo/stop', 'POST')
+    await api('workspaces/demo/start', 'POST')
+    await api('workspaces/DEMO', 'DELETE')
+    const [snapshot, ...told] = await stream.first(7)
+    expect(snapshot).toMatchObject({ event: 'snapshot', data: { workspaces: [{ name: 'old' }] } })
+    expect(told.map(({ event }) => event)).toEqual(Array.from({ length: 6 }, () => 'workspace'))
+    expect(told.map(({ data }) => data)).toEqual([
+      { type: 'created', workspace: expect.objectContaining({ name: 'Demo', status: 'starting' }) },
+      { type: 'changed', workspace: made },
+      { type: 'changed', workspace: stopped },
+      { type: 'changed', workspace: { ...stopped, status: 'starting' } },
+      { type: 'changed', workspace: made },
+      { type: 'deleted', name: 'Demo' },
+    ])
+    const ids = [snapshot, ...told].map((each) => Number(each?.id))
+    expect(ids.slice(1)).toEqual(ids.slice(0, -1).map((id) => id + 1))
+  })
+
+  test('tells a creation that fails as created and deleted', async () => {
+    const stream = await open()
+    backend.before.set('started', () => Promise.reject(new Error('no')))
+    expect((await api('workspaces', 'POST', { name: 'demo' })).status).toBe(500)
+    const [, ...told] = await stream.first(3)
+    expect(told.map(({ data }) => data.type)).toEqual(['created', 'deleted'])
+  })
+
+  test('tells what happens behind the back of the server, and nothing when nothing has changed', async () => {
+    await api('workspaces', 'POST', { name: 'demo' })
+    const stream = await open()
+    await stream.first(1)
+    // What the engine reports twice, what is refused, and what another request reads change nothing.
+    backend.happen('demo', { is: 'running' })
+    expect((await api('workspaces/demo/start', 'POST')).status).toBe(409)
+    backend.setAvailable(true)
+    backend.happen('demo', { is: 'error', message: 'it broke' })
+    const [, told] = await stream.first(2)
+    expect(told?.data).toMatchObject({
+      type: 'changed',
+      workspace: { status: 'error', error_message: 'it broke' },
+    })
+    backend.happen('demo', 'gone')
+    await stream.first(3)
+    expect(stream.events).toHaveLength(3)
+  })
+
+  test('gives whoever connects again a new snapshot', async () => {
+    const first = await open()
+    await api('workspaces', 'POST', { name: 'demo' })
+    await first.first(3)
+    const [snapshot] = await (await open()).first(1)
+    expect(snapshot?.data.workspaces).toMatchObject([{ name: 'demo', status: 'running' }])
+    expect(snapshot?.id).toBe(first.events[2]?.id)
+  })
+
+  test('ends with the server, and a HEAD request does not open one', async () => {
+    expect((await fetch(`${server.url}/api/events`, { method: 'HEAD' })).status).toBe(404)
+    const stream = await open()
+    await stream.first(1)
+    const other = await server.restart()
+    await stream.ended
+    server = other
+  })
+
+  test('F29 H12 a reader that never reads is dropped and counted, and others are on time', async () => {
+    await api('workspaces', 'POST', { name: 'demo' })
+    const silent = connect(server.httpPort, '127.0.0.1').pause()
+    onTestFinished(() => void silent.destroy())
+    silent.on('error', () => undefined)
+    silent.write('GET /api/events HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    const stream = await open()
+    await stream.first(1)
+    // The kernel takes some megabytes before anything piles up here.
+    let lateMs = 0
+    let count = 0
+    for (; (await dropped()) === 0 && count < 400; count++) {
+      const startMs = performance.now()
+      backend.happen('demo', { is: 'error', message: `${count} ${'x'.repeat(100_000)}` })
+      await stream.first(count + 2)
+      lateMs = Math.max(lateMs, performance.now() - startMs)
+    }
+    expect(await dropped()).toBe(1)
+    expect(count).toBeGreaterThan(10)
+    expect(lateMs).toBeLessThan(1_000)
+  })
+
+  test('H12 a snapshot larger than the bound drops nobody who reads', async () => {
+    await api('workspaces', 'POST', { name: 'demo' })
+    backend.happen('demo', { is: 'error', message: 'x'.repeat(3_000_000) })
+    await waitFor('the change', async () => (await api('workspaces/demo')).body.status === 'error')
+    const stream = await open()
+    await stream.first(1)
+    backend.happen('demo', { is: 'running' })
+    await stream.first(2)
+    expect(await dropped()).toBe(0)
+  })
+
+  test('F28 two thousand readers get an event within a second', async () => {
+    await api('workspaces', 'POST', { name: 'demo' })
+    const readers = openEventReaders(`${server.url}/api/events`, 2_000)
+    onTestFinished(() => readers.stop())
+    await readers.next()
+    const sentMs = performance.timeOrigin + performance.now()
+    backend.happen('demo', { is: 'stopped' })
+    const { p99Ms, lastMs } = await readers.next()
+    expect(p99Ms - sentMs).toBeLessThan(1_000)
+    expect(lastMs - sentMs).toBeLessThan(2_000)
+  })
+})

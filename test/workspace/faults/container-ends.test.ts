@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { docker, dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
+import { readEventStream } from '../../support/event-stream.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  const serverId = randomUUID()
+  server = await startWorkspaceServer({
+    backends: () => [dockerBackend({ serverId })],
+    settings: { image_aliases: { base: TEST_IMAGE } },
+  })
+})
+afterAll(() => server.stop())
+
+const workspace = (name: string, action = '', method = 'GET') =>
+  call(`${server.url}/api/workspaces/${name}${action}`, method)
+
+async function create(body: object = {}): Promise<string> {
+  const name = uniqueName('ends')
+  onTestFinished(() => removeLeftovers(name))
+  const answer = await call(`${server.url}/api/workspaces`, 'POST', { name, ...body })
+  expect(answer.body).toMatchObject({ name, status: 'running' })
+  return name
+}
+
+test.each([
+  { how: 'is killed', status: 'stopped', end: (container: string) => docker('kill', container) },
+  {
+    how: 'crashes',
+    status: 'error',
+    says: 'its main process ended with status 131',
+    end: (container: string) => docker('exec', '-u', '0', container, 'kill', '-QUIT', '1'),
+  },
+  {
+    how: 'is removed',
+    status: 'error',
+    says: 'no longer has it',
+    end: (container: string) => docker('rm', '-f', container),
+  },
+  {
+    how: 'is paused',
+    status: 'error',
+    says: 'paused',
+    end: (container: string) => docker('pause', container),
+  },
+])('a container that $how behind the server is seen within 2 s', async ({ status, says, end }) => {
+  const name = await create()
+  const events = await readEventStream(`${server.url}/api/events`)
+  await end(`ws-${name}`)
+  // A container that is being removed is said to be, for a moment.
+  const isSeen = async () => {
+    const { body } = await workspace(name)
+    return body.status === status && (body.error_message ?? '').includes(says ?? '')
+  }
+  await waitFor(`the workspace to be ${status}`, isSeen, 2_000)
+  const told = events.events.map(({ data }) => data).filter((each) => each.workspace?.name === name)
+  expect(told.at(-1)).toMatchObject({ type: 'changed', workspace: { status } })
+  expect((await workspace(name, '', 'DELETE')).status).toBe(204)
+})
+
+test('a program that runs out of memory is told in the log, and its workspace goes on', async () => {
+  const name = await create({ memory_mb: 64 })
+  await docker('exec', `ws-${name}`, 'sh', '-c', 'head -c 200m /dev/zero | tail; true')
+  await waitFor('the log', () =>
+    server.log().includes(`"workspace":"${name}","msg":"a program in a workspace`),
+  )
+  expect((await workspace(name)).body.status).toBe('running')
+  // The engine marks the container for good; a stop that was asked for is none of memory's.
+  expect((await workspace(name, '/stop', 'POST')).body).toMatchObject({ status: 'stopped' })
+  expect((await workspace(name, '/start', 'POST')).body).toMatchObject({ status: 'running' })
+})
+
+test('a workspace whose main process runs out of memory says so', async () => {
+  const name = await create({ memory_mb: 64 })
+  // Nothing else would make the kernel choose the smallest process of all.
+  const script = `for p in 1 $(pgrep -x sleep); do echo 1000 >/proc/$p/oom_score_adj; done
+    for i in 1 2 3 4; do head -c 20m /dev/zero | tail | sleep 4 & done; sleep 4`
+  await docker('exec', '-u', '0', `ws-${name}`, 'sh', '-c', script).catch(() => undefined)
+  await waitFor('the end', async () => (await workspace(name)).body.status === 'error')
+  const message = 'it was killed because it ran out of memory (memory_mb)'
+  expect((await workspace(name)).body).toMatchObject({ status: 'error', error_message: message })
+  // A server that was not there when it happened finds out too.
+  server = await server.restart()
+  expect((await workspace(name)).body).toMatchObject({ status: 'error', error_message: message })
+  expect((await workspace(name, '/start', 'POST')).body).toMatchObject({ status: 'running' })
+})
+
+test('image aliases are resolved once, and what is shown is the image', async () => {
+  const name = await create({ image: 'base' })
+  expect((await workspace(name)).body).toMatchObject({ image: TEST_IMAGE })
+  expect(await docker('inspect', '-f', '{{.Config.Image}}', `ws-${name}`)).toBe(TEST_IMAGE)
+})
