@@ -101,6 +101,10 @@ async function start(
       [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
     const ssh = new SshServer(
       await connectionKeeper(config, { hostKey, serverId: state.serverId, table, backends, given, logger }),
+      ({ user, fingerprint, address }) => {
+        audit.record({ action: 'ssh.login', workspace: user, address, fingerprint }, { outcome: 'ok' })
+        return table.find(user) === undefined ? () => undefined : activity.begin(user)
+      },
       logger,
     )
     // Before it listens: its processes are there already, and must not outlive a start that fails.

@@ -19,7 +19,7 @@ export async function sshServer(options: { readonly graceMs?: number } = {}) {
   const gate = createGate(new WorkspaceTable(), new Map())
   const { privateKey } = hostKey
   const keeper = new ConnectionServer({ privateKey, gate, keyRule: anyKey, logger, ...options })
-  const server = new SshServer(keeper, logger)
+  const server = new SshServer(keeper, () => () => undefined, logger)
   const port = await server.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => server.stop())
   return { server, port, hostKey, log: (): readonly string[] => lines }

@@ -13,7 +13,6 @@ export const AUDIT_ACTIONS = [
   'session.kill',
   'tunnel.open',
   'ssh.login',
-  'ssh.exec',
 ] as const
 
 /** What was asked for and by whom. It has no place for what could hold a secret (threat W12). */

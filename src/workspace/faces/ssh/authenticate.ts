@@ -5,6 +5,15 @@ import { fingerprintOf } from './host-key.ts'
 
 const MAX_TRIES = 6
 
+/** Who has logged in. */
+export interface Login {
+  /** The user name, which is the workspace's; as the client wrote it. */
+  readonly user: string
+  /** Of the key that its owner has proven to hold. */
+  readonly fingerprint: string
+  readonly address: string
+}
+
 type KeyContext = Extract<AuthContext, { method: 'publickey' }>
 
 /**
@@ -17,6 +26,7 @@ export function authenticate(
   address: string,
   keyRule: KeyRule,
   logger: Logger,
+  onVerified: (login: Login) => void,
 ): void {
   let tries = 0
   connection.on('authentication', (context) => {
@@ -40,10 +50,10 @@ export function authenticate(
       return context.reject(['publickey'])
     }
     if (!isAllowed) return context.reject(['publickey'])
-    logger.info(
-      { workspace: context.username.slice(0, 80), fingerprint: fingerprintOf(context.key.data), address },
-      'SSH key verified',
-    )
+    const login = { user: context.username, fingerprint: fingerprintOf(context.key.data), address }
+    const { user: workspace, ...who } = login
+    logger.info({ workspace: workspace.slice(0, 80), ...who }, 'SSH key verified')
+    onVerified(login)
     context.accept()
   }
 }

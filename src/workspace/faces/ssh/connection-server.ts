@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import ssh2, { type Connection, type ServerConfig } from 'ssh2'
 import type { Logger } from '../../../lib/log/logger.ts'
-import { authenticate } from './authenticate.ts'
+import { authenticate, type Login } from './authenticate.ts'
 import type { KeyRule } from './authorized-keys.ts'
 import type { Gate } from './gate.ts'
 import { serveSession } from './session.ts'
@@ -36,7 +36,7 @@ export interface ConnectionServerOptions {
 /** What a connection's owner is told about it. */
 export interface ConnectionEvents {
   /** Its user has proven a key. */
-  readonly onProven?: () => void
+  readonly onProven?: (login: Login) => void
   readonly onClosed?: () => void
 }
 
@@ -100,11 +100,10 @@ export class ConnectionServer {
     connection.on('error', (error) => logger.debug({ err: error, address: ip }, 'SSH connection'))
     mendWindows(connection)
     let user = ''
-    connection.on('authentication', (context) => (user = context.username))
-    authenticate(connection, ip, keyRule, logger)
-    connection.once('ready', () => {
+    authenticate(connection, ip, keyRule, logger, (login) => {
+      user = login.user
       clearTimeout(admitted?.grace)
-      admitted?.events.onProven?.()
+      admitted?.events.onProven?.(login)
     })
     let sessions = 0
     connection.on('session', (accept, reject) => {

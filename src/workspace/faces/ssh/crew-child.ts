@@ -68,7 +68,7 @@ function serve(server: ConnectionServer, connection: number, socket: Socket | un
   // The client can be gone before its socket has arrived here.
   if (socket === undefined) return tell({ is: 'closed', connection })
   const drop = server.admit(socket, {
-    onProven: () => tell({ is: 'proven', connection }),
+    onProven: (login) => tell({ is: 'proven', connection, login }),
     onClosed: () => {
       drops.delete(connection)
       tell({ is: 'closed', connection })

@@ -94,7 +94,7 @@ export class Crew implements ConnectionKeeper {
   #take(hand: Hand, report: Report): void {
     switch (report.is) {
       case 'proven':
-        hand.connections.get(report.connection)?.onProven()
+        hand.connections.get(report.connection)?.onProven(report.login)
         break
       case 'closed':
         hand.connections.get(report.connection)?.onClosed()

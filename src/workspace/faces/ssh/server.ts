@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Logger } from '../../../lib/log/logger.ts'
+import type { Login } from './authenticate.ts'
 
 /** How many connections may be open at once that have not proven a key. */
 const MAX_UNPROVEN = 100
@@ -9,21 +10,26 @@ export interface ConnectionKeeper {
   /** Takes a connection over; what is returned ends it. */
   readonly admit: (
     socket: Socket,
-    events: { readonly onProven: () => void; readonly onClosed: () => void },
+    events: { readonly onProven: (login: Login) => void; readonly onClosed: () => void },
   ) => () => void
   readonly stop: () => Promise<void>
 }
+
+/** Told of everybody who has logged in; what it returns is called when they have gone. */
+export type LoginWatch = (login: Login) => () => void
 
 /** The SSH face's door: accepts connections and hands them on. */
 export class SshServer {
   readonly #listener = createServer({ pauseOnConnect: true }, (socket) => this.#accept(socket))
   readonly #keeper: ConnectionKeeper
   readonly #logger: Logger
+  readonly #watch: LoginWatch
   /** What ends each of them, oldest first. */
   readonly #unproven = new Set<() => void>()
 
-  constructor(keeper: ConnectionKeeper, logger: Logger) {
+  constructor(keeper: ConnectionKeeper, watch: LoginWatch, logger: Logger) {
     this.#keeper = keeper
+    this.#watch = watch
     this.#logger = logger
   }
 
@@ -49,8 +55,17 @@ export class SshServer {
 
   /** Beyond the limit the oldest unproven one goes: whoever speaks is proven long before a flood has pushed it out (S5). */
   #accept(socket: Socket): void {
-    const settle = (): void => void this.#unproven.delete(drop)
-    const drop = this.#keeper.admit(socket, { onProven: settle, onClosed: settle })
+    let onLogout: (() => void) | undefined
+    const drop = this.#keeper.admit(socket, {
+      onProven: (login) => {
+        this.#unproven.delete(drop)
+        onLogout = this.#watch(login)
+      },
+      onClosed: () => {
+        this.#unproven.delete(drop)
+        onLogout?.()
+      },
+    })
     this.#unproven.add(drop)
     const [oldest] = this.#unproven
     if (this.#unproven.size <= MAX_UNPROVEN || oldest === undefined) return

@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { run } from '../../../../src/lib/process/run.ts'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { openSsh } from '../../../support/open-ssh.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace-server.ts'
+
+test('an SSH login is audited with its key, and keeps its workspace from being stopped as idle', async () => {
+  const file = join(tempDir(), 'audit.jsonl')
+  const server = await startWorkspaceServer({
+    backends: () => [new FakeBackend()],
+    settings: { audit: { file }, idle_timeout: '1s' },
+  })
+  onTestFinished(() => server.stop())
+  const statusOf = async (name: string) =>
+    (await call(`${server.url}/api/workspaces/${name}`)).body.status as string
+  for (const name of ['used', 'idle']) await makeWorkspace(server.url, { name })
+  const ssh = await openSsh(server)
+  onTestFinished(() => ssh.remove())
+  const client = spawn('ssh', [...ssh.argv('used'), 'sleep 60'], { stdio: 'ignore' })
+  onTestFinished(() => void client.kill())
+
+  await waitFor('the idle one to be stopped', async () => (await statusOf('idle')) === 'stopped')
+  expect(await statusOf('used')).toBe('running')
+  client.kill()
+  await waitFor('the other, once its user has gone', async () => (await statusOf('used')) === 'stopped')
+
+  const { stdout } = await run('ssh-keygen', ['-lf', `${ssh.keyFile}.pub`])
+  const logins = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('ssh.login'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(logins).toEqual([
+    {
+      time: expect.any(String),
+      action: 'ssh.login',
+      workspace: 'used',
+      address: '127.0.0.1',
+      fingerprint: stdout.split(' ')[1],
+      outcome: 'ok',
+    },
+  ])
+})
