@@ -5,13 +5,15 @@
       "sources": [
         "native/binding/addon.cc",
         "native/binding/dial-loopback.cc",
+        "native/binding/set-user-timeout.cc",
         "native/binding/system-error.cc",
         "native/binding/walk-tree.cc",
         "native/disk/directory-reader.cc",
         "native/disk/directory.cc",
         "native/disk/stat-entry.cc",
         "native/disk/walk-tree.cc",
-        "native/netns/dial.cc"
+        "native/netns/dial.cc",
+        "native/tcp/user-timeout.cc"
       ],
       # System headers, so that -Wextra speaks of our own code only.
       "cflags_cc": [

@@ -1,12 +1,14 @@
 #include <napi.h>
 
 #include "dial-loopback.h"
+#include "set-user-timeout.h"
 #include "walk-tree.h"
 
 namespace workspace::binding {
 
 static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("dialLoopback", Napi::Function::New(env, dialLoopback, "dialLoopback"));
+  exports.Set("setUserTimeout", Napi::Function::New(env, setUserTimeout, "setUserTimeout"));
   exports.Set("walkTree", Napi::Function::New(env, walkTree, "walkTree"));
   return exports;
 }

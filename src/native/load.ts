@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 /** The functions of the .node file as they are; their wrappers in this folder are what others call. */
 interface Addon {
   walkTree(path: string, threads: number): unknown
+  setUserTimeout(fd: number, timeoutMs: number): boolean
   dialLoopback(namespacePath: string, port: number, timeoutMs: number): Promise<number>
 }
 

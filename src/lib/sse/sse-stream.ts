@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
+import { noticeLoss } from '../../native/tcp.ts'
 
 const HEARTBEAT_MS = 15_000
+const LOSS_MS = 12_000
 const MAX_PENDING_BYTES = 2 ** 20
 
 /**
@@ -37,6 +39,8 @@ export class SseStream {
     })
     response.flushHeaders()
     response.socket?.setNoDelay(true)
+    // A reader that vanished acknowledges no heartbeat: it is gone 27 s later at the most (fault F31).
+    if (response.socket) noticeLoss(response.socket, LOSS_MS)
     this.#heartbeat = setInterval(() => this.#write(': ping\n\n'), HEARTBEAT_MS)
     this.#heartbeat.unref()
     void this.#closed.then(() => clearInterval(this.#heartbeat))

@@ -1,14 +1,17 @@
 import type { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import Type from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { joinStreams } from '../../../../lib/process/join-streams.ts'
+import { noticeLoss } from '../../../../native/tcp.ts'
 import { errorToWire } from '../../../api/error.ts'
 import { fault } from '../../../errors.ts'
 import { openTunnel } from '../../../tunnel/open-tunnel.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 
+const LOSS_MS = 15_000
 const PROTOCOL = 'workspace-tcp'
 const PATH = /^\/api\/workspaces\/([^/]*)\/connect\/([^/]*)$/
 
@@ -65,8 +68,10 @@ function refuseBody({ headers }: IncomingMessage): void {
   throw fault('INVALID_REQUEST', 'a request to open a tunnel must have no body')
 }
 
-/** A tunnel may be silent for as long as its two ends like. */
+/** A tunnel may be silent for as long as its two ends like, but not outlive one that has vanished (fault F31). */
 function keepOpen(socket: Duplex): void {
-  if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0)
-  if ('setNoDelay' in socket && typeof socket.setNoDelay === 'function') socket.setNoDelay(true)
+  if (!(socket instanceof Socket)) return
+  socket.setTimeout(0)
+  socket.setNoDelay(true)
+  noticeLoss(socket, LOSS_MS)
 }
