@@ -27,6 +27,7 @@ export class FakeBackend implements Backend {
   /** Runs before each step of that name; throw from it to fail the step, or wait in it. */
   readonly before = new Map<string, (signal?: AbortSignal) => Promise<void> | void>()
   readonly #workspaces = new Map<string, Workspace>()
+  readonly #environments = new Map<string, Readonly<Record<string, string>>>()
   readonly #volumes = new Map<string, string>()
   readonly #processes = new Set<ChildProcess>()
   #onChange: (change: BackendChange) => void = () => undefined
@@ -82,6 +83,7 @@ export class FakeBackend implements Backend {
       ipAddress: '127.0.0.1',
     }
     this.#workspaces.set(key(name), workspace)
+    this.#environments.set(key(name), request.environment)
     await this.#step('started', signal)
     signal.throwIfAborted()
     return workspace
@@ -112,7 +114,7 @@ export class FakeBackend implements Backend {
     if (workspace?.state.is !== 'running') throw fault('BACKEND_ERROR', `${name} is not running`)
     if (request.terminal !== undefined) throw fault('BACKEND_ERROR', 'the fake has no terminals')
     const directory = workspace.localDir || this.#volumes.get(key(name)) || tmpdir()
-    return this.#spawn(directory, request)
+    return this.#spawn(directory, request, this.#environments.get(key(name)))
   }
 
   dial(_name: string, port: number): Promise<Duplex> {
@@ -166,7 +168,11 @@ export class FakeBackend implements Backend {
     await this.before.get(name)?.(signal)
   }
 
-  #spawn(directory: string, request: ExecRequest): ExecProcess {
+  #spawn(
+    directory: string,
+    request: ExecRequest,
+    environment: Readonly<Record<string, string>> = {},
+  ): ExecProcess {
     const [program = 'true', ...argv] = request.argv.map((word) => word.replace(WORKSPACE_DIR, directory))
     const { uid, gid } = statSync(directory)
     const process = spawn(program, argv, {
@@ -174,7 +180,13 @@ export class FakeBackend implements Backend {
       detached: true,
       // As a real backend does: a mounted directory stays its owner's.
       ...(userInfo().uid === 0 && { uid, gid }),
-      env: { PATH: '/usr/bin:/bin', HOME: directory, TMUX_TMPDIR: directory, ...request.environment },
+      env: {
+        PATH: '/usr/bin:/bin',
+        HOME: directory,
+        TMUX_TMPDIR: directory,
+        ...environment,
+        ...request.environment,
+      },
     })
     this.#processes.add(process)
     if (request.stdin === false) process.stdin.end()

@@ -13,6 +13,7 @@ export const createBodySchema = Type.Object(
     local_dir: orNull(Type.String({ description: 'absolute host path mounted as workspace; excludes repo' })),
     cpus: orNull(Type.Integer({ minimum: 0, maximum: 512, description: 'CPUs; 0 is no limit' })),
     memory_mb: orNull(Type.Integer({ minimum: 0, maximum: 16_777_216, description: 'MiB; 0 is no limit' })),
+    no_provision: orNull(Type.Boolean({ description: 'true leaves a devcontainer.json unheeded' })),
   },
   { additionalProperties: false },
 )
@@ -25,6 +26,7 @@ export const CODE_OF_FIELD: ReadonlyMap<string, keyof typeof WORKSPACE_CODES> = 
 ] as const)
 
 export function createFromWire(body: Static<typeof createBodySchema>): CreateInput {
-  const { name, repo, image, backend, local_dir, cpus, memory_mb } = body
-  return { name, repo, image, backend, localDir: local_dir, cpus, memoryMb: memory_mb }
+  const { name, repo, image, backend, local_dir, cpus, memory_mb, no_provision } = body
+  const renamed = { localDir: local_dir, memoryMb: memory_mb, noProvision: no_provision }
+  return { name, repo, image, backend, cpus, ...renamed }
 }

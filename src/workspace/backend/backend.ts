@@ -8,6 +8,8 @@ export interface BackendCreate {
   readonly image: string
   readonly repo: string
   readonly localDir: string
+  /** For every program in the workspace, beside what its image sets. */
+  readonly environment: Readonly<Record<string, string>>
   readonly cpus: number
   readonly memoryMb: number
 }

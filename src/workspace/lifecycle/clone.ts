@@ -1,13 +1,10 @@
-import { finished } from 'node:stream/promises'
-import { setTimeout as delay } from 'node:timers/promises'
-import type { Backend, ExecProcess } from '../backend/backend.ts'
+import type { Backend } from '../backend/backend.ts'
+import { endWith, followProgram } from '../backend/follow-program.ts'
 import { fault } from '../errors.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
 import type { Repo } from './repo.ts'
 
 const TIMEOUT_MS = 30 * 60_000
-const PROGRESS_EVERY_MS = 200
-const KEPT_LINES = 8
 
 /**
  * Clones a repository inside a workspace, as the workspace's own user: nothing that the repository makes git do
@@ -38,12 +35,9 @@ export async function cloneInside(
     stdin: false,
   })
   const giveUp = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
-  const stop = (): void => void git.hangUp()
-  giveUp.addEventListener('abort', stop, { once: true })
-  // Given up while git was being started: the event has been.
-  if (giveUp.aborted) stop()
+  const forget = endWith(giveUp, git)
   try {
-    const lastLines = await follow(git, progress)
+    const lastLines = await followProgram(git, progress)
     const status = await git.exitStatus
     if (status === 0) return
     throw fault('CLONE_FAILED', cloneMessage(repo, status, lastLines))
@@ -52,14 +46,14 @@ export async function cloneInside(
     if (giveUp.aborted) throw fault('CLONE_FAILED', `cloning ${repo.url} took longer than 30 minutes`, error)
     throw error
   } finally {
-    giveUp.removeEventListener('abort', stop)
+    forget()
   }
 }
 
 /** Whether a workspace's directory holds anything, as one adopted from an earlier workspace does. */
 export async function hasFiles(backend: Backend, name: string): Promise<boolean> {
   const ls = await backend.exec(name, { argv: ['ls', '-A', WORKSPACE_DIR], stdin: false })
-  const lines = await follow(ls, () => undefined)
+  const lines = await followProgram(ls, () => undefined)
   return (await ls.exitStatus) === 0 && lines.length > 0
 }
 
@@ -79,34 +73,6 @@ function gitEnvironment(repo: Repo): Record<string, string> {
     GIT_CONFIG_KEY_0: `http.${new URL(repo.url).origin}/.extraHeader`,
     GIT_CONFIG_VALUE_0: `Authorization: Basic ${basic}`,
   }
-}
-
-/** Reports a program's output line by line, at most five times a second, and returns the last lines. */
-async function follow(process: ExecProcess, progress: (message: string) => void): Promise<readonly string[]> {
-  const lastLines: string[] = []
-  let pending = ''
-  let shownAtMs = 0
-  const take = (text: string): void => {
-    const lines = (pending + text).split(/[\r\n]+/)
-    pending = (lines.pop() ?? '').slice(-4096)
-    for (const line of lines.filter((each) => each !== '')) {
-      lastLines.push(line)
-      if (lastLines.length > KEPT_LINES) lastLines.shift()
-    }
-    const nowMs = performance.now()
-    const newest = lastLines.at(-1)
-    if (lines.length > 0 && newest !== undefined && nowMs - shownAtMs >= PROGRESS_EVERY_MS) {
-      shownAtMs = nowMs
-      progress(newest)
-    }
-  }
-  for (const stream of [process.stdout, process.stderr]) stream.setEncoding('utf8').on('data', take)
-  await Promise.race([
-    Promise.all([finished(process.stdout), finished(process.stderr)]),
-    process.exitStatus.then(() => delay(1_000)),
-  ])
-  take('\n')
-  return lastLines
 }
 
 function cloneMessage(repo: Repo, status: number, lastLines: readonly string[]): string {

@@ -1,3 +1,6 @@
+import { messageOf } from '../../lib/errors/message.ts'
+import type { DevContainerReading } from '../devcontainer/dev-container.ts'
+import { readFromHost } from '../devcontainer/read-dev-container.ts'
 import { fault } from '../errors.ts'
 import { BACKEND_NAMES, type BackendName } from '../workspace.ts'
 import { parseLocalDir } from './local-dir.ts'
@@ -13,6 +16,7 @@ export interface CreateInput {
   readonly localDir?: string | null | undefined
   readonly cpus?: number | null | undefined
   readonly memoryMb?: number | null | undefined
+  readonly noProvision?: boolean | null | undefined
 }
 
 /** What to make, checked and with defaults filled in. */
@@ -25,6 +29,10 @@ export interface CreateRequest {
   readonly localDir: string
   readonly cpus: number
   readonly memoryMb: number
+  /** Whether a devcontainer.json is honoured. */
+  readonly isProvisioned: boolean
+  /** What the mounted directory's devcontainer.json says; the one of a repository is read once it is cloned. */
+  readonly devContainer: DevContainerReading
 }
 
 export interface CreateDefaults {
@@ -54,14 +62,33 @@ export async function parseCreateRequest(
       `backend "${backend.slice(0, 80)}" must be one of ${BACKEND_NAMES.join(', ')}`,
     )
   }
+  const localDir = isGiven(input.localDir) ? await parseLocalDir(input.localDir, defaults.forbiddenDirs) : ''
+  const isProvisioned = input.noProvision !== true
+  const devContainer =
+    isProvisioned && localDir !== '' ? await readDevContainer(localDir, defaults) : ({ is: 'none' } as const)
+  const wanted = devContainer.is === 'found' ? devContainer.config.image : undefined
   return {
     name,
     repo: isGiven(input.repo) ? parseRepo(input.repo) : undefined,
-    image: parseImage(isGiven(input.image) ? input.image : defaults.image, defaults.imageAliases),
+    image: parseImage(isGiven(input.image) ? input.image : (wanted ?? defaults.image), defaults.imageAliases),
     backend: backend as BackendName,
-    localDir: isGiven(input.localDir) ? await parseLocalDir(input.localDir, defaults.forbiddenDirs) : '',
+    localDir,
     cpus: input.cpus ?? 0,
     memoryMb: input.memoryMb ?? 0,
+    isProvisioned,
+    devContainer,
+  }
+}
+
+/** A file whose image is none is of no use, and fails nothing. */
+async function readDevContainer(directory: string, defaults: CreateDefaults): Promise<DevContainerReading> {
+  const reading = await readFromHost(directory)
+  if (reading.is !== 'found' || reading.config.image === undefined) return reading
+  try {
+    parseImage(reading.config.image, defaults.imageAliases)
+    return reading
+  } catch (error) {
+    return { is: 'bad', why: messageOf(error) }
   }
 }
 

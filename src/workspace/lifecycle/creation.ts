@@ -2,11 +2,20 @@ import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
+import type { DevContainer, DevContainerReading } from '../devcontainer/dev-container.ts'
+import { readFromInside } from '../devcontainer/read-dev-container.ts'
+import { runPostCreate } from '../devcontainer/run-post-create.ts'
 import { fault } from '../errors.ts'
 import type { Workspace } from '../workspace.ts'
 import { cloneInside, hasFiles } from './clone.ts'
 import type { CreateRequest } from './create-request.ts'
 import type { CreationMark, CreationMarks } from './creation-marks.ts'
+
+interface CreationContext {
+  readonly progress: (message: string) => void
+  readonly signal: AbortSignal
+  readonly logger: Logger
+}
 
 /**
  * Makes one workspace, or undoes whatever it had made. Until it has succeeded, a mark on disk says so. When even the
@@ -17,13 +26,9 @@ export async function createWorkspace(
   marks: CreationMarks,
   request: CreateRequest,
   createdAt: Date,
-  context: {
-    readonly progress: (message: string) => void
-    readonly signal: AbortSignal
-    readonly logger: Logger
-  },
+  context: CreationContext,
 ): Promise<Workspace> {
-  const { progress, signal, logger } = context
+  const { signal, logger } = context
   const earlier = await marks.find(request.name)
   if (earlier !== undefined) await undoCreation(backend, marks, earlier)
   const keepVolume = request.localDir === '' && (await backend.hasVolume(request.name))
@@ -34,23 +39,12 @@ export async function createWorkspace(
     throw fault('BACKEND_ERROR', `the state directory cannot be written: ${messageOf(error)}`, error)
   }
   try {
-    const workspace = await backend.create(
-      { ...request, createdAt, repo: request.repo?.url ?? '' },
-      progress,
-      signal,
-    )
-    if (keepVolume) progress('the files of an earlier workspace of this name are taken over')
-    if (request.repo !== undefined) {
-      if (keepVolume && (await hasFiles(backend, request.name)))
-        progress('its files are there: nothing is cloned')
-      else {
-        progress(`cloning ${request.repo.url}`)
-        await cloneInside(backend, request.name, request.repo, progress, signal)
-      }
-    }
+    const made = await makeWithFiles(backend, request, createdAt, keepVolume, context)
     signal.throwIfAborted()
     await marks.remove(request.name)
-    return workspace
+    // From here on it stays, whatever comes.
+    await runPostCreate(backend, request.name, made.devContainer?.postCreate ?? [], context)
+    return made.workspace
   } catch (error) {
     const failure = isFault(error) ? error : fault('BACKEND_ERROR', messageOf(error), error)
     try {
@@ -61,6 +55,63 @@ export async function createWorkspace(
     }
     throw failure
   }
+}
+
+/** Everything up to a running workspace with its files in it. */
+async function makeWithFiles(
+  backend: Backend,
+  request: CreateRequest,
+  createdAt: Date,
+  keepVolume: boolean,
+  context: CreationContext,
+): Promise<{ readonly workspace: Workspace; readonly devContainer: DevContainer | undefined }> {
+  const { progress, signal } = context
+  const create = (environment: DevContainer['environment']): Promise<Workspace> => {
+    const repo = request.repo?.url ?? ''
+    return backend.create({ ...request, createdAt, repo, environment }, progress, signal)
+  }
+  if (request.localDir !== '') {
+    const devContainer = heed(request.devContainer, request.name, context)
+    return { workspace: await create(devContainer?.environment ?? {}), devContainer }
+  }
+  const workspace = await create({})
+  if (keepVolume) progress('the files of an earlier workspace of this name are taken over')
+  if (request.repo !== undefined) {
+    if (keepVolume && (await hasFiles(backend, request.name)))
+      progress('its files are there: nothing is cloned')
+    else {
+      progress(`cloning ${request.repo.url}`)
+      await cloneInside(backend, request.name, request.repo, progress, signal)
+    }
+  }
+  const canHaveFile = request.isProvisioned && (request.repo !== undefined || keepVolume)
+  if (!canHaveFile) return { workspace, devContainer: undefined }
+  const devContainer = heed(await readFromInside(backend, request.name), request.name, context)
+  const { image, environment = {} } = devContainer ?? {}
+  if (image !== undefined && image !== request.image) {
+    progress(`devcontainer.json: image ${image} is not honoured in a repository; name it when creating`)
+  }
+  if (Object.keys(environment).length === 0) return { workspace, devContainer }
+  // What a container's programs find in their environment is settled when it is made.
+  signal.throwIfAborted()
+  await backend.remove(request.name, true)
+  return { workspace: await create(environment), devContainer }
+}
+
+/** What is to be honoured; what cannot be is told, and fails nothing. */
+function heed(
+  reading: DevContainerReading,
+  name: string,
+  { progress, logger }: CreationContext,
+): DevContainer | undefined {
+  if (reading.is === 'none') return undefined
+  if (reading.is === 'found') {
+    for (const note of reading.config.notes) progress(`devcontainer.json: ${note}`)
+    return reading.config
+  }
+  progress(`devcontainer.json cannot be used: ${reading.why}`)
+  logger.warn({ workspace: name, why: reading.why }, 'a devcontainer.json cannot be used')
+  return undefined
 }
 
 /** A creation that failed and whose remains are still there; the mark on disk tells what to undo. */

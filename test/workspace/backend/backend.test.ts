@@ -38,6 +38,7 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
         image: TEST_IMAGE,
         repo: 'https://example.com/r',
         localDir,
+        environment: { FROM_CREATION: 'a = b' },
         cpus: 1,
         memoryMb: 256,
       },
@@ -148,6 +149,13 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
     const [directory, mark] = stdout.split('\n')
     if (kind === 'docker') expect(directory).toBe(WORKSPACE_DIR)
     expect(mark).toBe('a b=c"')
+  })
+
+  test('exec runs with the environment that the workspace was made with, and its own above it', async () => {
+    const { stdout } = await output(shared, sh('echo $FROM_CREATION'))
+    expect(stdout).toBe('a = b\n')
+    const own = { ...sh('echo $FROM_CREATION'), environment: { FROM_CREATION: 'own' } }
+    expect((await output(shared, own)).stdout).toBe('own\n')
   })
 
   test('exec of a missing program ends with 126 or 127', async () => {

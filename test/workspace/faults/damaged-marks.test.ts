@@ -73,7 +73,16 @@ test('F8 a mark that cannot be removed does not hide the other workspaces', asyn
     throw new Error('the volume is in use')
   })
   await backend.create(
-    { name: 'whole', createdAt: new Date(), image: 'i', repo: '', localDir: '', cpus: 0, memoryMb: 0 },
+    {
+      name: 'whole',
+      createdAt: new Date(),
+      image: 'i',
+      repo: '',
+      localDir: '',
+      environment: {},
+      cpus: 0,
+      memoryMb: 0,
+    },
     () => undefined,
     new AbortController().signal,
   )

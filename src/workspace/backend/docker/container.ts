@@ -23,6 +23,7 @@ export function containerOptions(
     Hostname: request.name,
     Image: request.image,
     Labels: { ...labels },
+    Env: Object.entries(request.environment).map(([name, value]) => `${name}=${value}`),
     // Whatever the image would run, a workspace waits for its user.
     Entrypoint: ['sleep', 'infinity'],
     Cmd: [],

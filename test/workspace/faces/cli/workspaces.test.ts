@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { printable } from '../../../../src/lib/cli/table.ts'
@@ -47,6 +48,15 @@ test('create prints the workspace as JSON when piped', async () => {
 test('create --local-dir mounts a directory of the server', async () => {
   const directory = tempDir()
   expect(await json('create', 'here', '--local-dir', directory)).toMatchObject({ local_dir: directory })
+})
+
+test('create --no-provision leaves a devcontainer.json unheeded', async () => {
+  const directory = tempDir()
+  writeFileSync(join(directory, '.devcontainer.json'), '{"image": "other:1"}')
+  expect(await json('create', 'demo', '--local-dir', directory, '--no-provision')).toMatchObject({
+    image: 'workspace-base:1',
+  })
+  expect(await json('create', 'heeded', '--local-dir', directory)).toMatchObject({ image: 'other:1' })
 })
 
 test('create --repo clones inside the workspace', async () => {

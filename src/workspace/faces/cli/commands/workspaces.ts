@@ -11,6 +11,8 @@ interface CreateOptions {
   readonly backend?: string
   readonly cpus?: number
   readonly memoryMb?: number
+  /** False when told not to. */
+  readonly provision: boolean
 }
 
 /** list, show, create, start, stop, rm. */
@@ -79,14 +81,16 @@ function addCreate(program: Command): void {
     .option('--backend <backend>', 'docker, firecracker, vz or qemu')
     .option('--cpus <n>', 'CPUs', wholeNumber)
     .option('--memory-mb <n>', 'memory in MiB', wholeNumber)
+    .option('--no-provision', 'leave a devcontainer.json unheeded')
     .addHelpText(
       'after',
       '\nExamples:\n  workspace create demo --repo octocat/Hello-World\n  workspace create here --local-dir "$PWD"',
     )
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const { client, output } = await contextOf(command)
-      const { localDir, memoryMb, repo, image, backend, cpus } = options
-      const body = { name, repo, image, backend, local_dir: localDir, cpus, memory_mb: memoryMb }
+      const { localDir, memoryMb, repo, image, backend, cpus, provision } = options
+      const renamed = { local_dir: localDir, memory_mb: memoryMb, ...(!provision && { no_provision: true }) }
+      const body = { name, repo, image, backend, cpus, ...renamed }
       const workspace = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
       output.result(workspace, () => workspaceRecord(workspace))
     })

@@ -1,0 +1,46 @@
+import { finished } from 'node:stream/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ExecProcess } from './backend.ts'
+
+const PROGRESS_EVERY_MS = 200
+const KEPT_LINES = 8
+
+/** Hangs up a program when `signal` says so; returns how to forget that. */
+export function endWith(signal: AbortSignal, process: ExecProcess): () => void {
+  const stop = (): void => void process.hangUp()
+  signal.addEventListener('abort', stop, { once: true })
+  // Given up while the program was being started: the event has been.
+  if (signal.aborted) stop()
+  return () => signal.removeEventListener('abort', stop)
+}
+
+/** Reports a program's output line by line, at most five times a second, and returns the last lines. */
+export async function followProgram(
+  process: ExecProcess,
+  progress: (message: string) => void,
+): Promise<readonly string[]> {
+  const lastLines: string[] = []
+  let pending = ''
+  let shownAtMs = 0
+  const take = (text: string): void => {
+    const lines = (pending + text).split(/[\r\n]+/)
+    pending = (lines.pop() ?? '').slice(-4096)
+    for (const line of lines.filter((each) => each !== '')) {
+      lastLines.push(line)
+      if (lastLines.length > KEPT_LINES) lastLines.shift()
+    }
+    const nowMs = performance.now()
+    const newest = lastLines.at(-1)
+    if (lines.length > 0 && newest !== undefined && nowMs - shownAtMs >= PROGRESS_EVERY_MS) {
+      shownAtMs = nowMs
+      progress(newest)
+    }
+  }
+  for (const stream of [process.stdout, process.stderr]) stream.setEncoding('utf8').on('data', take)
+  await Promise.race([
+    Promise.all([finished(process.stdout), finished(process.stderr)]),
+    process.exitStatus.then(() => delay(1_000)),
+  ])
+  take('\n')
+  return lastLines
+}

@@ -1,0 +1,101 @@
+import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
+import { messageOf } from '../../lib/errors/message.ts'
+
+/** Where a devcontainer.json may be, below the workspace's directory; the first that is there counts. */
+export const DEV_CONTAINER_FILES = ['.devcontainer/devcontainer.json', '.devcontainer.json'] as const
+export const MAX_DEV_CONTAINER_BYTES = 256 * 1024
+
+/** What of a devcontainer.json is honoured. */
+export interface DevContainer {
+  readonly image: string | undefined
+  /** For every program in the workspace: `containerEnv`, and above it `remoteEnv`. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Programs that `postCreateCommand` asks for, all at once; a name each when it names them. */
+  readonly postCreate: readonly PostCreate[]
+  /** What is in it and cannot be honoured, in sentences. */
+  readonly notes: readonly string[]
+}
+
+export interface PostCreate {
+  readonly name: string
+  readonly argv: readonly string[]
+}
+
+/** What a workspace's directory says of itself. `bad`: there is a file, and it cannot be used. */
+export type DevContainerReading =
+  | { readonly is: 'none' }
+  | { readonly is: 'found'; readonly config: DevContainer }
+  | { readonly is: 'bad'; readonly why: string }
+
+/** Reads the text of a devcontainer.json, JSON with comments and trailing commas. */
+export function parseDevContainer(text: string, workspaceDir: string): DevContainerReading {
+  try {
+    const errors: ParseError[] = []
+    const content: unknown = parse(text, errors, { allowTrailingComma: true })
+    const [error] = errors
+    if (error !== undefined) {
+      const line = text.slice(0, error.offset).split('\n').length
+      return { is: 'bad', why: `it is not JSON: ${printParseErrorCode(error.error)} in line ${line}` }
+    }
+    if (!isRecord(content)) return { is: 'bad', why: 'it is not an object' }
+    return { is: 'found', config: fromContent(content, workspaceDir) }
+  } catch (error) {
+    return { is: 'bad', why: messageOf(error) }
+  }
+}
+
+function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: string): DevContainer {
+  const { image, containerEnv, remoteEnv, postCreateCommand } = content
+  if (image !== undefined && typeof image !== 'string') throw new Error('image must be a string')
+  const notes: string[] = []
+  const environment = {
+    ...variables('containerEnv', containerEnv, workspaceDir, notes),
+    ...variables('remoteEnv', remoteEnv, workspaceDir, notes),
+  }
+  for (const key of ['build', 'dockerFile', 'dockerComposeFile', 'features']) {
+    if (key in content) notes.push(`${key} is not honoured`)
+  }
+  return { image, environment, postCreate: commands(postCreateCommand), notes }
+}
+
+function variables(
+  key: string,
+  value: unknown,
+  workspaceDir: string,
+  notes: string[],
+): Readonly<Record<string, string>> {
+  if (value === undefined) return {}
+  if (!isRecord(value)) throw new Error(`${key} must be an object`)
+  const known: Record<string, string> = {}
+  for (const [name, each] of Object.entries(value)) {
+    // null takes a variable away that would be there otherwise.
+    if (each === null) continue
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Error(`${key} has a bad name`)
+    if (typeof each !== 'string' || each.includes('\0')) throw new Error(`${key}.${name} must be a string`)
+    const text = each.replaceAll(/\$\{(?:containerWorkspaceFolder|localWorkspaceFolder)\}/g, workspaceDir)
+    // Of the server's own environment nothing is given away (threat W12).
+    if (text.includes('${')) notes.push(`${key}.${name} refers to what is not known and is left out`)
+    else known[name] = text
+  }
+  return known
+}
+
+function commands(value: unknown): readonly PostCreate[] {
+  const key = 'postCreateCommand'
+  if (value === undefined || value === null || value === '') return []
+  if (typeof value === 'string' || Array.isArray(value)) return [command(key, key, value)]
+  if (!isRecord(value)) throw new Error(`${key} must be a string, a list or an object`)
+  return Object.entries(value).map(([name, each]) => command(`${key}.${name}`, name, each))
+}
+
+/** A string is a shell's, a list is run as it is. */
+function command(key: string, name: string, value: unknown): PostCreate {
+  if (typeof value === 'string') return { name, argv: ['/bin/sh', '-c', value] }
+  const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string')
+  if (!isList) throw new Error(`${key} must be a string or a list of strings`)
+  return { name, argv: value }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

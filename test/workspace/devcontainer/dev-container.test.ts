@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseDevContainer } from '../../../src/workspace/devcontainer/dev-container.ts'
+
+const read = (content: unknown) =>
+  parseDevContainer(typeof content === 'string' ? content : JSON.stringify(content), '/workspace')
+const found = (content: unknown) => {
+  const reading = read(content)
+  if (reading.is !== 'found') throw new Error(JSON.stringify(reading))
+  return reading.config
+}
+
+test('a devcontainer.json is read with comments and trailing commas', () => {
+  const text = `// what this is
+  {
+    "name": "x", /* ignored */
+    "image": "node:24",
+    "containerEnv": { "A": "1", "B": "2" },
+    "remoteEnv": { "B": "3", "C": null, "DIR": "\${containerWorkspaceFolder}/x:\${localWorkspaceFolder}" },
+    "postCreateCommand": "npm ci",
+  }`
+  expect(found(text)).toEqual({
+    image: 'node:24',
+    environment: { A: '1', B: '3', DIR: '/workspace/x:/workspace' },
+    postCreate: [{ name: 'postCreateCommand', argv: ['/bin/sh', '-c', 'npm ci'] }],
+    notes: [],
+  })
+})
+
+test('postCreateCommand is a string, a list or an object of both', () => {
+  const commands = (postCreateCommand: unknown) => found({ postCreateCommand }).postCreate
+  expect(commands(['npm', 'ci'])).toEqual([{ name: 'postCreateCommand', argv: ['npm', 'ci'] }])
+  expect(commands({ a: 'one && two', b: ['three'] })).toEqual([
+    { name: 'a', argv: ['/bin/sh', '-c', 'one && two'] },
+    { name: 'b', argv: ['three'] },
+  ])
+  for (const nothing of [undefined, null, '', {}]) expect(commands(nothing)).toEqual([])
+})
+
+test('what is not honoured is noted', () => {
+  expect(found({ features: {}, build: {}, dockerComposeFile: 'x' }).notes).toEqual([
+    'build is not honoured',
+    'dockerComposeFile is not honoured',
+    'features is not honoured',
+  ])
+})
+
+test('W12 a variable of the server is not given away', () => {
+  const { environment, notes } = found({
+    remoteEnv: { KEY: '${localEnv:HOME}', PATH: '${containerEnv:PATH}:/x' },
+  })
+  expect(environment).toEqual({})
+  expect(notes).toEqual([
+    'remoteEnv.KEY refers to what is not known and is left out',
+    'remoteEnv.PATH refers to what is not known and is left out',
+  ])
+})
+
+test.each([
+  ['{"image": ', 'it is not JSON: ValueExpected in line 1'],
+  ['{\n"a": 1\n"b": 2}', 'it is not JSON: CommaExpected in line 3'],
+  ['', 'it is not JSON: ValueExpected in line 1'],
+  ['[]', 'it is not an object'],
+  [{ image: 1 }, 'image must be a string'],
+  [{ containerEnv: [] }, 'containerEnv must be an object'],
+  [{ containerEnv: { A: 1 } }, 'containerEnv.A must be a string'],
+  [{ containerEnv: { A: 'x\0y' } }, 'containerEnv.A must be a string'],
+  [{ containerEnv: { 'A=B': 'x' } }, 'containerEnv has a bad name'],
+  [{ postCreateCommand: 1 }, 'postCreateCommand must be a string, a list or an object'],
+  [{ postCreateCommand: [] }, 'postCreateCommand must be a string or a list of strings'],
+  [{ postCreateCommand: { a: [1] } }, 'postCreateCommand.a must be a string or a list of strings'],
+])('%j cannot be used: %s', (content, why) => {
+  expect(read(content)).toEqual({ is: 'bad', why })
+})
+
+test('nothing that can be in the file throws', () => {
+  expect(read('['.repeat(200_000)).is).toBe('bad')
+  const keys = ['image', 'containerEnv', 'remoteEnv', 'postCreateCommand', '__proto__', 'constructor']
+  const content = fc.dictionary(fc.constantFrom(...keys), fc.jsonValue())
+  const isRead = (each: unknown) => ['found', 'bad'].includes(read(each).is)
+  fc.assert(fc.property(content, isRead))
+  fc.assert(fc.property(fc.string(), isRead))
+})

@@ -1,0 +1,201 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createParser } from 'eventsource-parser'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { Backend } from '../../../src/workspace/backend/backend.ts'
+import { docker, dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
+import { FakeBackend } from '../../support/fake-backend.ts'
+import { serveRepository } from '../../support/git-daemon.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+
+/** A directory with a devcontainer.json, and what it is to be called. */
+function directoryWith(content: unknown, file = '.devcontainer/devcontainer.json'): string {
+  const directory = tempDir()
+  chmodSync(directory, 0o755)
+  mkdirSync(join(directory, '.devcontainer'))
+  writeFileSync(join(directory, file), typeof content === 'string' ? content : JSON.stringify(content))
+  return directory
+}
+
+/** Creates with progress: everything that was told, and how it ended. */
+async function create(server: TestServer, body: object) {
+  const progress: string[] = []
+  let ended: { readonly event: string | undefined; readonly data: any } | undefined
+  const parser = createParser({
+    onEvent({ event, data }) {
+      if (event === 'progress') progress.push(JSON.parse(data).message)
+      else ended = { event, data: JSON.parse(data) }
+    },
+  })
+  const response = await fetch(`${server.url}/api/workspaces`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify(body),
+  })
+  parser.feed(await response.text())
+  return { progress, ...ended }
+}
+
+const config = {
+  containerEnv: { GREETING: 'hello', WHO: 'nobody' },
+  remoteEnv: { WHO: 'world' },
+  postCreateCommand: { said: 'echo "$GREETING $WHO" > said', listed: ['touch', 'listed'] },
+}
+
+describe.each([
+  { kind: 'docker', open: (): Backend => dockerBackend() },
+  { kind: 'fake', open: (): Backend => new FakeBackend() },
+])('a devcontainer.json with the $kind backend', ({ kind, open }) => {
+  let backend: Backend
+  let server: TestServer
+  const name = uniqueName('dev')
+  beforeEach(async () => {
+    backend = open()
+    server = await startWorkspaceServer({ backends: () => [backend] })
+  })
+  afterEach(async () => {
+    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.stop()
+    await removeLeftovers(name)
+  })
+
+  const output = async (script: string) => {
+    const process = await backend.exec(name, { argv: ['/bin/sh', '-c', script], stdin: false })
+    process.stderr.resume()
+    return (await process.stdout.setEncoding('utf8').toArray()).join('')
+  }
+
+  test('of a local_dir is honoured', async () => {
+    const directory = directoryWith(config)
+    const { progress, event } = await create(server, { name, local_dir: directory })
+    expect(event).toBe('complete')
+    expect(progress).toEqual(expect.arrayContaining(['running said', 'running listed']))
+    expect(readFileSync(join(directory, 'said'), 'utf8')).toBe('hello world\n')
+    expect(await output('ls; echo "$WHO"')).toBe('listed\nsaid\nworld\n')
+    await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')
+    await call(`${server.url}/api/workspaces/${name}/start`, 'POST')
+    expect(await output('echo "$WHO"')).toBe('world\n')
+  })
+
+  test('of a repository is honoured once it is cloned, its image aside', async () => {
+    const files = { '.devcontainer.json': JSON.stringify({ ...config, image: 'other:1' }), file: 'x\n' }
+    const daemon = await serveRepository('repository.git', files)
+    onTestFinished(() => daemon.stop())
+    const { progress, event, data } = await create(server, { name, repo: `${daemon.url}repository.git` })
+    expect({ event, image: data.image }).toEqual({ event: 'complete', image: TEST_IMAGE })
+    expect(progress).toContainEqual(expect.stringContaining('image other:1 is not honoured'))
+    expect(await output('cat file said; git status --porcelain | grep -c said; echo "$GREETING"')).toBe(
+      'x\nhello world\n1\nhello\n',
+    )
+    if (kind === 'docker') {
+      expect(await docker('inspect', '-f', '{{.Id}}', `ws-${name}`)).toBe(
+        (await call(`${server.url}/api/workspaces/${name}`)).body.container_id,
+      )
+    }
+  })
+
+  test('is left unheeded with no_provision', async () => {
+    const directory = directoryWith({ ...config, image: 'other:1' })
+    const { data } = await create(server, { name, local_dir: directory, no_provision: true })
+    expect(data.image).toBe(TEST_IMAGE)
+    expect(await output('ls; echo "[$WHO]"')).toBe('[]\n')
+  })
+
+  test('whose postCreateCommand fails leaves the workspace, and says so', async () => {
+    const postCreateCommand = { good: 'touch good', bad: 'echo canary-words >&2; exit 3', none: ['/no/such'] }
+    const { progress, event } = await create(server, {
+      name,
+      local_dir: directoryWith({ postCreateCommand }),
+    })
+    expect(event).toBe('complete')
+    expect(progress).toContain('bad failed with status 3: canary-words; the workspace runs all the same')
+    expect(progress).toContainEqual(
+      expect.stringMatching(/^none failed .*; the workspace runs all the same$/),
+    )
+    expect(await output('ls')).toBe('good\n')
+    expect(server.log()).toContain('"command":"bad","why":"failed with status 3"')
+    // W12: programs print what they like.
+    expect(server.log()).not.toContain('canary-words')
+  })
+})
+
+describe('a devcontainer.json', () => {
+  let backend: FakeBackend
+  let server: TestServer
+  beforeEach(async () => {
+    backend = new FakeBackend()
+    server = await startWorkspaceServer({
+      backends: () => [backend],
+      settings: { image_aliases: { js: 'node:24' } },
+    })
+  })
+  afterEach(() => server.stop())
+
+  test('names the image of a local_dir unless the request does', async () => {
+    const local_dir = directoryWith({ image: 'js' })
+    expect((await create(server, { name: 'one', local_dir })).data).toMatchObject({ image: 'node:24' })
+    expect((await create(server, { name: 'two', local_dir, image: 'x:1' })).data).toMatchObject({
+      image: 'x:1',
+    })
+  })
+
+  test.each([
+    ['is not JSON', () => directoryWith('{'), 'it is not JSON'],
+    ['names no image', () => directoryWith({ image: '--privileged' }), 'is not an image reference'],
+    ['is too large', () => directoryWith(`{${' '.repeat(300_000)}}`), 'larger than 256 KiB'],
+    [
+      'leads out of the directory',
+      () => {
+        const directory = tempDir()
+        symlinkSync('/etc/passwd', join(directory, '.devcontainer.json'))
+        return directory
+      },
+      'leads out of the directory',
+    ],
+    [
+      'is a pipe',
+      () => {
+        const directory = tempDir()
+        execFileSync('mkfifo', [join(directory, '.devcontainer.json')])
+        return directory
+      },
+      'it is not a file',
+    ],
+  ])('that %s is told and fails nothing', async (_how, make, why) => {
+    const { progress, event, data } = await create(server, { name: 'demo', local_dir: make() })
+    expect({ event, image: data.image }).toEqual({ event: 'complete', image: TEST_IMAGE })
+    expect(progress).toContainEqual(expect.stringContaining(why))
+    expect(progress.join('')).not.toContain('root:')
+    expect(server.log()).toContain('a devcontainer.json cannot be used')
+  })
+
+  test('whose postCreateCommand runs when the server stops leaves a workspace', async () => {
+    const directory = directoryWith({ postCreateCommand: 'touch begun; sleep 60' })
+    const creation = create(server, { name: 'demo', local_dir: directory })
+    await waitFor('the command', () => backend.find('demo').then((found) => found !== undefined))
+    await waitFor('the command', () => {
+      try {
+        return readFileSync(join(directory, 'begun')) !== undefined
+      } catch {
+        return false
+      }
+    })
+    expect((await call(`${server.url}/api/workspaces/demo`)).body.status).toBe('starting')
+    server = await server.restart()
+    await creation
+    expect((await call(`${server.url}/api/workspaces/demo`)).body).toMatchObject({ status: 'running' })
+  })
+
+  test('whose postCreateCommand runs can be deleted with its workspace', async () => {
+    const local_dir = directoryWith({ postCreateCommand: 'sleep 60' })
+    const creation = create(server, { name: 'demo', local_dir })
+    await waitFor('the workspace', async () => (await backend.find('demo')) !== undefined)
+    expect((await call(`${server.url}/api/workspaces/demo`, 'DELETE')).status).toBe(204)
+    await creation
+    expect(await backend.list()).toEqual([])
+    expect((await call(`${server.url}/api/workspaces`)).body.workspaces).toEqual([])
+  })
+})
