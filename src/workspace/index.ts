@@ -8,6 +8,7 @@ import { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
 import type { WorkspaceConfig } from './config.ts'
+import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './doctor/ssh-crypto.ts'
 import { DiskReporter } from './disk/report.ts'
 import { createWalker } from './disk/walker.ts'
 import { createWorkspaceHttp } from './faces/http/create-server.ts'
@@ -71,6 +72,7 @@ async function start(
     opened.push(() => audit.close())
     const hostKey = await loadHostKey(config.ssh.hostKey)
     logger.info({ fingerprint: hostKey.fingerprint }, 'SSH host key')
+    if (!hasNativeSshCrypto()) logger.warn(`SSH ciphers run in JavaScript, slowly: ${SSH_CRYPTO_REMEDY}`)
     const walker = createWalker(logger)
     opened.push(() => walker.close())
     const backends = new Map(

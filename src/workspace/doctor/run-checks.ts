@@ -1,10 +1,10 @@
-import { createRequire } from 'node:module'
 import { messageOf } from '../../lib/errors/message.ts'
 import { run } from '../../lib/process/run.ts'
 import { loadAddon } from '../../native/load.ts'
 import { probeDocker } from '../backend/docker/probe.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import type { Check } from './check.ts'
+import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './ssh-crypto.ts'
 
 /** Looks at everything the server works with on this machine; changes nothing. */
 export async function runChecks(config: WorkspaceConfig): Promise<readonly Check[]> {
@@ -35,16 +35,13 @@ function addonCheck(): Check {
       }
 }
 
-/** ssh2 works without its compiled part, at a fifth to half the speed. */
 function sshCryptoCheck(): Check {
-  const { bindingAvailable } = createRequire(import.meta.url)('ssh2/lib/protocol/crypto.js') as {
-    bindingAvailable: boolean
-  }
+  const isLoaded = hasNativeSshCrypto()
   return {
     name: 'ssh2 native crypto',
     ok: true,
-    found: bindingAvailable ? 'loaded' : 'JavaScript in its place, slower',
-    remedy: bindingAvailable ? '' : 'npm rebuild ssh2, with its install script allowed',
+    found: isLoaded ? 'loaded' : 'JavaScript in its place, slower',
+    remedy: isLoaded ? '' : SSH_CRYPTO_REMEDY,
   }
 }
 
