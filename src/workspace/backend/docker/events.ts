@@ -3,8 +3,11 @@ import type { Readable } from 'node:stream'
 import type { DockerEngine } from './engine.ts'
 import { ownFilter, workspaceNameOf } from './labels.ts'
 
+/** Podman filters by its own words for `die` and `destroy`. */
+const PODMAN_KINDS = ['died', 'remove']
+
 /** Without naming them every program run in a workspace would send three events. */
-const KINDS = ['start', 'die', 'oom', 'destroy', 'pause', 'unpause', 'rename']
+const KINDS = ['start', 'die', 'oom', 'destroy', 'pause', 'unpause', 'rename', ...PODMAN_KINDS]
 
 /**
  * Follows the engine's events about this server's containers until the stream ends, telling the workspace's name and
