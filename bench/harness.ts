@@ -9,6 +9,8 @@ export interface Case {
   readonly ours: Subject
   readonly peer: Subject
   readonly peerName: string
+  /** What each side moves in one run; its rate is then told beside the time. */
+  readonly megabytes?: number
 }
 
 /** What a bench file exports as default. `prepare` returns the cases and how to clean up after them. */
@@ -20,6 +22,8 @@ export interface Bench {
 
 export interface Prepared {
   readonly cases: readonly Case[]
+  /** What is no race between two: further lines or tables, made after the cases. */
+  readonly more?: () => Promise<string>
   cleanUp(): Promise<void> | void
 }
 
@@ -62,8 +66,8 @@ export function table(lines: readonly Line[]): string {
   const rows = lines.map((line) =>
     [
       line.case.name,
-      `${line.oursMs.toFixed(1)} ms`,
-      `${line.peerMs.toFixed(1)} ms (${line.case.peerName})`,
+      timeAndRate(line.oursMs, line.case),
+      `${timeAndRate(line.peerMs, line.case)} (${line.case.peerName})`,
       `${line.ratio.toFixed(2)}×`,
       `${line.minRatio.toFixed(2)}–${line.maxRatio.toFixed(2)}×`,
     ].join(' | '),
@@ -73,6 +77,11 @@ export function table(lines: readonly Line[]): string {
     '--- | ---: | ---: | ---: | ---:',
   ]
   return [...head, ...rows].map((row) => `| ${row} |`).join('\n')
+}
+
+function timeAndRate(ms: number, { megabytes }: Case): string {
+  const time = `${ms.toFixed(1)} ms`
+  return megabytes === undefined ? time : `${time}, ${Math.round((megabytes / ms) * 1000)} MB/s`
 }
 
 function median(values: readonly number[]): number {

@@ -34,12 +34,14 @@ async function tableOf(name: string): Promise<string> {
   const { default: bench } = (await import(`./${name}.ts`)) as { readonly default: Bench }
   const prepared = await bench.prepare()
   const lines: Line[] = []
+  let more: string | undefined
   try {
     for (const one of prepared.cases) lines.push(await measure(one, runs))
+    more = await prepared.more?.()
   } finally {
     await prepared.cleanUp()
   }
-  return [heading(name), ...(bench.note === undefined ? [] : [bench.note]), table(lines)].join('\n\n')
+  return [heading(name), bench.note, table(lines), more].filter((part) => part !== undefined).join('\n\n')
 }
 
 function heading(name: string): string {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 export interface Served {
   readonly url: string
   readonly sshPort: number
+  readonly pid: number
   /** Posts to the API and fails on any status but a good one. */
   readonly post: (path: string, body?: unknown) => Promise<void>
   readonly delete: (path: string) => Promise<void>
@@ -46,6 +47,7 @@ export async function serve(stateDir = mkdtempSync(join(tmpdir(), 'workspace-ben
   return {
     url,
     sshPort,
+    pid: child.pid ?? 0,
     post: (path, body) => send(path, 'POST', body),
     delete: (path) => send(path, 'DELETE'),
     async stop() {

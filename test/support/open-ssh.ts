@@ -17,6 +17,8 @@ export interface OpenSsh {
   readonly directory: string
   readonly keyFile: string
   readonly knownHosts: string
+  /** Options that ssh, scp and sftp all take, the port among them. */
+  readonly options: readonly string[]
   /** Everything before the command, for whoever starts ssh themselves. */
   readonly argv: (user: string, ...flags: readonly string[]) => readonly string[]
   readonly run: (
@@ -45,17 +47,15 @@ export async function openSsh(server: { readonly url: string; readonly sshPort: 
     'IdentitiesOnly=yes',
     'BatchMode=yes',
     'LogLevel=ERROR',
+    `Port=${server.sshPort}`,
   ]
+  const flagged = [...options.flatMap((option) => ['-o', option]), '-i', keyFile]
   const argv: OpenSsh['argv'] = (user, ...flags) => [
     '-F',
     '/dev/null',
     // What comes first holds.
     ...flags,
-    ...options.flatMap((option) => ['-o', option]),
-    '-i',
-    keyFile,
-    '-p',
-    String(server.sshPort),
+    ...flagged,
     '-l',
     user,
     '127.0.0.1',
@@ -64,6 +64,7 @@ export async function openSsh(server: { readonly url: string; readonly sshPort: 
     directory,
     keyFile,
     knownHosts,
+    options: ['-F', '/dev/null', ...flagged],
     argv,
     run: (user, command, { flags = [], stdin = '', environment = {} } = {}) =>
       runProgram('ssh', [...argv(user, ...flags), command], stdin, environment),

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import ssh2, { type Connection, type ServerConfig } from 'ssh2'
 import type { Logger } from '../../../lib/log/logger.ts'
+import type { ExecProcess } from '../../backend/backend.ts'
 import { authenticate, type Login } from './authenticate.ts'
 import type { KeyRule } from './authorized-keys.ts'
 import type { Gate } from './gate.ts'
@@ -21,6 +23,8 @@ const ALGORITHMS: NonNullable<ServerConfig['algorithms']> = {
 const GRACE_MS = 30_000
 /** How long clients get to close their side when the server stops. */
 const STOP_GRACE_MS = 1_000
+/** How long the engine then gets to end what clients were running. */
+const HANG_UP_MS = 1_000
 /** Shells, commands and subsystems that one connection may run at once. */
 const MAX_SESSIONS = 100
 
@@ -52,6 +56,7 @@ export class ConnectionServer {
   /** By `address port` of the other side. ssh2 tells of a connection only after its first line. */
   readonly #admitted = new Map<string, Admitted>()
   readonly #connections = new Set<Connection>()
+  readonly #running = new Set<ExecProcess>()
   readonly #options: ConnectionServerOptions
 
   constructor(options: ConnectionServerOptions) {
@@ -80,7 +85,7 @@ export class ConnectionServer {
     return () => socket.destroy()
   }
 
-  /** Says goodbye to every client; one that does not close its side is cut off a second later. */
+  /** Says goodbye to every client; one that does not close its side is cut off a second later. Leaves no program running. */
   async stop(): Promise<void> {
     const sockets = [...this.#admitted.values()].map(({ socket }) => socket)
     const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)))
@@ -90,6 +95,8 @@ export class ConnectionServer {
     }, STOP_GRACE_MS)
     await Promise.all(closed)
     clearTimeout(cut)
+    const hungUp = Promise.allSettled([...this.#running].map((program) => program.hangUp()))
+    await Promise.race([hungUp, delay(HANG_UP_MS, undefined, { ref: false })])
   }
 
   #serve(connection: Connection, ip: string, port: number): void {
@@ -112,7 +119,12 @@ export class ConnectionServer {
       sessions += 1
       session.once('close', () => (sessions -= 1))
       const { localAddress, localPort } = admitted?.socket ?? {}
-      const target = { user, gate, connection: `${ip} ${port} ${localAddress} ${localPort}` }
+      const target = {
+        user,
+        gate,
+        connection: `${ip} ${port} ${localAddress} ${localPort}`,
+        running: this.#running,
+      }
       serveSession(session, target, logger)
     })
     serveForwards(connection, () => gate(user), logger)

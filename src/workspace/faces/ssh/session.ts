@@ -29,6 +29,8 @@ export interface SessionTarget {
   readonly gate: Gate
   /** `client-ip client-port server-ip server-port`, as OpenSSH puts it. */
   readonly connection: string
+  /** The programs of all sessions, each from its start to its end. */
+  readonly running: Set<ExecProcess>
 }
 
 /** Serves one SSH session: a shell or a command inside the workspace, with or without a terminal. */
@@ -60,7 +62,7 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     running = start(target, program, terminal, variables)
     let isGone = false
     channel.once('close', () => (isGone = true))
-    void connect(channel, running, terminal !== undefined).catch((error: unknown) => {
+    void connect(channel, running, terminal !== undefined, target.running).catch((error: unknown) => {
       if (isGone) return
       if (!isFault(error)) logger.error({ err: error, workspace: target.user }, 'an SSH session failed')
       refuse(channel, isFault(error) ? error.message : 'the session failed; the server log says why')
@@ -119,8 +121,11 @@ async function connect(
   channel: ServerChannel,
   running: Promise<ExecProcess>,
   isTerminal: boolean,
+  all: Set<ExecProcess>,
 ): Promise<void> {
   const process = await running
+  all.add(process)
+  void process.exitStatus.catch(() => undefined).finally(() => all.delete(process))
   let isOver = false
   const leave = (): void => {
     if (!isOver) void process.hangUp().catch(() => undefined)

@@ -7,6 +7,7 @@ import type { Entered } from './gate.ts'
 /** The only destinations; anything else a client writes is refused as it stands, and never resolved (threat S3). */
 const LOCALHOST = new Set(['localhost', '127.0.0.1', '::1'])
 const MAX_FORWARDS = 500
+const NOTHING = Buffer.alloc(0)
 
 /** Serves `ssh -L` and `-D`: connections to the workspace's own loopback address. */
 export function serveForwards(connection: Connection, enter: () => Promise<Entered>, logger: Logger): void {
@@ -42,7 +43,8 @@ async function joinChannel(channel: ServerChannel, inside: Duplex): Promise<void
   inside.on('error', () => channel.destroy())
   channel.pipe(inside)
   inside.pipe(channel, { end: false })
-  inside.once('end', () => channel.eof())
+  // Written and not called: the end would overtake what still waits for the client's window, which is then lost.
+  inside.once('end', () => channel.write(NOTHING, () => channel.eof()))
   inside.once('close', () => channel.end())
   channel.once('close', () => inside.destroy())
   await closed

@@ -1,0 +1,57 @@
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { dockerSsh } from '../../../support/docker-ssh.ts'
+import { makeKey, publicKey } from '../../../support/open-ssh.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { startWorkspaceServer } from '../../../support/workspace-server.ts'
+
+test.each([0, 1])(
+  'with %i child processes only keys that the file lists at that moment log in',
+  async (processes) => {
+    const directory = tempDir()
+    const file = join(directory, 'keys')
+    writeFileSync(file, '# nobody yet\n\n')
+    const workspace = await dockerSsh({ authorized_keys: file, processes })
+    onTestFinished(() => workspace.remove())
+    const other = makeKey(directory, 'ecdsa')
+    const login = async (keyFile: string) =>
+      (await workspace.ssh.run(workspace.name, 'exit 7', { flags: ['-i', keyFile] })).status
+    const own = workspace.ssh.keyFile
+
+    expect(await login(own)).toBe(255)
+    appendFileSync(file, `${publicKey(own)}\n`)
+    expect(await login(own)).toBe(7)
+    appendFileSync(file, `${publicKey(other)}\n`)
+    writeFileSync(file, `${publicKey(other)}\n`)
+    expect(await login(own)).toBe(255)
+    appendFileSync(file, `${publicKey(own)}\n`)
+    expect(await login(own)).toBe(7)
+    // Damaged, it lets nobody in, whoever stands before the damage.
+    appendFileSync(file, 'from="10.0.0.1" ssh-ed25519 AAAA\n')
+    expect(await login(own)).toBe(255)
+    rmSync(file)
+    expect(await login(own)).toBe(255)
+  },
+  60_000,
+)
+
+test.each([
+  ['options', 'restrict ssh-ed25519 AAAA', /keys line 2 is not a plain/],
+  ['no key', 'hello', /keys line 2 is not a plain/],
+])('a server does not start on a file with %s', async (_what, line, message) => {
+  const directory = tempDir()
+  const file = join(directory, 'keys')
+  writeFileSync(file, `${publicKey(makeKey(directory, 'ed25519'))}\n${line}\n`)
+  const start = startWorkspaceServer({ stateDir: tempDir(), settings: { ssh: { authorized_keys: file } } })
+  await expect(start).rejects.toMatchObject({
+    code: 'AUTHORIZED_KEYS_UNUSABLE',
+    message: expect.stringMatching(message),
+  })
+})
+
+test('a server does not start on a file that is not there', async () => {
+  const file = join(tempDir(), 'absent')
+  const start = startWorkspaceServer({ stateDir: tempDir(), settings: { ssh: { authorized_keys: file } } })
+  await expect(start).rejects.toMatchObject({ code: 'AUTHORIZED_KEYS_UNUSABLE' })
+})

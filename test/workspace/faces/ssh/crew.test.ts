@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { crewProcesses, type DockerSsh, dockerSsh, residentBytes } from '../../../support/docker-ssh.ts'
+import { docker } from '../../../support/docker.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+
+let workspace: DockerSsh
+
+beforeAll(async () => {
+  workspace = await dockerSsh()
+})
+afterAll(() => workspace.remove())
+
+/** Starts ssh and tells when it has ended. */
+function session(command: string, flags: readonly string[] = []) {
+  const client = spawn('ssh', [...workspace.ssh.argv(workspace.name, ...flags), command], { stdio: 'pipe' })
+  onTestFinished(() => void client.kill('SIGKILL'))
+  const exit = new Promise<number | null>((resolve) => client.once('exit', resolve))
+  let bytes = 0
+  let head = ''
+  client.stdout.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (head.length < 100) head += chunk.toString('latin1')
+  })
+  return { client, exit, bytes: () => bytes, head: () => head }
+}
+
+/** The most that any process speaking SSH grows by in three seconds. */
+async function growth(): Promise<number> {
+  const before = new Map(crewProcesses().map((pid) => [pid, residentBytes(pid)]))
+  let most = 0
+  for (let i = 0; i < 30; i++) {
+    await delay(100)
+    for (const [pid, bytes] of before) most = Math.max(most, residentBytes(pid) - bytes)
+  }
+  return most
+}
+
+test('a terminal and the language reach the workspace through a child process', async () => {
+  const { stdout } = await workspace.ssh.run(workspace.name, 'echo $LC_ALL $TERM; stty size', {
+    flags: ['-tt', '-o', 'SetEnv=LC_ALL=C.UTF-8'],
+    environment: { TERM: 'vt220' },
+  })
+  expect(stdout.toString()).toMatch(/^C\.UTF-8 vt220\r\n\d+ \d+\r\n$/)
+})
+
+test('a client that stops reading 1 GB makes no process grow, and gets all of it later', async () => {
+  const { client, exit, bytes } = session('head -c 1000000000 /dev/zero')
+  await waitFor('the transfer', () => bytes() > 50_000_000)
+  client.kill('SIGSTOP')
+  const grown = await growth()
+  client.kill('SIGCONT')
+  expect(await exit).toBe(0)
+  await waitFor('the rest', () => bytes() === 1_000_000_000)
+  expect(grown).toBeLessThan(32 * 2 ** 20)
+}, 60_000)
+
+test('a program that does not read what it is sent makes no process grow', async () => {
+  const { client } = session('sleep 1000')
+  client.stdin.on('error', () => undefined)
+  const chunk = Buffer.alloc(2 ** 20)
+  for (let i = 0; i < 100; i++) client.stdin.write(chunk)
+  await waitFor('the transfer', () => client.stdin.writableLength <= 99 * chunk.length)
+  expect(await growth()).toBeLessThan(32 * 2 ** 20)
+}, 60_000)
+
+test('S5 a good login takes less than 2 s beside 500 silent connections', async () => {
+  const silent = Array.from({ length: 500 }, () => connect(workspace.server.sshPort, '127.0.0.1'))
+  onTestFinished(() => silent.forEach((socket) => socket.destroy()))
+  for (const socket of silent) socket.on('error', () => undefined)
+  await Promise.all(silent.map((socket) => new Promise((resolve) => socket.once('connect', resolve))))
+  const startMs = performance.now()
+  await workspace.inside('true')
+  expect(performance.now() - startMs).toBeLessThan(2_000)
+})
+
+test('a killed child process takes its own connections with it and is replaced', async () => {
+  const before = crewProcesses()
+  const [first, second] = [session('echo in; sleep 1000'), session('echo in; sleep 1000')]
+  await waitFor('both sessions', () => first.head() === 'in\n' && second.head() === 'in\n')
+  process.kill(before[0] ?? 0, 'SIGKILL')
+  const ended = await Promise.race([first.exit.then(() => first), second.exit.then(() => second)])
+  const living = ended === first ? second : first
+  await waitFor('a new one', () => crewProcesses().length === before.length)
+  expect(living.client.exitCode).toBe(null)
+  for (let i = 0; i < 4; i++) expect(await workspace.inside('echo new')).toBe('new\n')
+  living.client.kill('SIGTERM')
+})
+
+test('the server’s stop ends sessions and what they ran', async () => {
+  const other = await dockerSsh()
+  onTestFinished(() => other.remove())
+  const client = spawn('ssh', [...other.ssh.argv(other.name), 'echo in; sleep 4321'], { stdio: 'pipe' })
+  const exit = new Promise((resolve) => client.once('exit', resolve))
+  await new Promise((resolve) => client.stdout.once('data', resolve))
+  const startMs = performance.now()
+  await other.server.stop()
+  expect(await exit).toBe(255)
+  expect(performance.now() - startMs).toBeLessThan(5_000)
+  await waitFor('the program’s end', async () => {
+    const top = await docker('top', `ws-${other.name}`, '-eo', 'pid,args')
+    return !top.includes('sleep 4321')
+  })
+})
