@@ -120,7 +120,9 @@ export class FakeBackend implements Backend {
   dial(_name: string, port: number): Promise<Duplex> {
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => resolve(socket))
-      socket.once('error', (error) => reject(fault('CONNECT_FAILED', error.message, error)))
+      socket.once('error', (error) =>
+        reject(fault('CONNECT_FAILED', `port ${port} cannot be reached: ${error.message}`, error)),
+      )
     })
   }
 

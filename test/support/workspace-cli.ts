@@ -7,7 +7,7 @@ import { run, type RunResult } from '../../src/lib/process/run.ts'
 import { tempDir } from './temp-dir.ts'
 
 /** The command line as a checkout runs it. */
-const CLI = [process.execPath, join(packageRoot, 'src/bin/workspace.ts')] as const
+export const CLI = [process.execPath, join(packageRoot, 'src/bin/workspace.ts')] as const
 
 /** A user's environment with a home of its own and nothing of the tester's. */
 export function userEnvironment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {

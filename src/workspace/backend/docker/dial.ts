@@ -40,13 +40,16 @@ async function isHere({ id, pid }: ContainerProcess): Promise<boolean> {
   return controlGroups.includes(id)
 }
 
-/** Tells by one line whether it is connected, since a program that waits says nothing of its own. */
+/**
+ * Tells by one line whether it is connected, since a program that waits says nothing of its own. With bash alone the end
+ * of what the client sends is not passed on: it has no way to end one half of a connection.
+ */
 const RELAY = `
 port=$1
 if command -v socat >/dev/null; then
   socat -u OPEN:/dev/null "TCP:127.0.0.1:$port" 2>/dev/null && echo ok && exec socat - "TCP:127.0.0.1:$port"
 elif command -v bash >/dev/null; then
-  exec bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0" && echo ok && { cat <&3 & cat >&3; wait; }' "$port" 2>/dev/null
+  exec bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0" && echo ok && { cat <&0 >&3 & cat <&3; kill $!; }' "$port" 2>/dev/null
 fi
 echo failed`
 

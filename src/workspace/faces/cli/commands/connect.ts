@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net'
-import { Duplex } from 'node:stream'
+import type { Duplex } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { AddressInfo } from 'node:net'
 import { type Command, InvalidArgumentError } from 'commander'
 import { messageOf } from '../../../../lib/errors/message.ts'
@@ -27,8 +28,7 @@ export function addConnect(program: Command): void {
       const path = `/api/workspaces/${encodeURIComponent(name)}/connect/${encodeURIComponent(port)}`
       const open = (): Promise<Duplex> => openTunnelTo(server, path)
       if (options.local === undefined) {
-        const standard = Duplex.from({ readable: process.stdin, writable: process.stdout })
-        await joinStreams(standard, await open())
+        await joinStandard(await open())
         return
       }
       // Asks once before anybody connects, so that a wrong name or port is told at once.
@@ -40,6 +40,13 @@ export function addConnect(program: Command): void {
         ),
       )
     })
+}
+
+/** Until the other side ends; what standard input still held then, nobody would have read. */
+async function joinStandard(tunnel: Duplex): Promise<void> {
+  process.stdin.pipe(tunnel)
+  await pipeline(tunnel, process.stdout, { end: false })
+  process.stdin.destroy()
 }
 
 /** Serves a local port until the program is interrupted. */

@@ -1,0 +1,44 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createServer } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { dialContainer } from '../../../src/workspace/backend/docker/dial.ts'
+import { dockerBackend, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
+
+/** What an engine on another machine reports: a process that is not here. */
+const ELSEWHERE = { id: 'f'.repeat(64), pid: 1 }
+
+const backend = dockerBackend()
+const name = uniqueName('dial')
+const fields = { createdAt: new Date(), image: TEST_IMAGE, repo: '', localDir: '', cpus: 0, memoryMb: 0 }
+
+beforeAll(async () => {
+  await backend.open(() => undefined)
+  await backend.create({ name, ...fields, environment: {} }, () => undefined, new AbortController().signal)
+})
+afterAll(async () => {
+  await backend.remove(name, false)
+  await backend.close()
+})
+
+const dial = (port: number) => dialContainer(ELSEWHERE, port, (argv) => backend.exec(name, { argv }))
+
+test('a port is reached by a program in the workspace where its network is out of reach', async () => {
+  const data = randomBytes(2 ** 20)
+  const inside = createServer((socket) => {
+    socket.on('error', () => undefined)
+    // Answers what it was asked for and ends.
+    socket.once('data', (asked) => socket.end(Buffer.concat([asked, data])))
+  })
+  await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void inside.close())
+  const stream = await dial((inside.address() as { port: number }).port)
+  stream.write('ask')
+  const answer = await buffer(stream)
+  const hash = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+  expect(hash(answer)).toBe(hash(Buffer.concat([Buffer.from('ask'), data])))
+})
+
+test('a port where nothing listens is refused by that program too', async () => {
+  await expect(dial(1)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
+})
