@@ -36,3 +36,9 @@ it('table has one line for each case', () => {
   const line = { case: one, oursMs: 1, peerMs: 2.26, ratio: 2.257, minRatio: 2, maxRatio: 3 }
   expect(table([line]).split('\n').at(-1)).toBe('| job | 1.0 ms | 2.3 ms (them) | 2.26× | 2.00–3.00× |')
 })
+
+it('table tells the rate where a case says what it moves', () => {
+  const one = { name: 'job', ours: () => 0, peer: () => 0, peerName: 'them', megabytes: 256 }
+  const line = { case: one, oursMs: 500, peerMs: 1000, ratio: 2, minRatio: 2, maxRatio: 2 }
+  expect(table([line])).toContain('| 500.0 ms, 512 MB/s | 1000.0 ms, 256 MB/s (them) |')
+})
