@@ -94,12 +94,13 @@ function makeTree(root: string): void {
   }
 }
 
+/** With --delete, because an rsync that was cut short can leave a file under a name of its own. */
 async function rsync(ssh: OpenSsh, name: string, from: string, to: string): Promise<number | null> {
   // rsync puts the host into the command itself.
   const [host, ...rest] = ssh.argv(name).toReversed()
   const command = ['ssh', ...rest.toReversed()].map((word) => `'${word}'`).join(' ')
   expect(host).toBe('127.0.0.1')
-  return (await run('rsync', ['-a', '-e', command, from, to])).status
+  return (await run('rsync', ['-a', '--delete', '-e', command, from, to])).status
 }
 
 /** One hash over names, link targets, and contents. */

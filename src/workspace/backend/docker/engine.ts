@@ -1,12 +1,16 @@
 import { existsSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import Docker from 'dockerode'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
 
-const PING_EVERY_MS = 1_000
-/** With the ping's interval below the 3 s within which a request must fail when the engine hangs (fault F15). */
-const PING_TIMEOUT_MS = 1_800
+const PING_EVERY_MS = 800
+const LOOK_EVERY_MS = 200
+/**
+ * For how long nothing may have come from the engine. A busy host's engine takes its time for a ping, but answers
+ * something; and a request must fail within 3 s when it hangs (fault F15).
+ */
+const SILENCE_MS = 2_400
 const READ_DEADLINE_MS = 10_000
 
 /** What a failed engine call carries: the HTTP status the engine answered with, or the system's error code. */
@@ -17,7 +21,7 @@ interface EngineError {
 }
 
 /**
- * The connection to a Docker-compatible engine. It asks the engine once a second whether it lives; while it does not,
+ * The connection to a Docker-compatible engine. It asks the engine about once a second whether it lives; while it does not,
  * calls fail at once and those under way are given up, so that nothing hangs with it.
  */
 export class DockerEngine {
@@ -27,6 +31,8 @@ export class DockerEngine {
   readonly #underWay = new Set<AbortController>()
   readonly #stopped = new AbortController()
   #isAvailable = false
+  /** When the engine last answered anything. */
+  #lastSignMs = Number.NEGATIVE_INFINITY
   #monitor: Promise<void> | undefined
 
   constructor(host: string | undefined) {
@@ -41,7 +47,8 @@ export class DockerEngine {
 
   /** Begins to watch the engine; returns when it first answered or failed to. */
   async open(onAvailability: (isAvailable: boolean) => void): Promise<void> {
-    this.#isAvailable = await this.#answers()
+    await this.#ping()
+    this.#isAvailable = performance.now() - this.#lastSignMs < SILENCE_MS
     this.#monitor = this.#watch(onAvailability)
   }
 
@@ -68,9 +75,12 @@ export class DockerEngine {
     this.#underWay.add(controller)
     try {
       signal?.throwIfAborted()
-      return await work(controller.signal)
+      const result = await work(controller.signal)
+      this.#lastSignMs = performance.now()
+      return result
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason
+      if ((error as EngineError).statusCode !== undefined) this.#lastSignMs = performance.now()
       throw controller.signal.aborted || isConnectionError(error)
         ? this.#unavailable(what, error)
         : fault('BACKEND_ERROR', `${what} failed: ${engineMessage(error)}`, error)
@@ -83,27 +93,35 @@ export class DockerEngine {
 
   async #watch(onAvailability: (isAvailable: boolean) => void): Promise<void> {
     const { signal } = this.#stopped
+    let nextPingMs = performance.now() + PING_EVERY_MS
     while (!signal.aborted) {
-      const answers = await this.#answers()
-      if (answers !== this.#isAvailable && !signal.aborted) {
-        this.#isAvailable = answers
-        if (!answers) for (const controller of this.#underWay) controller.abort()
-        onAvailability(answers)
+      if (performance.now() >= nextPingMs) {
+        nextPingMs = performance.now() + PING_EVERY_MS
+        void this.#ping()
       }
-      await delay(PING_EVERY_MS, undefined, { signal }).catch(() => undefined)
+      await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
+      // What arrived while this process was busy is taken before anything is concluded from its absence.
+      await setImmediate()
+      const isAlive = performance.now() - this.#lastSignMs < SILENCE_MS
+      if (isAlive === this.#isAvailable || signal.aborted) continue
+      this.#isAvailable = isAlive
+      if (!isAlive) for (const controller of this.#underWay) controller.abort()
+      onAvailability(isAlive)
     }
   }
 
-  async #answers(): Promise<boolean> {
-    const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(PING_TIMEOUT_MS)])
+  /** Asks for a sign of life; that nobody listens is a sign too. */
+  async #ping(): Promise<void> {
+    const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(SILENCE_MS)])
     try {
       // The types know only the callback form.
       await (this.docker.ping as (options: object) => Promise<unknown>).call(this.docker, {
         abortSignal: signal,
       })
-      return true
-    } catch {
-      return false
+      this.#lastSignMs = performance.now()
+    } catch (error) {
+      const { code } = error as EngineError
+      if (code === 'ECONNREFUSED' || code === 'ENOENT') this.#lastSignMs = Number.NEGATIVE_INFINITY
     }
   }
 
