@@ -1,14 +1,23 @@
 import type { Backend } from '../backend/backend.ts'
 import { endWith, followProgram } from '../backend/follow-program.ts'
+import { DEV_CONTAINER_FILES } from '../devcontainer/dev-container.ts'
 import { fault } from '../errors.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
 import type { Repo } from './repo.ts'
 
 const TIMEOUT_MS = 30 * 60_000
+const HAS_DEV_CONTAINER = 'it has a devcontainer.json'
+/** Looks in the same breath, because every program started inside costs the engine some 30 ms. */
+const CLONE_AND_LOOK = `
+"$@" || exit
+for file in ${DEV_CONTAINER_FILES.join(' ')}; do
+  if [ -e "${WORKSPACE_DIR}/$file" ]; then echo '${HAS_DEV_CONTAINER}'; break; fi
+done`
 
 /**
  * Clones a repository inside a workspace, as the workspace's own user: nothing that the repository makes git do
- * reaches the host (threat W3). Throws CLONE_FAILED with git's last words.
+ * reaches the host (threat W3). Returns whether there is a devcontainer.json in it. Throws CLONE_FAILED with git's last
+ * words.
  */
 export async function cloneInside(
   backend: Backend,
@@ -16,9 +25,13 @@ export async function cloneInside(
   repo: Repo,
   progress: (message: string) => void,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const git = await backend.exec(name, {
     argv: [
+      '/bin/sh',
+      '-c',
+      CLONE_AND_LOOK,
+      'sh',
       'git',
       '-c',
       'protocol.file.allow=never',
@@ -39,7 +52,7 @@ export async function cloneInside(
   try {
     const lastLines = await followProgram(git, progress)
     const status = await git.exitStatus
-    if (status === 0) return
+    if (status === 0) return lastLines.includes(HAS_DEV_CONTAINER)
     throw fault('CLONE_FAILED', cloneMessage(repo, status, lastLines))
   } catch (error) {
     if (signal.aborted) throw signal.reason

@@ -75,17 +75,17 @@ async function makeWithFiles(
     return { workspace: await create(devContainer?.environment ?? {}), devContainer }
   }
   const workspace = await create({})
+  let mayHaveFile = keepVolume
   if (keepVolume) progress('the files of an earlier workspace of this name are taken over')
   if (request.repo !== undefined) {
     if (keepVolume && (await hasFiles(backend, request.name)))
       progress('its files are there: nothing is cloned')
     else {
       progress(`cloning ${request.repo.url}`)
-      await cloneInside(backend, request.name, request.repo, progress, signal)
+      mayHaveFile = await cloneInside(backend, request.name, request.repo, progress, signal)
     }
   }
-  const canHaveFile = request.isProvisioned && (request.repo !== undefined || keepVolume)
-  if (!canHaveFile) return { workspace, devContainer: undefined }
+  if (!request.isProvisioned || !mayHaveFile) return { workspace, devContainer: undefined }
   const devContainer = heed(await readFromInside(backend, request.name), request.name, context)
   const { image, environment = {} } = devContainer ?? {}
   if (image !== undefined && image !== request.image) {
