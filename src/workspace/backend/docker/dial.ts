@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { Duplex } from 'node:stream'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { canDialNamespaces, dialNamespace } from '../../../native/netns.ts'
 import { fault } from '../../errors.ts'
 import type { ExecProcess } from '../backend.ts'
+import { isHostProcess } from './host-process.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 
@@ -22,7 +22,7 @@ export async function dialContainer(
   port: number,
   exec: (argv: readonly string[]) => Promise<ExecProcess>,
 ): Promise<Duplex> {
-  if (canDialNamespaces() && (await isHere(container))) {
+  if (canDialNamespaces() && (await isHostProcess(container.pid, container.id))) {
     try {
       return await dialNamespace(container.pid, port, CONNECT_TIMEOUT_MS)
     } catch (error) {
@@ -31,13 +31,6 @@ export async function dialContainer(
     }
   }
   return dialByProgram(port, await exec(['/bin/sh', '-c', RELAY, 'sh', String(port)]))
-}
-
-/** Another machine's engine, or a virtual machine's, reports process ids that mean someone else here. */
-async function isHere({ id, pid }: ContainerProcess): Promise<boolean> {
-  if (!(pid > 1)) return false
-  const controlGroups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
-  return controlGroups.includes(id)
 }
 
 /**

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { constants } from 'node:os'
 import { Readable } from 'node:stream'
@@ -7,6 +6,7 @@ import type { Exec } from 'dockerode'
 import type { ExecProcess, ExecRequest } from '../backend.ts'
 import { demultiplex } from './demux.ts'
 import type { DockerEngine } from './engine.ts'
+import { isHostProcess } from './host-process.ts'
 
 const RESIZE_RETRY_MS = [5, 20, 50, 100, 200]
 const EXIT_POLL_MS = [0, 5, 20, 50, 100, 200, 400, 800, 1_600]
@@ -99,18 +99,13 @@ async function exitStatus(
   return 128 + constants.signals.SIGHUP
 }
 
-/**
- * An exec's process leads a group of its own. With an engine on this machine its id is a process id here; that it
- * really is the container's own is checked first, since another machine's engine reports ids that mean nothing here.
- */
+/** An exec's process leads a group of its own. */
 async function signalGroup(
   exec: { readonly Pid: number; readonly ContainerID: string },
   name: NodeJS.Signals,
 ): Promise<boolean> {
-  if (!(exec.Pid > 1)) return false
+  if (!(await isHostProcess(exec.Pid, exec.ContainerID))) return false
   try {
-    const controlGroup = await readFile(`/proc/${exec.Pid}/cgroup`, 'utf8')
-    if (!controlGroup.includes(exec.ContainerID)) return false
     process.kill(-exec.Pid, name)
     return true
   } catch {
