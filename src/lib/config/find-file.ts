@@ -20,6 +20,15 @@ export function findConfigFile(sources: FileSources): string | undefined {
   const named = sources.file ?? sources.environment[sources.fileVariable]
   if (named !== undefined && named !== '') return named
   const fileName = sources.fileName ?? 'config.yaml'
-  const userDir = sources.environment['XDG_CONFIG_HOME'] ?? join(homedir(), '.config')
-  return [userDir, '/etc'].map((dir) => join(dir, sources.program, fileName)).find((path) => existsSync(path))
+  return [userConfigDir(sources.program, sources.environment), join('/etc', sources.program)]
+    .map((dir) => join(dir, fileName))
+    .find((path) => existsSync(path))
+}
+
+/** The folder of a program in the user's config dir. */
+export function userConfigDir(
+  program: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): string {
+  return join(environment['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), program)
 }

@@ -5,6 +5,7 @@ import { mkdir } from 'node:fs/promises'
 import { constants, homedir } from 'node:os'
 import { join } from 'node:path'
 import { ExitStatus } from '../../../lib/cli/run.ts'
+import { userConfigDir } from '../../../lib/config/find-file.ts'
 import { defineFaults } from '../../../lib/errors/fault.ts'
 import { writeFileDurable } from '../../../lib/fs/write-durable.ts'
 import { run } from '../../../lib/process/run.ts'
@@ -53,7 +54,7 @@ async function runSsh(argv: readonly string[]): Promise<number> {
 
 /** Pins the host key that the API told, and names a key of our own for a user who has none. */
 async function identityOptions(hostKey: string): Promise<readonly string[]> {
-  const directory = join(process.env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'workspace')
+  const directory = userConfigDir('workspace', process.env)
   const options = [
     ['UserKnownHostsFile', await pin(hostKey, directory)],
     ['HostKeyAlias', ALIAS],

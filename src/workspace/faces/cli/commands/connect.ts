@@ -2,7 +2,8 @@ import { createServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { AddressInfo } from 'node:net'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { portNumber } from '../../../../lib/cli/arguments.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { joinStreams } from '../../../../lib/process/join-streams.ts'
 import { addServerOption, contextOf } from '../context.ts'
@@ -17,7 +18,7 @@ export function addConnect(program: Command): void {
     .option(
       '--local <port>',
       'listen on this port of 127.0.0.1 instead of using standard input and output',
-      localPort,
+      portNumber,
     )
     .addHelpText(
       'after',
@@ -74,9 +75,4 @@ async function forward(
   })
   listener.close()
   process.exit(0)
-}
-
-function localPort(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new InvalidArgumentError('it must be a port, 0 to 65535.')
 }

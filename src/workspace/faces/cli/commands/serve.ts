@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { portNumber } from '../../../../lib/cli/arguments.ts'
 import { tour } from '../tour.ts'
 
 /** Whoever stops services kills them some 10 s after asking. */
@@ -78,9 +79,4 @@ function flagSettings(options: ServeOptions): Record<string, unknown> {
 
 function given(settings: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
-}
-
-function portNumber(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new InvalidArgumentError('it must be a port, 0 to 65535.')
 }

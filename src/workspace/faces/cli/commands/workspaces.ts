@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
 import { askAllServers } from '../ask-all.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
@@ -98,9 +99,4 @@ function addCreate(program: Command): void {
 
 function pathOf(name: string): string {
   return `/api/workspaces/${encodeURIComponent(name)}`
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d+$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('it must be a whole number.')
 }
