@@ -2,6 +2,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
+import { getRunning } from '../lifecycle/get-running.ts'
 import { parseWorkspaceName } from '../lifecycle/name.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 import type { BackendName, Workspace } from '../workspace.ts'
@@ -66,13 +67,7 @@ export class SessionDirectory {
   }
 
   #getRunning(nameInput: unknown): { workspace: Workspace; backend: Backend } {
-    const workspace = this.#table.get(parseWorkspaceName(nameInput))
-    const backend = this.#backends.get(workspace.backend)
-    if (workspace.state.is === 'running' && backend !== undefined) return { workspace, backend }
-    throw fault(
-      'WORKSPACE_NOT_RUNNING',
-      `workspace "${workspace.name}" is ${workspace.state.is}, not running`,
-    )
+    return getRunning(this.#table, this.#backends, parseWorkspaceName(nameInput), 'conflict')
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
-import { Fault } from '../../lib/errors/fault.ts'
 import type { Backend } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
+import { getRunning } from '../lifecycle/get-running.ts'
 import { parseWorkspaceName } from '../lifecycle/name.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 import type { BackendName } from '../workspace.ts'
@@ -25,11 +25,6 @@ export async function openTunnel(
 ): Promise<Duplex> {
   const name = parseWorkspaceName(nameText)
   const port = parsePort(portText)
-  const workspace = table.get(name)
-  const backend = backends.get(workspace.backend)
-  if (workspace.state.is !== 'running' || backend === undefined) {
-    const message = `workspace "${workspace.name}" is ${workspace.state.is}, not running`
-    throw new Fault('WORKSPACE_NOT_RUNNING', 'unavailable', message)
-  }
+  const { workspace, backend } = getRunning(table, backends, name, 'unavailable')
   return backend.dial(workspace.name, port)
 }
