@@ -181,7 +181,7 @@ async function connectionKeeper(
   if (authorizedKeys !== undefined) await readAuthorizedKeys(authorizedKeys)
   const { privateKey } = hostKey
   if (ssh.processes > 0 && given === undefined) {
-    const settings = { privateKey, authorizedKeys, graceMs: undefined, logLevel: log.level, docker, serverId }
+    const settings = { privateKey, authorizedKeys, logLevel: log.level, docker, serverId }
     return new Crew(ssh.processes, settings, table, logger)
   }
   const keyRule = authorizedKeys === undefined ? anyKey : listedKeys(authorizedKeys)

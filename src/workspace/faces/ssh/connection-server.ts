@@ -34,7 +34,7 @@ export interface ConnectionServerOptions {
   readonly gate: Gate
   readonly keyRule: KeyRule
   readonly logger: Logger
-  readonly graceMs?: number | undefined
+  readonly graceMs?: number
 }
 
 /** What a connection's owner is told about it. */
@@ -67,7 +67,10 @@ export class ConnectionServer {
     )
   }
 
-  /** Takes a connection over, and gives it a limited time to prove a key, whether or not it ever says a word. What is returned ends it. */
+  /**
+   * Takes a connection over, and gives it a limited time to prove a key, whether or not it ever says a word. What is
+   * returned ends it.
+   */
   admit(socket: Socket, events: ConnectionEvents = {}): () => void {
     const key = `${socket.remoteAddress} ${socket.remotePort}`
     const grace = setTimeout(() => socket.destroy(), this.#options.graceMs ?? GRACE_MS)

@@ -60,7 +60,6 @@ async function begin(settings: ChildSettings): Promise<ConnectionServer> {
     gate: (user) => enter(user, docker),
     keyRule: settings.authorizedKeys === undefined ? anyKey : listedKeys(settings.authorizedKeys),
     logger: createLogger({ level, format: 'json', destination }),
-    graceMs: settings.graceMs,
   })
 }
 

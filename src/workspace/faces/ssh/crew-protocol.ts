@@ -6,7 +6,6 @@ import type { Login } from './authenticate.ts'
 export interface ChildSettings {
   readonly privateKey: string
   readonly authorizedKeys: string | undefined
-  readonly graceMs: number | undefined
   readonly logLevel: string
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
   readonly serverId: string
