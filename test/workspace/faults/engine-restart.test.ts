@@ -83,13 +83,14 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
     expect(await engine.docker('volume', 'ls', '-q')).toBe('')
   })
 
-  test('a container that dies, or runs out of memory, is seen within 2 s', async () => {
+  // How soon is proven beside the machine's own engine, in container-ends.test.ts; here, that it is seen at all.
+  test('F15 what happens behind the server is seen again after the engine has been away', async () => {
     expect((await api('workspaces', 'POST', { name: 'broken' })).status).toBe(201)
     await engine.docker('kill', 'ws-broken')
-    await waitFor('the end', async () => (await statusOf('broken')) === 'stopped', 2_000)
+    await waitFor('the end', async () => (await statusOf('broken')) === 'stopped', RESYNC_MS)
     expect((await api('workspaces/broken/start', 'POST')).status).toBe(200)
     await engine.docker('rm', '-f', 'ws-broken')
-    await waitFor('the loss', async () => (await statusOf('broken')) === 'error', 2_000)
+    await waitFor('the loss', async () => (await statusOf('broken')) === 'error', RESYNC_MS)
     expect((await api('workspaces/broken', 'DELETE')).status).toBe(204)
     expect(await engine.docker('volume', 'ls', '-q')).toBe('')
   })
