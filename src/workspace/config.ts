@@ -50,7 +50,16 @@ const fileSchema = section({
     default: {},
     description: 'short names for images',
   }),
+  dotfiles: optionalText(
+    'repository that sets up the home directory of a workspace that names none; no password in it',
+  ),
   idle_timeout: duration('0s', 'a running workspace that nobody uses for this long is stopped; 0s: never'),
+  tunnel: section({
+    deny_ports: Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), {
+      default: [],
+      description: 'ports inside workspaces that neither Connect nor an SSH forward reaches',
+    }),
+  }),
   audit: section({
     file: optionalText('file to which it is appended who did what; default none'),
   }),
@@ -95,8 +104,10 @@ export interface WorkspaceConfig {
   readonly enabledBackends: readonly BackendName[]
   readonly defaultImage: string
   readonly imageAliases: ReadonlyMap<string, string>
+  readonly dotfiles: string | undefined
   /** 0: never. */
   readonly idleTimeoutMs: number
+  readonly tunnel: { readonly denyPorts: readonly number[] }
   readonly audit: { readonly file: string | undefined }
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
   readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
@@ -150,7 +161,9 @@ function fromSettings(
     enabledBackends: settings.enabled_backends,
     defaultImage: settings.default_image,
     imageAliases: new Map(Object.entries(settings.image_aliases)),
+    dotfiles: settings.dotfiles,
     idleTimeoutMs: settings.idle_timeout,
+    tunnel: { denyPorts: settings.tunnel.deny_ports },
     audit: { file: settings.audit.file },
     docker: { host: docker.host ?? environment['DOCKER_HOST'], network: docker.network },
     log: settings.log,

@@ -7,6 +7,7 @@ export const WORKSPACE_CODES = {
   INVALID_LOCAL_DIR: 'invalid',
   INVALID_REQUEST: 'invalid',
   INVALID_PORT: 'invalid',
+  PORT_DENIED: 'forbidden',
   WORKSPACE_NOT_FOUND: 'missing',
   SESSION_NOT_FOUND: 'missing',
   WORKSPACE_ALREADY_EXISTS: 'conflict',

@@ -8,6 +8,7 @@ import { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
 import type { WorkspaceConfig } from './config.ts'
+import { fault } from './errors.ts'
 import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './doctor/ssh-crypto.ts'
 import { DiskReporter } from './disk/report.ts'
 import { createWalker } from './disk/walker.ts'
@@ -21,6 +22,7 @@ import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
 import { type ConnectionKeeper, SshServer } from './faces/ssh/server.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
+import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
 import { SessionDirectory } from './session/session-directory.ts'
 import { openStateDir } from './state-dir.ts'
@@ -91,6 +93,7 @@ async function start(
         backend: config.defaultBackend,
         image: config.defaultImage,
         imageAliases: config.imageAliases,
+        dotfiles: dotfilesOf(config),
         forbiddenDirs: [state.path],
       },
       logger,
@@ -160,12 +163,20 @@ async function start(
   }
 }
 
+/** Told at the start, not at the first creation. Throws INVALID_REPO_URL. */
+function dotfilesOf({ dotfiles }: WorkspaceConfig): Repo | undefined {
+  if (dotfiles === undefined) return undefined
+  const repo = parseRepo(dotfiles)
+  if (repo.credentials === undefined) return repo
+  throw fault('INVALID_REPO_URL', 'dotfiles must hold no user name and password: the file is not a secret')
+}
+
 /**
  * Who speaks SSH. Child processes reach workspaces through backends of their own; backends that were handed in are
  * here alone, and so is SSH then.
  */
 async function connectionKeeper(
-  { ssh, docker, log }: WorkspaceConfig,
+  { ssh, docker, log, tunnel }: WorkspaceConfig,
   parts: {
     readonly hostKey: HostKey
     readonly serverId: string
@@ -180,12 +191,13 @@ async function connectionKeeper(
   // A file that could let nobody in is told now, not at the first login.
   if (authorizedKeys !== undefined) await readAuthorizedKeys(authorizedKeys)
   const { privateKey } = hostKey
+  const deniedPorts = tunnel.denyPorts
   if (ssh.processes > 0 && given === undefined) {
-    const settings = { privateKey, authorizedKeys, logLevel: log.level, docker, serverId }
+    const settings = { privateKey, authorizedKeys, deniedPorts, logLevel: log.level, docker, serverId }
     return new Crew(ssh.processes, settings, table, logger)
   }
   const keyRule = authorizedKeys === undefined ? anyKey : listedKeys(authorizedKeys)
-  return new ConnectionServer({ privateKey, keyRule, gate: createGate(table, backends), logger })
+  return new ConnectionServer({ privateKey, keyRule, gate: createGate(table, backends), deniedPorts, logger })
 }
 
 async function listening(

@@ -29,4 +29,6 @@ export interface Workspace {
   /** 0 means no limit. */
   readonly cpus: number
   readonly memoryMb: number
+  /** Ports inside that its devcontainer.json wants reachable from where its user sits. */
+  readonly forwardPorts: readonly number[]
 }

@@ -68,7 +68,7 @@ export class FakeBackend implements Backend {
       this.#volumes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-volume-')))
     }
     progress('creating the container')
-    const { name, createdAt, image, repo, localDir, cpus, memoryMb } = request
+    const { name, createdAt, image, repo, localDir, cpus, memoryMb, forwardPorts } = request
     const workspace: Workspace = {
       name,
       createdAt,
@@ -77,6 +77,7 @@ export class FakeBackend implements Backend {
       localDir,
       cpus,
       memoryMb,
+      forwardPorts,
       backend: 'docker',
       state: { is: 'running' },
       containerId: `fake-${key(name)}`,

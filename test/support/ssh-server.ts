@@ -18,7 +18,8 @@ export async function sshServer(options: { readonly graceMs?: number } = {}) {
   const hostKey = await loadHostKey(join(tempDir(), 'host_key'))
   const gate = createGate(new WorkspaceTable(), new Map())
   const { privateKey } = hostKey
-  const keeper = new ConnectionServer({ privateKey, gate, keyRule: anyKey, logger, ...options })
+  const settings = { privateKey, gate, keyRule: anyKey, deniedPorts: [], logger }
+  const keeper = new ConnectionServer({ ...settings, ...options })
   const server = new SshServer(keeper, () => () => undefined, logger)
   const port = await server.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => server.stop())

@@ -6,6 +6,7 @@ import type { Backend } from '../../src/workspace/backend/backend.ts'
 import { dockerBackend, uniqueName } from '../support/docker.ts'
 import { FakeBackend } from '../support/fake-backend.ts'
 import { openHttpTunnel } from '../support/http-tunnel.ts'
+import { openSsh, runProgram } from '../support/open-ssh.ts'
 import { sendRaw, statusOf } from '../support/raw-http.ts'
 import { call, startWorkspaceServer, type TestServer } from '../support/workspace-server.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -142,4 +143,29 @@ describe.each([
     server = await server.restart()
     await ended
   })
+})
+
+test('W8 a denied port is reached neither by a tunnel nor by a forward, and any other is', async () => {
+  const inside = createServer((socket) => socket.on('error', () => undefined).end('hello'))
+  await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void inside.close())
+  const { port } = inside.address() as { port: number }
+  const reach = async (denied: readonly number[]) => {
+    const server = await startWorkspaceServer({
+      backends: () => [new FakeBackend()],
+      settings: { tunnel: { deny_ports: denied } },
+    })
+    onTestFinished(() => server.stop())
+    await call(`${server.url}/api/workspaces`, 'POST', { name: 'dev' })
+    const ssh = await openSsh(server)
+    onTestFinished(() => ssh.remove())
+    const tunnel = await openHttpTunnel(`${server.url}/api/workspaces/dev/connect/${port}`)
+    const flags = ['-W', `localhost:${port}`]
+    return {
+      tunnel: tunnel.stream === undefined ? tunnel.body : await text(tunnel.stream),
+      forward: (await runProgram('ssh', ssh.argv('dev', ...flags))).stdout.toString(),
+    }
+  }
+  expect(await reach([498, port])).toEqual({ tunnel: expect.stringContaining('PORT_DENIED'), forward: '' })
+  expect(await reach([498])).toEqual({ tunnel: 'hello', forward: 'hello' })
 })

@@ -13,7 +13,10 @@ export const createBodySchema = Type.Object(
     local_dir: orNull(Type.String({ description: 'absolute host path mounted as workspace; excludes repo' })),
     cpus: orNull(Type.Integer({ minimum: 0, maximum: 512, description: 'CPUs; 0 is no limit' })),
     memory_mb: orNull(Type.Integer({ minimum: 0, maximum: 16_777_216, description: 'MiB; 0 is no limit' })),
-    no_provision: orNull(Type.Boolean({ description: 'true leaves a devcontainer.json unheeded' })),
+    no_provision: orNull(
+      Type.Boolean({ description: 'true leaves a devcontainer.json and dotfiles unheeded' }),
+    ),
+    dotfiles: orNull(Type.String({ description: 'repository that sets up the home directory inside' })),
   },
   { additionalProperties: false },
 )
@@ -22,11 +25,12 @@ export const createBodySchema = Type.Object(
 export const CODE_OF_FIELD: ReadonlyMap<string, keyof typeof WORKSPACE_CODES> = new Map([
   ['name', 'INVALID_WORKSPACE_NAME'],
   ['repo', 'INVALID_REPO_URL'],
+  ['dotfiles', 'INVALID_REPO_URL'],
   ['local_dir', 'INVALID_LOCAL_DIR'],
 ] as const)
 
 export function createFromWire(body: Static<typeof createBodySchema>): CreateInput {
-  const { name, repo, image, backend, local_dir, cpus, memory_mb, no_provision } = body
+  const { name, repo, image, backend, local_dir, cpus, memory_mb, no_provision, dotfiles } = body
   const renamed = { localDir: local_dir, memoryMb: memory_mb, noProvision: no_provision }
-  return { name, repo, image, backend, cpus, ...renamed }
+  return { name, repo, image, backend, cpus, dotfiles, ...renamed }
 }

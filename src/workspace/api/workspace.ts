@@ -16,6 +16,9 @@ export const workspaceSchema = Type.Object(
     rootfs_path: Type.Optional(Type.String()),
     local_dir: Type.Optional(Type.String()),
     image: Type.Optional(Type.String({ description: 'image it was made from' })),
+    forward_ports: Type.Optional(
+      Type.Array(Type.Integer(), { description: 'ports inside that its devcontainer.json wants forwarded' }),
+    ),
     error_message: Type.Optional(Type.String({ description: 'why the status is error' })),
   },
   { $id: 'Workspace', additionalProperties: false },
@@ -24,7 +27,7 @@ export type WireWorkspace = Static<typeof workspaceSchema>
 
 /** A workspace as clients see it; fields that would be empty or zero are left out. */
 export function workspaceToWire(workspace: Workspace): WireWorkspace {
-  const { state, ipAddress, cpus, memoryMb, localDir, image } = workspace
+  const { state, ipAddress, cpus, memoryMb, localDir, image, forwardPorts } = workspace
   return {
     name: workspace.name,
     status: state.is,
@@ -37,6 +40,7 @@ export function workspaceToWire(workspace: Workspace): WireWorkspace {
     ...(memoryMb > 0 && { memory_mb: memoryMb }),
     ...(localDir !== '' && { local_dir: localDir }),
     ...(image !== '' && { image }),
+    ...(forwardPorts.length > 0 && { forward_ports: [...forwardPorts] }),
     ...(state.is === 'error' && { error_message: state.message }),
   }
 }

@@ -8,6 +8,9 @@ export interface BackendCreate {
   readonly image: string
   readonly repo: string
   readonly localDir: string
+  readonly forwardPorts: readonly number[]
+  /** Whether its volume may hold files of another workspace, made from another image. */
+  readonly adoptsFiles: boolean
   /** For every program in the workspace, beside what its image sets. */
   readonly environment: Readonly<Record<string, string>>
   readonly cpus: number

@@ -10,15 +10,18 @@ export interface DevContainer {
   readonly image: string | undefined
   /** For every program in the workspace: `containerEnv`, and above it `remoteEnv`. */
   readonly environment: Readonly<Record<string, string>>
+  readonly forwardPorts: readonly number[]
   /** Programs that `postCreateCommand` asks for, all at once; a name each when it names them. */
-  readonly postCreate: readonly PostCreate[]
+  readonly postCreate: readonly Preparation[]
   /** What is in it and cannot be honoured, in sentences. */
   readonly notes: readonly string[]
 }
 
-export interface PostCreate {
+/** A program that makes a workspace ready for its user, run inside it once. */
+export interface Preparation {
   readonly name: string
   readonly argv: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** What a workspace's directory says of itself. `bad`: there is a file, and it cannot be used. */
@@ -45,7 +48,7 @@ export function parseDevContainer(text: string, workspaceDir: string): DevContai
 }
 
 function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: string): DevContainer {
-  const { image, containerEnv, remoteEnv, postCreateCommand } = content
+  const { image, containerEnv, remoteEnv, forwardPorts, postCreateCommand } = content
   if (image !== undefined && typeof image !== 'string') throw new Error('image must be a string')
   const notes: string[] = []
   const environment = {
@@ -55,7 +58,13 @@ function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: s
   for (const key of ['build', 'dockerFile', 'dockerComposeFile', 'features']) {
     if (key in content) notes.push(`${key} is not honoured`)
   }
-  return { image, environment, postCreate: commands(postCreateCommand), notes }
+  return {
+    image,
+    environment,
+    forwardPorts: ports(forwardPorts, notes),
+    postCreate: commands(postCreateCommand),
+    notes,
+  }
 }
 
 function variables(
@@ -80,7 +89,22 @@ function variables(
   return known
 }
 
-function commands(value: unknown): readonly PostCreate[] {
+function ports(value: unknown, notes: string[]): readonly number[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) throw new Error('forwardPorts must be a list')
+  const known = new Set<number>()
+  for (const each of value as readonly unknown[]) {
+    const port = Number(/^(?:(?:localhost|127\.0\.0\.1):)?(\d{1,5})$/.exec(String(each))?.[1])
+    if (port >= 1 && port <= 65_535) known.add(port)
+    else
+      notes.push(
+        `forwardPorts: ${JSON.stringify(each)} is not honoured: it is no port of the workspace's own`,
+      )
+  }
+  return [...known]
+}
+
+function commands(value: unknown): readonly Preparation[] {
   const key = 'postCreateCommand'
   if (value === undefined || value === null || value === '') return []
   if (typeof value === 'string' || Array.isArray(value)) return [command(key, key, value)]
@@ -89,7 +113,7 @@ function commands(value: unknown): readonly PostCreate[] {
 }
 
 /** A string is a shell's, a list is run as it is. */
-function command(key: string, name: string, value: unknown): PostCreate {
+function command(key: string, name: string, value: unknown): Preparation {
   if (typeof value === 'string') return { name, argv: ['/bin/sh', '-c', value] }
   const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string')
   if (!isList) throw new Error(`${key} must be a string or a list of strings`)

@@ -27,23 +27,7 @@ export async function cloneInside(
   signal: AbortSignal,
 ): Promise<boolean> {
   const git = await backend.exec(name, {
-    argv: [
-      '/bin/sh',
-      '-c',
-      CLONE_AND_LOOK,
-      'sh',
-      'git',
-      '-c',
-      'protocol.file.allow=never',
-      '-c',
-      'credential.helper=',
-      'clone',
-      '--progress',
-      '--no-recurse-submodules',
-      '--',
-      repo.url,
-      WORKSPACE_DIR,
-    ],
+    argv: ['/bin/sh', '-c', CLONE_AND_LOOK, 'sh', ...cloneCommand(repo, WORKSPACE_DIR)],
     environment: gitEnvironment(repo),
     stdin: false,
   })
@@ -70,7 +54,13 @@ export async function hasFiles(backend: Backend, name: string): Promise<boolean>
   return (await ls.exitStatus) === 0 && lines.length > 0
 }
 
-function gitEnvironment(repo: Repo): Record<string, string> {
+/** The program that clones, with `gitEnvironment` around it. */
+export function cloneCommand(repo: Repo, directory: string): readonly string[] {
+  const settings = ['-c', 'protocol.file.allow=never', '-c', 'credential.helper=']
+  return ['git', ...settings, 'clone', '--progress', '--no-recurse-submodules', '--', repo.url, directory]
+}
+
+export function gitEnvironment(repo: Repo): Record<string, string> {
   const environment: Record<string, string> = {
     GIT_ALLOW_PROTOCOL: 'https:http:ssh:git',
     GIT_TERMINAL_PROMPT: '0',

@@ -1,8 +1,8 @@
-import { messageOf } from '../../lib/errors/message.ts'
 import type { DevContainerReading } from '../devcontainer/dev-container.ts'
 import { readFromHost } from '../devcontainer/read-dev-container.ts'
 import { fault } from '../errors.ts'
 import { BACKEND_NAMES, type BackendName } from '../workspace.ts'
+import { parseImage, withKnownImage } from './image-reference.ts'
 import { parseLocalDir } from './local-dir.ts'
 import { parseWorkspaceName } from './name.ts'
 import { parseRepo, type Repo } from './repo.ts'
@@ -17,6 +17,7 @@ export interface CreateInput {
   readonly cpus?: number | null | undefined
   readonly memoryMb?: number | null | undefined
   readonly noProvision?: boolean | null | undefined
+  readonly dotfiles?: string | null | undefined
 }
 
 /** What to make, checked and with defaults filled in. */
@@ -24,27 +25,30 @@ export interface CreateRequest {
   readonly name: string
   readonly repo: Repo | undefined
   readonly image: string
+  /** Whether the caller named it: nothing then takes its place. */
+  readonly isImageGiven: boolean
   readonly backend: BackendName
   /** '' when the workspace's files live on a volume. */
   readonly localDir: string
   readonly cpus: number
   readonly memoryMb: number
-  /** Whether a devcontainer.json is honoured. */
+  /** Whether a devcontainer.json and dotfiles are honoured. */
   readonly isProvisioned: boolean
   /** What the mounted directory's devcontainer.json says; the one of a repository is read once it is cloned. */
   readonly devContainer: DevContainerReading
+  /** The repository that sets up the user's home. */
+  readonly dotfiles: Repo | undefined
 }
 
 export interface CreateDefaults {
   readonly backend: BackendName
   readonly image: string
   readonly imageAliases: ReadonlyMap<string, string>
+  /** For a workspace that names none. */
+  readonly dotfiles: Repo | undefined
   /** Host directories that no workspace may mount. */
   readonly forbiddenDirs: readonly string[]
 }
-
-/** A Docker image reference: registry, path, tag or digest; never an option or a path (threat W5). */
-const IMAGE = /^[a-z0-9][a-z0-9._:/-]*(?:@sha256:[0-9a-f]{64})?$/i
 
 /** Checks a creation before anything is touched. */
 export async function parseCreateRequest(
@@ -65,37 +69,25 @@ export async function parseCreateRequest(
   const localDir = isGiven(input.localDir) ? await parseLocalDir(input.localDir, defaults.forbiddenDirs) : ''
   const isProvisioned = input.noProvision !== true
   const devContainer =
-    isProvisioned && localDir !== '' ? await readDevContainer(localDir, defaults) : ({ is: 'none' } as const)
+    isProvisioned && localDir !== ''
+      ? withKnownImage(await readFromHost(localDir), defaults.imageAliases)
+      : ({ is: 'none' } as const)
+  const image = isGiven(input.image) ? parseImage(input.image, defaults.imageAliases) : undefined
   const wanted = devContainer.is === 'found' ? devContainer.config.image : undefined
+  const dotfiles = isGiven(input.dotfiles) ? parseRepo(input.dotfiles) : defaults.dotfiles
   return {
     name,
     repo: isGiven(input.repo) ? parseRepo(input.repo) : undefined,
-    image: parseImage(isGiven(input.image) ? input.image : (wanted ?? defaults.image), defaults.imageAliases),
+    image: image ?? wanted ?? parseImage(defaults.image, defaults.imageAliases),
+    isImageGiven: image !== undefined,
     backend: backend as BackendName,
     localDir,
     cpus: input.cpus ?? 0,
     memoryMb: input.memoryMb ?? 0,
     isProvisioned,
     devContainer,
+    dotfiles: isProvisioned ? dotfiles : undefined,
   }
-}
-
-/** A file whose image is none is of no use, and fails nothing. */
-async function readDevContainer(directory: string, defaults: CreateDefaults): Promise<DevContainerReading> {
-  const reading = await readFromHost(directory)
-  if (reading.is !== 'found' || reading.config.image === undefined) return reading
-  try {
-    parseImage(reading.config.image, defaults.imageAliases)
-    return reading
-  } catch (error) {
-    return { is: 'bad', why: messageOf(error) }
-  }
-}
-
-function parseImage(text: string, aliases: ReadonlyMap<string, string>): string {
-  const image = aliases.get(text) ?? text
-  if (image.length <= 255 && IMAGE.test(image) && !image.includes('..')) return image
-  throw fault('INVALID_REQUEST', `image ${JSON.stringify(image.slice(0, 80))} is not an image reference`)
 }
 
 /** Clients of this API family send '' for what they leave out. */

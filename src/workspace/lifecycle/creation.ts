@@ -4,17 +4,20 @@ import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { DevContainer, DevContainerReading } from '../devcontainer/dev-container.ts'
 import { readFromInside } from '../devcontainer/read-dev-container.ts'
-import { runPostCreate } from '../devcontainer/run-post-create.ts'
+import { runPreparations } from '../devcontainer/run-preparations.ts'
 import { fault } from '../errors.ts'
 import type { Workspace } from '../workspace.ts'
 import { cloneInside, hasFiles } from './clone.ts'
 import type { CreateRequest } from './create-request.ts'
+import { dotfilesPreparation } from './dotfiles.ts'
+import { withKnownImage } from './image-reference.ts'
 import type { CreationMark, CreationMarks } from './creation-marks.ts'
 
 interface CreationContext {
   readonly progress: (message: string) => void
   readonly signal: AbortSignal
   readonly logger: Logger
+  readonly imageAliases: ReadonlyMap<string, string>
 }
 
 /**
@@ -43,7 +46,10 @@ export async function createWorkspace(
     signal.throwIfAborted()
     await marks.remove(request.name)
     // From here on it stays, whatever comes.
-    await runPostCreate(backend, request.name, made.devContainer?.postCreate ?? [], context)
+    await runPreparations(backend, request.name, made.devContainer?.postCreate ?? [], context)
+    if (request.dotfiles !== undefined) {
+      await runPreparations(backend, request.name, [dotfilesPreparation(request.dotfiles)], context)
+    }
     return made.workspace
   } catch (error) {
     const failure = isFault(error) ? error : fault('BACKEND_ERROR', messageOf(error), error)
@@ -66,15 +72,25 @@ async function makeWithFiles(
   context: CreationContext,
 ): Promise<{ readonly workspace: Workspace; readonly devContainer: DevContainer | undefined }> {
   const { progress, signal } = context
-  const create = (environment: DevContainer['environment']): Promise<Workspace> => {
-    const repo = request.repo?.url ?? ''
-    return backend.create({ ...request, createdAt, repo, environment }, progress, signal)
-  }
+  const create = (devContainer: DevContainer | undefined, image: string, adoptsFiles: boolean) =>
+    backend.create(
+      {
+        ...request,
+        image,
+        adoptsFiles,
+        createdAt,
+        repo: request.repo?.url ?? '',
+        environment: devContainer?.environment ?? {},
+        forwardPorts: devContainer?.forwardPorts ?? [],
+      },
+      progress,
+      signal,
+    )
   if (request.localDir !== '') {
     const devContainer = heed(request.devContainer, request.name, context)
-    return { workspace: await create(devContainer?.environment ?? {}), devContainer }
+    return { workspace: await create(devContainer, request.image, false), devContainer }
   }
-  const workspace = await create({})
+  const workspace = await create(undefined, request.image, keepVolume)
   let mayHaveFile = keepVolume
   if (keepVolume) progress('the files of an earlier workspace of this name are taken over')
   if (request.repo !== undefined) {
@@ -86,16 +102,18 @@ async function makeWithFiles(
     }
   }
   if (!request.isProvisioned || !mayHaveFile) return { workspace, devContainer: undefined }
-  const devContainer = heed(await readFromInside(backend, request.name), request.name, context)
-  const { image, environment = {} } = devContainer ?? {}
-  if (image !== undefined && image !== request.image) {
-    progress(`devcontainer.json: image ${image} is not honoured in a repository; name it when creating`)
-  }
-  if (Object.keys(environment).length === 0) return { workspace, devContainer }
-  // What a container's programs find in their environment is settled when it is made.
+  const reading = withKnownImage(await readFromInside(backend, request.name), context.imageAliases)
+  const devContainer = heed(reading, request.name, context)
+  const image = request.isImageGiven ? request.image : (devContainer?.image ?? request.image)
+  const asItIs =
+    image === request.image &&
+    (devContainer === undefined ||
+      (Object.keys(devContainer.environment).length === 0 && devContainer.forwardPorts.length === 0))
+  if (asItIs) return { workspace, devContainer }
+  // Its image, and what its programs find in their environment, is settled when a container is made.
   signal.throwIfAborted()
   await backend.remove(request.name, true)
-  return { workspace: await create(environment), devContainer }
+  return { workspace: await create(devContainer, image, image !== request.image), devContainer }
 }
 
 /** What is to be honoured; what cannot be is told, and fails nothing. */

@@ -141,10 +141,16 @@ export class Lifecycle {
     createdAt: Date,
     progress: (message: string) => void,
   ): Promise<Workspace> {
-    const { table, marks, logger } = this.#options
+    const { table, marks, logger, defaults } = this.#options
+    const { imageAliases } = defaults
     const controller = new AbortController()
     const work = this.#locks.run(nameKey(request.name), () =>
-      createWorkspace(backend, marks, request, createdAt, { progress, signal: controller.signal, logger }),
+      createWorkspace(backend, marks, request, createdAt, {
+        progress,
+        signal: controller.signal,
+        logger,
+        imageAliases,
+      }),
     )
     this.#creations.set(nameKey(request.name), { backend, controller, ended: work })
     if (this.#isClosing) controller.abort(fault('BACKEND_UNAVAILABLE', 'the server is stopping'))
@@ -261,7 +267,7 @@ export class Lifecycle {
 
 function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState): Workspace {
   const { name, backend, image, localDir, cpus, memoryMb, repo } = request
-  const backendFields = { containerId: '', ipAddress: '' }
+  const backendFields = { containerId: '', ipAddress: '', forwardPorts: [] }
   return {
     name,
     backend,

@@ -5,6 +5,7 @@ import { getRunning } from '../lifecycle/get-running.ts'
 import { parseWorkspaceName } from '../lifecycle/name.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 import type { BackendName } from '../workspace.ts'
+import { refuseDenied } from './denied-ports.ts'
 
 /** A TCP port, in decimal and nothing else (threat W7). */
 function parsePort(text: string): number {
@@ -14,7 +15,7 @@ function parsePort(text: string): number {
 
 /**
  * Connects to a port inside a running workspace, on its loopback address whatever the caller may have named. Throws
- * INVALID_WORKSPACE_NAME, INVALID_PORT, WORKSPACE_NOT_FOUND, CONNECT_FAILED, and WORKSPACE_NOT_RUNNING, here of the
+ * INVALID_WORKSPACE_NAME, INVALID_PORT, PORT_DENIED, WORKSPACE_NOT_FOUND, CONNECT_FAILED, and WORKSPACE_NOT_RUNNING, here of the
  * kind `unavailable`: the tunnel's own status for it is 503.
  */
 export async function openTunnel(
@@ -22,9 +23,11 @@ export async function openTunnel(
   backends: ReadonlyMap<BackendName, Backend>,
   nameText: string,
   portText: string,
+  deniedPorts: readonly number[],
 ): Promise<Duplex> {
   const name = parseWorkspaceName(nameText)
   const port = parsePort(portText)
+  refuseDenied(port, deniedPorts)
   const { workspace, backend } = getRunning(table, backends, name, 'unavailable')
   return backend.dial(workspace.name, port)
 }

@@ -32,7 +32,13 @@ async function idleWorld() {
     table,
     backends,
     marks: new CreationMarks(tempDir()),
-    defaults: { backend: 'docker', image: 'any:1', imageAliases: new Map(), forbiddenDirs: [] },
+    defaults: {
+      backend: 'docker',
+      image: 'any:1',
+      imageAliases: new Map(),
+      dotfiles: undefined,
+      forbiddenDirs: [],
+    },
     logger,
     now: () => new Date(),
   })

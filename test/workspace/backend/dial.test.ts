@@ -10,7 +10,16 @@ const ELSEWHERE = { id: 'f'.repeat(64), pid: 1 }
 
 const backend = dockerBackend()
 const name = uniqueName('dial')
-const fields = { createdAt: new Date(), image: TEST_IMAGE, repo: '', localDir: '', cpus: 0, memoryMb: 0 }
+const fields = {
+  createdAt: new Date(),
+  image: TEST_IMAGE,
+  repo: '',
+  localDir: '',
+  forwardPorts: [],
+  adoptsFiles: false,
+  cpus: 0,
+  memoryMb: 0,
+}
 
 beforeAll(async () => {
   await backend.open(() => undefined)

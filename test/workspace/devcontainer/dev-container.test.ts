@@ -17,11 +17,13 @@ test('a devcontainer.json is read with comments and trailing commas', () => {
     "image": "node:24",
     "containerEnv": { "A": "1", "B": "2" },
     "remoteEnv": { "B": "3", "C": null, "DIR": "\${containerWorkspaceFolder}/x:\${localWorkspaceFolder}" },
+    "forwardPorts": [3000, "localhost:8080", "8081", 3000],
     "postCreateCommand": "npm ci",
   }`
   expect(found(text)).toEqual({
     image: 'node:24',
     environment: { A: '1', B: '3', DIR: '/workspace/x:/workspace' },
+    forwardPorts: [3000, 8080, 8081],
     postCreate: [{ name: 'postCreateCommand', argv: ['/bin/sh', '-c', 'npm ci'] }],
     notes: [],
   })
@@ -45,6 +47,13 @@ test('what is not honoured is noted', () => {
   ])
 })
 
+test('a port that is not the workspace’s own is noted, and the others forwarded', () => {
+  const { forwardPorts, notes } = found({ forwardPorts: ['db:5432', 0, 65_536, -1, 1.5, null, 443] })
+  expect(forwardPorts).toEqual([443])
+  expect(notes).toHaveLength(6)
+  expect(notes[0]).toBe('forwardPorts: "db:5432" is not honoured: it is no port of the workspace\'s own')
+})
+
 test('W12 a variable of the server is not given away', () => {
   const { environment, notes } = found({
     remoteEnv: { KEY: '${localEnv:HOME}', PATH: '${containerEnv:PATH}:/x' },
@@ -66,6 +75,7 @@ test.each([
   [{ containerEnv: { A: 1 } }, 'containerEnv.A must be a string'],
   [{ containerEnv: { A: 'x\0y' } }, 'containerEnv.A must be a string'],
   [{ containerEnv: { 'A=B': 'x' } }, 'containerEnv has a bad name'],
+  [{ forwardPorts: 3000 }, 'forwardPorts must be a list'],
   [{ postCreateCommand: 1 }, 'postCreateCommand must be a string, a list or an object'],
   [{ postCreateCommand: [] }, 'postCreateCommand must be a string or a list of strings'],
   [{ postCreateCommand: { a: [1] } }, 'postCreateCommand.a must be a string or a list of strings'],
@@ -75,7 +85,15 @@ test.each([
 
 test('nothing that can be in the file throws', () => {
   expect(read('['.repeat(200_000)).is).toBe('bad')
-  const keys = ['image', 'containerEnv', 'remoteEnv', 'postCreateCommand', '__proto__', 'constructor']
+  const keys = [
+    'image',
+    'containerEnv',
+    'remoteEnv',
+    'forwardPorts',
+    'postCreateCommand',
+    '__proto__',
+    'constructor',
+  ]
   const content = fc.dictionary(fc.constantFrom(...keys), fc.jsonValue())
   const isRead = (each: unknown) => ['found', 'bad'].includes(read(each).is)
   fc.assert(fc.property(content, isRead))

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path'
 import { createParser } from 'eventsource-parser'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { run } from '../../../src/lib/process/run.ts'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'
 import { docker, dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
 import { FakeBackend } from '../../support/fake-backend.ts'
@@ -37,6 +38,16 @@ async function create(server: TestServer, body: object) {
   })
   parser.feed(await response.text())
   return { progress, ...ended }
+}
+
+/** The base image, with another user; goes with the test. */
+async function imageOf(user: string): Promise<string> {
+  const tag = `${uniqueName('other')}:1`
+  const container = await docker('create', TEST_IMAGE)
+  await docker('commit', '--change', `USER ${user}`, container, tag)
+  await docker('rm', container)
+  onTestFinished(() => run('docker', ['rmi', '-f', tag]).then(() => undefined))
+  return tag
 }
 
 const config = {
@@ -80,21 +91,35 @@ describe.each([
     expect(await output('echo "$WHO"')).toBe('world\n')
   })
 
-  test('of a repository is honoured once it is cloned, its image aside', async () => {
-    const files = { '.devcontainer.json': JSON.stringify({ ...config, image: 'other:1' }), file: 'x\n' }
-    const daemon = await serveRepository('repository.git', files)
+  test('of a repository is honoured once it is cloned, its image and ports too', async () => {
+    const image = kind === 'docker' ? await imageOf('games') : 'other:1'
+    const content = JSON.stringify({ ...config, image, forwardPorts: [3000] })
+    const daemon = await serveRepository('repository.git', { '.devcontainer.json': content, file: 'x\n' })
     onTestFinished(() => daemon.stop())
-    const { progress, event, data } = await create(server, { name, repo: `${daemon.url}repository.git` })
-    expect({ event, image: data.image }).toEqual({ event: 'complete', image: TEST_IMAGE })
-    expect(progress).toContainEqual(expect.stringContaining('image other:1 is not honoured'))
+    const { event, data } = await create(server, { name, repo: `${daemon.url}repository.git` })
+    expect({ event, image: data.image, ports: data.forward_ports }).toEqual({
+      event: 'complete',
+      image,
+      ports: [3000],
+    })
+    // git refuses a tree that is not its user's.
     expect(await output('cat file said; git status --porcelain | grep -c said; echo "$GREETING"')).toBe(
       'x\nhello world\n1\nhello\n',
     )
     if (kind === 'docker') {
+      expect(await output('id -un; stat -c %U . file .git/HEAD')).toBe('games\n'.repeat(4))
       expect(await docker('inspect', '-f', '{{.Id}}', `ws-${name}`)).toBe(
         (await call(`${server.url}/api/workspaces/${name}`)).body.container_id,
       )
     }
+  })
+
+  test('of a repository does not name the image where the request does', async () => {
+    const files = { '.devcontainer.json': JSON.stringify({ ...config, image: 'other:1' }) }
+    const daemon = await serveRepository('repository.git', files)
+    onTestFinished(() => daemon.stop())
+    const request = { name, repo: `${daemon.url}repository.git`, image: TEST_IMAGE }
+    expect((await create(server, request)).data.image).toBe(TEST_IMAGE)
   })
 
   test('is left unheeded with no_provision', async () => {

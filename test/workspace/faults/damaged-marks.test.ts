@@ -79,6 +79,8 @@ test('F8 a mark that cannot be removed does not hide the other workspaces', asyn
       image: 'i',
       repo: '',
       localDir: '',
+      forwardPorts: [],
+      adoptsFiles: false,
       environment: {},
       cpus: 0,
       memoryMb: 0,

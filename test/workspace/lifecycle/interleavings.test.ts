@@ -68,7 +68,13 @@ class World {
       table: this.table,
       backends: new Map([['docker', this.backend]]),
       marks: new CreationMarks(this.#stateDir),
-      defaults: { backend: 'docker', image: 'fake:1', imageAliases: new Map(), forbiddenDirs: [] },
+      defaults: {
+        backend: 'docker',
+        image: 'fake:1',
+        imageAliases: new Map(),
+        dotfiles: undefined,
+        forbiddenDirs: [],
+      },
       logger: Object.assign(this.#log, { level: 'silent' }),
       now: () => new Date(),
     })

@@ -116,9 +116,7 @@ export class DockerBackend implements Backend {
     const report = await this.#call('starting the container', signal, (abortSignal) =>
       container.inspect({ abortSignal }),
     )
-    await prepareOwner(report, request.localDir, (argv) =>
-      this.exec(request.name, { argv, user: '0', stdin: false }),
-    )
+    await prepareOwner(report, request, (argv) => this.exec(request.name, { argv, user: '0', stdin: false }))
     return workspaceFromInspect(report)
   }
 

@@ -6,6 +6,8 @@ import { ownFilter, workspaceNameOf } from './labels.ts'
 /** Podman filters by its own words for `die` and `destroy`. */
 const PODMAN_KINDS = ['died', 'remove']
 
+const REACH_BACK_S = 2
+
 /** Without naming them every program run in a workspace would send three events. */
 const KINDS = ['start', 'die', 'oom', 'destroy', 'pause', 'unpause', 'rename', ...PODMAN_KINDS]
 
@@ -20,6 +22,8 @@ export async function followEvents(
   on: { readonly onOpen: () => void; readonly onEvent: (name: string, action: string) => void },
 ): Promise<void> {
   const stream = (await engine.docker.getEvents({
+    // The engine answers a moment before it listens to itself; what happened in between is told by this.
+    since: Math.floor(Date.now() / 1_000) - REACH_BACK_S,
     filters: { type: ['container'], label: [...ownFilter(serverId)], event: KINDS },
     abortSignal: signal,
   })) as Readable

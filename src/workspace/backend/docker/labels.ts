@@ -13,6 +13,7 @@ const LABEL = {
   createdAt: 'workspace.created_at',
   cpus: 'workspace.cpus',
   memoryMb: 'workspace.memory_mb',
+  forwardPorts: 'workspace.forward_ports',
 } as const
 const SCHEMA = '1'
 
@@ -29,6 +30,7 @@ export function labelsOf(serverId: string, request: BackendCreate): Labels {
     [LABEL.createdAt]: request.createdAt.toISOString(),
     [LABEL.cpus]: String(request.cpus),
     [LABEL.memoryMb]: String(request.memoryMb),
+    [LABEL.forwardPorts]: request.forwardPorts.join(','),
   }
 }
 
@@ -75,6 +77,7 @@ function fromLabels(
     ipAddress: state.is === 'running' ? ipAddress : '',
     cpus: Number(labels[LABEL.cpus] ?? 0),
     memoryMb: Number(labels[LABEL.memoryMb] ?? 0),
+    forwardPorts: (labels[LABEL.forwardPorts] ?? '').split(',').filter(Boolean).map(Number),
   }
 }
 

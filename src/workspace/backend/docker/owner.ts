@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { ContainerInspectInfo } from 'dockerode'
 import { WORKSPACE_DIR } from '../../workspace.ts'
-import type { ExecProcess } from '../backend.ts'
+import type { BackendCreate, ExecProcess } from '../backend.ts'
 
 type RunAsRoot = (argv: readonly string[]) => Promise<ExecProcess>
 
@@ -16,20 +16,26 @@ export async function userFor(localDir: string): Promise<string | undefined> {
 /** Makes the workspace's user able to write its files: owner of a new volume, or same numbers as the host's owner. */
 export async function prepareOwner(
   report: ContainerInspectInfo,
-  localDir: string,
+  { localDir, adoptsFiles }: Pick<BackendCreate, 'localDir' | 'adoptsFiles'>,
   run: RunAsRoot,
 ): Promise<void> {
   const { User: user, Labels: labels } = report.Config
-  if (user === '' || /^(?:root|0)(?::|$)/.test(user)) return
+  const isRoot = user === '' || /^(?:root|0)(?::|$)/.test(user)
+  const [userName = user] = user.split(':')
   if (localDir !== '') {
+    if (isRoot) return
     const { uid, gid } = await stat(localDir)
-    return finish(
-      await run(['/bin/sh', '-c', TAKE_NUMBERS, 'sh', user.split(':')[0] ?? user, String(uid), String(gid)]),
-    )
+    return finish(await run(['/bin/sh', '-c', TAKE_NUMBERS, 'sh', userName, String(uid), String(gid)]))
   }
-  // Our own image has the directory, and a volume begins as a copy of it; of another it belongs to root.
-  if (labels['workspace.image'] !== 'base') await finish(await run(['chown', user, WORKSPACE_DIR]))
+  // A new volume begins as a copy of the image's directory, which in our own is the user's; where there is none it is root's.
+  if (!adoptsFiles && (isRoot || labels['workspace.image'] === 'base')) return
+  await finish(await run(['/bin/sh', '-c', TAKE_FILES, 'sh', isRoot ? 'root' : userName, WORKSPACE_DIR]))
 }
+
+/** Looks first: a large tree that is the user's already is left as it is. */
+const TAKE_FILES = `
+user=$1 directory=$2
+[ "$(stat -c %u "$directory")" = "$(id -u "$user" 2>/dev/null || echo "$user")" ] || chown -Rh "$user" "$directory"`
 
 /** Edits the files: usermod refuses while a process of the user runs, and the container's own does. */
 const TAKE_NUMBERS = `

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { constants, homedir } from 'node:os'
 import { join } from 'node:path'
 import { ExitStatus } from '../../../lib/cli/run.ts'
@@ -9,6 +10,8 @@ import { userConfigDir } from '../../../lib/config/find-file.ts'
 import { defineFaults } from '../../../lib/errors/fault.ts'
 import { writeFileDurable } from '../../../lib/fs/write-durable.ts'
 import { run } from '../../../lib/process/run.ts'
+import type { WireWorkspace } from '../../api/workspace.ts'
+import type { WorkspaceClient } from './client.ts'
 import type { CliContext } from './context.ts'
 
 const sshFault = defineFaults({ SSH_CLIENT_MISSING: 'unavailable', SSH_KEY_FAILED: 'internal' })
@@ -16,26 +19,64 @@ const sshFault = defineFaults({ SSH_CLIENT_MISSING: 'unavailable', SSH_KEY_FAILE
 /** The name under which a host key stands in its known-hosts file, whatever the address. */
 const ALIAS = 'workspace'
 
+export interface SshOptions {
+  /** For ssh itself; they go before ours. */
+  readonly options?: readonly string[]
+  /** Whether the ports that the workspace's devcontainer.json names are forwarded. */
+  readonly forwards?: boolean
+}
+
 /**
  * Runs OpenSSH's client into a workspace, with the host key pinned that the API tells, and ends with its status.
  *
  * @param words the remote command; none for a shell
- * @param ownOptions options for ssh that go before ours
  */
 export async function sshInto(
   { client, server }: CliContext,
   name: string,
   words: readonly string[],
-  ownOptions: readonly string[] = [],
+  { options: ownOptions = [], forwards = false }: SshOptions = {},
 ): Promise<never> {
-  const [info, { host_key: hostKey }] = await Promise.all([
+  const [info, { host_key: hostKey }, forwardOptions] = await Promise.all([
     client.get<{ ssh_port: number }>('/api/info'),
     client.get<{ host_key: string }>('/api/ssh-host-key'),
+    forwards ? optionsForPorts(client, name) : [],
   ])
   const host = server.ssh?.host ?? new URL(server.url).hostname.replace(/^\[|\]$/g, '')
   const port = server.ssh?.port ?? info.ssh_port
-  const options = [...ownOptions, ...(await identityOptions(hostKey)), '-p', String(port), '-l', name]
+  const options = [
+    ...ownOptions,
+    ...forwardOptions,
+    ...(await identityOptions(hostKey)),
+    '-p',
+    String(port),
+    '-l',
+    name,
+  ]
   throw new ExitStatus(await runSsh([...options, '--', host, ...words]))
+}
+
+/** A port that is in use here, most often by the same forward of another shell, is left out. */
+async function optionsForPorts(client: WorkspaceClient, name: string): Promise<readonly string[]> {
+  const { forward_ports: ports = [] } = await client.get<WireWorkspace>(
+    `/api/workspaces/${encodeURIComponent(name)}`,
+  )
+  const areFree = await Promise.all(ports.map(isFree))
+  return ports.filter((_port, index) => areFree[index]).flatMap((port) => ['-L', `${port}:localhost:${port}`])
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject).listen(port, '127.0.0.1', resolve)
+    })
+    return true
+  } catch {
+    return false
+  } finally {
+    probe.close()
+  }
 }
 
 async function runSsh(argv: readonly string[]): Promise<number> {

@@ -33,6 +33,8 @@ export interface ConnectionServerOptions {
   readonly privateKey: string
   readonly gate: Gate
   readonly keyRule: KeyRule
+  /** Ports inside workspaces that no forward reaches. */
+  readonly deniedPorts: readonly number[]
   readonly logger: Logger
   readonly graceMs?: number
 }
@@ -103,7 +105,7 @@ export class ConnectionServer {
   }
 
   #serve(connection: Connection, ip: string, port: number): void {
-    const { logger, gate, keyRule } = this.#options
+    const { logger, gate, keyRule, deniedPorts } = this.#options
     const admitted = this.#admitted.get(`${ip} ${port}`)
     this.#connections.add(connection)
     connection.once('close', () => this.#connections.delete(connection))
@@ -130,6 +132,6 @@ export class ConnectionServer {
       }
       serveSession(session, target, logger)
     })
-    serveForwards(connection, () => gate(user), logger)
+    serveForwards(connection, () => gate(user), deniedPorts, logger)
   }
 }

@@ -58,6 +58,7 @@ async function begin(settings: ChildSettings): Promise<ConnectionServer> {
   return new ConnectionServer({
     privateKey: settings.privateKey,
     gate: (user) => enter(user, docker),
+    deniedPorts: settings.deniedPorts,
     keyRule: settings.authorizedKeys === undefined ? anyKey : listedKeys(settings.authorizedKeys),
     logger: createLogger({ level, format: 'json', destination }),
   })

@@ -6,6 +6,7 @@ import type { Login } from './authenticate.ts'
 export interface ChildSettings {
   readonly privateKey: string
   readonly authorizedKeys: string | undefined
+  readonly deniedPorts: readonly number[]
   readonly logLevel: string
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
   readonly serverId: string

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { Connection, ServerChannel } from 'ssh2'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
+import { refuseDenied } from '../../tunnel/denied-ports.ts'
 import type { Entered } from './gate.ts'
 
 /** The only destinations; anything else a client writes is refused as it stands, and never resolved (threat S3). */
@@ -10,13 +11,19 @@ const MAX_FORWARDS = 500
 const NOTHING = Buffer.alloc(0)
 
 /** Serves `ssh -L` and `-D`: connections to the workspace's own loopback address. */
-export function serveForwards(connection: Connection, enter: () => Promise<Entered>, logger: Logger): void {
+export function serveForwards(
+  connection: Connection,
+  enter: () => Promise<Entered>,
+  deniedPorts: readonly number[],
+  logger: Logger,
+): void {
   let open = 0
   connection.on('tcpip', (accept, reject, { destIP, destPort }) => {
     const isAllowed = LOCALHOST.has(destIP.toLowerCase()) && destPort >= 1 && destPort <= 65_535
     if (!isAllowed || open >= MAX_FORWARDS) return reject()
     open += 1
     const forward = async (): Promise<void> => {
+      refuseDenied(destPort, deniedPorts)
       const { backend, name } = await enter()
       const inside = await backend.dial(name, destPort)
       const channel = accept()

@@ -25,7 +25,7 @@ export function addSessions(program: Command): void {
     .argument('<name>', 'workspace')
     .argument('<session>')
     .action(async (name: string, session: string, _options: unknown, command: Command) => {
-      await sshInto(await contextOf(command), name, tmuxCommand(session), ['-t'])
+      await sshInto(await contextOf(command), name, tmuxCommand(session), { options: ['-t'], forwards: true })
     })
 
   addServerOption(sessions.command('kill'))

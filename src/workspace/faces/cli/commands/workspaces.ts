@@ -14,6 +14,7 @@ interface CreateOptions {
   readonly memoryMb?: number
   /** False when told not to. */
   readonly provision: boolean
+  readonly dotfiles?: string
 }
 
 /** list, show, create, start, stop, rm. */
@@ -82,16 +83,17 @@ function addCreate(program: Command): void {
     .option('--backend <backend>', 'docker, firecracker, vz or qemu')
     .option('--cpus <n>', 'CPUs', wholeNumber)
     .option('--memory-mb <n>', 'memory in MiB', wholeNumber)
-    .option('--no-provision', 'leave a devcontainer.json unheeded')
+    .option('--no-provision', 'leave a devcontainer.json and dotfiles unheeded')
+    .option('--dotfiles <repo>', 'repository that sets up the home directory inside')
     .addHelpText(
       'after',
       '\nExamples:\n  workspace create demo --repo octocat/Hello-World\n  workspace create here --local-dir "$PWD"',
     )
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const { client, output } = await contextOf(command)
-      const { localDir, memoryMb, repo, image, backend, cpus, provision } = options
+      const { localDir, memoryMb, repo, image, backend, cpus, provision, dotfiles } = options
       const renamed = { local_dir: localDir, memory_mb: memoryMb, ...(!provision && { no_provision: true }) }
-      const body = { name, repo, image, backend, cpus, ...renamed }
+      const body = { name, repo, image, backend, cpus, dotfiles, ...renamed }
       const workspace = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
       output.result(workspace, () => workspaceRecord(workspace))
     })

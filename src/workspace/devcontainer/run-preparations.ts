@@ -2,19 +2,18 @@ import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
 import { endWith, followProgram } from '../backend/follow-program.ts'
-import type { PostCreate } from './dev-container.ts'
+import type { Preparation } from './dev-container.ts'
 
 const TIMEOUT_MS = 30 * 60_000
 
 /**
- * Runs what `postCreateCommand` asks for inside a workspace, as its user, all at once. Never fails: a workspace whose
- * preparation went wrong is what its user needs to mend it. What went wrong is told as progress; the log gets no output
- * of programs.
+ * Runs programs inside a workspace, as its user, all at once. Never fails: a workspace whose preparation went wrong is
+ * what its user needs to mend it. What went wrong is told as progress; the log gets no output of programs.
  */
-export async function runPostCreate(
+export async function runPreparations(
   backend: Backend,
   name: string,
-  programs: readonly PostCreate[],
+  programs: readonly Preparation[],
   context: {
     readonly progress: (message: string) => void
     readonly signal: AbortSignal
@@ -23,14 +22,15 @@ export async function runPostCreate(
 ): Promise<void> {
   const { progress, signal, logger } = context
   const giveUp = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
-  const runOne = async (program: PostCreate): Promise<void> => {
+  const runOne = async (program: Preparation): Promise<void> => {
     const tell = (why: string, said: string): void => {
       progress(`${program.name} ${why}${said === '' ? '' : `: ${said}`}; the workspace runs all the same`)
-      logger.warn({ workspace: name, command: program.name, why }, 'a postCreateCommand failed')
+      logger.warn({ workspace: name, command: program.name, why }, 'preparing a workspace failed')
     }
     try {
       progress(`running ${program.name}`)
-      const process = await backend.exec(name, { argv: program.argv, stdin: false })
+      const { argv, environment = {} } = program
+      const process = await backend.exec(name, { argv, environment, stdin: false })
       const forget = endWith(giveUp, process)
       try {
         const lastLines = await followProgram(process, (line) => progress(`${program.name}: ${line}`))

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { dockerBackend, removeLeftovers, uniqueName } from '../../support/docker.ts'
+import { FakeBackend } from '../../support/fake-backend.ts'
+import { serveRepository } from '../../support/git-daemon.ts'
+import type { Backend } from '../../../src/workspace/backend/backend.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+
+describe.each([
+  { kind: 'docker', open: (): Backend => dockerBackend() },
+  { kind: 'fake', open: (): Backend => new FakeBackend() },
+])('dotfiles with the $kind backend', ({ open }) => {
+  let backend: Backend
+  let server: TestServer
+  const name = uniqueName('dots')
+  const start = async (settings: Readonly<Record<string, unknown>> = {}) => {
+    server = await startWorkspaceServer({ backends: () => [backend], settings })
+  }
+  beforeEach(() => {
+    backend = open()
+  })
+  afterEach(async () => {
+    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.stop()
+    await removeLeftovers(name)
+  })
+
+  const serve = async (files: Readonly<Record<string, string>>): Promise<string> => {
+    const daemon = await serveRepository('dots.git', files)
+    onTestFinished(() => daemon.stop())
+    return `${daemon.url}dots.git`
+  }
+  const output = async (script: string) => {
+    const process = await backend.exec(name, { argv: ['/bin/sh', '-c', script], stdin: false })
+    process.stderr.resume()
+    return (await process.stdout.setEncoding('utf8').toArray()).join('')
+  }
+
+  test('are installed by their own script', async () => {
+    await start()
+    const dotfiles = await serve({
+      'install.sh':
+        '#!/bin/sh\npwd | sed "s:^$HOME/::" > ~/.installed; env | grep -c ^GIT_ >> ~/.installed\n',
+      '.profile-like': 'not linked\n',
+    })
+    expect((await call(`${server.url}/api/workspaces`, 'POST', { name, dotfiles })).status).toBe(201)
+    expect(await output('cat ~/.installed; ls ~/.profile-like 2>/dev/null')).toBe('dotfiles\n0\n')
+  })
+
+  test('without a script are linked into the home directory, where no directory is in their place', async () => {
+    const dotfiles = await serve({ '.toolrc': 'from the repository\n', '.kept/new': 'x', README: 'x' })
+    await start({ dotfiles })
+    expect((await call(`${server.url}/api/workspaces`, 'POST', { name })).status).toBe(201)
+    expect(await output('cat ~/.toolrc ~/.kept/new; ls ~/README ~/.git 2>/dev/null | wc -l')).toBe(
+      'from the repository\nx0\n',
+    )
+    // Once more, with what a user may have made meanwhile.
+    expect(await output('readlink ~/.toolrc | sed "s:^$HOME/::"')).toBe('dotfiles/.toolrc\n')
+  })
+
+  test('that cannot be had leave the workspace, and say so', async () => {
+    await start({ dotfiles: 'git://127.0.0.1:1/dots.git' })
+    const response = await fetch(`${server.url}/api/workspaces`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+      body: JSON.stringify({ name }),
+    })
+    const told = await response.text()
+    expect(told).toContain('event: complete')
+    expect(told).toMatch(/dotfiles failed with status 128.*the workspace runs all the same/)
+  })
+
+  test('are left out with no_provision', async () => {
+    await start({ dotfiles: await serve({ '.toolrc': 'x' }) })
+    await call(`${server.url}/api/workspaces`, 'POST', { name, no_provision: true })
+    expect(await output('ls ~/dotfiles ~/.toolrc 2>/dev/null')).toBe('')
+  })
+
+  test('that are no repository are refused before anything is made', async () => {
+    await start()
+    const answer = await call(`${server.url}/api/workspaces`, 'POST', { name, dotfiles: '/etc' })
+    expect([answer.status, answer.body.error.code]).toEqual([400, 'INVALID_REPO_URL'])
+    expect((await call(`${server.url}/api/workspaces/${name}`)).status).toBe(404)
+  })
+})
+
+test.each([
+  ['/etc', 'is neither owner/repo nor a URL'],
+  ['https://user:canary@example.com/dots', 'must hold no user name and password'],
+])('a server whose dotfiles are %s does not start', async (dotfiles, why) => {
+  const started = startWorkspaceServer({ backends: () => [new FakeBackend()], settings: { dotfiles } })
+  await expect(started).rejects.toThrow(why)
+  await expect(started).rejects.not.toThrow('canary')
+})
