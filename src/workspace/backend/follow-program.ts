@@ -4,6 +4,7 @@ import type { ExecProcess } from './backend.ts'
 
 const PROGRESS_EVERY_MS = 200
 const KEPT_LINES = 8
+const MAX_LINE = 4_096
 
 /** Hangs up a program when `signal` says so; returns how to forget that. */
 export function endWith(signal: AbortSignal, process: ExecProcess): () => void {
@@ -20,13 +21,10 @@ export async function followProgram(
   progress: (message: string) => void,
 ): Promise<readonly string[]> {
   const lastLines: string[] = []
-  let pending = ''
   let shownAtMs = 0
-  const take = (text: string): void => {
-    const lines = (pending + text).split(/[\r\n]+/)
-    pending = (lines.pop() ?? '').slice(-4096)
+  const take = (lines: readonly string[]): void => {
     for (const line of lines.filter((each) => each !== '')) {
-      lastLines.push(line)
+      lastLines.push(line.slice(0, MAX_LINE))
       if (lastLines.length > KEPT_LINES) lastLines.shift()
     }
     const nowMs = performance.now()
@@ -36,11 +34,20 @@ export async function followProgram(
       progress(newest)
     }
   }
-  for (const stream of [process.stdout, process.stderr]) stream.setEncoding('utf8').on('data', take)
+  const flush = [process.stdout, process.stderr].map((stream) => {
+    let pending = ''
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (pending + text).split(/[\r\n]+/)
+      // Of a line that does not end, its beginning is kept (fault F30).
+      pending = (lines.pop() ?? '').slice(0, MAX_LINE)
+      take(lines)
+    })
+    return () => take([pending])
+  })
   await Promise.race([
     Promise.all([finished(process.stdout), finished(process.stderr)]),
     process.exitStatus.then(() => delay(1_000)),
   ])
-  take('\n')
+  for (const end of flush) end()
   return lastLines
 }

@@ -3,6 +3,7 @@ import { open, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Backend } from '../backend/backend.ts'
+import { readProgram } from '../backend/read-program.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
 import {
   DEV_CONTAINER_FILES,
@@ -49,10 +50,7 @@ export async function readFromInside(backend: Backend, name: string): Promise<De
   // One byte more than there may be, so that too many are noticed.
   const script = `max=$1; shift; for f; do if [ -f "$f" ]; then exec head -c "$max" "$f"; fi; done; exit 9`
   const argv = ['/bin/sh', '-c', script, 'sh', String(MAX_DEV_CONTAINER_BYTES + 1), ...paths]
-  const process = await backend.exec(name, { argv, stdin: false })
-  process.stderr.resume()
-  const text = (await process.stdout.setEncoding('utf8').toArray()).join('')
-  const status = await process.exitStatus
+  const { stdout: text, status } = await readProgram(await backend.exec(name, { argv, stdin: false }))
   if (status === 9) return { is: 'none' }
   if (status !== 0) return { is: 'bad', why: 'it cannot be read' }
   if (Buffer.byteLength(text) > MAX_DEV_CONTAINER_BYTES) return { is: 'bad', why: TOO_LARGE }

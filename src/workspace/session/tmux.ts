@@ -1,5 +1,5 @@
-import { text } from 'node:stream/consumers'
 import type { Backend } from '../backend/backend.ts'
+import { readProgram } from '../backend/read-program.ts'
 import { fault } from '../errors.ts'
 import type { Session } from './session.ts'
 
@@ -37,13 +37,7 @@ async function tmux(backend: Backend, workspaceName: string, words: readonly str
     environment: { LC_ALL: 'C.UTF-8' },
     stdin: false,
   })
-  const [stdout, stderr, status] = await Promise.all([
-    text(process.stdout),
-    text(process.stderr),
-    process.exitStatus,
-  ])
-  // A missing program is told on standard output by the engine.
-  return { stdout, stderr, status }
+  return readProgram(process)
 }
 
 function parseSession(line: string, workspaceName: string): Session | undefined {

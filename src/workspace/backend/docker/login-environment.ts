@@ -1,5 +1,5 @@
-import { text } from 'node:stream/consumers'
 import type { ExecProcess, LoginEnvironment } from '../backend.ts'
+import { readProgram } from '../read-program.ts'
 
 /** Reads the user's entry in /etc/passwd with nothing but a POSIX shell, which is all an image must have. */
 const SCRIPT = `
@@ -13,9 +13,8 @@ printf '%s\\n%s\\n%s\\n' "$user" "$home" "$shell"`
 export async function readLoginEnvironment(
   exec: (argv: readonly string[]) => Promise<ExecProcess>,
 ): Promise<LoginEnvironment> {
-  const shell = await exec(['/bin/sh', '-c', SCRIPT])
-  const [output] = await Promise.all([text(shell.stdout), text(shell.stderr)])
-  const [user, home, login] = output.split('\n')
+  const { stdout } = await readProgram(await exec(['/bin/sh', '-c', SCRIPT]))
+  const [user, home, login] = stdout.split('\n')
   return {
     user: user || 'root',
     home: home || '/',

@@ -1,14 +1,16 @@
+import type { IncomingMessage } from 'node:http'
+import { json, text } from 'node:stream/consumers'
 import { createParser } from 'eventsource-parser'
 import type { Fault } from '../../../lib/errors/fault.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import {
-  authorizationOf,
   type ErrorBody,
   faultFromAnswer,
   type ServerAddress,
   toFault,
   unreachable,
 } from './server-address.ts'
+import { requestTo } from './server-request.ts'
 
 /** Speaks the REST API. Throws the server's own faults, and SERVER_UNREACHABLE when none answers. */
 export class WorkspaceClient {
@@ -19,15 +21,15 @@ export class WorkspaceClient {
   }
 
   async get<T>(path: string, signal?: AbortSignal): Promise<T> {
-    return (await this.#request('GET', path, undefined, undefined, signal)).json() as Promise<T>
+    return this.#ask<T>('GET', path, signal)
   }
 
   async post<T>(path: string): Promise<T> {
-    return (await this.#request('POST', path)).json() as Promise<T>
+    return this.#ask<T>('POST', path)
   }
 
   async delete(path: string): Promise<void> {
-    await this.#request('DELETE', path)
+    await this.#ask('DELETE', path)
   }
 
   /** Posts and follows the answer's events to its last one, `complete`; an `error` event is thrown as a fault. */
@@ -51,49 +53,43 @@ export class WorkspaceClient {
     try {
       await readEvents(response, onEvent)
     } catch (error) {
-      throw unreachable(this.#server, causeOf(error))
+      throw unreachable(this.#server, messageOf(error))
     }
     throw unreachable(this.#server, 'it ended the stream')
+  }
+
+  /** Undefined for an answer without content. */
+  async #ask<T>(method: string, path: string, signal?: AbortSignal): Promise<T> {
+    const response = await this.#request(method, path, undefined, 'application/json', signal)
+    return (response.statusCode === 204 ? response.resume() && undefined : await json(response)) as T
   }
 
   async #request(
     method: string,
     path: string,
-    body?: unknown,
-    accept = 'application/json',
+    body: unknown,
+    accept: string,
     signal?: AbortSignal,
-  ): Promise<Response> {
-    const headers: Record<string, string> = { accept }
-    if (body !== undefined) headers['content-type'] = 'application/json'
-    Object.assign(headers, authorizationOf(this.#server))
-    let response: Response
-    try {
-      response = await fetch(new URL(path, this.#server.url), {
-        method,
-        headers,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        ...(signal !== undefined && { signal }),
-      })
-    } catch (error) {
-      throw unreachable(this.#server, causeOf(error))
-    }
-    if (response.ok) return response
-    throw faultFromAnswer(response.status, await response.text())
+  ): Promise<IncomingMessage> {
+    const headers = { accept, ...(body !== undefined && { 'content-type': 'application/json' }) }
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      requestTo(this.#server, path, { method, headers, ...(signal !== undefined && { signal }) })
+        .on('response', resolve)
+        .on('error', (error) => reject(unreachable(this.#server, messageOf(error))))
+        .end(body === undefined ? undefined : JSON.stringify(body))
+    })
+    const { statusCode = 500 } = response
+    if (statusCode < 300) return response
+    throw faultFromAnswer(statusCode, await text(response))
   }
 }
 
 async function readEvents(
-  response: Response,
+  response: IncomingMessage,
   onEvent: (event: string, content: unknown) => void,
 ): Promise<void> {
   const parser = createParser({
     onEvent: ({ event, data }) => onEvent(event ?? 'message', JSON.parse(data)),
   })
-  const decoder = new TextDecoder()
-  for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk, { stream: true }))
-}
-
-/** fetch says only that it failed; why is in the cause. */
-function causeOf(error: unknown): string {
-  return messageOf(error instanceof Error && error.cause ? error.cause : error)
+  for await (const chunk of response.setEncoding('utf8')) parser.feed(chunk as string)
 }

@@ -5,10 +5,16 @@ import { STATUS_OF_KIND } from '../../../lib/http/status.ts'
 /** A workspace server as the CLI knows it. */
 export interface ServerAddress {
   readonly name: string
+  /** `http://…`, `https://…`, or `unix:///path/of/socket`. */
   readonly url: string
   readonly tokenFile?: string | undefined
   /** Where its SSH server is, when not on the API's host and the port that the API tells. */
   readonly ssh?: { readonly host?: string | undefined; readonly port?: number | undefined } | undefined
+}
+
+/** The path of the Unix socket that a `unix:///path` address names. */
+export function socketPathOf({ url }: ServerAddress): string | undefined {
+  return url.startsWith('unix:') ? decodeURIComponent(new URL(url).pathname) : undefined
 }
 
 /** The header that a server with a token wants. */

@@ -21,7 +21,7 @@ export const cliSchema: SchemaNode = {
         type: 'object',
         additionalProperties: false,
         properties: {
-          url: { type: 'string', description: 'where its API is' },
+          url: { type: 'string', description: 'where its API is; http, https or unix:///path' },
           token_file: { type: 'string', description: 'file with its bearer token' },
           ssh: {
             type: 'object',
@@ -54,7 +54,7 @@ interface CliSettings {
 }
 
 /**
- * The server that a command is meant for: the one named, else WORKSPACE_URL, else the configured default, else the one
+ * The server that a command is meant for: the one named, else WORKSPACE_URL (with WORKSPACE_TOKEN_FILE), else the configured default, else the one
  * on this machine. Throws SERVER_UNKNOWN for a name that the configuration does not know, and SERVER_URL_INVALID.
  */
 export async function findServer(
@@ -63,7 +63,11 @@ export async function findServer(
 ): Promise<ServerAddress> {
   const url = environment['WORKSPACE_URL']
   if (named === undefined && url !== undefined && url !== '')
-    return { name: 'WORKSPACE_URL', url: checkUrl(url, 'WORKSPACE_URL') }
+    return {
+      name: 'WORKSPACE_URL',
+      url: checkUrl(url, 'WORKSPACE_URL'),
+      tokenFile: environment['WORKSPACE_TOKEN_FILE'] || undefined,
+    }
   const settings = await readSettings(environment)
   const name = named ?? settings.default_server
   if (name === undefined) return LOCAL
@@ -106,8 +110,11 @@ function serverOf(name: string, settings: CliSettings): ServerAddress {
 }
 
 function checkUrl(url: string, whose: string): string {
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url
-  throw cliFault('SERVER_URL_INVALID', `${whose} is "${url}" and must be a URL such as http://127.0.0.1:8080`)
+  if (/^(?:https?:\/\/|unix:\/\/\/.)/.test(url) && URL.canParse(url)) return url
+  throw cliFault(
+    'SERVER_URL_INVALID',
+    `${whose} is "${url}" and must be a URL such as http://127.0.0.1:8080 or unix:///path/of/socket`,
+  )
 }
 
 /** The checker takes longer to load than a command to run, and most users have no such file. */

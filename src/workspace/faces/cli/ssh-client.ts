@@ -13,6 +13,7 @@ import { run } from '../../../lib/process/run.ts'
 import type { WireWorkspace } from '../../api/workspace.ts'
 import type { WorkspaceClient } from './client.ts'
 import type { CliContext } from './context.ts'
+import { type ServerAddress, socketPathOf } from './server-address.ts'
 
 const sshFault = defineFaults({ SSH_CLIENT_MISSING: 'unavailable', SSH_KEY_FAILED: 'internal' })
 
@@ -42,7 +43,7 @@ export async function sshInto(
     client.get<{ host_key: string }>('/api/ssh-host-key'),
     forwards ? optionsForPorts(client, name) : [],
   ])
-  const host = server.ssh?.host ?? new URL(server.url).hostname.replace(/^\[|\]$/g, '')
+  const host = server.ssh?.host ?? hostOf(server)
   const port = server.ssh?.port ?? info.ssh_port
   const options = [
     ...ownOptions,
@@ -54,6 +55,11 @@ export async function sshInto(
     name,
   ]
   throw new ExitStatus(await runSsh([...options, '--', host, ...words]))
+}
+
+function hostOf(server: ServerAddress): string {
+  if (socketPathOf(server) !== undefined) return '127.0.0.1'
+  return new URL(server.url).hostname.replace(/^\[|\]$/g, '')
 }
 
 /** A port that is in use here, most often by the same forward of another shell, is left out. */

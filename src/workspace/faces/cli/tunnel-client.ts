@@ -1,15 +1,14 @@
-import { type IncomingMessage, request as httpRequest } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { authorizationOf, faultFromAnswer, type ServerAddress, unreachable } from './server-address.ts'
+import { faultFromAnswer, type ServerAddress, unreachable } from './server-address.ts'
+import { requestTo } from './server-request.ts'
 
 /** Opens a tunnel through a server's API. Throws the server's own faults, and SERVER_UNREACHABLE when none answers. */
 export function openTunnelTo(server: ServerAddress, path: string): Promise<Duplex> {
-  const url = new URL(path, server.url)
-  const headers = { connection: 'Upgrade', upgrade: 'workspace-tcp', ...authorizationOf(server) }
+  const headers = { connection: 'Upgrade', upgrade: 'workspace-tcp' }
   return new Promise((resolve, reject) => {
-    const asked = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, { headers })
+    const asked = requestTo(server, path, { headers })
     // Node's client would answer the end of one half with the end of the other.
     asked.on('socket', (socket) => (socket.allowHalfOpen = true))
     asked.on('upgrade', (_response, socket, head) => {

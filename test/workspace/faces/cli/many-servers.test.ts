@@ -43,7 +43,8 @@ test('list --all asks every server and tells the offline ones among them', async
       { server_name: 'gamma', error: expect.stringContaining('does not answer (') },
       {
         server_name: 'delta',
-        error: 'server "delta" is "x" and must be a URL such as http://127.0.0.1:8080',
+        error:
+          'server "delta" is "x" and must be a URL such as http://127.0.0.1:8080 or unix:///path/of/socket',
       },
     ],
   })

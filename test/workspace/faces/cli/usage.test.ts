@@ -72,7 +72,8 @@ test('a WORKSPACE_URL that is no URL is bad usage', async () => {
   )
   expect({ status, stderr }).toEqual({
     status: 2,
-    stderr: 'workspace: WORKSPACE_URL is "localhost:8080" and must be a URL such as http://127.0.0.1:8080\n',
+    stderr:
+      'workspace: WORKSPACE_URL is "localhost:8080" and must be a URL such as http://127.0.0.1:8080 or unix:///path/of/socket\n',
   })
 })
 
