@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { run } from '../../src/lib/process/run.ts'
+import { type DockerSsh, dockerSsh } from '../support/docker-ssh.ts'
+
+/** 4 GiB of numbered blocks, so that one that is lost, doubled or moved changes the hash. */
+const BLOCKS = `perl -e 'srand 1; my $rest = join "", map chr rand 256, 9 .. 65536; print pack("Q", $_), $rest for 1 .. 65536'`
+const HASH = 'sha256sum'
+
+let workspace: DockerSsh
+
+beforeAll(async () => {
+  workspace = await dockerSsh()
+})
+afterAll(() => workspace.remove())
+
+test(
+  'keys are changed in the middle of 4 GiB, down and up, and no byte is lost',
+  { timeout: 600_000 },
+  async () => {
+    const flags = ['-v', '-o', 'RekeyLimit=512M']
+    const ssh = ['ssh', ...workspace.ssh.argv(workspace.name, ...flags)].join(' ')
+    const shell = async (line: string) => {
+      const { status, stdout, stderr } = await run('bash', ['-c', `set -o pipefail; ${line}`])
+      return { status, hash: stdout.trim(), keyChanges: stderr.split('SSH2_MSG_NEWKEYS sent').length - 2 }
+    }
+    const { hash } = await shell(`${BLOCKS} | ${HASH}`)
+    const quoted = `'${BLOCKS.replaceAll("'", String.raw`'\''`)}'`
+    for (const transfer of [`${ssh} ${quoted} | ${HASH}`, `${BLOCKS} | ${ssh} ${HASH}`]) {
+      const done = await shell(transfer)
+      expect(done).toEqual({ status: 0, hash, keyChanges: expect.any(Number) })
+      expect(done.keyChanges).toBeGreaterThanOrEqual(7)
+    }
+  },
+)
