@@ -24,6 +24,8 @@ export interface ServeOptions {
   readonly engine?: string
   readonly httpPort?: number
   readonly sshPort?: number
+  /** How many files it may have open; as many as the tester when left out. */
+  readonly openFiles?: number
 }
 
 /** Begins `workspace serve` on free ports; it is killed with the test, at the latest. */
@@ -33,12 +35,14 @@ export function spawnServer(options: ServeOptions): {
   readonly ended: Promise<{ readonly how: number | string; readonly output: string }>
   readonly ready: Promise<Served>
 } {
-  const { stateDir, engine, httpPort = 0, sshPort = 0 } = options
+  const { stateDir, engine, httpPort = 0, sshPort = 0, openFiles } = options
   const config = join(stateDir, '..', `${process.pid}-${Math.random().toString(36).slice(2)}.yaml`)
   writeFileSync(config, JSON.stringify({ docker: { network: 'host', ...(engine && { host: engine }) } }))
   const flags = { config, 'state-dir': stateDir, 'http-port': httpPort, 'ssh-port': sshPort }
   const argv = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)])
-  const child = spawn(process.execPath, [ENTRY, 'serve', ...argv], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const limit = openFiles === undefined ? [] : ['prlimit', `--nofile=${openFiles}:${openFiles}`]
+  const [program = '', ...words] = [...limit, process.execPath, ENTRY, 'serve', ...argv]
+  const child = spawn(program, words, { stdio: ['ignore', 'ignore', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
   const exit = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)

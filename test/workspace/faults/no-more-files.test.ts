@@ -34,6 +34,40 @@ test('F12 a server that may open no more files fails what it is asked, whole, an
   expect(await server.end('SIGTERM')).toBe(0)
 })
 
+test('H11 a flood of connections leaves a server the files that its work needs', async () => {
+  const stateDir = join(tempDir(), 'state')
+  const server = await serve({ stateDir, openFiles: 200 })
+  const name = uniqueName('flood')
+  onTestFinished(() => removeLeftovers(name))
+  const files = () => readdirSync(`/proc/${server.child.pid}/fd`).length
+  const kept = await connectedTo(server.url)
+  const before = files()
+  const sockets = Array.from({ length: 2 * CONNECTIONS }, () => flood(Number(new URL(server.url).port)))
+  await waitFor('the flood', () => files() > before + 100)
+  // Of 160 connections one is served already.
+  await waitFor('those over the limit to be cut', () => sockets.filter((each) => !each.closed).length <= 159)
+  expect(files()).toBeLessThan(200)
+  expect(await kept.create(name)).toContain('HTTP/1.1 201')
+  for (const socket of sockets) socket.destroy()
+  expect((await call(`${server.url}/api/workspaces/${name}`, 'DELETE')).status).toBe(204)
+})
+
+/** A connection that was there before the flood. */
+async function connectedTo(url: string) {
+  const { port, host } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8')
+  onTestFinished(() => void socket.destroy())
+  await new Promise((resolve) => socket.once('connect', resolve))
+  return {
+    create(name: string): Promise<string> {
+      const body = JSON.stringify({ name })
+      const head = `POST /api/workspaces HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n`
+      socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`)
+      return new Promise((resolve) => socket.once('data', resolve))
+    },
+  }
+}
+
 function flood(port: number): Socket {
   const socket = connect(port, '127.0.0.1')
   return socket.on('error', () => undefined).resume()

@@ -174,7 +174,7 @@ test.each([
   expect(stderr).toContain(said)
 })
 
-test('control characters in data do not reach the terminal', async () => {
+test('H10 control characters in data do not reach the terminal', async () => {
   await create('demo')
   backend.happen('demo', { is: 'error', message: 'red \u001b[31m bell \u0007 csi \u009b31m' })
   for (const flag of ['--table', '--json']) {
@@ -187,7 +187,7 @@ test('control characters in data do not reach the terminal', async () => {
   })
 })
 
-test('control characters in progress and errors do not reach the terminal', async () => {
+test('H10 control characters in progress and errors do not reach the terminal', async () => {
   backend.before.set('started', () => {
     throw new Error('broken \u001b]0;title\u0007')
   })
