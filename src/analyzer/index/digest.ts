@@ -1,0 +1,59 @@
+import { type Layout, openTables, type PackedTables } from '../bytecode/tables.ts'
+
+/**
+ * What the server keeps in memory of a slice: enough to find classes, members and who uses what; the details stay in the
+ * slice's facts. Strings are ids of the digest's own table, class names internal ("java/util/Map$Entry"), -1 for "none".
+ */
+export const digestColumns = {
+  /** Row i is row i of the facts' classes. */
+  classes: {
+    name: 'i32',
+    superName: 'i32',
+    /** The access in InnerClasses for nested classes, else the class's own. */
+    accessFlags: 'u16',
+    /** Bits of the facts' `TRAIT`. */
+    traits: 'u8',
+    firstInterface: 'i32',
+    firstMethod: 'i32',
+    fieldCount: 'u16',
+  },
+  interfaces: { name: 'i32' },
+  /** Row i is row i of the facts' methods. */
+  methods: { name: 'i32', descriptor: 'i32', accessFlags: 'u16' },
+  /** Types that are used, by name's id in rising order; their uses are the rows from `firstUse` on. */
+  types: { name: 'i32', firstUse: 'i32' },
+  /** One row for each class, type and kind: how often. Within a type in the order of the classes. */
+  uses: { class: 'u16', kind: 'u8', count: 'i32' },
+  /** Methods that are called, by owner's and then name's id in rising order, whatever their descriptors. */
+  callees: { owner: 'i32', name: 'i32', firstCaller: 'i32' },
+  callers: { class: 'u16' },
+  /** Annotations on classes and members, by type's id in rising order. */
+  annotations: {
+    type: 'i32',
+    class: 'u16',
+    /** Row in the facts' annotations. */
+    row: 'i32',
+  },
+} as const satisfies Layout
+
+/** How a class uses a type: the reference kinds of the specification, and OTHER for a class named in any other way. */
+export const USE = {
+  EXTENDS: 0,
+  IMPLEMENTS: 1,
+  FIELD: 2,
+  PARAM: 3,
+  RETURN: 4,
+  ANNOTATION: 5,
+  INSTANTIATION: 6,
+  CALL_RECEIVER: 7,
+  /** In code, but neither made nor called: a cast, a class literal, a caught class, a field's owner … */
+  OTHER: 8,
+} as const
+export const USE_KINDS = Object.keys(USE).length
+
+export type Digest = PackedTables<typeof digestColumns>
+
+/** @throws Error when the buffer is no digest of this layout */
+export function openDigest(buffer: ArrayBuffer): Digest {
+  return openTables(digestColumns, buffer)
+}

@@ -1,0 +1,89 @@
+import { mkdirSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+import { type Database, open, type RootDatabase } from 'lmdb'
+import { openFacts, type Facts } from '../bytecode/facts.ts'
+import { type Digest, openDigest } from './digest.ts'
+
+/** Changes with every change of what is stored; another version's files are left alone. */
+export const STORE_VERSION = 1
+const CHECKSUM_BYTES = 4
+/** Address space, of which only what is used takes memory or disk. */
+const MAP_BYTES = 64 * 2 ** 30
+
+type Part = 'facts' | 'digest'
+
+/**
+ * The slices of class files that this user's servers have read, by a key that says which bytes they were made of. It is a
+ * cache: what is missing or damaged is read from the class files again. Written in a pool's process only (lmdb damages its
+ * memory when the disk is full), read anywhere.
+ */
+export class SliceStore {
+  readonly #root: RootDatabase<Buffer, string>
+  readonly #data: Database<Buffer, string>
+
+  private constructor(root: RootDatabase<Buffer, string>) {
+    this.#root = root
+    this.#data = root.openDB<Buffer, string>({ name: `v${STORE_VERSION}`, encoding: 'binary' })
+  }
+
+  /** @throws what lmdb throws for a directory that cannot be used */
+  static open(directory: string, mode: 'read' | 'write'): SliceStore {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    return new SliceStore(
+      open<Buffer, string>({
+        path: directory,
+        encoding: 'binary',
+        maxDbs: 4,
+        mapSize: MAP_BYTES,
+        readOnly: mode === 'read',
+        // A crash of the machine can lose the last slices, which are then read again.
+        noSync: true,
+      }),
+    )
+  }
+
+  has(key: string): boolean {
+    return this.#data.doesExist(`${key} digest`) && this.#data.doesExist(`${key} facts`)
+  }
+
+  /** Undefined when it is not there or damaged. */
+  digest(key: string): Digest | undefined {
+    const buffer = this.#get(key, 'digest')
+    return buffer === undefined ? undefined : openDigest(buffer)
+  }
+
+  /** Undefined when it is not there or damaged. */
+  facts(key: string): Facts | undefined {
+    const buffer = this.#get(key, 'facts')
+    return buffer === undefined ? undefined : openFacts(buffer)
+  }
+
+  /** Resolves once both are stored; rejects when they cannot be, after which this process should end. */
+  async put(key: string, facts: ArrayBuffer, digest: ArrayBuffer): Promise<void> {
+    await this.#root.transaction(() => {
+      void this.#data.put(`${key} facts`, sealed(facts))
+      void this.#data.put(`${key} digest`, sealed(digest))
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close()
+  }
+
+  #get(key: string, part: Part): ArrayBuffer | undefined {
+    const stored = this.#data.get(`${key} ${part}`)
+    if (stored === undefined || stored.length < CHECKSUM_BYTES) return undefined
+    const content = stored.subarray(CHECKSUM_BYTES)
+    if (crc32(content) !== stored.readUInt32LE()) return undefined
+    // Its own memory, at a place where words may be read.
+    return new Uint8Array(content).buffer
+  }
+}
+
+function sealed(content: ArrayBuffer): Buffer {
+  const stored = Buffer.allocUnsafe(CHECKSUM_BYTES + content.byteLength)
+  const bytes = new Uint8Array(content)
+  stored.writeUInt32LE(crc32(bytes))
+  stored.set(bytes, CHECKSUM_BYTES)
+  return stored
+}

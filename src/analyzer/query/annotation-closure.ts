@@ -1,0 +1,70 @@
+import { ACC } from './class-summary.ts'
+import { toFqn } from './names.ts'
+import type { Snapshot } from './snapshot.ts'
+import { TARGET } from '../bytecode/columns.ts'
+import type { IndexedSlice } from '../index/project-index.ts'
+
+/** One annotation on a class or a member. */
+export interface AnnotationPlace {
+  readonly slice: IndexedSlice
+  /** Row in the slice's facts' annotations. */
+  readonly row: number
+  /** The class that it stands in. */
+  readonly id: number
+}
+
+/** Every place where an annotation type is written, by the id of its name. */
+export function* placesOf(snapshot: Snapshot, type: number): Generator<AnnotationPlace> {
+  for (const slice of snapshot.index.slices) {
+    const { annotations } = slice.digest
+    for (const at of rowsOfType(slice, type)) {
+      yield { slice, row: annotations.row[at] ?? 0, id: slice.firstClass + (annotations.class[at] ?? 0) }
+    }
+  }
+}
+
+/** Sorted by the digest's own ids, which are not in the index's order. */
+function* rowsOfType(slice: IndexedSlice, type: number): Generator<number> {
+  const { annotations } = slice.digest
+  const own = slice.nameOf.indexOf(type)
+  if (own === -1) return
+  let low = 0
+  let high = annotations.count
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((annotations.type[middle] ?? 0) < own) low = middle + 1
+    else high = middle
+  }
+  for (let at = low; annotations.type[at] === own; at++) yield at
+}
+
+/**
+ * The annotation types that count as a given one: itself, and those that carry it, at any depth, each with the way from
+ * it to the given one (the types after it). Circles end (threat A5).
+ */
+export function annotationClosure(snapshot: Snapshot, type: number): ReadonlyMap<number, readonly number[]> {
+  const ways = new Map<number, readonly number[]>([[type, []]])
+  let level = [type]
+  while (level.length > 0) {
+    const next: number[] = []
+    for (const carried of level) {
+      for (const { slice, row, id } of placesOf(snapshot, carried)) {
+        const { digest, firstClass } = slice
+        const isAnnotation = ((digest.classes.accessFlags[id - firstClass] ?? 0) & ACC.ANNOTATION) !== 0
+        if (!isAnnotation || snapshot.index.isHidden(id)) continue
+        if (snapshot.facts(slice).annotations.targetKind[row] !== TARGET.CLASS) continue
+        const name = snapshot.index.nameIdOf(id)
+        if (ways.has(name) || isOfTheLanguage(snapshot, name)) continue
+        ways.set(name, [carried, ...(ways.get(carried) ?? [])])
+        next.push(name)
+      }
+    }
+    level = next
+  }
+  return ways
+}
+
+/** `@Documented`, `@Retention` and their like stand on nearly every annotation, and mean nothing for what carries that. */
+function isOfTheLanguage(snapshot: Snapshot, name: number): boolean {
+  return toFqn(snapshot.index.names.get(name)).startsWith('java.lang.annotation.')
+}

@@ -1,0 +1,82 @@
+import { annotationClosure, placesOf } from './annotation-closure.ts'
+import { ACC, classSummary, type ClassSummary } from './class-summary.ts'
+import { packageOf, simpleNameOf, toInternal } from './names.ts'
+import { type Page, pageOf, type Paging } from './page.ts'
+import type { Snapshot } from './snapshot.ts'
+import { allSubtypes } from './subtypes.ts'
+import { wildcard } from './wildcard.ts'
+import { TARGET } from '../bytecode/columns.ts'
+import { USE } from '../index/digest.ts'
+
+export interface ClassFilter {
+  /** Patterns with `*`. */
+  readonly package?: string | undefined
+  readonly name?: string | undefined
+  /** Annotation that the class carries, itself or by one that carries it. */
+  readonly annotation?: string | undefined
+  /** Superclass, at any depth. */
+  readonly extends?: string | undefined
+  /** Interface, at any depth. */
+  readonly implements?: string | undefined
+  readonly interfacesOnly: boolean
+  readonly includeLibraries: boolean
+}
+
+/** Classes that pass a filter, by name. */
+export function listClasses(snapshot: Snapshot, filter: ClassFilter, paging: Paging): Page<ClassSummary> {
+  const tests = testsOf(snapshot, filter)
+  const all = snapshot.index.byName()
+  const passed = all.filter(
+    (id) => snapshot.counts(id, filter.includeLibraries) && tests.every((test) => test(id)),
+  )
+  return pageOf(passed, paging, (id) => classSummary(snapshot, id))
+}
+
+/** The cheap tests first. */
+function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number) => boolean)[] {
+  const tests: ((id: number) => boolean)[] = []
+  if (filter.interfacesOnly) tests.push((id) => isInterface(snapshot, id))
+  if (filter.annotation !== undefined) {
+    const carrying = classesWith(snapshot, filter.annotation)
+    tests.push((id) => carrying.has(id))
+  }
+  if (filter.extends !== undefined) {
+    const below = allSubtypes(snapshot, snapshot.index.names.find(toInternal(filter.extends)), [USE.EXTENDS])
+    tests.push((id) => below.has(id))
+  }
+  if (filter.implements !== undefined) {
+    const below = allSubtypes(snapshot, snapshot.index.names.find(toInternal(filter.implements)))
+    tests.push((id) => below.has(id))
+  }
+  const { package: packagePattern, name } = filter
+  if (packagePattern !== undefined) {
+    const fits = wildcard(packagePattern)
+    tests.push((id) => fits(packageOf(snapshot.fqnOf(id))))
+  }
+  if (name !== undefined) {
+    const fits = wildcard(name)
+    tests.push((id) => {
+      const fqn = snapshot.fqnOf(id)
+      return fits(simpleNameOf(fqn)) || fits(fqn)
+    })
+  }
+  return tests
+}
+
+/** The classes that carry an annotation themselves, directly or by one that carries it. */
+export function classesWith(snapshot: Snapshot, annotation: string): ReadonlySet<number> {
+  const found = new Set<number>()
+  const type = snapshot.index.names.find(toInternal(annotation))
+  if (type === undefined) return found
+  for (const each of annotationClosure(snapshot, type).keys()) {
+    for (const { slice, row, id } of placesOf(snapshot, each)) {
+      if (snapshot.facts(slice).annotations.targetKind[row] === TARGET.CLASS) found.add(id)
+    }
+  }
+  return found
+}
+
+function isInterface(snapshot: Snapshot, id: number): boolean {
+  const { digest, firstClass } = snapshot.index.sliceOf(id)
+  return ((digest.classes.accessFlags[id - firstClass] ?? 0) & ACC.INTERFACE) !== 0
+}

@@ -1,0 +1,52 @@
+import type { Facts } from '../bytecode/facts.ts'
+import { ACC } from './class-summary.ts'
+import { rows } from './class-show.ts'
+
+const METAFACTORY = 'java/lang/invoke/LambdaMetafactory'
+
+/** Whether a method is the body of a lambda: the compiler's own, private, and named so. */
+export function isLambdaBody(facts: Facts, method: number): boolean {
+  const flags = facts.methods.accessFlags[method] ?? 0
+  return (
+    (flags & ACC.SYNTHETIC) !== 0 && facts.strings.get(facts.methods.name[method] ?? 0).includes('lambda$')
+  )
+}
+
+/**
+ * The bodies of a class's lambdas, each with the method of the source that holds it, however deep lambdas lie in lambdas.
+ * A body is what a LambdaMetafactory's handle points at, the compiler's own and in the same class; another handle is a
+ * method reference.
+ */
+export function lambdaOwners(facts: Facts, classRow: number): ReadonlyMap<number, number> {
+  const { classes, methods, dynamicCalls, strings } = facts
+  const own = rows(classes.firstMethod, classRow)
+  const bodies = new Map<string, number>()
+  for (const method of own) {
+    const isMade = ((methods.accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0
+    if (isMade) bodies.set(`${methods.name[method]} ${methods.descriptor[method]}`, method)
+  }
+  const holders = new Map<number, number>()
+  for (const method of own) {
+    for (const each of rows(methods.firstDynamicCall, method)) {
+      if (dynamicCalls.handleOwner[each] !== classes.name[classRow]) continue
+      if (strings.get(dynamicCalls.bootstrapOwner[each] ?? 0) !== METAFACTORY) continue
+      const body = bodies.get(`${dynamicCalls.handleName[each]} ${dynamicCalls.handleDescriptor[each]}`)
+      if (body !== undefined && body !== method) holders.set(body, method)
+    }
+  }
+  const owners = new Map<number, number>()
+  for (const [body, holder] of holders) {
+    const seen = new Set([body])
+    let owner = holder
+    for (
+      let outer = holders.get(owner);
+      outer !== undefined && !seen.has(owner);
+      outer = holders.get(owner)
+    ) {
+      seen.add(owner)
+      owner = outer
+    }
+    owners.set(body, owner)
+  }
+  return owners
+}

@@ -1,0 +1,61 @@
+/** "java/util/Map$Entry" as people write it: "java.util.Map$Entry". An array's descriptor becomes "int[]", "java.lang.String[]". */
+export function toFqn(internalName: string): string {
+  return internalName.startsWith('[') ? typeOfDescriptor(internalName) : internalName.replaceAll('/', '.')
+}
+
+export function toInternal(fqn: string): string {
+  return fqn.replaceAll('.', '/')
+}
+
+/** "" for the unnamed package. */
+export function packageOf(fqn: string): string {
+  const dot = fqn.lastIndexOf('.')
+  return dot === -1 ? '' : fqn.slice(0, dot)
+}
+
+/** As in the source: "Entry" of "java.util.Map$Entry"; an anonymous class keeps its whole name, "Map$1". */
+export function simpleNameOf(fqn: string): string {
+  const name = fqn.slice(fqn.lastIndexOf('.') + 1)
+  const inner = name.slice(name.lastIndexOf('$') + 1).replace(/^\d+/, '')
+  return name.includes('$') && inner !== '' ? inner : name
+}
+
+const PRIMITIVES: Readonly<Record<string, string>> = {
+  B: 'byte',
+  C: 'char',
+  D: 'double',
+  F: 'float',
+  I: 'int',
+  J: 'long',
+  S: 'short',
+  Z: 'boolean',
+  V: 'void',
+}
+
+/** One type's descriptor as people write it: "[Ljava/lang/String;" is "java.lang.String[]". */
+export function typeOfDescriptor(descriptor: string): string {
+  const dimensions = /^\[*/.exec(descriptor)?.[0].length ?? 0
+  const element = descriptor.slice(dimensions)
+  const name = element.startsWith('L')
+    ? element.slice(1).replace(/;$/, '').replaceAll('/', '.')
+    : PRIMITIVES[element]
+  return (name ?? element) + '[]'.repeat(dimensions)
+}
+
+/** The parts of a method's descriptor as people write them. */
+export function typesOfMethod(descriptor: string): {
+  readonly parameters: readonly string[]
+  readonly returns: string
+} {
+  const parameters: string[] = []
+  const type = /\[*(?:L[^;]*;|[BCDFIJSZV])/y
+  const close = descriptor.lastIndexOf(')')
+  type.lastIndex = 1
+  while (type.lastIndex < close) {
+    const at = type.lastIndex
+    const found = type.exec(descriptor)?.[0]
+    if (found === undefined) break
+    parameters.push(typeOfDescriptor(descriptor.slice(at, at + found.length)))
+  }
+  return { parameters, returns: typeOfDescriptor(descriptor.slice(close + 1)) }
+}

@@ -1,0 +1,39 @@
+import { fault } from '../errors.ts'
+
+export const DEFAULT_PAGE_SIZE = 50
+const MAX_PAGE_SIZE = 10_000
+
+export interface Paging {
+  /** From 0. */
+  readonly page: number
+  readonly size: number
+}
+
+export interface Page<T> {
+  readonly rows: readonly T[]
+  readonly totalCount: number
+  readonly page: number
+  readonly pageSize: number
+  readonly totalPages: number
+}
+
+/** Throws BAD_REQUEST for what is no page. */
+export function parsePaging(page: number | undefined, size: number | undefined): Paging {
+  const paging = { page: page ?? 0, size: size ?? DEFAULT_PAGE_SIZE }
+  if (!Number.isSafeInteger(paging.page) || paging.page < 0) {
+    throw fault('BAD_REQUEST', `page must be a whole number from 0, not ${page}`)
+  }
+  if (!Number.isSafeInteger(paging.size) || paging.size < 1 || paging.size > MAX_PAGE_SIZE) {
+    throw fault('BAD_REQUEST', `size must be a whole number from 1 to ${MAX_PAGE_SIZE}, not ${size}`)
+  }
+  return paging
+}
+
+/** One page of a list whose rows are made only where they are shown. */
+export function pageOf<Row, T>(all: ArrayLike<Row>, { page, size }: Paging, show: (row: Row) => T): Page<T> {
+  const start = Math.min(page * size, all.length)
+  const rows = Array.from({ length: Math.min(size, all.length - start) }, (_, i) =>
+    show(all[start + i] as Row),
+  )
+  return { rows, totalCount: all.length, page, pageSize: size, totalPages: Math.ceil(all.length / size) }
+}

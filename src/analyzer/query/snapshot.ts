@@ -1,0 +1,67 @@
+import type { Facts } from '../bytecode/facts.ts'
+import type { IndexedSlice, ProjectIndex, Source } from '../index/project-index.ts'
+import { fault } from '../errors.ts'
+import { toFqn, toInternal } from './names.ts'
+
+/** How much of the slices' facts is kept in memory between queries. */
+const KEPT_BYTES = 32 * 2 ** 20
+
+/** A project as one scan saw it: what all queries read. */
+export class Snapshot {
+  readonly index: ProjectIndex
+  readonly #read: (key: string) => Facts
+  readonly #kept = new Map<string, Facts>()
+  #keptBytes = 0
+
+  /** @param read the facts of a slice; throws when they are not there any more */
+  constructor(index: ProjectIndex, read: (key: string) => Facts) {
+    this.index = index
+    this.#read = read
+  }
+
+  facts({ key }: IndexedSlice): Facts {
+    const known = this.#kept.get(key)
+    const facts = known ?? this.#read(key)
+    // Last used stands last.
+    this.#kept.delete(key)
+    this.#kept.set(key, facts)
+    if (known === undefined) this.#keptBytes += facts.buffer.byteLength
+    for (const [oldest, { buffer }] of this.#kept) {
+      if (this.#keptBytes <= KEPT_BYTES || oldest === key) break
+      this.#kept.delete(oldest)
+      this.#keptBytes -= buffer.byteLength
+    }
+    return facts
+  }
+
+  /** A class by the name people write; `Map.Entry` finds `Map$Entry`. Throws CLASS_NOT_FOUND. */
+  getClass(fqn: string): number {
+    const id = this.findClass(fqn)
+    if (id === undefined)
+      throw fault('CLASS_NOT_FOUND', `class "${fqn}" is not in the project, its libraries or its JDK`)
+    return id
+  }
+
+  findClass(fqn: string): number | undefined {
+    let name = toInternal(fqn)
+    for (;;) {
+      const id = this.index.find(name)
+      const slash = name.lastIndexOf('/')
+      if (id !== undefined || slash === -1) return id
+      name = `${name.slice(0, slash)}$${name.slice(slash + 1)}`
+    }
+  }
+
+  sourceOf(id: number): Source {
+    return this.index.sliceOf(id).source
+  }
+
+  fqnOf(id: number): string {
+    return toFqn(this.index.nameOf(id))
+  }
+
+  /** Whether a class counts: project classes do, others where libraries are asked for too. */
+  counts(id: number, includeLibraries: boolean): boolean {
+    return includeLibraries || this.sourceOf(id) === 'PROJECT'
+  }
+}
