@@ -163,7 +163,7 @@ export const columns = {
     /** 1 from RuntimeVisible…, 0 from RuntimeInvisible…Annotations. */
     isVisible: 'u8',
     /** Its rows in `elements`. */
-    firstElement: 'i32',
+    elementStart: 'i32',
     elementCount: 'i32',
   },
   elements: {

@@ -37,7 +37,7 @@ export class StringTable {
 /** https://wtf-8.codeberg.page/ ; the bytes are well-formed, as the readers made them. */
 function decodeWtf8(bytes: Uint8Array): string {
   let text = ''
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const first = bytes[at] ?? 0
     const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
     let character = length === 1 ? first : first & (0xff >> (length + 1))
