@@ -1,6 +1,7 @@
 #include <napi.h>
 
 #include "dial-loopback.h"
+#include "read-classes.h"
 #include "set-user-timeout.h"
 #include "walk-tree.h"
 
@@ -8,6 +9,8 @@ namespace workspace::binding {
 
 static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("dialLoopback", Napi::Function::New(env, dialLoopback, "dialLoopback"));
+  exports.Set("factsLayout", Napi::Function::New(env, factsLayout, "factsLayout"));
+  exports.Set("readClasses", Napi::Function::New(env, readClasses, "readClasses"));
   exports.Set("setUserTimeout", Napi::Function::New(env, setUserTimeout, "setUserTimeout"));
   exports.Set("walkTree", Napi::Function::New(env, walkTree, "walkTree"));
   return exports;

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 /** The functions of the .node file as they are; their wrappers in this folder are what others call. */
 interface Addon {
   walkTree(path: string, threads: number): unknown
+  factsLayout(): string
+  readClasses(files: readonly Uint8Array[]): Promise<unknown>
   setUserTimeout(fd: number, timeoutMs: number): boolean
   dialLoopback(namespacePath: string, port: number, timeoutMs: number): Promise<number>
 }

@@ -1,0 +1,173 @@
+#include "annotation-reader.h"
+
+#include <string>
+
+namespace workspace::classfile {
+
+namespace {
+
+/** Annotations and arrays inside each other; javac's own limit for arrays' dimensions is 255, real files reach 3. */
+constexpr int maxDepth = 64;
+// JVMS §4.7.16.1: the least that an element_value, and with its name an element_value_pair, can take.
+constexpr std::size_t leastValueBytes = 3;
+constexpr std::size_t leastPairBytes = 5;
+
+class AnnotationReader {
+ public:
+  AnnotationReader(Slice& slice, Cursor cursor) : slice_(slice), facts_(slice.facts), cursor_(cursor) {}
+
+  void annotations(AnnotationTarget target, bool isVisible, std::int32_t parameter = -1, std::int32_t parameterCount = 0) {
+    for (std::uint16_t left = cursor_.u2(); left > 0; left--) {
+      const std::size_t row = add(target, isVisible);
+      facts_.annotations.parameter[row] = parameter;
+      facts_.annotations.parameterCount[row] = parameterCount;
+      annotation(row, isVisible, 0);
+    }
+  }
+
+  void parameters(std::int32_t method, bool isVisible) {
+    const std::uint8_t count = cursor_.u1();
+    for (std::uint8_t i = 0; i < count; i++) annotations({TargetKind::parameter, method}, isVisible, i, count);
+  }
+
+  void defaultValue(std::int32_t method) {
+    const std::size_t row = add({TargetKind::annotationDefault, method}, true);
+    const std::size_t element = reserve(1);
+    facts_.annotations.elementStart[row] = static_cast<std::int32_t>(element);
+    facts_.annotations.elementCount[row] = 1;
+    value(element, static_cast<std::int32_t>(row), true, 0);
+  }
+
+ private:
+  std::size_t add(AnnotationTarget target, bool isVisible) {
+    auto& table = facts_.annotations;
+    table.targetKind.push_back(static_cast<std::uint8_t>(target.kind));
+    table.target.push_back(target.row);
+    table.parameter.push_back(-1);
+    table.parameterCount.push_back(0);
+    table.type.push_back(-1);
+    table.isVisible.push_back(isVisible ? 1 : 0);
+    table.elementStart.push_back(0);
+    table.elementCount.push_back(0);
+    return table.type.size() - 1;
+  }
+
+  /** Rows that follow each other, for what belongs together; what they hold in turn comes behind them. */
+  std::size_t reserve(std::size_t count) {
+    auto& table = facts_.elements;
+    const std::size_t first = table.name.size();
+    table.name.resize(first + count, -1);
+    table.tag.resize(first + count, 0);
+    table.value.resize(first + count, -1);
+    table.high.resize(first + count, 0);
+    return first;
+  }
+
+  void annotation(std::size_t row, bool isVisible, int depth) {
+    const std::size_t at = cursor_.offset();
+    const Descriptor type = slice_.require(slice_.pool.utf8(cursor_.u2()), false, at);
+    const auto classes = slice_.descriptors.classes(type);
+    if (classes.size() != 1) throw Fault(at, "an annotation's type is no class");
+    facts_.annotations.type[row] = classes[0];
+    slice_.addReference(classes[0]);
+    const std::uint16_t count = cursor_.u2();
+    cursor_.requireEach(count, leastPairBytes);
+    const std::size_t first = reserve(count);
+    facts_.annotations.elementStart[row] = static_cast<std::int32_t>(first);
+    facts_.annotations.elementCount[row] = count;
+    for (std::size_t i = first; i < first + count; i++) {
+      facts_.elements.name[i] = slice_.pool.utf8(cursor_.u2());
+      value(i, static_cast<std::int32_t>(row), isVisible, depth);
+    }
+  }
+
+  void value(std::size_t element, std::int32_t annotationRow, bool isVisible, int depth) {
+    const std::size_t at = cursor_.offset();
+    if (depth > maxDepth) throw Fault(at, "element values are nested deeper than " + std::to_string(maxDepth));
+    const std::uint8_t tag = cursor_.u1();
+    facts_.elements.tag[element] = tag;
+    const auto set = [&](std::int32_t low, std::int32_t high) {
+      facts_.elements.value[element] = low;
+      facts_.elements.high[element] = high;
+    };
+    switch (tag) {
+      case 'B':
+      case 'C':
+      case 'I':
+      case 'S':
+      case 'Z':
+        set(number(Tag::integer), 0);
+        break;
+      case 'F':
+        set(number(Tag::float_), 0);
+        break;
+      case 'D':
+      case 'J': {
+        const std::uint16_t index = cursor_.u2();
+        if (slice_.pool.tag(index) != (tag == 'D' ? Tag::double_ : Tag::long_)) slice_.pool.fail(index, "number of that tag");
+        set(slice_.pool.secondWord(index), slice_.pool.firstWord(index));
+        break;
+      }
+      case 's':
+        set(slice_.pool.utf8(cursor_.u2()), 0);
+        break;
+      case 'e': {
+        const std::int32_t type = referred(cursor_.u2());
+        set(slice_.pool.utf8(cursor_.u2()), type);
+        break;
+      }
+      case 'c':
+        set(referred(cursor_.u2()), 0);
+        break;
+      case '@': {
+        const std::size_t row = add({TargetKind::annotation, annotationRow}, isVisible);
+        set(static_cast<std::int32_t>(row), 0);
+        annotation(row, isVisible, depth + 1);
+        break;
+      }
+      case '[': {
+        const std::uint16_t count = cursor_.u2();
+        cursor_.requireEach(count, leastValueBytes);
+        const std::size_t first = reserve(count);
+        set(static_cast<std::int32_t>(first), count);
+        for (std::size_t i = first; i < first + count; i++) value(i, annotationRow, isVisible, depth + 1);
+        break;
+      }
+      default:
+        throw Fault(at, "an element value has the unknown tag " + std::to_string(tag));
+    }
+  }
+
+  std::int32_t number(Tag tag) {
+    const std::uint16_t index = cursor_.u2();
+    if (slice_.pool.tag(index) != tag) slice_.pool.fail(index, "number of that tag");
+    return slice_.pool.firstWord(index);
+  }
+
+  /** A descriptor in a Utf8; "V" stands for void.class, and is none of a field. */
+  std::int32_t referred(std::uint16_t index) {
+    const std::int32_t id = slice_.pool.utf8(index);
+    slice_.addReferences(slice_.descriptors.of(id));
+    return id;
+  }
+
+  Slice& slice_;
+  Facts& facts_;
+  Cursor cursor_;
+};
+
+}  // namespace
+
+void readAnnotations(Slice& slice, Cursor cursor, AnnotationTarget target, bool isVisible) {
+  AnnotationReader(slice, cursor).annotations(target, isVisible);
+}
+
+void readParameterAnnotations(Slice& slice, Cursor cursor, std::int32_t method, bool isVisible) {
+  AnnotationReader(slice, cursor).parameters(method, isVisible);
+}
+
+void readAnnotationDefault(Slice& slice, Cursor cursor, std::int32_t method) {
+  AnnotationReader(slice, cursor).defaultValue(method);
+}
+
+}  // namespace workspace::classfile

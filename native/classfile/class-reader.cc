@@ -1,0 +1,161 @@
+#include "class-reader.h"
+
+#include <limits>
+
+#include "signature.h"
+
+namespace workspace::classfile {
+
+namespace {
+
+constexpr std::uint32_t magic = 0xCAFEBABE;
+constexpr std::uint16_t oldestMajor = 45;
+constexpr std::size_t maxFileBytes = std::numeric_limits<std::int32_t>::max();
+
+template <typename Table>
+std::int32_t rows(const Table& column) {
+  return static_cast<std::int32_t>(column.size());
+}
+
+}  // namespace
+
+void ClassReader::clear() {
+  slice_.clear();
+  faults_.clear();
+}
+
+void ClassReader::read(std::span<const std::uint8_t> bytes, std::int32_t input) {
+  mark_.set(slice_.facts);
+  try {
+    if (bytes.size() > maxFileBytes) throw Fault(0, "the file is larger than 2 GiB");
+    readClass(Cursor(bytes), input);
+  } catch (const Fault& fault) {
+    mark_.takeBack(slice_.facts);
+    addFault(input, fault.offset(), fault.what());
+  }
+}
+
+void ClassReader::readClass(Cursor file, std::int32_t input) {
+  if (file.u4() != magic) throw Fault(0, "the first four bytes are not CAFEBABE");
+  const std::uint16_t minor = file.u2();
+  const std::uint16_t major = file.u2();
+  if (major < oldestMajor) throw Fault(6, "major_version is " + std::to_string(major) + ", below 45");
+  ConstantPool& pool = slice_.pool;
+  pool.read(file);
+  addRow(input, minor, major);
+  auto& classes = slice_.facts.classes;
+  classes.accessFlags.back() = file.u2();
+  const std::int32_t name = pool.className(file.u2());
+  classes.name.back() = name;
+  const std::uint16_t superClass = file.u2();
+  classes.superName.back() = pool.classNameOrNone(superClass);
+  slice_.startReferences(name);
+  readInterfaces(file);
+  addPoolReferences();
+
+  // BootstrapMethods stands at the end, and the code before it refers to it.
+  Cursor ahead = file;
+  for (int table = 0; table < 2; table++) {
+    for (std::uint16_t members = ahead.u2(); members > 0; members--) {
+      ahead.skip(6);
+      for (std::uint16_t left = ahead.u2(); left > 0; left--) {
+        ahead.skip(2);
+        ahead.skip(ahead.u4());
+      }
+    }
+  }
+  findBootstrapMethods(ahead);
+  readMembers(file, false);
+  readMembers(file, true);
+  readAttributes(file);
+  if (!file.atEnd()) throw Fault(file.offset(), std::to_string(file.remaining()) + " bytes follow the class");
+}
+
+void ClassReader::addRow(std::int32_t input, std::uint16_t minor, std::uint16_t major) {
+  Facts& facts = slice_.facts;
+  auto& classes = facts.classes;
+  classes.input.push_back(input);
+  classes.minorVersion.push_back(minor);
+  classes.majorVersion.push_back(major);
+  for (U16* column : {&classes.accessFlags, &classes.innerAccessFlags}) column->push_back(0);
+  classes.traits.push_back(0);
+  for (I32* column : {&classes.name, &classes.superName, &classes.signature, &classes.sourceFile, &classes.outerClass, &classes.innerName,
+                      &classes.enclosingClass, &classes.enclosingMethod, &classes.enclosingDescriptor, &classes.nestHost}) {
+    column->push_back(-1);
+  }
+  classes.firstInterface.push_back(rows(facts.interfaces.name));
+  classes.firstPermittedSubclass.push_back(rows(facts.permittedSubclasses.name));
+  classes.firstNestMember.push_back(rows(facts.nestMembers.name));
+  classes.firstInnerClass.push_back(rows(facts.innerClasses.innerClass));
+  classes.firstRecordComponent.push_back(rows(facts.recordComponents.name));
+  classes.firstModuleDirective.push_back(rows(facts.moduleDirectives.kind));
+  classes.firstField.push_back(rows(facts.fields.name));
+  classes.firstMethod.push_back(rows(facts.methods.name));
+  classes.firstReference.push_back(rows(facts.references.name));
+  classes.firstAnnotation.push_back(rows(facts.annotations.type));
+}
+
+void ClassReader::readInterfaces(Cursor& file) {
+  for (std::uint16_t left = file.u2(); left > 0; left--) slice_.facts.interfaces.name.push_back(slice_.pool.className(file.u2()));
+}
+
+void ClassReader::addPoolReferences() {
+  ConstantPool& pool = slice_.pool;
+  for (std::size_t i = 1; i < pool.count(); i++) {
+    const auto index = static_cast<std::uint16_t>(i);
+    switch (pool.tag(i)) {
+      case Tag::class_: {
+        const std::int32_t name = pool.className(index);
+        const std::string_view text = slice_.facts.strings.at(name);
+        if (text.starts_with('[')) {
+          slice_.addReferences(slice_.descriptors.of(name));
+        } else {
+          slice_.addReference(name);
+        }
+        break;
+      }
+      case Tag::nameAndType:
+        slice_.addReferences(slice_.descriptors.of(pool.nameAndType(index).second));
+        break;
+      case Tag::methodType:
+        slice_.addReferences(slice_.descriptors.of(pool.methodType(index)));
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void ClassReader::findBootstrapMethods(Cursor attributes) {
+  bootstrapMethods_.clear();
+  for (std::uint16_t left = attributes.u2(); left > 0; left--) {
+    const AttributeKind kind = slice_.pool.attributeKind(attributes.u2());
+    Cursor body = attributes.window(attributes.u4());
+    if (kind != AttributeKind::bootstrapMethods) continue;
+    for (std::uint16_t methods = body.u2(); methods > 0; methods--) {
+      BootstrapMethod method{body.u2(), 0};
+      for (std::uint16_t arguments = body.u2(); arguments > 0; arguments--) {
+        const std::uint16_t argument = body.u2();
+        if (method.implementation == 0 && slice_.pool.tag(argument) == Tag::methodHandle) method.implementation = argument;
+      }
+      bootstrapMethods_.push_back(method);
+    }
+  }
+}
+
+bool ClassReader::readAnnotationAttribute(AttributeKind kind, Cursor body, AnnotationTarget target) {
+  const bool isVisible = kind == AttributeKind::runtimeVisibleAnnotations;
+  if (!isVisible && kind != AttributeKind::runtimeInvisibleAnnotations) return false;
+  readAnnotations(slice_, body, target, isVisible);
+  return true;
+}
+
+std::int32_t ClassReader::readSignature(Cursor body) {
+  const std::int32_t signature = slice_.pool.utf8(body.u2());
+  // A copy: interning a name may move the table's bytes.
+  const std::string text(slice_.facts.strings.at(signature));
+  for (const std::string& name : classesOfSignature(text)) slice_.addReference(slice_.facts.strings.intern(name));
+  return signature;
+}
+
+}  // namespace workspace::classfile

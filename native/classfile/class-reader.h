@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "annotation-reader.h"
+#include "code-reader.h"
+#include "slice.h"
+
+namespace workspace::classfile {
+
+/** The bits of the columns `traits`. */
+namespace trait {
+constexpr std::uint8_t deprecated = 1;
+constexpr std::uint8_t record = 2;
+constexpr std::uint8_t sealed = 4;
+constexpr std::uint8_t hasCode = 8;
+/** The method's rows in `parameters` come from LocalVariableTable, not from MethodParameters. */
+constexpr std::uint8_t debugNames = 16;
+}  // namespace trait
+
+/** Why one of a slice's class files gave no facts. */
+struct ClassFault {
+  std::int32_t input;
+  /** In bytes from the start of the class file. */
+  std::size_t offset;
+  std::string message;
+};
+
+/**
+ * Reads class files (JVMS §4) of any major version from 45 on into the facts of one slice. It allocates for what a file
+ * holds, never for what it claims, and takes time in proportion to the file's length.
+ */
+class ClassReader {
+ public:
+  /** Adds one class. On a fault it leaves no row of it, and notes the fault. */
+  void read(std::span<const std::uint8_t> bytes, std::int32_t input);
+
+  /** Makes ready for the next slice, in the memory of the last. */
+  void clear();
+
+  /** Notes that an input could not be had at all. */
+  void addFault(std::int32_t input, std::size_t offset, const std::string& message) { faults_.push_back({input, offset, message}); }
+
+  Facts& facts() { return slice_.facts; }
+  const std::vector<ClassFault>& faults() const { return faults_; }
+
+ private:
+  void readClass(Cursor file, std::int32_t input);
+  void addRow(std::int32_t input, std::uint16_t minor, std::uint16_t major);
+  void readInterfaces(Cursor& file);
+  void addPoolReferences();
+
+  void readMembers(Cursor& file, bool areMethods);
+  void readField(Cursor& file);
+  void readMethod(Cursor& file);
+  void readConstantValue(Cursor body);
+  void readMethodParameters(Cursor body);
+  void addLocalNames(const MethodDebug& debug, const Descriptor& descriptor, bool isStatic);
+
+  void findBootstrapMethods(Cursor attributes);
+  void readAttributes(Cursor& file);
+  void readAttribute(AttributeKind kind, Cursor body);
+  void readInnerClasses(Cursor body);
+  void readEnclosingMethod(Cursor body);
+  void readRecord(Cursor body);
+  void readModule(Cursor body);
+  void readModuleTargets(Cursor& body, std::uint8_t kind, std::int32_t subject, std::uint16_t flags, bool areClasses);
+  void addModuleDirective(std::uint8_t kind, std::int32_t name, std::uint16_t flags, std::int32_t target);
+  void readClassNames(Cursor body, I32& column);
+  std::int32_t readSignature(Cursor body);
+  /** Whether it was an attribute of annotations, then read. */
+  bool readAnnotationAttribute(AttributeKind kind, Cursor body, AnnotationTarget target);
+
+  Slice slice_;
+  CodeReader code_{slice_};
+  std::vector<BootstrapMethod> bootstrapMethods_;
+  std::vector<ClassFault> faults_;
+  Mark mark_;
+};
+
+}  // namespace workspace::classfile

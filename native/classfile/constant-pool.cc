@@ -1,0 +1,172 @@
+#include "constant-pool.h"
+
+#include <string>
+
+#include "modified-utf8.h"
+
+namespace workspace::classfile {
+
+namespace {
+
+/** Bytes behind the tag, 0 for a tag that JVMS does not know; a Utf8's own bytes come on top. */
+std::size_t bodyLength(Tag tag) {
+  switch (tag) {
+    case Tag::utf8:
+    case Tag::class_:
+    case Tag::string:
+    case Tag::methodType:
+    case Tag::module:
+    case Tag::package:
+      return 2;
+    case Tag::methodHandle:
+      return 3;
+    case Tag::integer:
+    case Tag::float_:
+    case Tag::fieldref:
+    case Tag::methodref:
+    case Tag::interfaceMethodref:
+    case Tag::nameAndType:
+    case Tag::dynamic:
+    case Tag::invokeDynamic:
+      return 4;
+    case Tag::long_:
+    case Tag::double_:
+      return 8;
+    case Tag::none:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void ConstantPool::read(Cursor& cursor) {
+  file_ = cursor;
+  const std::size_t start = cursor.offset();
+  const std::uint16_t count = cursor.u2();
+  if (count == 0) throw Fault(start, "constant_pool_count is 0");
+  offsets_.assign(count, 0);
+  tags_.assign(count, Tag::none);
+  ids_.assign(count, -1);
+  attributeKinds_.assign(count, AttributeKind::notAsked);
+  for (std::uint16_t index = 1; index < count; index++) {
+    const std::size_t at = cursor.offset();
+    const auto tag = static_cast<Tag>(cursor.u1());
+    const std::size_t length = bodyLength(tag);
+    if (length == 0) {
+      throw Fault(at, "constant " + std::to_string(index) + " has the unknown tag " + std::to_string(static_cast<int>(tag)));
+    }
+    tags_[index] = tag;
+    offsets_[index] = static_cast<std::uint32_t>(cursor.offset());
+    cursor.skip(tag == Tag::utf8 ? cursor.u2() : length);
+    // JVMS §4.4.5: 8-byte constants take two indices.
+    if (length == 8) {
+      if (index + 1 >= count) throw Fault(at, "constant " + std::to_string(index) + " needs two indices, there is one");
+      index++;
+    }
+  }
+}
+
+Cursor ConstantPool::entry(std::uint16_t index, Tag wanted, const char* expected) const {
+  if (tag(index) != wanted) fail(index, expected);
+  return file_.from(offsets_[index]);
+}
+
+void ConstantPool::fail(std::uint16_t index, const char* expected) const {
+  const std::size_t at = index < offsets_.size() ? offsets_[index] : file_.offset();
+  throw Fault(at, "constant " + std::to_string(index) + " is no " + expected + ", its tag is " +
+                      std::to_string(static_cast<int>(tag(index))));
+}
+
+std::int32_t ConstantPool::utf8(std::uint16_t index) {
+  if (tag(index) != Tag::utf8) fail(index, "Utf8");
+  std::int32_t& id = ids_[index];
+  if (id >= 0) return id;
+  Cursor cursor = file_.from(offsets_[index]);
+  const std::uint16_t length = cursor.u2();
+  const std::size_t start = cursor.offset();
+  const std::span<const std::uint8_t> bytes = cursor.bytes(length);
+  if (isAscii(bytes)) {
+    id = strings_.intern(bytes);
+  } else {
+    utf8Buffer_.clear();
+    if (const auto bad = appendUtf8(bytes, utf8Buffer_)) {
+      throw Fault(start + *bad, "constant " + std::to_string(index) + " is no modified UTF-8");
+    }
+    id = strings_.intern(utf8Buffer_);
+  }
+  return id;
+}
+
+std::int32_t ConstantPool::named(std::uint16_t index, Tag wanted) {
+  if (tag(index) != wanted) {
+    fail(index, wanted == Tag::class_ ? "Class" : wanted == Tag::string ? "String" : wanted == Tag::methodType ? "MethodType"
+                : wanted == Tag::module ? "Module" : "Package");
+  }
+  std::int32_t& id = ids_[index];
+  if (id < 0) {
+    Cursor cursor = file_.from(offsets_[index]);
+    id = utf8(cursor.u2());
+  }
+  return id;
+}
+
+std::pair<std::int32_t, std::int32_t> ConstantPool::nameAndType(std::uint16_t index) {
+  Cursor cursor = entry(index, Tag::nameAndType, "NameAndType");
+  const std::int32_t name = utf8(cursor.u2());
+  return {name, utf8(cursor.u2())};
+}
+
+MemberRef ConstantPool::member(std::uint16_t index) {
+  const Tag found = tag(index);
+  if (found != Tag::fieldref && found != Tag::methodref && found != Tag::interfaceMethodref) fail(index, "field or method");
+  Cursor cursor = file_.from(offsets_[index]);
+  const std::int32_t owner = className(cursor.u2());
+  const auto [name, descriptor] = nameAndType(cursor.u2());
+  return {owner, name, descriptor, found == Tag::interfaceMethodref};
+}
+
+DynamicRef ConstantPool::dynamic(std::uint16_t index) {
+  const Tag found = tag(index);
+  if (found != Tag::invokeDynamic && found != Tag::dynamic) fail(index, "InvokeDynamic or Dynamic");
+  Cursor cursor = file_.from(offsets_[index]);
+  const std::uint16_t bootstrapMethod = cursor.u2();
+  const auto [name, descriptor] = nameAndType(cursor.u2());
+  return {bootstrapMethod, name, descriptor};
+}
+
+MethodHandle ConstantPool::methodHandle(std::uint16_t index) {
+  Cursor cursor = entry(index, Tag::methodHandle, "MethodHandle");
+  const std::size_t at = cursor.offset();
+  const std::uint8_t kind = cursor.u1();
+  if (kind < 1 || kind > 9) throw Fault(at, "reference_kind is " + std::to_string(kind) + ", not 1 to 9");
+  return {kind, member(cursor.u2())};
+}
+
+std::int32_t ConstantPool::firstWord(std::uint16_t index) const {
+  const Tag found = tag(index);
+  if (found != Tag::integer && found != Tag::float_ && found != Tag::long_ && found != Tag::double_) fail(index, "number");
+  return file_.from(offsets_[index]).s4();
+}
+
+std::int32_t ConstantPool::secondWord(std::uint16_t index) const {
+  const Tag found = tag(index);
+  if (found != Tag::long_ && found != Tag::double_) fail(index, "Long or Double");
+  Cursor cursor = file_.from(offsets_[index]);
+  cursor.skip(4);
+  return cursor.s4();
+}
+
+AttributeKind ConstantPool::attributeKind(std::uint16_t index) {
+  if (tag(index) != Tag::utf8) fail(index, "Utf8");
+  AttributeKind& kind = attributeKinds_[index];
+  if (kind == AttributeKind::notAsked) {
+    Cursor cursor = file_.from(offsets_[index]);
+    const std::uint16_t length = cursor.u2();
+    const std::span<const std::uint8_t> bytes = cursor.bytes(length);
+    kind = attributeKindOf({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  return kind;
+}
+
+}  // namespace workspace::classfile

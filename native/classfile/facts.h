@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "string-table.h"
+
+namespace workspace::classfile {
+
+using I32 = std::vector<std::int32_t>;
+using U16 = std::vector<std::uint16_t>;
+using U8 = std::vector<std::uint8_t>;
+
+/**
+ * What a slice of class files says, as columns: row i of a table is element i of each of its columns. What each column
+ * means stands in src/analyzer/bytecode/facts.ts. A column `first…` says where in another table a row's own rows begin; its
+ * last element, one more than there are rows, is that table's length.
+ */
+struct Facts {
+  StringTable strings;
+
+  struct {
+    I32 input;
+    U16 majorVersion, minorVersion, accessFlags;
+    U8 traits;
+    I32 name, superName, signature, sourceFile, outerClass, innerName;
+    U16 innerAccessFlags;
+    I32 enclosingClass, enclosingMethod, enclosingDescriptor, nestHost;
+    I32 firstInterface, firstPermittedSubclass, firstNestMember, firstInnerClass, firstRecordComponent, firstModuleDirective;
+    I32 firstField, firstMethod, firstReference, firstAnnotation;
+  } classes;
+  struct { I32 name; } interfaces, permittedSubclasses, nestMembers, references, exceptions;
+  struct { I32 innerClass, outerClass, innerName; U16 accessFlags; } innerClasses;
+  struct { I32 name, descriptor, signature; } recordComponents;
+  struct { U8 kind; I32 name; U16 flags; I32 target; } moduleDirectives;
+  struct { I32 name, descriptor, signature; U16 accessFlags; U8 traits, constantKind; I32 constant, constantHigh; } fields;
+  struct {
+    I32 name, descriptor, signature;
+    U16 accessFlags;
+    U8 traits;
+    I32 firstLine, lastLine;
+    I32 firstException, firstParameter, firstCall, firstFieldAccess, firstTypeReference, firstDynamicCall;
+  } methods;
+  struct { I32 name; U16 accessFlags; } parameters;
+  struct { I32 owner, name, descriptor; U8 opcode, isInterface; I32 line, firstArgument; } calls;
+  struct { U8 index, kind; I32 value, high; } arguments;
+  struct { I32 owner, name, descriptor; U8 opcode; I32 line; } fieldAccesses;
+  struct { I32 name; U8 opcode; I32 line; } typeReferences;
+  struct {
+    I32 name, descriptor, bootstrapOwner, bootstrapName;
+    U8 handleKind, handleIsInterface;
+    I32 handleOwner, handleName, handleDescriptor, line;
+  } dynamicCalls;
+  struct { U8 targetKind; I32 target, parameter, parameterCount, type; U8 isVisible; I32 elementStart, elementCount; } annotations;
+  struct { I32 name; U8 tag; I32 value, high; } elements;
+
+  /** Removes all rows and strings and keeps the memory. */
+  void clear();
+
+  /** Calls visit("table.column", vector) for every column but the strings', in the order of the packed form. */
+  template <typename Visit>
+  void columns(Visit&& visit);
+
+  /** Ends the columns `first…`; nothing may be added after it. */
+  void finish();
+
+  /** How many bytes `pack` writes. */
+  std::size_t packedBytes();
+
+  /**
+   * Writes all columns into one buffer: a word with the number of columns, then for each its byte offset and its length in
+   * elements (32-bit words of this machine's byte order), then the columns, each at a multiple of 8.
+   */
+  void pack(std::uint8_t* buffer);
+};
+
+/** The columns' names and types in packed order, "strings.bytes:u8 strings.offsets:i32 …": both sides must agree on it. */
+std::string factsLayout();
+
+/** Takes back the rows that a faulty class has left. Strings stay. */
+class Mark {
+ public:
+  void set(Facts& facts);
+  void takeBack(Facts& facts) const;
+
+ private:
+  std::vector<std::size_t> lengths_;
+};
+
+}  // namespace workspace::classfile
+
+#include "facts-columns.h"

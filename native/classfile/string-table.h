@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace workspace::classfile {
+
+/** Every distinct string once. Ids count from 0 in the order of first appearance. */
+class StringTable {
+ public:
+  StringTable();
+
+  /** Forgets all strings and keeps the memory. */
+  void clear();
+
+  std::int32_t intern(std::span<const std::uint8_t> bytes);
+  std::int32_t intern(std::string_view text) {
+    return intern(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+  }
+
+  /** Valid until the next `intern`. */
+  std::string_view at(std::int32_t id) const;
+
+  std::size_t size() const { return offsets_.size() - 1; }
+  /** All strings' bytes, one after the other; string i takes offsets()[i] to offsets()[i + 1]. */
+  const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+  const std::vector<std::int32_t>& offsets() const { return offsets_; }
+
+ private:
+  struct Slot {
+    std::uint32_t hash;
+    /** -1: the slot is free. */
+    std::int32_t id;
+  };
+
+  void grow();
+
+  std::vector<std::uint8_t> bytes_;
+  std::vector<std::int32_t> offsets_{0};
+  std::vector<Slot> slots_;
+};
+
+/**
+ * A hash that whoever writes a class file cannot aim at: keyed by a secret that each process draws anew. Fixed strings that
+ * collide under a known hash made a peer a hundred times slower (https://github.com/smallrye/jandex/issues/322).
+ */
+std::uint64_t hashOf(std::span<const std::uint8_t> bytes);
+
+}  // namespace workspace::classfile

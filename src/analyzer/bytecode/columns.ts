@@ -1,0 +1,199 @@
+/** How the elements of a column are stored: signed 32 bits, unsigned 16, unsigned 8. */
+export type ColumnType = 'i32' | 'u16' | 'u8'
+
+/**
+ * Every table of a slice's facts with its columns, in packed order; native/classfile/facts.h holds the same, and a reader
+ * that disagrees is not used. Row i of a table is element i of each of its columns.
+ *
+ * - A column with no other note is a string id, or the number that JVMS names so. -1 stands for "none" in every i32.
+ * - Class names are internal ("java/util/Map$Entry"); where an array may stand it is its descriptor ("[I").
+ * - `first…` says where a row's own rows begin in the table named; they end where the next row's begin, and so the column has
+ *   one element more than the table has rows.
+ * - `accessFlags` are JVMS's; the Synthetic attribute counts as ACC_SYNTHETIC.
+ * - `line` is from LineNumberTable, the last entry at or before the instruction; -1 without one.
+ */
+export const columns = {
+  classes: {
+    /** Which class file of the slice it is, from 0. A class file with a fault has no row. */
+    input: 'i32',
+    majorVersion: 'u16',
+    minorVersion: 'u16',
+    accessFlags: 'u16',
+    /** Bits of `TRAIT`. */
+    traits: 'u8',
+    name: 'i32',
+    /** None for java/lang/Object and modules. */
+    superName: 'i32',
+    /** Raw, not checked by the JVM. */
+    signature: 'i32',
+    sourceFile: 'i32',
+    /** From the class's own entry in InnerClasses: none for top-level, local and anonymous classes. */
+    outerClass: 'i32',
+    /** From there too; none for anonymous classes. */
+    innerName: 'i32',
+    /** From there too: a nested class's real access, `static` among it. 0 for a top-level class. */
+    innerAccessFlags: 'u16',
+    /** From EnclosingMethod: set for local and anonymous classes. */
+    enclosingClass: 'i32',
+    enclosingMethod: 'i32',
+    enclosingDescriptor: 'i32',
+    nestHost: 'i32',
+    firstInterface: 'i32',
+    firstPermittedSubclass: 'i32',
+    firstNestMember: 'i32',
+    firstInnerClass: 'i32',
+    firstRecordComponent: 'i32',
+    firstModuleDirective: 'i32',
+    firstField: 'i32',
+    firstMethod: 'i32',
+    firstReference: 'i32',
+    firstAnnotation: 'i32',
+  },
+  /** Direct superinterfaces, in order. */
+  interfaces: { name: 'i32' },
+  permittedSubclasses: { name: 'i32' },
+  nestMembers: { name: 'i32' },
+  /**
+   * Every class that the class file names in any way, itself left out, each once: pool entries, descriptors, signatures,
+   * annotations. Arrays count as their element class.
+   */
+  references: { name: 'i32' },
+  /** The `throws` of methods. */
+  exceptions: { name: 'i32' },
+  /** All entries of InnerClasses. */
+  innerClasses: { innerClass: 'i32', outerClass: 'i32', innerName: 'i32', accessFlags: 'u16' },
+  recordComponents: { name: 'i32', descriptor: 'i32', signature: 'i32' },
+  /** The Module attribute. Several targets make several rows; `kind` is of `DIRECTIVE`. */
+  moduleDirectives: {
+    kind: 'u8',
+    /** Module, required module, package, or service class. */
+    name: 'i32',
+    flags: 'u16',
+    /** Version (MODULE, REQUIRES), module that a package is exported or opened to, or provider class. */
+    target: 'i32',
+  },
+  fields: {
+    name: 'i32',
+    descriptor: 'i32',
+    signature: 'i32',
+    accessFlags: 'u16',
+    traits: 'u8',
+    /** ConstantValue: of `CONSTANT`, 0 without one; then as in `arguments`. */
+    constantKind: 'u8',
+    constant: 'i32',
+    constantHigh: 'i32',
+  },
+  methods: {
+    name: 'i32',
+    descriptor: 'i32',
+    signature: 'i32',
+    accessFlags: 'u16',
+    traits: 'u8',
+    /** The lowest and the highest line of its LineNumberTable. */
+    firstLine: 'i32',
+    lastLine: 'i32',
+    firstException: 'i32',
+    firstParameter: 'i32',
+    firstCall: 'i32',
+    firstFieldAccess: 'i32',
+    firstTypeReference: 'i32',
+    firstDynamicCall: 'i32',
+  },
+  /**
+   * From MethodParameters as it stands there; or one row for each parameter of the descriptor with the names of
+   * LocalVariableTable (TRAIT.DEBUG_NAMES); or no rows.
+   */
+  parameters: { name: 'i32', accessFlags: 'u16' },
+  /** invokevirtual, invokespecial, invokestatic and invokeinterface, in the order of the code. */
+  calls: {
+    /** The class in the bytecode: the receiver's static type, an array's descriptor for `int[].clone()`. */
+    owner: 'i32',
+    name: 'i32',
+    descriptor: 'i32',
+    opcode: 'u8',
+    /** 1 when the pool entry is an InterfaceMethodref, whatever the opcode. */
+    isInterface: 'u8',
+    line: 'i32',
+    firstArgument: 'i32',
+  },
+  /** Arguments of calls that are constants; those whose value is not known have no row. */
+  arguments: {
+    /** Which parameter of the descriptor, from 0. */
+    index: 'u8',
+    /** Of `CONSTANT`. */
+    kind: 'u8',
+    /** INT: the number; FLOAT: its bits; STRING and CLASS: a string id; LONG and DOUBLE: the low 32 bits. */
+    value: 'i32',
+    /** LONG and DOUBLE: the high 32 bits. */
+    high: 'i32',
+  },
+  /** getstatic, putstatic, getfield and putfield. */
+  fieldAccesses: { owner: 'i32', name: 'i32', descriptor: 'i32', opcode: 'u8', line: 'i32' },
+  /** Opcode new, anewarray, multianewarray, checkcast or instanceof; ldc (18) for a class literal; 0 for a caught class. */
+  typeReferences: { name: 'i32', opcode: 'u8', line: 'i32' },
+  /** invokedynamic. */
+  dynamicCalls: {
+    name: 'i32',
+    descriptor: 'i32',
+    /** The bootstrap method, for example java/lang/invoke/LambdaMetafactory and metafactory. */
+    bootstrapOwner: 'i32',
+    bootstrapName: 'i32',
+    /**
+     * reference_kind (JVMS §4.4.8) of the first method handle among the static arguments, 0 without one. With LambdaMetafactory
+     * it is the lambda's body or the method that is referred to.
+     */
+    handleKind: 'u8',
+    handleIsInterface: 'u8',
+    handleOwner: 'i32',
+    handleName: 'i32',
+    handleDescriptor: 'i32',
+    line: 'i32',
+  },
+  annotations: {
+    /** Of `TARGET`. */
+    targetKind: 'u8',
+    /** Row in the table of that kind; a method's for PARAMETER and ANNOTATION_DEFAULT. */
+    target: 'i32',
+    /** PARAMETER: place in the attribute, which need not be the descriptor's (JVMS §4.7.18). */
+    parameter: 'i32',
+    /** PARAMETER: num_parameters of the attribute, else 0. */
+    parameterCount: 'i32',
+    /** Class name; none for ANNOTATION_DEFAULT. */
+    type: 'i32',
+    /** 1 from RuntimeVisible…, 0 from RuntimeInvisible…Annotations. */
+    isVisible: 'u8',
+    /** Its rows in `elements`. */
+    elementStart: 'i32',
+    elementCount: 'i32',
+  },
+  elements: {
+    /** None for an array's items and for ANNOTATION_DEFAULT. */
+    name: 'i32',
+    /** The character code of JVMS §4.7.16.1: one of "BCDFIJSZsec@[". */
+    tag: 'u8',
+    /**
+     * B C I S Z: the number; F: bits; s: string id; D J: low 32 bits; e: the constant's name; c: return descriptor;
+     * @: row in `annotations`; [: first row of its items here.
+     */
+    value: 'i32',
+    /** D J: high 32 bits; e: the type's descriptor; [: number of items. */
+    high: 'i32',
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, ColumnType>>>>
+
+export const TRAIT = { DEPRECATED: 1, RECORD: 2, SEALED: 4, HAS_CODE: 8, DEBUG_NAMES: 16 } as const
+
+export const DIRECTIVE = { MODULE: 0, REQUIRES: 1, EXPORTS: 2, OPENS: 3, USES: 4, PROVIDES: 5 } as const
+
+export const CONSTANT = { INT: 1, LONG: 2, FLOAT: 3, DOUBLE: 4, STRING: 5, CLASS: 6 } as const
+
+export const TARGET = {
+  CLASS: 0,
+  FIELD: 1,
+  METHOD: 2,
+  PARAMETER: 3,
+  RECORD_COMPONENT: 4,
+  ANNOTATION_DEFAULT: 5,
+  /** The value of an element of another annotation, whose row `target` is. */
+  ANNOTATION: 6,
+} as const

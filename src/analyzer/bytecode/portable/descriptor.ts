@@ -1,0 +1,68 @@
+import { ClassFileFault } from './fault.ts'
+
+/** A field or method descriptor (JVMS §4.3), taken apart. */
+export interface Descriptor {
+  readonly isMethod: boolean
+  /** Slots of each parameter: 1 or 2. */
+  readonly parameters: readonly number[]
+  /** Slots of what is returned, or of the field's value: 0, 1 or 2. */
+  readonly resultSlots: number
+  /** Names of its classes, those of arrays' elements too. */
+  readonly classes: readonly string[]
+}
+
+const fieldType = /(\[{0,255})(?:([BCFISZ])|([DJ])|L([^;]+);)|V/y
+
+const parsed = new Map<string, Descriptor | undefined>()
+
+/** Undefined for one that is malformed. */
+export function parseDescriptor(text: string): Descriptor | undefined {
+  if (parsed.has(text)) return parsed.get(text)
+  // Untrusted jars may bring any number of them.
+  if (parsed.size > 50_000) parsed.clear()
+  const descriptor = parse(text)
+  parsed.set(text, descriptor)
+  return descriptor
+}
+
+/** @throws ClassFileFault for one that is malformed or of the other sort */
+export function requireDescriptor(text: string, isMethod: boolean): Descriptor {
+  const descriptor = parseDescriptor(text)
+  if (descriptor?.isMethod !== isMethod)
+    throw new ClassFileFault(0, `a ${isMethod ? 'method' : 'field'} has a malformed descriptor`)
+  return descriptor
+}
+
+export function slotsOf(parameters: readonly number[]): number {
+  return parameters.reduce((sum, slots) => sum + slots, 0)
+}
+
+function parse(text: string): Descriptor | undefined {
+  const classes: string[] = []
+  let at = 0
+  const type = (): number | undefined => {
+    fieldType.lastIndex = at
+    const match = fieldType.exec(text)
+    if (match === null) return undefined
+    at = fieldType.lastIndex
+    const [all, dimensions = '', , wide, name] = match
+    if (all === 'V') return 0
+    if (name !== undefined) classes.push(name)
+    return wide !== undefined && dimensions === '' ? 2 : 1
+  }
+  const isMethod = text.startsWith('(')
+  const parameters: number[] = []
+  if (isMethod) {
+    at = 1
+    while (at < text.length && text[at] !== ')') {
+      const slots = type()
+      if (slots === undefined || slots === 0) return undefined
+      parameters.push(slots)
+    }
+    if (at >= text.length || slotsOf(parameters) > 255) return undefined
+    at++
+  }
+  const resultSlots = type()
+  if (resultSlots === undefined || at !== text.length || (resultSlots === 0 && !isMethod)) return undefined
+  return { isMethod, parameters, resultSlots, classes }
+}

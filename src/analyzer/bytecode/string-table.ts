@@ -1,0 +1,49 @@
+/** The distinct strings of a slice of class files, by id from 0. */
+export class StringTable {
+  readonly #bytes: Buffer
+  readonly #offsets: Int32Array
+
+  /** @param offsets one more than there are strings: string i takes the bytes from offsets[i] to offsets[i + 1] */
+  constructor(bytes: Uint8Array, offsets: Int32Array) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#offsets = offsets
+  }
+
+  get count(): number {
+    return this.#offsets.length - 1
+  }
+
+  /** Decodes anew at each call. @throws RangeError for an id that is none, -1 among them */
+  get(id: number): string {
+    const [start, end] = this.#range(id)
+    const text = this.#bytes.toString('utf8', start, end)
+    // A surrogate without its other half is what UTF-8 proper has not.
+    return text.includes('\uFFFD') ? decodeWtf8(this.#bytes.subarray(start, end)) : text
+  }
+
+  /** UTF-8, but for unpaired surrogates, which keep their three bytes (WTF-8). A view: valid as long as the facts are. */
+  bytesOf(id: number): Uint8Array {
+    return this.#bytes.subarray(...this.#range(id))
+  }
+
+  #range(id: number): [number, number] {
+    const start = this.#offsets[id]
+    const end = this.#offsets[id + 1]
+    if (start === undefined || end === undefined) throw new RangeError(`there is no string ${id}`)
+    return [start, end]
+  }
+}
+
+/** https://wtf-8.codeberg.page/ ; the bytes are well-formed, as the readers made them. */
+function decodeWtf8(bytes: Uint8Array): string {
+  let text = ''
+  for (let at = 0; at < bytes.length;) {
+    const first = bytes[at] ?? 0
+    const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
+    let character = length === 1 ? first : first & (0xff >> (length + 1))
+    for (let i = 1; i < length; i++) character = (character << 6) | ((bytes[at + i] ?? 0) & 0x3f)
+    text += String.fromCodePoint(character)
+    at += length
+  }
+  return text
+}
