@@ -1,5 +1,4 @@
-/** How the elements of a column are stored: signed 32 bits, unsigned 16, unsigned 8. */
-export type ColumnType = 'i32' | 'u16' | 'u8'
+import type { Layout } from './tables.ts'
 
 /**
  * Every table of a slice's facts with its columns, in packed order; native/classfile/facts.h holds the same, and a reader
@@ -179,7 +178,7 @@ export const columns = {
     /** D J: high 32 bits; e: the type's descriptor; [: number of items. */
     high: 'i32',
   },
-} as const satisfies Readonly<Record<string, Readonly<Record<string, ColumnType>>>>
+} as const satisfies Layout
 
 export const TRAIT = { DEPRECATED: 1, RECORD: 2, SEALED: 4, HAS_CODE: 8, DEBUG_NAMES: 16 } as const
 

@@ -47,3 +47,16 @@ function decodeWtf8(bytes: Uint8Array): string {
   }
   return text
 }
+
+/** UTF-8, in which unpaired surrogates keep their three bytes. */
+export function encodeWtf8(text: string): Buffer {
+  if (text.isWellFormed()) return Buffer.from(text)
+  const parts = Array.from(text, (character) => {
+    const code = character.codePointAt(0) ?? 0
+    const isAlone = code >= 0xd800 && code < 0xe000
+    return isAlone
+      ? Buffer.from([0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)])
+      : Buffer.from(character)
+  })
+  return Buffer.concat(parts)
+}

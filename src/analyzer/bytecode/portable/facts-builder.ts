@@ -1,5 +1,5 @@
-import { columns, type ColumnType } from '../columns.ts'
-import { factsLayout } from '../facts.ts'
+import { columns } from '../columns.ts'
+import { packTables } from '../tables.ts'
 
 type Rows<Columns> = { readonly [Name in keyof Columns]: number[] }
 type Tables = { readonly [Name in keyof typeof columns]: Rows<(typeof columns)[Name]> }
@@ -25,25 +25,19 @@ const pointedAt: Readonly<Record<string, (tables: Tables) => number[]>> = {
   firstArgument: (tables) => tables.arguments.index,
 }
 
-const bytesPer: Readonly<Record<ColumnType, number>> = { i32: 4, u16: 2, u8: 1 }
-
 /** Collects rows and packs them into the buffer that `openFacts` reads. */
 export class FactsBuilder {
   readonly tables: Tables
   readonly #ids = new Map<string, number>()
-  readonly #columns: readonly {
-    readonly name: string
-    readonly type: ColumnType
-    readonly values: number[]
-  }[]
+  readonly #columns: readonly { readonly name: string; readonly values: number[] }[]
   #mark: readonly number[] = []
 
   constructor() {
     const tables: Record<string, Record<string, number[]>> = {}
-    const all: { name: string; type: ColumnType; values: number[] }[] = []
+    const all: { name: string; values: number[] }[] = []
     for (const [table, each] of Object.entries(columns)) {
       const own: Record<string, number[]> = (tables[table] = {})
-      for (const [name, type] of Object.entries(each)) all.push({ name, type, values: (own[name] = []) })
+      for (const name of Object.keys(each)) all.push({ name, values: (own[name] = []) })
     }
     this.tables = tables as unknown as Tables
     this.#columns = all
@@ -87,46 +81,6 @@ export class FactsBuilder {
       const pointed = pointedAt[name]?.(this.tables)
       if (pointed !== undefined) values.push(pointed.length)
     }
-    const strings = [...this.#ids.keys()].map((text) => encodeWtf8(text))
-    const offsets = [0]
-    for (const bytes of strings) offsets.push((offsets.at(-1) ?? 0) + bytes.length)
-    const all: readonly { readonly type: ColumnType; readonly values: ArrayLike<number> }[] = [
-      { type: 'u8', values: Buffer.concat(strings) },
-      { type: 'i32', values: offsets },
-      ...this.#columns,
-    ]
-    const starts: number[] = []
-    let end = aligned((1 + 2 * all.length) * 4)
-    for (const { type, values } of all) {
-      starts.push(end)
-      end = aligned(end + values.length * bytesPer[type])
-    }
-    const buffer = new ArrayBuffer(end)
-    const header = new Uint32Array(buffer, 0, 1 + 2 * all.length)
-    header[0] = factsLayout.split(' ').length
-    for (const [index, { type, values }] of all.entries()) {
-      const start = starts[index] ?? 0
-      header[1 + 2 * index] = start
-      header[2 + 2 * index] = values.length
-      const view = { i32: Int32Array, u16: Uint16Array, u8: Uint8Array }[type]
-      new view(buffer, start, values.length).set(values)
-    }
-    return buffer
+    return packTables(columns, this.tables, [...this.#ids.keys()])
   }
-}
-
-function aligned(bytes: number): number {
-  return Math.ceil(bytes / 8) * 8
-}
-
-function encodeWtf8(text: string): Buffer {
-  if (text.isWellFormed()) return Buffer.from(text)
-  const parts = Array.from(text, (character) => {
-    const code = character.codePointAt(0) ?? 0
-    const isAlone = code >= 0xd800 && code < 0xe000
-    return isAlone
-      ? Buffer.from([0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)])
-      : Buffer.from(character)
-  })
-  return Buffer.concat(parts)
 }
