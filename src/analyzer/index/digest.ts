@@ -24,7 +24,7 @@ export const digestColumns = {
   types: { name: 'i32', firstUse: 'i32' },
   /** One row for each class, type and kind: how often. Within a type in the order of the classes. */
   uses: { class: 'u16', kind: 'u8', count: 'i32' },
-  /** Methods that are called, by owner's and then name's id in rising order, whatever their descriptors. */
+  /** Methods that are called, whatever their descriptors, each once; calls, method references and lambdas alike. */
   callees: { owner: 'i32', name: 'i32', firstCaller: 'i32' },
   callers: { class: 'u16' },
   /** Annotations on classes and members, by type's id in rising order. */
