@@ -1,11 +1,51 @@
-import { defineFaults } from '../lib/errors/fault.ts'
+import { defineFaults, type Fault } from '../lib/errors/fault.ts'
+import { STATUS_OF_KIND } from '../lib/http/status.ts'
 
-/** Every code that the analyzer's own routes answer with; the shared ones are in lib/http/faults. */
+/** Every code that the analyzer's own routes and commands answer with; the shared ones are in lib/http/faults. */
 export const ANALYZER_CODES = {
   BAD_REQUEST: 'invalid',
   CLASS_NOT_FOUND: 'missing',
   SCAN_NOT_READY: 'unavailable',
   SCAN_FAILED: 'unavailable',
+  PROJECT_NOT_FOUND: 'missing',
+  SERVER_NOT_RUNNING: 'unavailable',
+  SERVER_UNREACHABLE: 'unavailable',
+  SERVER_ERROR: 'internal',
+  SERVER_START_FAILED: 'internal',
+  SERVER_TIMEOUT: 'timeout',
+  NO_FREE_PORT: 'conflict',
+  PROJECT_IN_USE: 'conflict',
 } as const
 
 export const fault = defineFaults(ANALYZER_CODES)
+
+/** The error body's word for a fault. */
+export function typeOfFault({ code, kind }: Fault): string {
+  if (code === 'SCAN_NOT_READY') return 'ScanNotReady'
+  if (code === 'SCAN_FAILED') return 'ScanFailed'
+  return TYPE_OF_KIND[kind]
+}
+
+const TYPE_OF_KIND: Readonly<Record<keyof typeof STATUS_OF_KIND, string>> = {
+  invalid: 'BadRequest',
+  unauthorized: 'Unauthorized',
+  forbidden: 'Forbidden',
+  missing: 'NotFound',
+  conflict: 'Conflict',
+  too_large: 'PayloadTooLarge',
+  internal: 'InternalError',
+  upstream: 'BadGateway',
+  unavailable: 'Unavailable',
+  timeout: 'Timeout',
+}
+
+export interface WireError {
+  readonly error: true
+  readonly code: number
+  readonly type: string
+  readonly message: string
+}
+
+export function errorToWire(fault: Fault): WireError {
+  return { error: true, code: STATUS_OF_KIND[fault.kind], type: typeOfFault(fault), message: fault.message }
+}

@@ -39,6 +39,8 @@ export interface HttpServerOptions {
   readonly allowedHosts: readonly string[]
   readonly errors: ErrorShape
   readonly token?: string | undefined
+  /** What demands the token; default all. */
+  readonly tokenGuards?: 'all' | 'changes'
   /** PEM texts; the server then speaks TLS. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
   /** Header and request timeouts; the defaults withstand slow clients (threat H4), tests shorten them. */
@@ -147,7 +149,10 @@ function createGuard(options: HttpServerOptions): (request: IncomingMessage, has
   return (request, hasEffect) => {
     checkHost(request)
     checkOrigin(request, hasEffect)
-    checkToken?.(request)
+    const isReading = !hasEffect && /^(?:GET|HEAD)$/.test(request.method ?? '')
+    // One that is sent must be right wherever it is sent: that is how a client knows its server.
+    const isAsked = options.tokenGuards !== 'changes' || !isReading || 'authorization' in request.headers
+    if (isAsked) checkToken?.(request)
   }
 }
 

@@ -1,0 +1,89 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import Type, { type Static } from 'typebox'
+import type { SchemaNode } from '../lib/config/check.ts'
+import { duration, optionalText, section, text } from '../lib/config/fields.ts'
+import { loadConfig } from '../lib/config/load.ts'
+import { LOG_LEVELS } from '../lib/log/logger.ts'
+
+export const MODES = ['auto', 'buildtool', 'jar'] as const
+export type Mode = (typeof MODES)[number]
+
+const portOfRange = (value: number, description: string) =>
+  Type.Integer({ minimum: 1, maximum: 65_535, default: value, description })
+
+const fileSchema = section({
+  server: section({
+    mode: Type.Enum(MODES, {
+      default: 'auto',
+      description:
+        'how the class path is found: by the build tool, by looking for class folders and jars, or by what works',
+    }),
+    idle_timeout: duration('30m', 'a server that nobody has asked for this long ends; 0s: never'),
+    host: text('127.0.0.1', 'address the server listens on'),
+    port_range: section({
+      start: portOfRange(61_000, 'first port that a server may take'),
+      end: portOfRange(65_535, 'last port that a server may take'),
+    }),
+    auth: Type.Enum(['none', 'token'], {
+      default: 'none',
+      description:
+        'token: every route demands the token of the state file; none: only those that change something',
+    }),
+  }),
+  jvm_home: optionalText(
+    'JVM of the project, whose classes it is built on; default JAVA_HOME, else the one that PATH leads to',
+  ),
+  repo_path: optionalText("the tool's own checkout, whose server is then run"),
+  cache_dir: optionalText('where indexes are kept; default the user’s cache folder'),
+  log: section({
+    level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'least severe level logged' }),
+  }),
+})
+
+/** Every key of the analyzer's config file. */
+export const analyzerSchema = fileSchema as SchemaNode
+
+export interface AnalyzerConfig {
+  readonly mode: Mode
+  /** 0: never. */
+  readonly idleTimeoutMs: number
+  readonly host: string
+  readonly portRange: { readonly start: number; readonly end: number }
+  readonly auth: 'none' | 'token'
+  readonly jvmHome: string | undefined
+  readonly repoPath: string | undefined
+  readonly cacheDir: string
+  readonly logLevel: (typeof LOG_LEVELS)[number]
+}
+
+/** Reads the configuration: defaults, then one file, then the environment (`ANALYZER_…`), then flags. */
+export function loadAnalyzerConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  flags: Readonly<Record<string, unknown>> = {},
+): AnalyzerConfig {
+  const { settings } = loadConfig<Static<typeof fileSchema>>({
+    program: 'analyzer',
+    fileVariable: 'ANALYZER_CONFIG',
+    environmentPrefix: 'ANALYZER',
+    schema: analyzerSchema,
+    environment,
+    flags,
+  })
+  const { server } = settings
+  return {
+    mode: server.mode,
+    idleTimeoutMs: server.idle_timeout,
+    host: server.host,
+    portRange: server.port_range,
+    auth: server.auth,
+    jvmHome: settings.jvm_home,
+    repoPath: settings.repo_path,
+    cacheDir: settings.cache_dir ?? defaultCacheDir(environment),
+    logLevel: settings.log.level,
+  }
+}
+
+function defaultCacheDir(environment: Readonly<Record<string, string | undefined>>): string {
+  return join(environment['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'analyzer')
+}

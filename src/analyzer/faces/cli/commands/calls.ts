@@ -1,0 +1,117 @@
+import type { Command } from 'commander'
+import { formatTable } from '../../../../lib/cli/table.ts'
+import type { callersOf } from '../../../query/callers.ts'
+import type { callsOf } from '../../../query/calls.ts'
+import type { xrefOf } from '../../../query/xref.ts'
+import { fault } from '../../../errors.ts'
+import { addLibrariesOption, addProjectOption, contextOf, pageLine, pathOf } from '../context.ts'
+import { addPageOptions } from './classes.ts'
+
+interface CallFlags {
+  readonly method?: string
+  readonly descriptor?: string
+  readonly inMethodsReturning?: string
+  readonly inMethodsAnnotated?: string
+  readonly includeLambdas?: boolean
+}
+
+interface XrefFlags {
+  readonly kind?: string
+  readonly scopeImplementing?: string
+  readonly includeLibraries?: boolean
+  readonly page?: number
+  readonly size?: number
+}
+
+interface CallerFlags {
+  readonly descriptor?: string
+  readonly includeLibraries?: boolean
+  readonly includeSubtypes?: boolean
+  readonly page?: number
+  readonly size?: number
+}
+
+/** calls, callers, xref. */
+export function addCalls(program: Command): void {
+  addProjectOption(program.command('calls'))
+    .description('the call sites of a class')
+    .argument('<fqn>')
+    .option('-m, --method <name>', 'only in methods of this name')
+    .option('--descriptor <descriptor>', 'only in the overload with this JVM descriptor; with --method')
+    .option('--in-methods-returning <type>', 'only in methods with this erased return type')
+    .option('--in-methods-annotated <fqn>', 'only in methods that carry this annotation')
+    .option(
+      '--include-lambdas',
+      'method references too, and what lambdas call as calls of the method that holds them',
+    )
+    .action(async (fqn: string, flags: CallFlags, command: Command) => {
+      const { method, descriptor, inMethodsReturning, inMethodsAnnotated, includeLambdas } = flags
+      if (descriptor !== undefined && method === undefined) {
+        throw fault('BAD_REQUEST', '--descriptor tells overloads apart and needs --method')
+      }
+      const { get, output } = await contextOf(command)
+      const parameters = { method, descriptor, inMethodsReturning, inMethodsAnnotated, includeLambdas }
+      const answer = await get<ReturnType<typeof callsOf>>(pathOf('calls', fqn), parameters)
+      output.result(answer, () => callTable(answer))
+    })
+
+  addPageOptions(addLibrariesOption(addProjectOption(program.command('callers'))))
+    .description('who calls a method, also by method references and out of lambdas')
+    .argument('<owner#method>')
+    .option('--descriptor <descriptor>', 'only calls of the overload with this JVM descriptor')
+    .option('--include-subtypes', 'also calls on classes below the owner')
+    .action(async (member: string, flags: CallerFlags, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const { descriptor, includeLibraries, includeSubtypes, page, size } = flags
+      const parameters = { descriptor, includeLibraries, includeSubtypes, page, size }
+      const answer = await get<ReturnType<typeof callersOf>>(pathOf('callers', member), parameters)
+      output.result(answer, () => callerTable(answer))
+    })
+
+  addPageOptions(addLibrariesOption(addProjectOption(program.command('xref'))))
+    .description('where a type is referred to')
+    .argument('<typeFqn>')
+    .option('--kind <kind>', 'only references of this kind')
+    .option('--scope-implementing <fqn>', 'only from classes below this type')
+    .action(async (fqn: string, flags: XrefFlags, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const { kind, scopeImplementing, includeLibraries, page, size } = flags
+      const parameters = { kind, scopeImplementing, includeLibraries, page, size }
+      const answer = await get<ReturnType<typeof xrefOf>>(pathOf('xref', fqn), parameters)
+      output.result(answer, () => referenceTable(answer))
+    })
+}
+
+function callTable(answer: ReturnType<typeof callsOf>): string {
+  const rows = answer.methods.flatMap(({ methodName, calls }) =>
+    calls.map((call) => [
+      methodName,
+      call.lineNumber === null ? '-' : String(call.lineNumber),
+      `${call.ownerType}.${call.methodName}`,
+      call.constantArgs.map(({ value }) => JSON.stringify(value)).join(', '),
+    ]),
+  )
+  return `${formatTable(['Method', 'Line', 'Calls', 'Constant arguments'], rows)}\n\n${answer.totalCalls} calls`
+}
+
+function callerTable(answer: ReturnType<typeof callersOf>): string {
+  const rows = answer.callers.map((caller) => [
+    caller.classFqn,
+    caller.methodName + caller.methodDescriptor,
+    caller.lineNumber === null ? '-' : String(caller.lineNumber),
+    caller.via,
+  ])
+  return `${formatTable(['Class', 'Method', 'Line', 'Via'], rows)}\n\n${pageLine(answer)}`
+}
+
+function referenceTable(answer: ReturnType<typeof xrefOf>): string {
+  const rows = answer.references.map((reference) => [
+    reference.fromFqn,
+    reference.kind,
+    reference.member,
+    reference.detail,
+    reference.lineNumber === null ? '-' : String(reference.lineNumber),
+  ])
+  const counts = Object.entries(answer.countsByKind).map(([kind, count]) => `${kind} ${count}`)
+  return `${formatTable(['From', 'Kind', 'Member', 'Detail', 'Line'], rows)}\n\n${pageLine(answer)}  ${counts.join(', ')}`
+}

@@ -1,0 +1,189 @@
+import type { Command } from 'commander'
+import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
+import type { ClassSummary } from '../../../query/class-summary.ts'
+import type { showClass } from '../../../query/class-show.ts'
+import type { dependenciesOf, Dependency } from '../../../query/dependencies.ts'
+import type { HierarchyNode, hierarchyOf } from '../../../query/hierarchy.ts'
+import type { implementationsOf } from '../../../query/implementations.ts'
+import { addLibrariesOption, addProjectOption, contextOf, pageLine, pathOf } from '../context.ts'
+
+interface ListFlags {
+  readonly package?: string
+  readonly name?: string
+  readonly annotation?: string
+  readonly extends?: string
+  readonly implements?: string
+  readonly interfaces?: boolean
+  readonly includeLibraries?: boolean
+  readonly page?: number
+  readonly size?: number
+}
+
+interface Listed {
+  readonly classes: readonly ClassSummary[]
+  readonly totalCount: number
+  readonly page: number
+  readonly totalPages: number
+}
+
+/** classes list, show, stats, implementations, hierarchy, dependencies. */
+export function addClasses(program: Command): void {
+  const classes = program.command('classes').description('ask about classes')
+
+  addPageOptions(addLibrariesOption(addProjectOption(classes.command('list'))))
+    .description('list classes')
+    .option('--package <pattern>', 'in packages that fit; * stands for any text')
+    .option('--name <pattern>', 'whose name fits')
+    .option('--annotation <fqn>', 'that carry this annotation')
+    .option('--extends <fqn>', 'below this class')
+    .option('--implements <fqn>', 'below this interface')
+    .option('-i, --interfaces', 'only interfaces')
+    .action(async ({ project: _, ...flags }: ListFlags & { project?: string }, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const answer = await get<Listed>('/api/v1/classes', parametersOf(flags))
+      output.result(answer, () => `${classTable(answer.classes)}\n\n${pageLine(answer)}`)
+    })
+
+  addProjectOption(classes.command('show'))
+    .description('show one class with its members')
+    .argument('<fqn>')
+    .action(async (fqn: string, _flags: unknown, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const answer = await get<{ classInfo: ReturnType<typeof showClass> }>(pathOf('classes', fqn))
+      output.result(answer, () => classText(answer.classInfo))
+    })
+
+  addProjectOption(classes.command('stats'))
+    .description('count what there is')
+    .action(async (_flags: unknown, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const answer = await get<{ stats: Record<string, unknown> }>('/api/v1/stats')
+      output.result(answer, () =>
+        formatRecord(Object.entries(answer.stats).map(([key, value]) => [key, String(value)] as const)),
+      )
+    })
+
+  addLibrariesOption(addProjectOption(classes.command('implementations')))
+    .description('what extends or implements a type')
+    .argument('<fqn>')
+    .action(async (fqn: string, { includeLibraries }: ListFlags, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const answer = await get<ReturnType<typeof implementationsOf>>(pathOf('implementations', fqn), {
+        includeLibraries,
+      })
+      output.result(answer, () => implementationTable(answer))
+    })
+
+  addProjectOption(classes.command('hierarchy'))
+    .description('what is above and below a type')
+    .argument('<fqn>')
+    .action(async (fqn: string, _flags: unknown, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const answer = await get<ReturnType<typeof hierarchyOf>>(pathOf('hierarchy', fqn))
+      output.result(answer, () => hierarchyText(answer.hierarchy))
+    })
+
+  addLibrariesOption(addProjectOption(classes.command('dependencies')))
+    .description('what a class needs and what needs it')
+    .argument('<fqn>')
+    .action(async (fqn: string, { includeLibraries }: ListFlags, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const answer = await get<ReturnType<typeof dependenciesOf>>(pathOf('dependencies', fqn), {
+        includeLibraries,
+      })
+      output.result(answer, () =>
+        ['Outgoing', dependencyTable(answer.outgoing), '', 'Incoming', dependencyTable(answer.incoming)].join(
+          '\n',
+        ),
+      )
+    })
+}
+
+export function addPageOptions(command: Command): Command {
+  return command
+    .option('--page <n>', 'which page, from 0', wholeNumber)
+    .option('--size <n>', 'how many on a page; default 50', wholeNumber)
+}
+
+function parametersOf(flags: ListFlags) {
+  return {
+    package: flags.package,
+    name: flags.name,
+    annotation: flags.annotation,
+    extends: flags.extends,
+    implements: flags.implements,
+    interfaces: flags.interfaces,
+    includeLibraries: flags.includeLibraries,
+    page: flags.page,
+    size: flags.size,
+  }
+}
+
+function classTable(classes: readonly ClassSummary[]): string {
+  return formatTable(
+    ['Name', 'Type', 'Source', 'Methods', 'Fields'],
+    classes.map((each) => [
+      each.fqn,
+      each.type,
+      each.source,
+      String(each.methodCount),
+      String(each.fieldCount),
+    ]),
+  )
+}
+
+function implementationTable(answer: ReturnType<typeof implementationsOf>): string {
+  const rows = [
+    ...answer.directImplementations.map((each) => [each.fqn, each.type, 'yes', each.source]),
+    ...answer.indirectImplementations.map((each) => [each.fqn, each.type, 'no', each.source]),
+  ]
+  const counts = `${answer.directImplementations.length} direct, ${answer.indirectImplementations.length} indirect`
+  return `${formatTable(['Class', 'Type', 'Direct', 'Source'], rows)}\n\n${answer.totalCount} in all: ${counts}`
+}
+
+function dependencyTable(dependencies: readonly Dependency[]): string {
+  return formatTable(
+    ['Class', 'Type', 'Location', 'Source'],
+    dependencies.map((each) => [each.classFqn, each.dependencyType, each.location, each.source]),
+  )
+}
+
+function hierarchyText({ parent, interfaces, children, ...self }: HierarchyNode): string {
+  const lines: string[] = []
+  const above = (node: HierarchyNode): void => {
+    if (node.parent !== null) above(node.parent)
+    lines.push(`${node.classFqn}  ${node.source}`)
+  }
+  if (parent !== null) above(parent)
+  lines.push(`${self.classFqn}  ${self.source}`)
+  const below = (node: HierarchyNode, indent: string): void => {
+    lines.push(`${indent}${node.classFqn}  ${node.source}`)
+    for (const child of node.children) below(child, `${indent}  `)
+  }
+  for (const each of interfaces) lines.push(`  implements ${each.classFqn}  ${each.source}`)
+  for (const child of children) below(child, '  ')
+  return lines.join('\n')
+}
+
+function classText(info: ReturnType<typeof showClass>): string {
+  const head = formatRecord([
+    ['Class', info.name.fqn],
+    ['Type', info.type],
+    ['Source', info.source],
+    ['Location', info.location],
+    ['Visibility', info.visibility],
+    ['Superclass', info.superclass ?? '-'],
+    ['Interfaces', info.interfaces.join(', ') || '-'],
+    ['Annotations', info.annotations.map(({ type }) => `@${type}`).join(', ') || '-'],
+  ])
+  const members = [
+    ...info.fields.map((field) => [field.visibility, field.type, field.name]),
+    ...[...info.constructors, ...info.methods].map((method) => [
+      method.visibility,
+      method.returnType,
+      `${method.name}(${method.parameters.map(({ type }) => type).join(', ')})`,
+    ]),
+  ]
+  return `${head}\n\n${formatTable(['Visibility', 'Type', 'Member'], members)}`
+}

@@ -1,0 +1,72 @@
+import { writeFileSync } from 'node:fs'
+import { type Command, Option } from 'commander'
+import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { formatTable } from '../../../../lib/cli/table.ts'
+import type { dependencyCycles } from '../../../query/cycles.ts'
+import type { foundationClasses, graphView } from '../../../query/graph.ts'
+import { GRAPH_FORMATS, type GraphFormat } from '../../../query/graph-formats.ts'
+import { addProjectOption, contextOf } from '../context.ts'
+
+interface GraphFlags {
+  readonly format: GraphFormat
+  readonly output?: string
+}
+
+/** deps, deps graph, deps foundation, deps cycles. */
+export function addDeps(program: Command): void {
+  const deps = addGraphOptions(program.command('deps'))
+    .description('what the classes of the project need of each other')
+    .action(printGraph)
+  addGraphOptions(deps.command('graph')).description('the whole graph').action(printGraph)
+
+  addProjectOption(deps.command('foundation'))
+    .description('the classes that most others need')
+    .option('--min-dependents <n>', 'how many must need one', wholeNumber, 2)
+    .action(async ({ minDependents }: { minDependents: number }, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const answer = await get<ReturnType<typeof foundationClasses>>('/api/v1/graph/foundation', {
+        minDependents,
+      })
+      output.result(answer, () =>
+        formatTable(
+          ['Class', 'Dependents'],
+          answer.foundationClasses.map(({ fqn, dependentCount }) => [fqn, String(dependentCount)]),
+        ),
+      )
+    })
+
+  addProjectOption(deps.command('cycles'))
+    .description('classes or packages that all need each other')
+    .addOption(
+      new Option('--of <what>', 'what the cycles are made of').choices(['class', 'package']).default('class'),
+    )
+    .action(async ({ of }: { of: string }, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const answer = await get<ReturnType<typeof dependencyCycles>>('/api/v1/graph/cycles', { of })
+      output.result(answer, () =>
+        answer.count === 0
+          ? 'no cycles'
+          : answer.cycles.map(({ size, members }) => [`${size}:`, ...members].join('\n  ')).join('\n'),
+      )
+    })
+}
+
+function addGraphOptions(command: Command): Command {
+  return addProjectOption(command)
+    .addOption(
+      new Option('-f, --format <format>', 'how it is written').choices(GRAPH_FORMATS).default('json'),
+    )
+    .option('-o, --output <file>', 'write it there instead of printing it')
+}
+
+/** A graph is for other programs: it is printed as it is, on a terminal too. */
+async function printGraph(_flags: GraphFlags, command: Command): Promise<void> {
+  const { format, output: file }: GraphFlags = command.optsWithGlobals()
+  const { get } = await contextOf(command)
+  const text =
+    format === 'json'
+      ? JSON.stringify(await get<ReturnType<typeof graphView>>('/api/v1/graph'), null, 2)
+      : (await get<{ content: string }>('/api/v1/graph', { format })).content
+  if (file === undefined) process.stdout.write(`${text}\n`)
+  else writeFileSync(file, `${text}\n`)
+}

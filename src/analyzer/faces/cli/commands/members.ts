@@ -1,0 +1,80 @@
+import { type Command, Option } from 'commander'
+import { formatTable } from '../../../../lib/cli/table.ts'
+import { type annotationUsages, USAGE_SCOPES } from '../../../query/annotation-usages.ts'
+import type { searchMethods } from '../../../query/methods-search.ts'
+import { addLibrariesOption, addProjectOption, contextOf, pageLine, pathOf } from '../context.ts'
+import { addPageOptions } from './classes.ts'
+
+interface UsageFlags {
+  readonly scope?: string
+  readonly includeLibraries?: boolean
+  readonly page?: number
+  readonly size?: number
+}
+
+interface MethodFlags {
+  readonly name?: string
+  readonly returnType?: string
+  readonly annotation?: string
+  readonly class?: string
+  readonly package?: string
+  readonly includeLibraries?: boolean
+  readonly page?: number
+  readonly size?: number
+}
+
+/** annotations usages, methods search. */
+export function addMembers(program: Command): void {
+  const annotations = program.command('annotations').description('ask about annotations')
+  addPageOptions(addLibrariesOption(addProjectOption(annotations.command('usages'))))
+    .description('where an annotation stands, or one that carries it')
+    .argument('<annotation-fqn>')
+    .addOption(new Option('--scope <scope>', 'on what it stands').choices(USAGE_SCOPES).default('all'))
+    .action(async (fqn: string, { scope, includeLibraries, page, size }: UsageFlags, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const parameters = { scope, includeLibraries, page, size }
+      const answer = await get<ReturnType<typeof annotationUsages>>(
+        pathOf('annotations/usages', fqn),
+        parameters,
+      )
+      output.result(answer, () => usageTable(answer))
+    })
+
+  const methods = program.command('methods').description('ask about methods')
+  addPageOptions(addLibrariesOption(addProjectOption(methods.command('search'))))
+    .description('find methods')
+    .option('-n, --name <pattern>', 'whose name fits; * stands for any text')
+    .option('-r, --return-type <type>', 'with this erased return type')
+    .option('-a, --annotation <fqn>', 'that carry this annotation')
+    .option('-c, --class <pattern>', 'in classes whose name fits')
+    .option('--package <pattern>', 'in packages that fit')
+    .action(async (flags: MethodFlags, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const { name, returnType, annotation, includeLibraries, page, size } = flags
+      const renamed = { inClass: flags.class, inPackage: flags.package }
+      const parameters = { name, returnType, annotation, ...renamed, includeLibraries, page, size }
+      const answer = await get<ReturnType<typeof searchMethods>>('/api/v1/methods', parameters)
+      output.result(answer, () => methodTable(answer))
+    })
+}
+
+function usageTable(answer: ReturnType<typeof annotationUsages>): string {
+  const rows = answer.usages.map((usage) => [
+    usage.target,
+    usage.classFqn,
+    usage.field ?? (usage.method === undefined ? '' : usage.method + (usage.descriptor ?? '')),
+    Object.keys(usage.annotation.parameters).join(', '),
+  ])
+  return `${formatTable(['Target', 'Class', 'Member', 'Attributes'], rows)}\n\n${pageLine(answer)}`
+}
+
+function methodTable(answer: ReturnType<typeof searchMethods>): string {
+  const rows = answer.methods.map(({ classFqn, classSource, method }) => [
+    classFqn,
+    method.name,
+    method.returnType,
+    method.parameters.map(({ type }) => type).join(', '),
+    classSource,
+  ])
+  return `${formatTable(['Class', 'Method', 'Returns', 'Parameters', 'Source'], rows)}\n\n${pageLine(answer)}`
+}

@@ -1,0 +1,139 @@
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import { portNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { createOutput } from '../../../../lib/cli/output.ts'
+import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
+import { packageVersion } from '../../../../lib/process/package.ts'
+import { MODES } from '../../../config.ts'
+import { addProjectOption, projectOf } from '../context.ts'
+import { findAllServers, findServer, getServer, type LiveServer } from '../server-client.ts'
+import { startServer } from '../start-server.ts'
+import { stopServer } from '../stop-server.ts'
+
+interface StartFlags {
+  readonly port?: number
+  readonly mode?: string
+  readonly projectJvm?: string
+  readonly timeout: number
+  readonly serverJar?: string
+}
+
+/** start, stop, restart, status, list, version, serve. */
+export function addServer(program: Command): void {
+  addStartOptions(program.command('start'))
+    .description("start the project's server and wait until it has read the project")
+    .option('--port <port>', 'port to listen on; default a free one', portNumber)
+    .action(async (flags: StartFlags, command: Command) => {
+      const root = projectOf(command)
+      const running = await findServer(root)
+      const live = running ?? (await startServer(root, optionsOf(flags)))
+      createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
+    })
+
+  addProjectOption(program.command('stop'))
+    .description("end the project's server")
+    .option('--force', 'kill it where it does not end by itself', false)
+    .action(async ({ force }: { force: boolean }, command: Command) => {
+      const root = projectOf(command)
+      const { record } = await getServer(root)
+      await stopServer(record, force)
+      createOutput(command.optsWithGlobals()).result(
+        { stopped: root },
+        () => `the server of ${root} has ended`,
+      )
+    })
+
+  addStartOptions(program.command('restart'))
+    .description("end the project's server and start it anew")
+    .action(async (flags: StartFlags, command: Command) => {
+      const root = projectOf(command)
+      const running = await findServer(root)
+      if (running !== undefined) await stopServer(running.record, true)
+      const mode = flags.mode ?? running?.info.mode
+      const live = await startServer(root, { ...optionsOf(flags), ...(mode !== undefined && { mode }) })
+      createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
+    })
+
+  addProjectOption(program.command('status'))
+    .description("show the project's server")
+    .action(async (_flags: unknown, command: Command) => {
+      const live = await getServer(projectOf(command))
+      createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
+    })
+
+  program
+    .command('list')
+    .description('list all running servers')
+    .action(async (_flags: unknown, command: Command) => {
+      const servers = await findAllServers()
+      createOutput(command.optsWithGlobals()).result({ servers: servers.map(viewOf) }, () =>
+        servers.length === 0
+          ? 'no server runs; start one with: analyzer start'
+          : formatTable(
+              ['Project', 'Mode', 'Port', 'PID', 'Status'],
+              servers.map(({ info }) => [
+                info.projectPath,
+                info.mode,
+                String(info.port),
+                String(info.pid),
+                info.status,
+              ]),
+            ),
+      )
+    })
+
+  program
+    .command('version')
+    .description("print the tool's version")
+    .action((_flags: unknown, command: Command) => {
+      const version = packageVersion()
+      createOutput(command.optsWithGlobals()).result({ version }, () => version)
+    })
+
+  addProjectOption(program.command('serve', { hidden: true }))
+    .description('run the server in the foreground; start runs it so')
+    .option('--port <port>', 'port to listen on', portNumber)
+    .addOption(new Option('--mode <mode>').choices(MODES))
+    .option('--project-jvm <dir>', "JVM of the project's build")
+    .action(async (flags: StartFlags, command: Command) => {
+      const { serve } = await import('../serve.ts')
+      await serve(projectOf(command), flags)
+    })
+}
+
+function addStartOptions(command: Command): Command {
+  return addProjectOption(command)
+    .addOption(new Option('--mode <mode>', 'how the class path is found').choices(MODES))
+    .option('--project-jvm <dir>', "JVM of the project's build, whose classes it is built on")
+    .option('--timeout <seconds>', 'how long to wait until the server is ready', wholeNumber, 180)
+    .option('--server-jar <file>', 'another build of the server')
+}
+
+function optionsOf({ port, mode, projectJvm, timeout, serverJar }: StartFlags) {
+  return {
+    timeoutMs: timeout * 1_000,
+    ...(port !== undefined && { port }),
+    ...(mode !== undefined && { mode }),
+    ...(projectJvm !== undefined && { projectJvm }),
+    ...(serverJar !== undefined && { serverJar }),
+  }
+}
+
+function viewOf({ info }: LiveServer) {
+  return info
+}
+
+function statusTable({ info }: LiveServer): string {
+  return formatRecord([
+    ['Project', info.projectName],
+    ['Path', info.projectPath],
+    ['Status', info.status],
+    ['Mode', info.mode],
+    ['Host', info.host],
+    ['Port', String(info.port)],
+    ['PID', String(info.pid)],
+    ['Version', info.version],
+    ['Uptime', info.uptime],
+    ['Idle', `${info.idleDuration} of ${info.idleTimeout}`],
+  ])
+}

@@ -1,0 +1,41 @@
+import { isFault } from '../../../lib/errors/fault.ts'
+import { ExitStatus } from '../../../lib/cli/run.ts'
+import { messageOf } from '../../../lib/errors/message.ts'
+import { createLogger } from '../../../lib/log/logger.ts'
+import { create, loadAnalyzerConfig } from '../../index.ts'
+
+const STOP_LIMIT_MS = 9_500
+
+interface ServeFlags {
+  readonly port?: number
+  readonly mode?: string
+  readonly projectJvm?: string
+}
+
+/** Runs a project's server until it is told to end, and says in one line on standard output whether it is ready. */
+export async function serve(root: string, { port, mode, projectJvm }: ServeFlags): Promise<void> {
+  const told = new Promise<void>((resolve) => {
+    process.once('SIGTERM', () => resolve()).once('SIGINT', () => resolve())
+  })
+  // Whoever started it may have gone.
+  process.stdout.on('error', () => undefined)
+  try {
+    const config = loadAnalyzerConfig(process.env, {
+      ...(mode !== undefined && { server: { mode } }),
+      ...(projectJvm !== undefined && { jvm_home: projectJvm }),
+    })
+    const logger = createLogger({ level: config.logLevel, format: 'json' })
+    const server = await create(config, { root, port }, { logger }).start()
+    const ended = Promise.race([told, server.wantsToStop])
+    await Promise.race([ended, server.ready])
+    process.stdout.write(`ANALYZER_READY port=${server.port} host=${server.host} version=${server.version}\n`)
+    await ended
+    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref()
+    await server.stop()
+  } catch (error) {
+    const reason = isFault(error) ? error.code : 'INTERNAL_ERROR'
+    const message = messageOf(error).replaceAll('"', "'").replaceAll('\n', ' ')
+    process.stdout.write(`ANALYZER_ERROR reason=${reason} message="${message}"\n`)
+    throw isFault(error) ? error : new ExitStatus(1)
+  }
+}

@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process'
+import { openSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { siblingModule } from '../../../lib/process/sibling.ts'
+import { fault } from '../../errors.ts'
+import { recordFile } from '../../lifecycle/server-file.ts'
+import { findServer, type LiveServer } from './server-client.ts'
+
+const POLL_MS = 100
+
+export interface StartOptions {
+  readonly port?: number
+  readonly mode?: string
+  readonly projectJvm?: string
+  readonly timeoutMs: number
+  /** Another build of the server, as a JavaScript file. */
+  readonly serverJar?: string
+}
+
+/**
+ * Starts a project's server and waits until it is ready. Where two are started at once, both wait for the one that was
+ * first. Throws SERVER_START_FAILED and SERVER_TIMEOUT.
+ */
+export async function startServer(projectPath: string, options: StartOptions): Promise<LiveServer> {
+  const untilMs = performance.now() + options.timeoutMs
+  const outcome = await spawnServer(projectPath, options, untilMs)
+  if (outcome === 'late') throw late(projectPath, options)
+  if (outcome.is === 'failed' && outcome.reason !== 'PROJECT_IN_USE') {
+    throw fault('SERVER_START_FAILED', `the server of ${projectPath} did not start: ${outcome.message}`)
+  }
+  for (;;) {
+    const live = await findServer(projectPath)
+    if (live?.info.status === 'READY' || live?.info.status === 'REFRESHING') return live
+    if (live?.info.status === 'FAILED') {
+      throw fault(
+        'SERVER_START_FAILED',
+        `the server of ${projectPath} could not scan it: ${live.info.reason ?? ''}`,
+      )
+    }
+    if (performance.now() > untilMs) throw late(projectPath, options)
+    await delay(POLL_MS)
+  }
+}
+
+function late(projectPath: string, { timeoutMs }: StartOptions) {
+  return fault(
+    'SERVER_TIMEOUT',
+    `the server of ${projectPath} was not ready after ${timeoutMs / 1_000} s; it goes on starting, "analyzer status" tells how far it is`,
+  )
+}
+
+type Outcome =
+  { readonly is: 'ready' } | { readonly is: 'failed'; readonly reason: string; readonly message: string }
+
+/** Runs the server on its own, and reads the one line that it says. */
+async function spawnServer(
+  projectPath: string,
+  options: StartOptions,
+  untilMs: number,
+): Promise<Outcome | 'late'> {
+  const program = options.serverJar ?? fileURLToPath(siblingModule(import.meta.url, '../../../bin/analyzer'))
+  const flags = [
+    ...(options.port === undefined ? [] : ['--port', String(options.port)]),
+    ...(options.mode === undefined ? [] : ['--mode', options.mode]),
+    ...(options.projectJvm === undefined ? [] : ['--project-jvm', options.projectJvm]),
+  ]
+  const log = openSync(recordFile(projectPath).replace(/json$/, 'log'), 'w', 0o600)
+  const child = spawn(process.execPath, [program, 'serve', '--project', projectPath, ...flags], {
+    detached: true,
+    stdio: ['ignore', 'pipe', log],
+    cwd: join(projectPath),
+  })
+  let said = ''
+  try {
+    return await new Promise<Outcome | 'late'>((resolve, reject) => {
+      const timer = setTimeout(() => resolve('late'), Math.max(0, untilMs - performance.now()))
+      child.once('error', reject)
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        said += text
+        if (said.includes('ANALYZER_READY')) resolve({ is: 'ready' })
+      })
+      child.once('close', (code, signal) => {
+        clearTimeout(timer)
+        const [, reason = 'CRASHED', message] = /ANALYZER_ERROR reason=(\S+) message="(.*)"/.exec(said) ?? []
+        resolve({ is: 'failed', reason, message: message ?? `it ended with ${signal ?? `status ${code}`}` })
+      })
+    })
+  } finally {
+    child.stdout.destroy()
+    child.unref()
+  }
+}

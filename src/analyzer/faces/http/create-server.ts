@@ -1,0 +1,31 @@
+import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
+import type { Logger } from '../../../lib/log/logger.ts'
+import { errorToWire } from '../../errors.ts'
+import type { AnalyzerFace } from './face.ts'
+import { adminRoutes } from './routes-admin.ts'
+import { projectRoutes } from './routes-project.ts'
+import { queryRoutes } from './routes-query.ts'
+
+/** The REST face of one project's server, ready to listen. */
+export async function createAnalyzerHttp(
+  face: AnalyzerFace,
+  token: string,
+  logger: Logger,
+): Promise<HttpServer> {
+  const server = await createHttpServer({
+    info: {
+      title: 'Analyzer',
+      version: face.version,
+      description: 'Answers questions about the compiled classes of one project.',
+    },
+    logger,
+    allowedHosts: [],
+    token,
+    tokenGuards: face.config.auth === 'token' ? 'all' : 'changes',
+    errors: { render: errorToWire },
+  })
+  adminRoutes(server, face)
+  projectRoutes(server, face)
+  queryRoutes(server, face)
+  return server
+}

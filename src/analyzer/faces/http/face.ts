@@ -1,0 +1,18 @@
+import type { AnalyzerConfig } from '../../config.ts'
+import type { Analysis } from '../../lifecycle/analysis.ts'
+import type { IdleClock } from '../../lifecycle/idle-clock.ts'
+
+/** What the HTTP routes work with. */
+export interface AnalyzerFace {
+  readonly config: AnalyzerConfig
+  readonly version: string
+  readonly projectPath: string
+  readonly projectName: string
+  readonly startedAt: Date
+  /** Set once it listens. */
+  readonly address: { port: number }
+  readonly analysis: Analysis
+  readonly idle: IdleClock
+  /** Ends the server, after the answer is sent. */
+  readonly shutDown: () => void
+}

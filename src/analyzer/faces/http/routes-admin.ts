@@ -1,0 +1,56 @@
+import type { HttpServer } from '../../../lib/http/server.ts'
+import { sayDuration } from '../../lifecycle/idle-clock.ts'
+import type { AnalyzerFace } from './face.ts'
+
+export const API_VERSION = 'v1'
+
+/** Health, readiness, what runs here, and its end. */
+export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
+  const { analysis, idle, config, address } = face
+  app.get('/admin/health', { schema: { summary: 'Whether the server lives' } }, () => ({
+    status: 'UP',
+    timestamp: new Date().toISOString(),
+  }))
+
+  app.get(
+    '/admin/ready',
+    { schema: { summary: 'Whether queries are answered; 503 until then' } },
+    (_request, reply) => {
+      const { is } = analysis.state
+      const ready = is === 'READY' || is === 'REFRESHING'
+      return reply.status(ready ? 200 : 503).send({ ready, status: is, project: face.projectName })
+    },
+  )
+
+  app.get('/admin/info', { schema: { summary: 'What runs here' } }, () => ({
+    version: face.version,
+    apiVersion: API_VERSION,
+    pid: process.pid,
+    projectPath: face.projectPath,
+    projectName: face.projectName,
+    host: config.host,
+    port: address.port,
+    mode: config.mode,
+    status: analysis.state.is,
+    ...(analysis.state.is === 'FAILED' && { reason: analysis.state.reason }),
+    startedAt: face.startedAt.toISOString(),
+    uptime: sayDuration(Date.now() - face.startedAt.getTime()),
+    lastActivityAt: idle.lastActivity.toISOString(),
+    idleDuration: sayDuration(Date.now() - idle.lastActivity.getTime()),
+    idleTimeout: sayDuration(config.idleTimeoutMs),
+  }))
+
+  app.post(
+    '/admin/activity',
+    { schema: { summary: 'Keeps the server from ending for want of work' } },
+    () => {
+      idle.touch()
+      return { lastActivityAt: idle.lastActivity.toISOString() }
+    },
+  )
+
+  app.post('/admin/shutdown', { schema: { summary: 'Ends the server' } }, (_request, reply) => {
+    reply.raw.once('close', () => face.shutDown())
+    return { status: 'shutting_down' }
+  })
+}

@@ -1,0 +1,47 @@
+import type { HttpServer } from '../../../lib/http/server.ts'
+import type { AnalyzerFace } from './face.ts'
+
+/** What the project is, and reading it again. */
+export function projectRoutes({ app }: HttpServer, face: AnalyzerFace): void {
+  const { analysis, idle } = face
+  const describe = () => {
+    const { state } = analysis
+    const scan = state.is === 'READY' || state.is === 'REFRESHING' ? state.scan : undefined
+    return {
+      name: face.projectName,
+      path: face.projectPath,
+      status: state.is,
+      classCount: scan === undefined ? 0 : projectClasses(scan.snapshot),
+      scannedAt: scan?.scannedAt.toISOString() ?? null,
+      ...(state.is === 'FAILED' && { reason: state.reason }),
+    }
+  }
+
+  app.get('/api/v1/project', { schema: { summary: 'The project' } }, () => {
+    idle.touch()
+    return describe()
+  })
+
+  app.post(
+    '/api/v1/project/refresh',
+    { schema: { summary: 'Reads what has changed; answers when it is done, and the old index until then' } },
+    async () => {
+      idle.touch()
+      const scan = await analysis.refresh()
+      return { ...describe(), scanDurationMs: scan.durationMs, classFilesRead: scan.readCount }
+    },
+  )
+
+  app.get('/api/v1/project/diagnostics', { schema: { summary: 'What could not be read' } }, () => {
+    idle.touch()
+    return { diagnostics: analysis.scan.diagnostics }
+  })
+}
+
+function projectClasses({
+  index,
+}: {
+  readonly index: import('../../index/project-index.ts').ProjectIndex
+}): number {
+  return index.byName().filter((id) => index.sliceOf(id).source === 'PROJECT').length
+}

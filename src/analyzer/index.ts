@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto'
+import { basename } from 'node:path'
+import type { Logger } from '../lib/log/logger.ts'
+import { packageVersion } from '../lib/process/package.ts'
+import type { AnalyzerConfig } from './config.ts'
+import { createAnalyzerHttp } from './faces/http/create-server.ts'
+import type { AnalyzerFace } from './faces/http/face.ts'
+import { type Scanner } from './index/scanner.ts'
+import { createProjectScanner } from './index/project-scanner.ts'
+import { Analysis } from './lifecycle/analysis.ts'
+import { IdleClock } from './lifecycle/idle-clock.ts'
+import { listenInRange } from './lifecycle/listen.ts'
+import { lockProject } from './lifecycle/project-lock.ts'
+import { recordFile, removeRecord, writeRecord } from './lifecycle/server-file.ts'
+import { fault } from './errors.ts'
+
+export { loadAnalyzerConfig, type AnalyzerConfig } from './config.ts'
+
+export interface AnalyzerDeps {
+  readonly logger: Logger
+  /** In place of the one that reads the project's class path. */
+  readonly scanner?: Scanner
+}
+
+/** A running server of one project. */
+export interface AnalyzerServer {
+  readonly host: string
+  readonly port: number
+  readonly version: string
+  /** Resolves when the first scan is done; rejects when it failed. */
+  readonly ready: Promise<void>
+  /** Resolves when somebody asked for the end by the API, or nobody asked for anything for long. */
+  readonly wantsToStop: Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+/** The analyzer of one project as a library: nothing is touched before `start`. */
+export function create(
+  config: AnalyzerConfig,
+  project: { readonly root: string; readonly port?: number | undefined },
+  deps: AnalyzerDeps,
+): { readonly start: () => Promise<AnalyzerServer> } {
+  return { start: () => start(config, project, deps) }
+}
+
+async function start(
+  config: AnalyzerConfig,
+  { root, port }: { readonly root: string; readonly port?: number | undefined },
+  { logger, scanner }: AnalyzerDeps,
+): Promise<AnalyzerServer> {
+  const opened: (() => Promise<void> | void)[] = []
+  const stop = async (): Promise<void> => {
+    for (const close of opened.splice(0).toReversed()) await close()
+  }
+  try {
+    opened.push(await lockProject(root))
+    const wantsToStop = Promise.withResolvers<void>()
+    const idle = new IdleClock(config.idleTimeoutMs, () => {
+      logger.info('nobody has asked for anything for a while; ending')
+      wantsToStop.resolve()
+    })
+    opened.push(() => idle.close())
+    const analysis = new Analysis(scanner ?? createProjectScanner(config, root, logger), logger)
+    opened.push(() => analysis.close())
+    const token = randomBytes(32).toString('base64url')
+    const face: AnalyzerFace = {
+      config,
+      version: packageVersion(),
+      projectPath: root,
+      projectName: basename(root),
+      startedAt: new Date(),
+      address: { port: 0 },
+      analysis,
+      idle,
+      shutDown: () => wantsToStop.resolve(),
+    }
+    const http = await createAnalyzerHttp(face, token, logger)
+    opened.push(() => http.stop())
+    const listen = (at: number): Promise<number> => http.listen({ host: config.host, port: at })
+    face.address.port =
+      port === undefined ? await listenInRange(config.portRange, listen) : await listenAt(port, listen)
+    const record = {
+      pid: process.pid,
+      host: config.host,
+      port: face.address.port,
+      token,
+      projectPath: root,
+      mode: config.mode,
+      version: face.version,
+      startedAt: face.startedAt.toISOString(),
+    }
+    await writeRecord(record)
+    opened.push(() => removeRecord(recordFile(root), process.pid))
+    const ready = analysis.start().then(() => undefined)
+    ready.catch(() => undefined)
+    const { host } = config
+    return {
+      host,
+      port: face.address.port,
+      version: face.version,
+      ready,
+      wantsToStop: wantsToStop.promise,
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function listenAt(port: number, listen: (port: number) => Promise<number>): Promise<number> {
+  try {
+    return await listen(port)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    throw fault('NO_FREE_PORT', `port ${port} is in use; leave --port out to take a free one`, error)
+  }
+}

@@ -1,0 +1,61 @@
+import type { ClassPathProblem } from '../classpath/class-container.ts'
+import { displayPath } from '../classpath/class-container.ts'
+import { contentHash } from '../classpath/content-hash.ts'
+import { type SlicedPlace, slicesOf } from './slices.ts'
+
+export interface ListTask {
+  readonly path: string
+  readonly release: number
+  /** Hashes of archives by their stamps, as far as they are known. */
+  readonly hashes: Readonly<Record<string, string>>
+}
+
+/** What the server needs to know of a place; the classes stay where they were listed. */
+export interface ListedPlace {
+  readonly slices: readonly { readonly key: string; readonly location: string; readonly count: number }[]
+  readonly problems: readonly ClassPathProblem[]
+  /** A hash that has been made anew. */
+  readonly hash?: { readonly stamp: string; readonly hash: string }
+}
+
+/** The last places that this thread has listed: what is missing of them is read next. */
+const known = new Map<string, SlicedPlace>()
+const KEPT = 8
+
+/** Lists one place of a class path, in a pool's process. */
+export function listPlace({ path, release, hashes }: ListTask): ListedPlace {
+  let hash: ListedPlace['hash']
+  const place = slicesOf(path, release, (stamp) => {
+    const knownHash = hashes[stamp]
+    if (knownHash !== undefined) return knownHash
+    hash = { stamp, hash: contentHash(path) }
+    return hash.hash
+  })
+  remember(path, release, place)
+  return {
+    slices: place.slices.map(({ key, container, classes }) => ({
+      key,
+      location: displayPath(container),
+      count: classes.length,
+    })),
+    problems: place.problems,
+    ...(hash !== undefined && { hash }),
+  }
+}
+
+/** The slices of a place, from memory where this thread has listed it. */
+export function placeOf(task: ListTask): SlicedPlace {
+  const place = known.get(`${task.release} ${task.path}`)
+  if (place !== undefined) return place
+  listPlace(task)
+  return known.get(`${task.release} ${task.path}`) ?? { slices: [], problems: [], stamp: undefined }
+}
+
+function remember(path: string, release: number, place: SlicedPlace): void {
+  known.delete(`${release} ${path}`)
+  known.set(`${release} ${path}`, place)
+  for (const oldest of known.keys()) {
+    if (known.size <= KEPT) break
+    known.delete(oldest)
+  }
+}

@@ -1,0 +1,207 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+import type { Logger } from '../../lib/log/logger.ts'
+import { createPool, type Pool } from '../../lib/pool/pool.ts'
+import { workerFile } from '../../lib/pool/worker-file.ts'
+import type { AnalyzerConfig } from '../config.ts'
+import { fault } from '../errors.ts'
+import { type ClassPathEntry, resolveClassPath } from '../project/class-path.ts'
+import { Snapshot } from '../query/snapshot.ts'
+import type { Digest } from './digest.ts'
+import type { ListedPlace } from './list-place.ts'
+import { ProjectIndex, type SliceEntry } from './project-index.ts'
+import type { ReadReport } from './read-slices.ts'
+import type { Diagnostic, Scan, Scanner } from './scanner.ts'
+import { SliceStore } from './store.ts'
+
+/** Slices that one task reads: enough to keep a thread busy, few enough to share the work. */
+const SLICES_A_TASK = 8
+/** Class files that change while they are read are read again so often. */
+const ATTEMPTS = 3
+
+/** Reads a project's class path into the store, and from there into an index in memory. */
+export function createProjectScanner(config: AnalyzerConfig, root: string, logger: Logger): Scanner {
+  return new ProjectScanner(config, root, logger)
+}
+
+interface Place extends ClassPathEntry {
+  readonly listed: ListedPlace
+}
+
+class ProjectScanner implements Scanner {
+  readonly #config: AnalyzerConfig
+  readonly #root: string
+  readonly #logger: Logger
+  readonly #pool: Pool
+  readonly #closed = new AbortController()
+  readonly #storeDir: string
+  readonly #hashes: HashFile
+  #store: SliceStore | undefined
+
+  constructor(config: AnalyzerConfig, root: string, logger: Logger) {
+    this.#config = config
+    this.#root = root
+    this.#logger = logger
+    this.#storeDir = join(config.cacheDir, 'slices')
+    this.#pool = createPool({ name: 'analyzer', logger })
+    this.#hashes = new HashFile(join(config.cacheDir, 'archive-hashes.json'))
+  }
+
+  async scan(before: Scan | undefined): Promise<Scan> {
+    const beganMs = performance.now()
+    mkdirSync(this.#storeDir, { recursive: true, mode: 0o700 })
+    const { signal } = this.#closed
+    const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal)
+    const problems: Diagnostic[] = []
+    let readCount = 0
+    let places: readonly Place[] = []
+    let digests = new Map<string, Digest>()
+    for (let attempt = 1; ; attempt++) {
+      places = await this.#list(classPath.entries, classPath.release)
+      digests = this.#known(places, before)
+      const missing = places.map((place) => ({
+        ...place,
+        keys: keysOf(place).filter((key) => !digests.has(key)),
+      }))
+      if (missing.every(({ keys }) => keys.length === 0)) break
+      if (attempt > ATTEMPTS) {
+        throw fault(
+          'SCAN_FAILED',
+          'class files change faster than they can be read; refresh when the build is done',
+        )
+      }
+      for (const report of await this.#read(missing, classPath.release)) {
+        readCount += report.classCount
+        problems.push(...report.problems)
+      }
+      await this.#reopen()
+    }
+    await this.#hashes.save()
+    const index = new ProjectIndex(entriesOf(places, digests), before?.snapshot.index)
+    const snapshot = new Snapshot(index, (key) => this.#facts(key))
+    index.byName()
+    return {
+      snapshot,
+      classpathResolvedBy: classPath.resolvedBy,
+      classpathEntryCount: classPath.entries.length,
+      durationMs: Math.round(performance.now() - beganMs),
+      scannedAt: new Date(),
+      readCount,
+      diagnostics: [...places.flatMap(({ listed }) => listed.problems), ...problems],
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(fault('SCAN_FAILED', 'the server is stopping'))
+    await this.#pool.close()
+    await this.#store?.close()
+  }
+
+  #list(entries: readonly ClassPathEntry[], release: number): Promise<readonly Place[]> {
+    return Promise.all(
+      entries.map(async (entry) => {
+        const task = { path: entry.path, release, hashes: this.#hashes.all }
+        const listed = (await this.#pool.run(workerFile('analyzer-list'), task)) as ListedPlace
+        if (listed.hash !== undefined) this.#hashes.add(listed.hash.stamp, listed.hash.hash)
+        return { ...entry, listed }
+      }),
+    )
+  }
+
+  /** The digests that are in memory or in the store. A damaged one counts as missing, and is read again. */
+  #known(places: readonly Place[], before: Scan | undefined): Map<string, Digest> {
+    const inMemory = new Map(before?.snapshot.index.slices.map(({ key, digest }) => [key, digest]))
+    const found = new Map<string, Digest>()
+    for (const key of places.flatMap(keysOf)) {
+      const digest = inMemory.get(key) ?? this.#reading().digest(key)
+      if (digest !== undefined) found.set(key, digest)
+    }
+    return found
+  }
+
+  async #read(
+    missing: readonly (Place & { readonly keys: readonly string[] })[],
+    release: number,
+  ): Promise<readonly ReadReport[]> {
+    const tasks = missing.flatMap(({ path, keys }) =>
+      Array.from({ length: Math.ceil(keys.length / SLICES_A_TASK) }, (_, place) => ({
+        place: { path, release, hashes: this.#hashes.all },
+        keys: keys.slice(place * SLICES_A_TASK, (place + 1) * SLICES_A_TASK),
+        storeDir: this.#storeDir,
+      })),
+    )
+    return Promise.all(
+      tasks.map(async (task) => (await this.#pool.run(workerFile('analyzer-read'), task)) as ReadReport),
+    )
+  }
+
+  #facts(key: string) {
+    const facts = this.#reading().facts(key)
+    if (facts !== undefined) return facts
+    throw fault('SCAN_NOT_READY', 'the index is damaged; "analyzer refresh" reads what is missing again')
+  }
+
+  #reading(): SliceStore {
+    this.#store ??= SliceStore.open(this.#storeDir, 'write')
+    return this.#store
+  }
+
+  /** What another process has written is seen from the next look on. */
+  async #reopen(): Promise<void> {
+    await this.#store?.close()
+    this.#store = undefined
+  }
+}
+
+const keysOf = ({ listed }: Place): readonly string[] => listed.slices.map(({ key }) => key)
+
+function entriesOf(
+  places: readonly Place[],
+  digests: ReadonlyMap<string, Digest>,
+): readonly (SliceEntry & { readonly digest: Digest })[] {
+  return places.flatMap(({ source, listed }) =>
+    listed.slices.flatMap(({ key, location }) => {
+      const digest = digests.get(key)
+      return digest === undefined ? [] : [{ key, source, location, digest }]
+    }),
+  )
+}
+
+/** Hashes of archives by what tells that they have not changed, kept between starts. */
+class HashFile {
+  readonly #file: string
+  readonly #hashes: Record<string, string>
+  #isChanged = false
+
+  constructor(file: string) {
+    this.#file = file
+    this.#hashes = readHashes(file)
+  }
+
+  get all(): Readonly<Record<string, string>> {
+    return this.#hashes
+  }
+
+  add(stamp: string, hash: string): void {
+    this.#hashes[stamp] = hash
+    this.#isChanged = true
+  }
+
+  async save(): Promise<void> {
+    if (!this.#isChanged) return
+    this.#isChanged = false
+    await writeFileDurable(this.#file, JSON.stringify(this.#hashes), { mode: 0o600 })
+  }
+}
+
+function readHashes(file: string): Record<string, string> {
+  try {
+    return Object.assign(
+      Object.create(null) as object,
+      JSON.parse(readFileSync(file, 'utf8')) as object,
+    ) as Record<string, string>
+  } catch {
+    return Object.create(null) as Record<string, string>
+  }
+}

@@ -1,0 +1,76 @@
+import { lstatSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ClassPathProblem } from '../classpath/class-container.ts'
+import { readClasses } from '../classpath/read-classes.ts'
+import { fault } from '../errors.ts'
+import { buildDigest } from './build-digest.ts'
+import { type ListTask, placeOf } from './list-place.ts'
+import { type Slice, stampOf } from './slices.ts'
+import { SliceStore } from './store.ts'
+
+export interface ReadTask {
+  readonly place: ListTask
+  /** Of the slices to read. */
+  readonly keys: readonly string[]
+  readonly storeDir: string
+}
+
+export interface ReadReport {
+  /** Keys that are in the store now. */
+  readonly stored: readonly string[]
+  readonly classCount: number
+  readonly problems: readonly ClassPathProblem[]
+}
+
+/** lmdb damages its memory on a disk that gets full (measured with 3.5.6): it is not let come to that. */
+const SPARE_BYTES = 256 * 2 ** 20
+
+let store: { readonly directory: string; readonly store: SliceStore } | undefined
+
+/**
+ * Reads slices of one place into the store, in a pool's process: class files are untrusted, and the store is written in no
+ * server's. A slice whose classes have changed since they were listed is not stored. Throws SCAN_FAILED on a full disk.
+ */
+export async function readSlices({ place, keys, storeDir }: ReadTask): Promise<ReadReport> {
+  const { slices, stamp } = placeOf(place)
+  const wanted = new Set(keys)
+  const stored: string[] = []
+  const problems: ClassPathProblem[] = []
+  let classCount = 0
+  for (const slice of slices) {
+    if (!wanted.has(slice.key)) continue
+    const { facts, problems: own } = await readClasses(slice.container, slice.classes)
+    const digest = buildDigest(facts)
+    // One that was replaced while it was read would be kept under the old one's key.
+    if (!isUnchanged(slice, stamp)) continue
+    await writing(storeDir).put(slice.key, facts.buffer, digest)
+    stored.push(slice.key)
+    problems.push(...own)
+    classCount += facts.classes.count
+  }
+  return { stored, classCount, problems }
+}
+
+function isUnchanged({ container, classes }: Slice, stamp: string | undefined): boolean {
+  try {
+    if (container.kind !== 'folder') return stampOf(container.path) === stamp
+    return classes.every(({ file, identity }) => {
+      const { size, mtimeNs } = lstatSync(join(container.path, file), { bigint: true })
+      return `${size}-${mtimeNs}` === identity
+    })
+  } catch {
+    return false
+  }
+}
+
+function writing(directory: string): SliceStore {
+  if (store?.directory !== directory) store = { directory, store: SliceStore.open(directory, 'write') }
+  const { bavail, bsize } = statfsSync(directory)
+  if (bavail * bsize < SPARE_BYTES) {
+    throw fault(
+      'SCAN_FAILED',
+      `${directory} has less than 256 MiB free; make room, or set ANALYZER_CACHE_DIR`,
+    )
+  }
+  return store.store
+}

@@ -1,0 +1,81 @@
+import { messageOf } from '../../lib/errors/message.ts'
+import type { Logger } from '../../lib/log/logger.ts'
+import { fault } from '../errors.ts'
+import type { Scan, Scanner } from '../index/scanner.ts'
+
+/** Where a server is with its project. `scan` is what queries are answered from. */
+export type AnalysisState =
+  | { readonly is: 'STARTING' | 'SCANNING' }
+  | { readonly is: 'READY' | 'REFRESHING'; readonly scan: Scan }
+  | { readonly is: 'FAILED'; readonly reason: string }
+  | { readonly is: 'STOPPING' }
+
+/** One project's analysis: the first scan, and refreshes, during which the old index answers. */
+export class Analysis {
+  readonly #scanner: Scanner
+  readonly #logger: Logger
+  #state: AnalysisState = { is: 'STARTING' }
+  #refresh: Promise<Scan> | undefined
+
+  constructor(scanner: Scanner, logger: Logger) {
+    this.#scanner = scanner
+    this.#logger = logger
+  }
+
+  get state(): AnalysisState {
+    return this.#state
+  }
+
+  /** Resolves with the index once there is one; what went wrong is the state's, and thrown. */
+  async start(): Promise<Scan> {
+    this.#state = { is: 'SCANNING' }
+    return this.#scan(undefined)
+  }
+
+  /** What queries read. Throws SCAN_NOT_READY before the first scan is done, and SCAN_FAILED. */
+  get scan(): Scan {
+    const state = this.#state
+    if (state.is === 'READY' || state.is === 'REFRESHING') return state.scan
+    if (state.is === 'FAILED') throw fault('SCAN_FAILED', `the project could not be scanned: ${state.reason}`)
+    throw fault('SCAN_NOT_READY', 'the first scan of the project is not done yet; ask again in a moment')
+  }
+
+  /** Scans again; a refresh that is asked for while one runs is that one. The old index answers until the new one stands. */
+  refresh(): Promise<Scan> {
+    this.#refresh ??= this.#scanAgain().finally(() => (this.#refresh = undefined))
+    return this.#refresh
+  }
+
+  async close(): Promise<void> {
+    this.#state = { is: 'STOPPING' }
+    await this.#scanner.close()
+  }
+
+  async #scanAgain(): Promise<Scan> {
+    const before = this.#state
+    if (before.is === 'READY') this.#state = { is: 'REFRESHING', scan: before.scan }
+    else if (before.is === 'FAILED') this.#state = { is: 'SCANNING' }
+    else return this.scan
+    return this.#scan(before.is === 'READY' ? before.scan : undefined)
+  }
+
+  async #scan(before: Scan | undefined): Promise<Scan> {
+    try {
+      const scan = await this.#scanner.scan(before)
+      this.#become({ is: 'READY', scan })
+      const { classCount } = scan.snapshot.index
+      this.#logger.info({ classCount, durationMs: scan.durationMs, read: scan.readCount }, 'project scanned')
+      return scan
+    } catch (error) {
+      this.#logger.error({ err: error }, 'the scan failed')
+      this.#become(
+        before === undefined ? { is: 'FAILED', reason: messageOf(error) } : { is: 'READY', scan: before },
+      )
+      throw error
+    }
+  }
+
+  #become(state: AnalysisState): void {
+    if (this.#state.is !== 'STOPPING') this.#state = state
+  }
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { fault } from '../errors.ts'
+import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+
+/** What a running server tells those who look for it. */
+export interface ServerRecord {
+  readonly pid: number
+  readonly host: string
+  readonly port: number
+  /** Sent as a bearer token. */
+  readonly token: string
+  readonly projectPath: string
+  readonly mode: string
+  readonly version: string
+  /** RFC 3339. */
+  readonly startedAt: string
+}
+
+/**
+ * The folder of the user's server records, for nobody else's eyes (threat A8): below XDG_RUNTIME_DIR, else in the machine's
+ * folder for temporary files.
+ */
+export function runtimeDir(environment: Readonly<Record<string, string | undefined>> = process.env): string {
+  const base = environment['XDG_RUNTIME_DIR']
+  const path =
+    base === undefined || base === '' ? join(tmpdir(), `analyzer-${userInfo().uid}`) : join(base, 'analyzer')
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  const stat = lstatSync(path)
+  if (!stat.isDirectory() || stat.uid !== userInfo().uid) {
+    throw fault('SERVER_ERROR', `${path} must be a directory of yours; remove it, or set XDG_RUNTIME_DIR`)
+  }
+  if ((stat.mode & 0o077) !== 0) chmodSync(path, 0o700)
+  return path
+}
+
+export function recordFile(projectPath: string): string {
+  return join(runtimeDir(), `${createHash('sha256').update(projectPath).digest('hex').slice(0, 24)}.json`)
+}
+
+export function writeRecord(record: ServerRecord): Promise<void> {
+  return writeFileDurable(recordFile(record.projectPath), `${JSON.stringify(record)}\n`, { mode: 0o600 })
+}
+
+/** Undefined for a file that is not there or holds no record. */
+export function readRecord(file: string): ServerRecord | undefined {
+  try {
+    const record = JSON.parse(readFileSync(file, 'utf8')) as Partial<ServerRecord>
+    const isWhole =
+      Number.isSafeInteger(record.pid) &&
+      Number.isSafeInteger(record.port) &&
+      typeof record.token === 'string'
+    return isWhole ? (record as ServerRecord) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function allRecordFiles(): readonly string[] {
+  const directory = runtimeDir()
+  return readdirSync(directory)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => join(directory, file))
+}
+
+/** Removes a record unless another server has written its own there meanwhile. */
+export function removeRecord(file: string, pid: number): void {
+  if ((readRecord(file)?.pid ?? pid) === pid) rmSync(file, { force: true })
+}

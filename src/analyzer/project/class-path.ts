@@ -1,0 +1,73 @@
+import type { Logger } from '../../lib/log/logger.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import { findModules } from '../classpath/project-layout.ts'
+import type { AnalyzerConfig } from '../config.ts'
+import type { Source } from '../index/project-index.ts'
+import { fault } from '../errors.ts'
+import { askBuildTool } from './build-tool.ts'
+import { findJvm, type Jvm } from './find-jvm.ts'
+
+/** One place of a class path. */
+export interface ClassPathEntry {
+  readonly path: string
+  readonly source: Source
+}
+
+/** Where a project's classes and those that it is built on are. */
+export interface ClassPath {
+  readonly entries: readonly ClassPathEntry[]
+  /** For multi-release archives. */
+  readonly release: number
+  /** "maven", "gradle" or "jar", and why not otherwise. */
+  readonly resolvedBy: string
+}
+
+/** Throws SCAN_FAILED where the mode is `buildtool` and that fails. */
+export async function resolveClassPath(
+  { mode, jvmHome }: Pick<AnalyzerConfig, 'mode' | 'jvmHome'>,
+  root: string,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<ClassPath> {
+  const jvm = findJvm(jvmHome, process.env)
+  if (jvm === undefined) {
+    logger.warn('no JVM was found: the classes of the JDK are missing; name one with ANALYZER_JVM_HOME')
+  }
+  if (mode === 'jar') return withJdk(jvm, lookFor(root), 'jar')
+  try {
+    const { tool, libraries } = await askBuildTool(root, jvm, signal)
+    const { folders } = lookFor(root)
+    return withJdk(jvm, { folders, libraries }, tool)
+  } catch (error) {
+    signal.throwIfAborted()
+    const why = messageOf(error)
+    if (mode === 'buildtool')
+      throw fault('SCAN_FAILED', `the build tool did not tell the class path: ${why}`, error)
+    logger.info({ why }, 'the build tool did not tell the class path; looking for class folders and jars')
+    return withJdk(jvm, lookFor(root), `jar (${why})`)
+  }
+}
+
+interface Found {
+  readonly folders: readonly string[]
+  readonly libraries: readonly string[]
+}
+
+/** What lies in the project; runs nothing (threat A9). */
+function lookFor(root: string): Found {
+  const modules = findModules(root)
+  return {
+    folders: modules.flatMap(({ classFolders }) => classFolders),
+    libraries: modules.flatMap(({ libraries }) => libraries),
+  }
+}
+
+function withJdk(jvm: Jvm | undefined, { folders, libraries }: Found, resolvedBy: string): ClassPath {
+  const of = (source: Source, paths: readonly string[]): readonly ClassPathEntry[] =>
+    [...new Set(paths)].map((path) => ({ path, source }))
+  return {
+    entries: [...of('PROJECT', folders), ...of('LIBRARY', libraries), ...of('JDK', jvm?.classes ?? [])],
+    release: jvm?.release ?? 8,
+    resolvedBy,
+  }
+}

@@ -1,0 +1,59 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+
+/** The JVM that a project is built on. */
+export interface Jvm {
+  readonly home: string
+  /** The Java release, 8 to 27 …; 8 where it does not tell. */
+  readonly release: number
+  /** Where its own classes are: `lib/modules`, or the jars of a Java 8. */
+  readonly classes: readonly string[]
+}
+
+/** The one named, else JAVA_HOME's, else the one that PATH leads to; undefined where there is none. */
+export function findJvm(
+  named: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): Jvm | undefined {
+  const candidates = [named, environment['JAVA_HOME'], homeOnPath(environment['PATH'])]
+  for (const home of candidates) {
+    if (home === undefined || home === '') continue
+    const classes = classesOf(home)
+    if (classes.length > 0) return { home, release: releaseOf(home), classes }
+  }
+  return undefined
+}
+
+function homeOnPath(path = ''): string | undefined {
+  const java = path
+    .split(delimiter)
+    .map((folder) => join(folder, 'java'))
+    .find((file) => existsSync(file))
+  return java === undefined ? undefined : dirname(dirname(realpathSync(java)))
+}
+
+function classesOf(home: string): readonly string[] {
+  const modules = join(home, 'lib/modules')
+  if (existsSync(modules)) return [modules]
+  const old = [
+    'jre/lib/rt.jar',
+    'jre/lib/jce.jar',
+    'jre/lib/jsse.jar',
+    'lib/rt.jar',
+    'lib/jce.jar',
+    'lib/jsse.jar',
+  ]
+  return old.map((jar) => join(home, jar)).filter((jar) => existsSync(jar))
+}
+
+/** "17.0.15" is 17, "1.8.0_402" is 8. */
+function releaseOf(home: string): number {
+  try {
+    const [, version = ''] =
+      /^JAVA_VERSION="([^"]+)"/m.exec(readFileSync(join(home, 'release'), 'utf8')) ?? []
+    const [first = '8', second = '8'] = version.split(/[._+-]/)
+    return Number(first === '1' ? second : first) || 8
+  } catch {
+    return 8
+  }
+}
