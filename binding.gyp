@@ -1,11 +1,17 @@
 {
+  # "yes" where libdeflate is there to build with.
+  "variables": { "libdeflate%": "<!(scripts/has-libdeflate)" },
   "targets": [
     {
       "target_name": "workspace_native",
       "sources": [
+        "native/archive/extent.cc",
+        "native/archive/file.cc",
+        "native/archive/inflate.cc",
         "native/binding/addon.cc",
         "native/binding/dial-loopback.cc",
         "native/binding/read-classes.cc",
+        "native/binding/read-extents.cc",
         "native/binding/set-user-timeout.cc",
         "native/binding/system-error.cc",
         "native/binding/walk-tree.cc",
@@ -37,6 +43,12 @@
       # Exceptions: the standard library throws when memory or threads run out, and that must reach JS as an error.
       "cflags_cc!": ["-fno-exceptions", "-std=gnu++17", "-std=gnu++20"],
       "defines": ["NAPI_VERSION=9", "NAPI_CPP_EXCEPTIONS"],
+      "conditions": [
+        ["libdeflate=='yes'", { "defines": ["WORKSPACE_LIBDEFLATE"] }],
+        # The archive, so that a prebuilt addon needs no library where it runs.
+        ["libdeflate=='yes' and OS=='linux'", { "libraries": ["-l:libdeflate.a"] }],
+        ["libdeflate=='yes' and OS!='linux'", { "libraries": ["-ldeflate"] }]
+      ],
       "xcode_settings": {
         "GCC_ENABLE_CPP_EXCEPTIONS": "YES",
         "CLANG_CXX_LANGUAGE_STANDARD": "c++20",

@@ -2,6 +2,7 @@
 
 #include "dial-loopback.h"
 #include "read-classes.h"
+#include "read-extents.h"
 #include "set-user-timeout.h"
 #include "walk-tree.h"
 
@@ -11,6 +12,8 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("dialLoopback", Napi::Function::New(env, dialLoopback, "dialLoopback"));
   exports.Set("factsLayout", Napi::Function::New(env, factsLayout, "factsLayout"));
   exports.Set("readClasses", Napi::Function::New(env, readClasses, "readClasses"));
+  exports.Set("readExtents", Napi::Function::New(env, readExtents, "readExtents"));
+  exports.Set("readFiles", Napi::Function::New(env, readFiles, "readFiles"));
   exports.Set("setUserTimeout", Napi::Function::New(env, setUserTimeout, "setUserTimeout"));
   exports.Set("walkTree", Napi::Function::New(env, walkTree, "walkTree"));
   return exports;

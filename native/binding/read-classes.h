@@ -2,7 +2,7 @@
 
 #include <napi.h>
 
-#include <memory>
+#include <functional>
 
 #include "../classfile/class-reader.h"
 
@@ -17,22 +17,7 @@ Napi::Value factsLayout(const Napi::CallbackInfo& info);
  */
 Napi::Value readClasses(const Napi::CallbackInfo& info);
 
-/** Keeps readers with their memory for the next slice: asking the system for it anew takes a sixth of the time. */
-class ReaderLease {
- public:
-  ReaderLease();
-  ~ReaderLease();
-  ReaderLease(const ReaderLease&) = delete;
-  ReaderLease& operator=(const ReaderLease&) = delete;
-
-  classfile::ClassReader& operator*() { return *reader_; }
-  classfile::ClassReader* operator->() { return reader_.get(); }
-
- private:
-  std::unique_ptr<classfile::ClassReader> reader_;
-};
-
-/** {buffer, faults} of a reader whose facts are finished. */
-Napi::Object packedFacts(Napi::Env env, classfile::ClassReader& reader);
+/** Runs a job that fills a reader, on a thread of libuv; `kept` is held until then. Resolves with {buffer, faults}. */
+Napi::Promise startReading(Napi::Env env, std::function<void(classfile::ClassReader&)> job, const Napi::Object& kept);
 
 }  // namespace workspace::binding

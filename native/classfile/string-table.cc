@@ -45,7 +45,7 @@ std::uint64_t hashOf(std::span<const std::uint8_t> bytes) {
   const auto& [first, second] = secret();
   const std::uint8_t* at = bytes.data();
   std::size_t left = bytes.size();
-  std::uint64_t hash = second ^ left;
+  std::uint64_t hash = second;
   for (; left > 16; left -= 16, at += 16) hash = mix(load<std::uint64_t>(at) ^ first, load<std::uint64_t>(at + 8) ^ hash);
   std::uint64_t a = 0;
   std::uint64_t b = 0;
@@ -59,7 +59,8 @@ std::uint64_t hashOf(std::span<const std::uint8_t> bytes) {
   } else if (left > 0) {
     a = static_cast<std::uint64_t>(at[0]) << 16 | static_cast<std::uint64_t>(at[left / 2]) << 8 | at[left - 1];
   }
-  return mix(first ^ mix(a ^ first, b ^ hash), second);
+  // The length comes last: mixed in at first, one bit of the text could make up for it.
+  return mix(first ^ mix(a ^ first, b ^ hash), second ^ bytes.size());
 }
 
 StringTable::StringTable() : slots_(1U << 12, Slot{0, -1}) {}

@@ -22,6 +22,22 @@ export function nativeFactsLayout(): string | undefined {
   return loaded.is === 'loaded' ? loaded.addon.factsLayout() : undefined
 }
 
+/** Where the bytes of something inside a file are. */
+export interface Extent {
+  /** In bytes from the start of the file (or of what the container inflates to): of its local header, or of its bytes. */
+  readonly offset: number
+  /** As they stand there. */
+  readonly storedBytes: number
+  /** Once inflated. */
+  readonly bytes: number
+  /** Zip's compression method: 0 stored, 8 deflated; others are refused. */
+  readonly method: number
+  /** Whether a zip local file header stands before the bytes. */
+  readonly hasHeader: boolean
+  /** CRC-32 of the inflated bytes, which is then checked. */
+  readonly crc: number | undefined
+}
+
 /**
  * Reads class files on a thread of libuv. Their bytes must not change until it is done. A class file that cannot be read is
  * a fault, never an error.
@@ -29,8 +45,45 @@ export function nativeFactsLayout(): string | undefined {
  * @throws Error when there is no addon: callers ask `nativeFactsLayout` first
  */
 export function readClassFiles(files: readonly Uint8Array[]): Promise<PackedFacts> {
+  return addon().readClasses(files) as Promise<PackedFacts>
+}
+
+/** As `readClassFiles`, of files by their paths. */
+export function readClassFilesAt(paths: readonly string[]): Promise<PackedFacts> {
+  return addon().readFiles(paths) as Promise<PackedFacts>
+}
+
+/**
+ * As `readClassFiles`, of class files inside an archive: read by pread, inflated and parsed without their bytes coming here. One
+ * larger than 16 MiB is refused, as is a container that inflates to more than 512 MiB.
+ *
+ * @param container the archive inside the file in which the extents are, where it is deflated
+ */
+export function readClassFilesIn(
+  path: string,
+  extents: readonly Extent[],
+  container?: Extent,
+): Promise<PackedFacts> {
+  const around = numbersOf(container === undefined ? [] : [container])
+  return addon().readExtents(path, around, numbersOf(extents)) as Promise<PackedFacts>
+}
+
+function numbersOf(extents: readonly Extent[]): Float64Array {
+  return Float64Array.from(
+    extents.flatMap((each) => [
+      each.offset,
+      each.storedBytes,
+      each.bytes,
+      each.method,
+      Number(each.hasHeader),
+      each.crc ?? -1,
+    ]),
+  )
+}
+
+function addon() {
   const loaded = loadAddon()
   if (loaded.is !== 'loaded')
     throw new Error(`reading class files natively needs the addon: ${loaded.reason}`)
-  return loaded.addon.readClasses(files) as Promise<PackedFacts>
+  return loaded.addon
 }

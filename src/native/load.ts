@@ -8,6 +8,8 @@ interface Addon {
   walkTree(path: string, threads: number): unknown
   factsLayout(): string
   readClasses(files: readonly Uint8Array[]): Promise<unknown>
+  readExtents(path: string, container: Float64Array, extents: Float64Array): Promise<unknown>
+  readFiles(paths: readonly string[]): Promise<unknown>
   setUserTimeout(fd: number, timeoutMs: number): boolean
   dialLoopback(namespacePath: string, port: number, timeoutMs: number): Promise<number>
 }

@@ -19,7 +19,7 @@ export function compiled(folder: string, options: readonly string[] = []): strin
   const out = mkdtempSync(join(tmpdir(), 'workspace-javac-'))
   process.on('exit', () => rmSync(out, { recursive: true, force: true }))
   const files = globSync(`${folder}/**/*.java`, { cwd: sources })
-  const fixed = ['-d', out, '-encoding', 'UTF-8', '-nowarn', '-Xlint:none']
+  const fixed = ['-d', out, '-encoding', 'UTF-8', '-nowarn', '-XDsuppressNotes']
   execFileSync('javac', [...fixed, ...options, ...files], {
     cwd: sources,
     stdio: ['ignore', 'ignore', 'inherit'],

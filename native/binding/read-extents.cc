@@ -1,0 +1,130 @@
+#include "read-extents.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "../archive/extent.h"
+#include "read-classes.h"
+
+namespace workspace::binding {
+
+namespace {
+
+using archive::Extent;
+using archive::ExtentReader;
+using archive::File;
+using archive::Source;
+using classfile::ClassReader;
+
+constexpr std::size_t numbersPerExtent = 6;
+/** The largest class files there are have about 3 MiB. */
+constexpr std::uint64_t maxClassBytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t maxContainerBytes = std::uint64_t{512} << 20;
+
+std::vector<Extent> extentsOf(Napi::Env env, const Napi::Value& value) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
+      value.As<Napi::TypedArray>().ElementLength() % numbersPerExtent != 0) {
+    throw Napi::TypeError::New(env, "readExtents expects extents as a Float64Array of six numbers each");
+  }
+  const auto numbers = value.As<Napi::Float64Array>();
+  std::vector<Extent> extents;
+  for (std::size_t at = 0; at < numbers.ElementLength(); at += numbersPerExtent) {
+    for (std::size_t i = 0; i < 5; i++) {
+      const double each = numbers[at + i];
+      if (!(each >= 0 && each <= 9007199254740991.0)) throw Napi::RangeError::New(env, "an extent's numbers must be whole and not negative");
+    }
+    const double crc = numbers[at + 5];
+    if (!(crc >= -1 && crc <= 4294967295.0)) throw Napi::RangeError::New(env, "a CRC-32 must have 32 bits");
+    Extent extent;
+    extent.offset = static_cast<std::uint64_t>(numbers[at]);
+    extent.storedBytes = static_cast<std::uint64_t>(numbers[at + 1]);
+    extent.bytes = static_cast<std::uint64_t>(numbers[at + 2]);
+    const double method = numbers[at + 3];
+    extent.method = method <= 65535 ? static_cast<std::uint16_t>(method) : 65535;
+    extent.hasHeader = numbers[at + 4] != 0;
+    extent.hasCrc = crc >= 0;
+    extent.crc = extent.hasCrc ? static_cast<std::uint32_t>(crc) : 0;
+    extents.push_back(extent);
+  }
+  return extents;
+}
+
+std::string pathOf(Napi::Env env, const Napi::Value& value) {
+  if (!value.IsString()) throw Napi::TypeError::New(env, "a path must be a string");
+  std::string path = value.As<Napi::String>().Utf8Value();
+  if (path.find('\0') != std::string::npos) throw Napi::TypeError::New(env, "path contains a NUL");
+  return path;
+}
+
+void readAll(ClassReader& reader, const Source& source, const std::vector<Extent>& extents) {
+  ExtentReader extentReader(source, maxClassBytes);
+  std::int32_t input = 0;
+  for (const Extent& extent : extents) {
+    std::span<const std::uint8_t> bytes;
+    const char* fault = extentReader.read(extent, bytes);
+    if (fault == nullptr) {
+      reader.read(bytes, input);
+    } else {
+      reader.addFault(input, 0, fault);
+    }
+    input++;
+  }
+}
+
+void failAll(ClassReader& reader, std::size_t count, const std::string& message) {
+  for (std::size_t i = 0; i < count; i++) reader.addFault(static_cast<std::int32_t>(i), 0, message);
+}
+
+std::string sentence(int number) { return "it cannot be opened: " + std::generic_category().message(number); }
+
+}  // namespace
+
+Napi::Value readExtents(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (info.Length() != 3) throw Napi::TypeError::New(env, "readExtents expects a path, a container and extents");
+  const auto job = [path = pathOf(env, info[0]), container = extentsOf(env, info[1]), extents = extentsOf(env, info[2])](ClassReader& reader) {
+    const File file(path);
+    if (file.failure() != 0) return failAll(reader, extents.size(), sentence(file.failure()));
+    if (container.empty()) return readAll(reader, Source(file), extents);
+    ExtentReader outer(Source(file), maxContainerBytes);
+    std::span<const std::uint8_t> bytes;
+    const char* fault = outer.read(container[0], bytes);
+    if (fault != nullptr) return failAll(reader, extents.size(), std::string("its archive inside the archive is not read: ") + fault);
+    readAll(reader, Source(bytes), extents);
+  };
+  return startReading(env, job, Napi::Object::New(env));
+}
+
+Napi::Value readFiles(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (info.Length() != 1 || !info[0].IsArray()) throw Napi::TypeError::New(env, "readFiles expects an array of paths");
+  const auto array = info[0].As<Napi::Array>();
+  std::vector<std::string> paths;
+  for (std::uint32_t i = 0; i < array.Length(); i++) paths.push_back(pathOf(env, array[i]));
+  const auto job = [paths = std::move(paths)](ClassReader& reader) {
+    std::vector<std::uint8_t> bytes;
+    for (std::size_t i = 0; i < paths.size(); i++) {
+      const auto input = static_cast<std::int32_t>(i);
+      const File file(paths[i]);
+      if (file.failure() != 0) {
+        reader.addFault(input, 0, sentence(file.failure()));
+      } else if (file.size() > maxClassBytes) {
+        reader.addFault(input, 0, "it is larger than what is read");
+      } else {
+        bytes.resize(static_cast<std::size_t>(file.size()));
+        if (file.read(0, bytes)) {
+          reader.read(bytes, input);
+        } else {
+          reader.addFault(input, 0, "its bytes could not all be read");
+        }
+      }
+    }
+  };
+  return startReading(env, job, Napi::Object::New(env));
+}
+
+}  // namespace workspace::binding

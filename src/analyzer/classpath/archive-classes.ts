@@ -1,0 +1,121 @@
+import type { Extent } from '../../native/classfile.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import { partOf, sourceOf, type ByteSource } from './byte-source.ts'
+import {
+  displayPath,
+  type ClassContainer,
+  type ClassEntry,
+  type ClassPathProblem,
+} from './class-container.ts'
+import { isMultiRelease } from './manifest.ts'
+import { dataOffset, readExtent } from './read-extent.ts'
+import { readZipDirectory, type ZipEntry } from './zip-directory.ts'
+
+const maxManifestBytes = 2 ** 20
+const maxNestedBytes = 2 ** 29
+const maxDepth = 2
+const nestedArchive = /^(?:BOOT-INF\/lib|WEB-INF\/lib|lib)\/[^/]+\.jar$/
+const classOfJar = /^(?:BOOT-INF\/classes\/|WEB-INF\/classes\/)?(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
+const classOfJmod = /^classes\/(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
+
+/** Where an archive is: in a file, or in another archive. */
+interface Place {
+  readonly path: string
+  readonly inside: readonly string[]
+  /** From which the outermost file's bytes are read. */
+  readonly source: ByteSource
+  /** What to add to offsets so that they count from the start of the file, or of what `deflated` inflates to. */
+  readonly base: number
+  readonly deflated: Extent | undefined
+}
+
+/**
+ * The classes of a jar and of the jars inside it, or of a jmod.
+ *
+ * @param problems grows by what cannot be listed
+ */
+export function listArchive(
+  path: string,
+  source: ByteSource,
+  release: number,
+  problems: ClassPathProblem[],
+): readonly ClassContainer[] {
+  const containers: ClassContainer[] = []
+  // A zip file behind a header of its own.
+  const isJmod = source.bytes >= 2 && source.read(0, 2).toString('latin1') === 'JM'
+  const waiting: Place[] = [{ path, inside: [], source, base: 0, deflated: undefined }]
+  for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {
+    try {
+      const entries = readZipDirectory(place.source)
+      containers.push(containerOf(place, entries, isJmod ? classOfJmod : classOfJar, release, problems))
+      if (isJmod || place.inside.length === maxDepth) continue
+      for (const entry of entries) if (nestedArchive.test(entry.name)) waiting.push(enter(place, entry))
+    } catch (error) {
+      problems.push({ path: displayPath(place), offset: 0, message: messageOf(error) })
+    }
+  }
+  return containers
+}
+
+function containerOf(
+  place: Place,
+  entries: readonly ZipEntry[],
+  classFile: RegExp,
+  release: number,
+  problems: ClassPathProblem[],
+): ClassContainer {
+  const { path, inside, deflated } = place
+  const counts = hasVersions(place, entries)
+  const classes = new Map<string, ClassEntry>()
+  for (const { name: file, extent, isEncrypted } of entries) {
+    const [, version, name] = classFile.exec(file) ?? []
+    if (name === undefined || name.startsWith('META-INF/')) continue
+    const since = version === undefined ? 0 : Number(version)
+    if (since > 0 && (!counts || since > release)) continue
+    if (isEncrypted) {
+      problems.push({ path: displayPath(place, file), offset: 0, message: 'it is encrypted' })
+      continue
+    }
+    const known = classes.get(name)
+    if (known !== undefined && known.release >= since) continue
+    const identity = `${extent.crc?.toString(16)}-${extent.bytes}`
+    const at = { ...extent, offset: place.base + extent.offset }
+    classes.set(name, {
+      name,
+      file,
+      bytes: extent.bytes,
+      identity,
+      release: since,
+      module: undefined,
+      extent: at,
+    })
+  }
+  return { path, kind: 'archive', inside, deflated, classes: [...classes.values()] }
+}
+
+function hasVersions({ source }: Place, entries: readonly ZipEntry[]): boolean {
+  const manifest = entries.find((entry) => entry.name === 'META-INF/MANIFEST.MF')
+  if (manifest === undefined || manifest.isEncrypted) return false
+  return isMultiRelease(readExtent(source, manifest.extent, maxManifestBytes).toString())
+}
+
+/** A nested archive that is stored is a part of the file around it; one that is deflated is inflated into memory. */
+function enter(place: Place, { name, extent }: ZipEntry): Place {
+  const { path, source, base } = place
+  const inside = [...place.inside, name]
+  if (extent.method === 0) {
+    const start = dataOffset(source, extent)
+    return { ...place, inside, source: partOf(source, start, extent.bytes), base: base + start }
+  }
+  // Whoever reads it again inflates one archive, not a chain of them.
+  if (place.deflated !== undefined)
+    throw new Error(`${name} is a deflated archive inside a deflated archive, which is not read`)
+  const bytes = readExtent(source, extent, maxNestedBytes)
+  return {
+    path,
+    inside,
+    source: sourceOf(bytes),
+    base: 0,
+    deflated: { ...extent, offset: base + extent.offset },
+  }
+}

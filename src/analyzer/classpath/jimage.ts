@@ -1,0 +1,94 @@
+import type { Extent } from '../../native/classfile.ts'
+import type { ByteSource } from './byte-source.ts'
+
+/** One resource of a JDK's `lib/modules`. */
+export interface ImageEntry {
+  readonly module: string
+  /** "java/lang/String.class", without the module. */
+  readonly name: string
+  readonly extent: Extent
+}
+
+// The file format has no specification but its source, jdk.internal.jimage.ImageHeader and ImageLocation.
+const magic = 0xcafedada
+const headerBytes = 28
+const attribute = { end: 0, module: 1, parent: 2, base: 3, extension: 4, offset: 5, compressed: 6, bytes: 7 }
+const maxIndexBytes = 2 ** 28
+
+/**
+ * The resources of a jimage of this machine's byte order, little-endian. A resource that is compressed (`jlink --compress`) is
+ * left out.
+ *
+ * @throws RangeError or Error with a sentence when it is no such file
+ */
+export function readImage(source: ByteSource): readonly ImageEntry[] {
+  const header = source.read(0, headerBytes)
+  if (header.readUInt32LE(0) !== magic) throw new Error('it is no jimage: its first bytes are others')
+  const tableLength = header.readUInt32LE(16)
+  const locationsBytes = header.readUInt32LE(20)
+  const stringsBytes = header.readUInt32LE(24)
+  const offsetsAt = headerBytes + tableLength * 4
+  const locationsAt = offsetsAt + tableLength * 4
+  const indexBytes = locationsAt + locationsBytes + stringsBytes
+  if (indexBytes > maxIndexBytes) throw new Error(`its index has ${indexBytes} bytes`)
+  const index = source.read(0, indexBytes)
+  const locations = index.subarray(locationsAt, locationsAt + locationsBytes)
+  const texts = new Texts(index.subarray(locationsAt + locationsBytes))
+  const entries: ImageEntry[] = []
+  for (let i = 0; i < tableLength; i++) {
+    const values = attributesAt(locations, index.readUInt32LE(offsetsAt + i * 4))
+    const bytes = values[attribute.bytes] ?? 0
+    if ((values[attribute.compressed] ?? 0) !== 0) continue
+    const parent = texts.at(values[attribute.parent] ?? 0)
+    const extension = texts.at(values[attribute.extension] ?? 0)
+    const base = texts.at(values[attribute.base] ?? 0)
+    entries.push({
+      module: texts.at(values[attribute.module] ?? 0),
+      name: `${parent === '' ? '' : `${parent}/`}${base}${extension === '' ? '' : `.${extension}`}`,
+      extent: {
+        offset: indexBytes + (values[attribute.offset] ?? 0),
+        storedBytes: bytes,
+        bytes,
+        method: 0,
+        hasHeader: false,
+        crc: undefined,
+      },
+    })
+  }
+  return entries
+}
+
+/** A byte says which attribute (upper 5 bits) and how many bytes its value has less one; big-endian, until attribute 0. */
+function attributesAt(locations: Buffer, start: number): readonly number[] {
+  const values: number[] = []
+  for (let at = start; ;) {
+    const head = locations.readUInt8(at)
+    const kind = head >> 3
+    if (kind === attribute.end) return values
+    const length = (head & 7) + 1
+    let value = 0
+    for (let i = 1; i <= length; i++) value = value * 256 + locations.readUInt8(at + i)
+    values[kind] = value
+    at += 1 + length
+  }
+}
+
+class Texts {
+  readonly #bytes: Buffer
+  readonly #known = new Map<number, string>()
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  at(offset: number): string {
+    let text = this.#known.get(offset)
+    if (text === undefined) {
+      const end = this.#bytes.indexOf(0, offset)
+      if (offset >= this.#bytes.length || end < 0) throw new RangeError(`there is no string at ${offset}`)
+      text = this.#bytes.toString('utf8', offset, end)
+      this.#known.set(offset, text)
+    }
+    return text
+  }
+}

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  nativeFactsLayout,
+  readClassFilesAt,
+  readClassFilesIn,
+  type PackedFacts,
+} from '../../native/classfile.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import { factsLayout, openFacts, type Facts } from '../bytecode/facts.ts'
+import { portableReader } from '../bytecode/portable/portable-reader.ts'
+import { sourceOf, withFile, type ByteSource } from './byte-source.ts'
+import {
+  displayPath,
+  type ClassContainer,
+  type ClassEntry,
+  type ClassPathProblem,
+} from './class-container.ts'
+import { readExtent } from './read-extent.ts'
+
+const maxClassBytes = 2 ** 24
+const maxNestedBytes = 2 ** 29
+
+export interface ClassSlice {
+  /** `classes.input` is the place in the entries that were asked for. */
+  readonly facts: Facts
+  /** One for each entry that gave none. */
+  readonly problems: readonly ClassPathProblem[]
+}
+
+/**
+ * The facts of some classes of one container, some hundreds in a call. With the addon a thread of libuv reads, inflates and
+ * parses; without it the calling thread does.
+ */
+export async function readClasses(
+  container: ClassContainer,
+  entries: readonly ClassEntry[] = container.classes,
+): Promise<ClassSlice> {
+  const isNative = nativeFactsLayout() === factsLayout
+  const { buffer, faults } = await (isNative ? readNatively : readPortably)(container, entries)
+  const problems = faults.map(({ input, offset, message }) => ({
+    path: displayPath(container, entries[input]?.file),
+    offset,
+    message,
+  }))
+  return { facts: openFacts(buffer), problems }
+}
+
+function readNatively(container: ClassContainer, entries: readonly ClassEntry[]): Promise<PackedFacts> {
+  const extents = entries.flatMap((entry) => entry.extent ?? [])
+  if (container.kind === 'folder')
+    return readClassFilesAt(entries.map(({ file }) => join(container.path, file)))
+  return readClassFilesIn(container.path, extents, container.deflated)
+}
+
+/** The twin of what the addon does, on the calling thread. */
+export async function readPortably(
+  container: ClassContainer,
+  entries: readonly ClassEntry[],
+): Promise<PackedFacts> {
+  const files: Uint8Array[] = []
+  const messages = new Map<number, string>()
+  const add = (input: number, read: () => Uint8Array) => {
+    try {
+      files[input] = read()
+    } catch (error) {
+      messages.set(input, messageOf(error))
+      files[input] = Buffer.alloc(0)
+    }
+  }
+  if (container.kind === 'folder')
+    for (const [input, { file }] of entries.entries())
+      add(input, () => readFileSync(join(container.path, file)))
+  else
+    withFile(container.path, (file) => {
+      const source = insideOf(file, container)
+      for (const [input, { extent }] of entries.entries())
+        add(input, () => (extent === undefined ? Buffer.alloc(0) : readExtent(source, extent, maxClassBytes)))
+    })
+  const { facts, faults } = await portableReader.readSlice(files)
+  return {
+    buffer: facts.buffer,
+    faults: faults.map((fault) => ({ ...fault, message: messages.get(fault.input) ?? fault.message })),
+  }
+}
+
+function insideOf(file: ByteSource, { deflated }: ClassContainer): ByteSource {
+  return deflated === undefined ? file : sourceOf(readExtent(file, deflated, maxNestedBytes))
+}

@@ -1,0 +1,32 @@
+import { crc32, inflateRawSync } from 'node:zlib'
+import type { Extent } from '../../native/classfile.ts'
+import type { ByteSource } from './byte-source.ts'
+
+const localHeaderBytes = 30
+const localSignature = 0x04034b50
+
+/**
+ * The bytes of an extent, inflated.
+ *
+ * @throws RangeError or Error with a sentence when they are not what the extent says, or more than `maxBytes`
+ */
+export function readExtent(source: ByteSource, extent: Extent, maxBytes: number): Buffer {
+  if (extent.bytes > maxBytes) throw new Error('it is larger than what is read')
+  if (extent.method !== 0 && extent.method !== 8)
+    throw new Error('its compression method is neither stored nor deflated')
+  const stored = source.read(dataOffset(source, extent), extent.storedBytes)
+  // One byte of room more, so that what would be longer is seen.
+  const bytes = extent.method === 8 ? inflateRawSync(stored, { maxOutputLength: extent.bytes + 1 }) : stored
+  if (bytes.length !== extent.bytes) throw new Error('it does not inflate to its size')
+  if (extent.crc !== undefined && crc32(bytes) !== extent.crc) throw new Error('its checksum is another')
+  return bytes
+}
+
+/** Where an extent's bytes start, behind its local header. */
+export function dataOffset(source: ByteSource, { offset, hasHeader }: Extent): number {
+  if (!hasHeader) return offset
+  const header = source.read(offset, localHeaderBytes)
+  if (header.readUInt32LE(0) !== localSignature)
+    throw new Error('there is no local header where it should be')
+  return offset + localHeaderBytes + header.readUInt16LE(26) + header.readUInt16LE(28)
+}

@@ -1,0 +1,165 @@
+import type { Extent } from '../../native/classfile.ts'
+import type { ByteSource } from './byte-source.ts'
+
+/** One entry of a zip file's central directory, which alone counts: local headers may say otherwise. */
+export interface ZipEntry {
+  /** As it is written there; a key, never a path to write to. */
+  readonly name: string
+  readonly extent: Extent
+  readonly isEncrypted: boolean
+}
+
+// APPNOTE.TXT 4.3; all numbers are little-endian.
+const endSignature = 0x06054b50
+const endBytes = 22
+const end64Signature = 0x06064b50
+const end64Bytes = 56
+const locator64Signature = 0x07064b50
+const locator64Bytes = 20
+const entrySignature = 0x02014b50
+const entryBytes = 46
+const localHeaderBytes = 30
+const zip64Extra = 0x0001
+const in64 = 0xffffffff
+
+const maxCommentBytes = 65535
+const maxEntries = 2 ** 20
+const maxDirectoryBytes = 2 ** 28
+
+/**
+ * The entries of a zip file in the order of its central directory, read from its end; bytes before the archive are allowed. Of
+ * several entries with one name the first counts. Only the directory is read.
+ *
+ * @throws RangeError or Error with a sentence when it is no zip file, or one made to be harmful: entries that overlap, more than
+ *   2^20 of them
+ */
+export function readZipDirectory(source: ByteSource): readonly ZipEntry[] {
+  const end = findEnd(source)
+  const directory = source.read(end.at, end.directoryBytes)
+  const entries = new Map<string, ZipEntry>()
+  const ranges: { readonly start: number; readonly end: number }[] = []
+  let at = 0
+  for (let i = 0; i < end.count; i++) {
+    if (at + entryBytes > directory.length || directory.readUInt32LE(at) !== entrySignature)
+      throw new Error(`the central directory has no entry ${i} of ${end.count}`)
+    const nameBytes = directory.readUInt16LE(at + 28)
+    const extraBytes = directory.readUInt16LE(at + 30)
+    const next = at + entryBytes + nameBytes + extraBytes + directory.readUInt16LE(at + 32)
+    if (next > directory.length) throw new Error(`entry ${i} reaches beyond the central directory`)
+    const name = directory.toString('utf8', at + entryBytes, at + entryBytes + nameBytes)
+    const extra = directory.subarray(at + entryBytes + nameBytes, at + entryBytes + nameBytes + extraBytes)
+    const sizes = sizesOf(directory, at, extra)
+    const offset = end.base + sizes.offset
+    ranges.push({ start: offset, end: offset + localHeaderBytes + nameBytes + sizes.storedBytes })
+    if (!entries.has(name)) {
+      const method = directory.readUInt16LE(at + 10)
+      const extent = { ...sizes, offset, method, hasHeader: true, crc: directory.readUInt32LE(at + 16) }
+      entries.set(name, { name, extent, isEncrypted: (directory.readUInt16LE(at + 8) & 1) !== 0 })
+    }
+    at = next
+  }
+  refuseOverlaps(ranges, end.at)
+  return [...entries.values()]
+}
+
+/** Entries that share bytes let 10 MB of archive inflate to terabytes: https://www.bamsoftware.com/hacks/zipbomb/ */
+function refuseOverlaps(
+  ranges: { readonly start: number; readonly end: number }[],
+  directoryAt: number,
+): void {
+  const sorted = ranges.toSorted((a, b) => a.start - b.start)
+  for (const [i, range] of sorted.entries()) {
+    const limit = sorted[i + 1]?.start ?? directoryAt
+    if (range.end > limit) throw new Error(`the entry at byte ${range.start} overlaps what follows it`)
+  }
+}
+
+function sizesOf(directory: Buffer, at: number, extra: Buffer) {
+  let bytes = directory.readUInt32LE(at + 24)
+  let storedBytes = directory.readUInt32LE(at + 20)
+  let offset = directory.readUInt32LE(at + 42)
+  if (bytes === in64 || storedBytes === in64 || offset === in64) {
+    const wide = extraField(extra, zip64Extra)
+    let next = 0
+    const take = (): number => {
+      if (next + 8 > wide.length) throw new Error('an entry lacks its sizes of 64 bits')
+      next += 8
+      return Number(wide.readBigUInt64LE(next - 8))
+    }
+    if (bytes === in64) bytes = take()
+    if (storedBytes === in64) storedBytes = take()
+    if (offset === in64) offset = take()
+  }
+  return { offset, storedBytes, bytes }
+}
+
+function extraField(extra: Buffer, wanted: number): Buffer {
+  for (let at = 0; at + 4 <= extra.length;) {
+    const length = extra.readUInt16LE(at + 2)
+    if (extra.readUInt16LE(at) === wanted) return extra.subarray(at + 4, at + 4 + length)
+    at += 4 + length
+  }
+  return Buffer.alloc(0)
+}
+
+interface DirectoryEnd {
+  readonly count: number
+  readonly directoryBytes: number
+  /** Where the central directory starts. */
+  readonly at: number
+  /** What to add to the offsets written in the archive: the bytes before it. */
+  readonly base: number
+}
+
+function findEnd(source: ByteSource): DirectoryEnd {
+  const tailBytes = Math.min(source.bytes, endBytes + maxCommentBytes)
+  const tail = source.read(source.bytes - tailBytes, tailBytes)
+  for (let at = tailBytes - endBytes; at >= 0; at--) {
+    if (tail.readUInt32LE(at) !== endSignature || at + endBytes + tail.readUInt16LE(at + 20) > tailBytes)
+      continue
+    const recordAt = source.bytes - tailBytes + at
+    const wide = findEnd64(source, recordAt)
+    return checked(
+      wide ?? {
+        count: tail.readUInt16LE(at + 10),
+        directoryBytes: tail.readUInt32LE(at + 12),
+        written: tail.readUInt32LE(at + 16),
+        recordAt,
+      },
+    )
+  }
+  throw new Error('it is no zip file: there is no end of a central directory')
+}
+
+interface Written {
+  readonly count: number
+  readonly directoryBytes: number
+  readonly written: number
+  readonly recordAt: number
+}
+
+function findEnd64(source: ByteSource, recordAt: number): Written | undefined {
+  const locatorAt = recordAt - locator64Bytes
+  if (locatorAt < end64Bytes) return undefined
+  if (source.read(locatorAt, locator64Bytes).readUInt32LE(0) !== locator64Signature) return undefined
+  // Right before the locator, wherever the locator says: bytes before the archive shift that.
+  const at = locatorAt - end64Bytes
+  const record = source.read(at, end64Bytes)
+  if (record.readUInt32LE(0) !== end64Signature)
+    throw new Error('there is no zip64 end record before its locator')
+  return {
+    count: Number(record.readBigUInt64LE(32)),
+    directoryBytes: Number(record.readBigUInt64LE(40)),
+    written: Number(record.readBigUInt64LE(48)),
+    recordAt: at,
+  }
+}
+
+function checked({ count, directoryBytes, written, recordAt }: Written): DirectoryEnd {
+  if (count > maxEntries) throw new Error(`it has ${count} entries, more than ${maxEntries}`)
+  if (directoryBytes > maxDirectoryBytes) throw new Error(`its central directory has ${directoryBytes} bytes`)
+  const at = recordAt - directoryBytes
+  const base = at - written
+  if (at < 0 || base < 0) throw new Error('its central directory starts before the file')
+  return { count, directoryBytes, at, base }
+}

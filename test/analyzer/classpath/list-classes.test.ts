@@ -1,0 +1,222 @@
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { contentHash } from '../../../src/analyzer/classpath/content-hash.ts'
+import { listClasses } from '../../../src/analyzer/classpath/list-classes.ts'
+import { readClasses, readPortably } from '../../../src/analyzer/classpath/read-classes.ts'
+import { openFacts } from '../../../src/analyzer/bytecode/facts.ts'
+import { jdkHome } from '../../support/jdk.ts'
+import { classFilesBelow, compiled } from '../../support/javac.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { zipOf, type ZipFile } from '../../support/zip.ts'
+
+const demo = () => [...classFilesBelow(compiled('demo'))].map(([name, bytes]) => ({ name, bytes }))
+const demoNames = () =>
+  demo()
+    .map(({ name }) => name.slice(0, -'.class'.length))
+    .toSorted()
+const shape = () => demo().find(({ name }) => name === 'demo/Shapes.class') as ZipFile
+
+function jarOf(files: readonly ZipFile[], options?: Parameters<typeof zipOf>[1]): string {
+  const path = join(tempDir(), 'made.jar')
+  writeFileSync(path, zipOf(files, options))
+  return path
+}
+
+/** Names of the classes that both ways of reading find, or what they say. */
+async function readBoth(path: string, release = 17): Promise<{ classes: string[]; messages: string[] }> {
+  const { containers, problems } = listClasses(path, release)
+  const classes: string[] = []
+  const messages = problems.map(({ message }) => message)
+  for (const container of containers) {
+    const { facts, problems: faults } = await readClasses(container)
+    const portable = await readPortably(container, container.classes)
+    const second = openFacts(portable.buffer)
+    const names = Array.from(facts.classes.name, (id) => facts.strings.get(id))
+    expect(Array.from(second.classes.name, (id) => second.strings.get(id))).toEqual(names)
+    expect(portable.faults.map(({ input }) => container.classes[input]?.file)).toEqual(
+      faults.map((fault) => fault.path.split('!/').at(-1)?.replace(`${container.path}/`, '')),
+    )
+    classes.push(...names)
+    messages.push(...faults.map(({ message }) => message))
+  }
+  return { classes, messages }
+}
+
+const manifest = (text: string): ZipFile => ({ name: 'META-INF/MANIFEST.MF', bytes: Buffer.from(text) })
+
+describe('archives', () => {
+  it.each([
+    ['deflated', {}, {}],
+    ['stored', { stored: true }, {}],
+    ['streamed, with data descriptors', { descriptor: true }, {}],
+    ['zip64 in every entry', { zip64: true }, {}],
+    ['zip64 at the end', {}, { zip64: true }],
+    ['behind other bytes', {}, { before: Buffer.from('#!/bin/sh\nexec java -jar "$0"\n') }],
+  ])('are read when %s', async (_, each, options) => {
+    const path = jarOf(
+      demo().map((file) => ({ ...file, ...each })),
+      options,
+    )
+    const { classes, messages } = await readBoth(path)
+    expect(messages).toEqual([])
+    expect(classes.toSorted()).toEqual(demoNames())
+  })
+
+  it('are read as the jar tool writes them', async () => {
+    const path = join(tempDir(), 'tool.jar')
+    execFileSync('jar', ['--create', '--file', path, '-C', compiled('demo'), '.'])
+    expect((await readBoth(path)).classes).toHaveLength(demo().length)
+  })
+
+  it('give of a class with several releases the highest that counts', () => {
+    const files = ['', 'META-INF/versions/9/', 'META-INF/versions/17/', 'META-INF/versions/21/'].map(
+      (folder) => ({
+        ...shape(),
+        name: `${folder}demo/Shapes.class`,
+      }),
+    )
+    const listed = (text: string, release: number) =>
+      listClasses(jarOf([manifest(text), ...files]), release).containers[0]?.classes.map(
+        (entry) => entry.release,
+      )
+    const yes = 'Manifest-Version: 1.0\r\nMulti-Rel\r\n ease: TRUE\r\n\r\n'
+    expect(listed(yes, 17)).toEqual([17])
+    expect(listed(yes, 8)).toEqual([0])
+    expect(listed('Manifest-Version: 1.0\n', 17)).toEqual([0])
+    expect(listed('Manifest-Version: 1.0\n\nName: demo/\nMulti-Release: true\n', 17)).toEqual([0])
+  })
+
+  it('inside archives are read, stored or deflated', async () => {
+    const inner = zipOf([shape()])
+    for (const stored of [true, false]) {
+      const path = jarOf([
+        { ...shape(), name: 'BOOT-INF/classes/demo/Shapes.class' },
+        { name: 'BOOT-INF/lib/inner.jar', bytes: inner, stored },
+        { name: 'resource/other.jar', bytes: inner, stored },
+      ])
+      const { containers } = listClasses(path, 17)
+      expect(containers.map(({ inside }) => inside)).toEqual([[], ['BOOT-INF/lib/inner.jar']])
+      expect(await readBoth(path)).toEqual({ classes: ['demo/Shapes', 'demo/Shapes'], messages: [] })
+    }
+  })
+
+  it('say what of them is not read, and give the rest', async () => {
+    const path = jarOf([
+      shape(),
+      { ...shape(), name: 'demo/Secret.class', flags: 1 },
+      { ...shape(), name: 'demo/Changed.class', claims: { crc: 1 } },
+      { ...shape(), name: 'demo/Shorter.class', claims: { bytes: 10 } },
+      { ...shape(), name: 'demo/Other.class', claims: { method: 12 } },
+      { name: 'demo/Text.class', bytes: Buffer.from('no class') },
+    ])
+    const { classes, messages } = await readBoth(path)
+    expect(classes).toEqual(['demo/Shapes'])
+    expect(messages).toEqual([
+      'it is encrypted',
+      'its checksum is another',
+      'it does not inflate to its size',
+      'its compression method is neither stored nor deflated',
+      'the first four bytes are not CAFEBABE',
+    ])
+  })
+
+  it('A2 count the first of two entries with one name', () => {
+    const second = { ...shape(), bytes: Buffer.from('second') }
+    const [container] = listClasses(jarOf([shape(), second]), 17).containers
+    expect(container?.classes.map(({ bytes }) => bytes)).toEqual([shape().bytes.length])
+  })
+
+  it('A1 are refused when entries overlap, and a class that claims to be large is', async () => {
+    const overlapping = jarOf([shape(), { ...shape(), name: 'demo/Again.class', claims: { offset: 0 } }])
+    expect((await readBoth(overlapping)).messages).toEqual([expect.stringContaining('overlaps')])
+    const bomb = jarOf([{ name: 'demo/Bomb.class', bytes: Buffer.alloc(2 ** 24 + 1) }])
+    expect((await readBoth(bomb)).messages).toEqual(['it is larger than what is read'])
+  })
+
+  it('are one problem when they are none, cut, or not there', async () => {
+    const jar = jarOf([shape()])
+    const whole = zipOf([shape()])
+    for (let bytes = 0; bytes < whole.length; bytes += 7) {
+      writeFileSync(jar, whole.subarray(0, bytes))
+      expect((await readBoth(jar)).messages).toHaveLength(1)
+    }
+    expect(listClasses(join(jar, '../missing.jar'), 17).problems).toHaveLength(1)
+  })
+
+  it('F35 that become shorter after they were listed give problems', async () => {
+    const path = jarOf(demo())
+    const [container] = listClasses(path, 17).containers
+    truncateSync(path, 100)
+    const { facts, problems } = await readClasses(container!)
+    expect(facts.classes.count).toBe(0)
+    expect(problems).toHaveLength(demo().length)
+    expect(problems[0]?.path).toBe(`${path}!/demo/Calls$Fluent.class`)
+  })
+})
+
+describe('folders', () => {
+  it('give their classes in order, with an identity that follows the file', async () => {
+    const folder = join(tempDir(), 'classes')
+    cpSync(compiled('demo'), folder, { recursive: true })
+    symlinkSync(folder, join(folder, 'round'))
+    const { classes } = await readBoth(folder)
+    expect(classes).toEqual(demoNames())
+    const identities = () =>
+      listClasses(folder, 17).containers[0]?.classes.map(({ identity }) => identity) ?? []
+    const before = identities()
+    utimesSync(join(folder, 'demo/Shapes.class'), 1, 2)
+    expect(identities().filter((identity, i) => identity !== before[i])).toHaveLength(1)
+  })
+
+  it('say which class file is damaged', async () => {
+    const folder = tempDir()
+    mkdirSync(join(folder, 'demo'))
+    writeFileSync(join(folder, 'demo/Cut.class'), shape().bytes.subarray(0, 100))
+    const [container] = listClasses(folder, 17).containers
+    const { problems } = await readClasses(container!)
+    expect(problems).toEqual([
+      {
+        path: `${folder}!/demo/Cut.class`,
+        offset: expect.any(Number) as number,
+        message: expect.any(String) as string,
+      },
+    ])
+  })
+})
+
+describe('the JDK', () => {
+  it('gives its classes from lib/modules, with their modules', async () => {
+    const [image] = listClasses(join(jdkHome(), 'lib/modules'), 17).containers
+    const string = image?.classes.filter(({ name }) => name === 'java/lang/String') ?? []
+    expect(string.map(({ module }) => module)).toEqual(['java.base'])
+    const { facts, problems } = await readClasses(image!, string)
+    expect(problems).toEqual([])
+    expect(facts.strings.get(facts.classes.name[0] ?? -1)).toBe('java/lang/String')
+  })
+
+  it('gives the same class from a jmod', async () => {
+    const [jmod, ...others] = listClasses(join(jdkHome(), 'jmods/java.base.jmod'), 17).containers
+    const string = jmod?.classes.filter(({ name }) => name === 'java/lang/String') ?? []
+    expect(others).toEqual([])
+    const { facts } = await readClasses(jmod!, string)
+    expect(facts.calls.count).toBeGreaterThan(100)
+  })
+})
+
+it('contentHash is the SHA-256 of the file', () => {
+  const path = join(tempDir(), 'file')
+  writeFileSync(path, Buffer.alloc(2 ** 20 + 5, 'x'))
+  appendFileSync(path, 'end')
+  const [expected] = execFileSync('sha256sum', [path], { encoding: 'utf8' }).split(' ')
+  expect(contentHash(path)).toBe(expected)
+})

@@ -1,0 +1,73 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { expect, it } from 'vitest'
+import { findModules } from '../../../src/analyzer/classpath/project-layout.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+
+function projectOf(...paths: readonly string[]): string {
+  const root = tempDir()
+  for (const path of paths) {
+    const isFile = /\.\w+$/.test(path)
+    mkdirSync(join(root, isFile ? join(path, '..') : path), { recursive: true })
+    if (isFile) writeFileSync(join(root, path), '')
+  }
+  return root
+}
+
+function found(root: string) {
+  return findModules(root).map(({ path, build, classFolders, libraries }) => ({
+    path: relative(root, path),
+    build,
+    classes: classFolders.map((folder) => relative(path, folder)),
+    libraries: libraries.map((library) => relative(path, library)),
+  }))
+}
+
+it('findModules finds the modules of a Maven project', () => {
+  const root = projectOf(
+    'pom.xml',
+    'core/pom.xml',
+    'core/target/classes/demo',
+    'core/target/test-classes/demo',
+    'core/target/dependency/a.jar',
+    'nested/web/pom.xml',
+    'core/src/test/resources/project/pom.xml',
+    'node_modules/x/pom.xml',
+  )
+  symlinkSync(root, join(root, 'round'))
+  expect(found(root)).toEqual([
+    { path: '', build: 'maven', classes: [], libraries: [] },
+    {
+      path: 'core',
+      build: 'maven',
+      classes: ['target/classes', 'target/test-classes'],
+      libraries: ['target/dependency/a.jar'],
+    },
+    { path: 'nested/web', build: 'maven', classes: [], libraries: [] },
+  ])
+})
+
+it('findModules finds the modules of a Gradle project in any language', () => {
+  const root = projectOf(
+    'settings.gradle.kts',
+    'app/build.gradle.kts',
+    'app/build/classes/kotlin/main',
+    'app/build/classes/java/test',
+    'app/libs/b.jar',
+  )
+  expect(found(root)).toEqual([
+    { path: '', build: 'gradle', classes: [], libraries: [] },
+    {
+      path: 'app',
+      build: 'gradle',
+      classes: ['build/classes/java/test', 'build/classes/kotlin/main'],
+      libraries: ['libs/b.jar'],
+    },
+  ])
+})
+
+it('findModules takes a folder without such a build as one module', () => {
+  expect(found(projectOf('build.xml', 'bin/demo', 'lib/c.jar'))).toEqual([
+    { path: '', build: 'plain', classes: ['bin'], libraries: ['lib/c.jar'] },
+  ])
+})
