@@ -172,7 +172,7 @@ class UseCounter {
       uses: {
         class: order.map((row) => this.#classes.at(row)),
         kind: order.map((row) => this.#kinds.at(row)),
-        count: order.map((row) => this.#amounts.at(row)),
+        times: order.map((row) => this.#amounts.at(row)),
       },
     }
   }

@@ -23,7 +23,7 @@ export const digestColumns = {
   /** Types that are used, by name's id in rising order; their uses are the rows from `firstUse` on. */
   types: { name: 'i32', firstUse: 'i32' },
   /** One row for each class, type and kind: how often. Within a type in the order of the classes. */
-  uses: { class: 'u16', kind: 'u8', count: 'i32' },
+  uses: { class: 'u16', kind: 'u8', times: 'i32' },
   /** Methods that are called, whatever their descriptors, each once; calls, method references and lambdas alike. */
   callees: { owner: 'i32', name: 'i32', firstCaller: 'i32' },
   callers: { class: 'u16' },

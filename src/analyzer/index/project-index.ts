@@ -126,7 +126,7 @@ export class ProjectIndex {
         yield {
           id: firstClass + (uses.class[row] ?? 0),
           kind: uses.kind[row] ?? 0,
-          count: uses.count[row] ?? 0,
+          count: uses.times[row] ?? 0,
         }
       }
     }

@@ -36,7 +36,7 @@ export async function contextOf(command: Command): Promise<CliContext> {
 
 function queryOf(parameters: Parameters): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== false)
-  const query = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString()
+  const query = new URLSearchParams(given.map(([key, value]): [string, string] => [key, String(value)])).toString()
   return query === '' ? '' : `?${query}`
 }
 

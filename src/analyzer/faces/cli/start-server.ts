@@ -73,22 +73,23 @@ async function spawnServer(
     cwd: join(projectPath),
   })
   let said = ''
+  let timer: NodeJS.Timeout | undefined
   try {
     return await new Promise<Outcome | 'late'>((resolve, reject) => {
-      const timer = setTimeout(() => resolve('late'), Math.max(0, untilMs - performance.now()))
+      timer = setTimeout(() => resolve('late'), Math.max(0, untilMs - performance.now()))
       child.once('error', reject)
-      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      child.stdout?.setEncoding('utf8').on('data', (text: string) => {
         said += text
         if (said.includes('ANALYZER_READY')) resolve({ is: 'ready' })
       })
       child.once('close', (code, signal) => {
-        clearTimeout(timer)
         const [, reason = 'CRASHED', message] = /ANALYZER_ERROR reason=(\S+) message="(.*)"/.exec(said) ?? []
         resolve({ is: 'failed', reason, message: message ?? `it ended with ${signal ?? `status ${code}`}` })
       })
     })
   } finally {
-    child.stdout.destroy()
+    clearTimeout(timer)
+    child.stdout?.destroy()
     child.unref()
   }
 }
