@@ -7,7 +7,7 @@ import { loadConfig } from '../lib/config/load.ts'
 import { LOG_LEVELS } from '../lib/log/logger.ts'
 
 export const MODES = ['auto', 'buildtool', 'jar'] as const
-export type Mode = (typeof MODES)[number]
+type Mode = (typeof MODES)[number]
 
 const portOfRange = (value: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 65_535, default: value, description })

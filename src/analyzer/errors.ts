@@ -20,7 +20,7 @@ export const ANALYZER_CODES = {
 export const fault = defineFaults(ANALYZER_CODES)
 
 /** The error body's word for a fault. */
-export function typeOfFault({ code, kind }: Fault): string {
+function typeOfFault({ code, kind }: Fault): string {
   if (code === 'SCAN_NOT_READY') return 'ScanNotReady'
   if (code === 'SCAN_FAILED') return 'ScanFailed'
   return TYPE_OF_KIND[kind]
@@ -46,6 +46,7 @@ export interface WireError {
   readonly message: string
 }
 
-export function errorToWire(fault: Fault): WireError {
-  return { error: true, code: STATUS_OF_KIND[fault.kind], type: typeOfFault(fault), message: fault.message }
+export function errorToWire(failure: Fault): WireError {
+  const { kind, message } = failure
+  return { error: true, code: STATUS_OF_KIND[kind], type: typeOfFault(failure), message }
 }

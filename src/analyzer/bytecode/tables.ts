@@ -1,7 +1,7 @@
 import { encodeWtf8, StringTable } from './string-table.ts'
 
 /** How the elements of a column are stored: signed 32 bits, unsigned 16, unsigned 8. */
-export type ColumnType = 'i32' | 'u16' | 'u8'
+type ColumnType = 'i32' | 'u16' | 'u8'
 
 /** Tables with their columns, in packed order. Row i of a table is element i of each of its columns. */
 export type Layout = Readonly<Record<string, Readonly<Record<string, ColumnType>>>>

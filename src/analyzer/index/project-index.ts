@@ -154,7 +154,7 @@ export class ProjectIndex {
       }
     }
     // Sorted as one number each: the name above, the row below.
-    const sorted = Float64Array.from(types.name, (name, row) => (nameOf[name] ?? 0) * ROWS + row).sort()
+    const sorted = Float64Array.from(types.name, (name, row) => (nameOf[name] ?? 0) * ROWS + row).toSorted()
     return {
       nameOf,
       typeNames: Int32Array.from(sorted, (both) => Math.floor(both / ROWS)),
@@ -164,7 +164,7 @@ export class ProjectIndex {
 }
 
 /** Where a value is in a sorted array, or -1. */
-export function placeOf(value: number, sorted: Int32Array): number {
+function placeOf(value: number, sorted: Int32Array): number {
   let low = 0
   let high = sorted.length - 1
   while (low <= high) {

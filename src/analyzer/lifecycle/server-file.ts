@@ -23,7 +23,7 @@ export interface ServerRecord {
  * The folder of the user's server records, for nobody else's eyes (threat A8): below XDG_RUNTIME_DIR, else in the machine's
  * folder for temporary files.
  */
-export function runtimeDir(environment: Readonly<Record<string, string | undefined>> = process.env): string {
+function runtimeDir(environment: Readonly<Record<string, string | undefined>> = process.env): string {
   const base = environment['XDG_RUNTIME_DIR']
   const path =
     base === undefined || base === '' ? join(tmpdir(), `analyzer-${userInfo().uid}`) : join(base, 'analyzer')

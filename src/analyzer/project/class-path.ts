@@ -63,11 +63,17 @@ function lookFor(root: string): Found {
 }
 
 function withJdk(jvm: Jvm | undefined, { folders, libraries }: Found, resolvedBy: string): ClassPath {
-  const of = (source: Source, paths: readonly string[]): readonly ClassPathEntry[] =>
-    [...new Set(paths)].map((path) => ({ path, source }))
   return {
-    entries: [...of('PROJECT', folders), ...of('LIBRARY', libraries), ...of('JDK', jvm?.classes ?? [])],
+    entries: [
+      ...entriesOf('PROJECT', folders),
+      ...entriesOf('LIBRARY', libraries),
+      ...entriesOf('JDK', jvm?.classes ?? []),
+    ],
     release: jvm?.release ?? 8,
     resolvedBy,
   }
+}
+
+function entriesOf(source: Source, paths: readonly string[]): readonly ClassPathEntry[] {
+  return [...new Set(paths)].map((path) => ({ path, source }))
 }

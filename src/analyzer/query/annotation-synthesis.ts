@@ -140,13 +140,15 @@ function aliasOf(
   name: string,
   parameters: Readonly<Record<string, ValueView>>,
 ): NonNullable<Attribute['alias']> {
-  const textOf = (value: ValueView | undefined): string | undefined =>
-    value !== undefined && 'value' in value && value.value !== '' ? value.value : undefined
   const annotation = textOf(parameters['annotation'])
   return {
     annotation: annotation === 'java.lang.annotation.Annotation' ? undefined : annotation,
     attribute: textOf(parameters['attribute']) ?? textOf(parameters['value']) ?? name,
   }
+}
+
+function textOf(value: ValueView | undefined): string | undefined {
+  return value !== undefined && 'value' in value && value.value !== '' ? value.value : undefined
 }
 
 /** Each names the other, or both the same attribute of an annotation that is carried. */

@@ -89,20 +89,13 @@ function placesWith(snapshot: Snapshot, type: number, includeLibraries: boolean)
 /** A record's component is told as the field that it makes: the compiler copies its annotations where they belong. */
 function targetOf(snapshot: Snapshot, slice: IndexedSlice, row: number): Target | undefined {
   const { annotations, methods, strings } = snapshot.facts(slice)
-  switch (annotations.targetKind[row]) {
-    case TARGET.CLASS:
-      return 'CLASS'
-    case TARGET.FIELD:
-      return 'FIELD'
-    case TARGET.PARAMETER:
-      return 'PARAMETER'
-    case TARGET.METHOD: {
-      const name = methods.name[annotations.target[row] ?? 0] ?? 0
-      return strings.get(name) === '<init>' ? 'CONSTRUCTOR' : 'METHOD'
-    }
-    default:
-      return undefined
-  }
+  const kind = annotations.targetKind[row]
+  if (kind === TARGET.CLASS) return 'CLASS'
+  if (kind === TARGET.FIELD) return 'FIELD'
+  if (kind === TARGET.PARAMETER) return 'PARAMETER'
+  if (kind !== TARGET.METHOD) return undefined
+  const name = methods.name[annotations.target[row] ?? 0] ?? 0
+  return strings.get(name) === '<init>' ? 'CONSTRUCTOR' : 'METHOD'
 }
 
 function usageAt(snapshot: Snapshot, place: Place, synthesis: AnnotationSynthesis): AnnotationUsage {

@@ -5,7 +5,7 @@ import { doubleOf, floatOf, longOf } from './annotation-value.ts'
 import { rows } from './class-show.ts'
 import { isLambdaBody, lambdaOwners } from './lambdas.ts'
 import { methodKey, methodsWith, returnTest } from './methods-search.ts'
-import { toFqn, typeOfDescriptor } from './names.ts'
+import { toFqn } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
 
 export interface CallFilter {
@@ -28,7 +28,7 @@ export interface CallView {
   readonly via?: 'methodRef' | 'lambda'
 }
 
-export interface ConstantArg {
+interface ConstantArg {
   readonly kind: keyof typeof CONSTANT
   readonly value: string | number
   /** Which argument, from 0. */
@@ -104,7 +104,7 @@ function callsIn(
   )
 }
 
-export function callView(facts: Facts, call: number): CallView {
+function callView(facts: Facts, call: number): CallView {
   const { calls, strings } = facts
   return {
     ownerType: toFqn(strings.get(calls.owner[call] ?? 0)),
@@ -163,24 +163,12 @@ function constantValue(
   low: number,
   high: number,
 ): string | number {
-  switch (kind) {
-    case 'INT':
-      return low
-    case 'LONG': {
-      const value = longOf(low, high)
-      return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
-    }
-    case 'FLOAT':
-      return finiteOrText(floatOf(low))
-    case 'DOUBLE':
-      return finiteOrText(doubleOf(low, high))
-    case 'STRING':
-      return facts.strings.get(low)
-    case 'CLASS': {
-      const name = facts.strings.get(low)
-      return name.startsWith('[') ? typeOfDescriptor(name) : toFqn(name)
-    }
-  }
+  if (kind === 'INT') return low
+  if (kind === 'FLOAT') return finiteOrText(floatOf(low))
+  if (kind === 'DOUBLE') return finiteOrText(doubleOf(low, high))
+  const text = kind === 'LONG' ? String(longOf(low, high)) : facts.strings.get(low)
+  if (kind === 'LONG') return Number.isSafeInteger(Number(text)) ? Number(text) : text
+  return kind === 'CLASS' ? toFqn(text) : text
 }
 
 function finiteOrText(value: number): string | number {

@@ -19,7 +19,7 @@ export const ACC = {
   MODULE: 0x8000,
 } as const
 
-export type ClassType = 'CLASS' | 'INTERFACE' | 'ENUM' | 'ANNOTATION' | 'RECORD'
+type ClassType = 'CLASS' | 'INTERFACE' | 'ENUM' | 'ANNOTATION' | 'RECORD'
 
 export interface ClassSummary {
   readonly fqn: string
@@ -63,7 +63,7 @@ export function classSummary(snapshot: Snapshot, id: number): ClassSummary {
   }
 }
 
-export function classType(flags: number, traits: number): ClassType {
+function classType(flags: number, traits: number): ClassType {
   if (flags & ACC.ANNOTATION) return 'ANNOTATION'
   if (flags & ACC.INTERFACE) return 'INTERFACE'
   if (flags & ACC.ENUM) return 'ENUM'

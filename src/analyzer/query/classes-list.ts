@@ -64,7 +64,7 @@ function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number
 }
 
 /** The classes that carry an annotation themselves, directly or by one that carries it. */
-export function classesWith(snapshot: Snapshot, annotation: string): ReadonlySet<number> {
+function classesWith(snapshot: Snapshot, annotation: string): ReadonlySet<number> {
   const found = new Set<number>()
   const type = snapshot.index.names.find(toInternal(annotation))
   if (type === undefined) return found

@@ -4,7 +4,7 @@ import { compare } from './implementations.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** Classes, or packages, that all need each other: strongly connected, more than one. */
-export interface Cycle {
+interface Cycle {
   readonly members: readonly string[]
   readonly size: number
 }

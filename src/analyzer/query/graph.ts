@@ -47,7 +47,7 @@ function makeGraph(snapshot: Snapshot): ClassGraph {
       }
     }
   }
-  const sorted = Float64Array.from(edges).sort()
+  const sorted = Float64Array.from(edges).toSorted()
   const firstEdge = new Int32Array(ids.length + 1)
   for (const edge of sorted) {
     const next = Math.floor(edge / (NODES * TYPES)) + 1
@@ -64,7 +64,7 @@ function makeGraph(snapshot: Snapshot): ClassGraph {
 }
 
 /** For each node, how many distinct others it needs, and how many need it. */
-export function degreesOf({ ids, firstEdge, target }: ClassGraph): {
+function degreesOf({ ids, firstEdge, target }: ClassGraph): {
   readonly out: Int32Array
   readonly in: Int32Array
 } {
@@ -82,7 +82,7 @@ export function degreesOf({ ids, firstEdge, target }: ClassGraph): {
   return degrees
 }
 
-export interface GraphNode {
+interface GraphNode {
   readonly fqn: string
   readonly simpleName: string
   readonly packageName: string
@@ -90,7 +90,7 @@ export interface GraphNode {
   readonly outDegree: number
 }
 
-export interface GraphEdge {
+interface GraphEdge {
   readonly source: string
   readonly target: string
   readonly type: string

@@ -1,6 +1,6 @@
 import { fault } from '../errors.ts'
 
-export const DEFAULT_PAGE_SIZE = 50
+const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 10_000
 
 export interface Paging {

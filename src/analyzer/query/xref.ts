@@ -11,7 +11,7 @@ import type { Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
 
-export const REFERENCE_KINDS = [
+const REFERENCE_KINDS = [
   'EXTENDS',
   'IMPLEMENTS',
   'FIELD',
@@ -233,17 +233,10 @@ function isOnSource({ annotations }: Facts, row: number): boolean {
 function targetOf(facts: Facts, row: number): string {
   const { annotations, fields, recordComponents, strings } = facts
   const target = annotations.target[row] ?? 0
-  switch (annotations.targetKind[row]) {
-    case TARGET.FIELD:
-      return strings.get(fields.name[target] ?? 0)
-    case TARGET.RECORD_COMPONENT:
-      return strings.get(recordComponents.name[target] ?? 0)
-    case TARGET.METHOD:
-    case TARGET.PARAMETER:
-      return memberOf(facts, target)
-    default:
-      return ''
-  }
+  const kind = annotations.targetKind[row]
+  if (kind === TARGET.FIELD) return strings.get(fields.name[target] ?? 0)
+  if (kind === TARGET.RECORD_COMPONENT) return strings.get(recordComponents.name[target] ?? 0)
+  return kind === TARGET.METHOD || kind === TARGET.PARAMETER ? memberOf(facts, target) : ''
 }
 
 function sums(uses: readonly Use[], keyOf: (use: Use) => string): Readonly<Record<string, number>> {

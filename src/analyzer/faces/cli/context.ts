@@ -11,7 +11,7 @@ export interface CliContext {
   readonly post: <T>(path: string) => Promise<T>
 }
 
-export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>
+type Parameters = Readonly<Record<string, string | number | boolean | undefined>>
 
 /** Adds the option that every command has which is about a project. */
 export function addProjectOption(command: Command): Command {
@@ -36,7 +36,9 @@ export async function contextOf(command: Command): Promise<CliContext> {
 
 function queryOf(parameters: Parameters): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== false)
-  const query = new URLSearchParams(given.map(([key, value]): [string, string] => [key, String(value)])).toString()
+  const query = new URLSearchParams(
+    given.map(([key, value]): [string, string] => [key, String(value)]),
+  ).toString()
   return query === '' ? '' : `?${query}`
 }
 

@@ -13,7 +13,7 @@ import {
 const PROBE_MS = 3_000
 
 /** What `GET /admin/info` answers. */
-export interface ServerInfo {
+interface ServerInfo {
   readonly pid: number
   readonly version: string
   readonly projectPath: string

@@ -2,7 +2,7 @@ import type { HttpServer } from '../../../lib/http/server.ts'
 import { sayDuration } from '../../lifecycle/idle-clock.ts'
 import type { AnalyzerFace } from './face.ts'
 
-export const API_VERSION = 'v1'
+const API_VERSION = 'v1'
 
 /** Health, readiness, what runs here, and its end. */
 export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {

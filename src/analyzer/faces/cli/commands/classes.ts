@@ -39,7 +39,7 @@ export function addClasses(program: Command): void {
     .option('--extends <fqn>', 'below this class')
     .option('--implements <fqn>', 'below this interface')
     .option('-i, --interfaces', 'only interfaces')
-    .action(async ({ project: _, ...flags }: ListFlags & { project?: string }, command: Command) => {
+    .action(async (flags: ListFlags, command: Command) => {
       const { get, output } = await contextOf(command)
       const answer = await get<Listed>('/api/v1/classes', parametersOf(flags))
       output.result(answer, () => `${classTable(answer.classes)}\n\n${pageLine(answer)}`)
