@@ -1,17 +1,18 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { createPool, type Pool } from '../../lib/pool/pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { AnalyzerConfig } from '../config.ts'
+import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
 import { type ClassPathEntry, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
 import type { Digest } from './digest.ts'
 import type { ListedPlace } from './list-place.ts'
 import { ProjectIndex, type SliceEntry } from './project-index.ts'
-import type { ReadReport } from './read-slices.ts'
+import type { ReadReport, ReadTask } from './read-slices.ts'
 import type { Diagnostic, Scan, Scanner } from './scanner.ts'
 import { SliceStore } from './store.ts'
 
@@ -33,10 +34,12 @@ class ProjectScanner implements Scanner {
   readonly #config: AnalyzerConfig
   readonly #root: string
   readonly #logger: Logger
-  readonly #pool: Pool
+  #pool: Pool
   readonly #closed = new AbortController()
   readonly #storeDir: string
   readonly #hashes: HashFile
+  /** Places that have twice ended the process that read them, and are left out. */
+  readonly #quarantined = new Set<string>()
   #store: SliceStore | undefined
 
   constructor(config: AnalyzerConfig, root: string, logger: Logger) {
@@ -44,13 +47,13 @@ class ProjectScanner implements Scanner {
     this.#root = root
     this.#logger = logger
     this.#storeDir = join(config.cacheDir, 'slices')
-    this.#pool = createPool({ name: 'analyzer', logger })
+    this.#pool = this.#newPool()
     this.#hashes = new HashFile(join(config.cacheDir, 'archive-hashes.json'))
   }
 
   async scan(before: Scan | undefined): Promise<Scan> {
     const beganMs = performance.now()
-    mkdirSync(this.#storeDir, { recursive: true, mode: 0o700 })
+    await this.#openStore()
     const { signal } = this.#closed
     const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal)
     const problems: Diagnostic[] = []
@@ -75,7 +78,6 @@ class ProjectScanner implements Scanner {
         readCount += report.classCount
         problems.push(...report.problems)
       }
-      await this.#reopen()
     }
     await this.#hashes.save()
     const index = new ProjectIndex(entriesOf(places, digests), before?.snapshot.index)
@@ -88,7 +90,14 @@ class ProjectScanner implements Scanner {
       durationMs: Math.round(performance.now() - beganMs),
       scannedAt: new Date(),
       readCount,
-      diagnostics: [...places.flatMap(({ listed }) => listed.problems), ...problems],
+      diagnostics: [
+        ...places.flatMap(({ listed }) => listed.problems),
+        ...problems,
+        ...[...this.#quarantined].map((path) => ({
+          path,
+          message: 'reading it has ended its process twice; it is left out',
+        })),
+      ],
     }
   }
 
@@ -131,9 +140,67 @@ class ProjectScanner implements Scanner {
         storeDir: this.#storeDir,
       })),
     )
-    return Promise.all(
-      tasks.map(async (task) => (await this.#pool.run(workerFile('analyzer-read'), task)) as ReadReport),
+    const reports: ReadReport[] = []
+    const suspects: typeof tasks = []
+    await Promise.all(
+      tasks.map(async (task) => {
+        try {
+          reports.push(await this.#readTask(task))
+        } catch (error) {
+          if (!hasCrashed(error)) throw await this.#afterFailure(error)
+          suspects.push(task)
+        }
+      }),
     )
+    // A crash takes with it what else was being read: one by one it shows which it was.
+    for (const task of suspects) {
+      const { path } = task.place
+      if (this.#quarantined.has(path)) continue
+      try {
+        reports.push(await this.#readTask(task))
+      } catch (error) {
+        if (!hasCrashed(error)) throw await this.#afterFailure(error)
+        this.#quarantined.add(path)
+        this.#logger.error({ path }, 'reading this has ended its process twice; it is left out')
+      }
+    }
+    return reports
+  }
+
+  async #readTask(task: ReadTask): Promise<ReadReport> {
+    return (await this.#pool.run(workerFile('analyzer-read'), task)) as ReadReport
+  }
+
+  /** After a failed write lmdb's memory is not to be trusted any more: the process that wrote is replaced. */
+  async #afterFailure(error: unknown): Promise<unknown> {
+    const old = this.#pool
+    this.#pool = this.#newPool()
+    await old.close()
+    return error
+  }
+
+  #newPool(): Pool {
+    return createPool({ name: 'analyzer', logger: this.#logger })
+  }
+
+  /** Opens the store, in another process first. One that is damaged is put aside: it can be made again. */
+  async #openStore(): Promise<void> {
+    if (this.#store !== undefined) return
+    mkdirSync(this.#storeDir, { recursive: true, mode: 0o700 })
+    const check = (): Promise<unknown> =>
+      this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
+    try {
+      await check()
+    } catch (error) {
+      this.#closed.signal.throwIfAborted()
+      this.#logger.warn({ err: error, directory: this.#storeDir }, 'the index is damaged and is made anew')
+      const aside = `${this.#storeDir}.damaged`
+      rmSync(aside, { recursive: true, force: true })
+      renameSync(this.#storeDir, aside)
+      mkdirSync(this.#storeDir, { recursive: true, mode: 0o700 })
+      await check()
+    }
+    this.#store = SliceStore.open(this.#storeDir, 'read')
   }
 
   #facts(key: string) {
@@ -143,15 +210,13 @@ class ProjectScanner implements Scanner {
   }
 
   #reading(): SliceStore {
-    this.#store ??= SliceStore.open(this.#storeDir, 'write')
+    if (this.#store === undefined) throw fault('SCAN_NOT_READY', 'the index is not open yet')
     return this.#store
   }
+}
 
-  /** What another process has written is seen from the next look on. */
-  async #reopen(): Promise<void> {
-    await this.#store?.close()
-    this.#store = undefined
-  }
+function hasCrashed(error: unknown): boolean {
+  return isFault(error) && error.code === 'POOL_CRASHED'
 }
 
 const keysOf = ({ listed }: Place): readonly string[] => listed.slices.map(({ key }) => key)
