@@ -1,3 +1,4 @@
+import { warnOfFallback } from './fallback-warning.ts'
 import { loadAddon } from './load.ts'
 
 /** What the addon answers for a slice of class files. */
@@ -16,10 +17,16 @@ interface PackedFault {
   readonly message: string
 }
 
-/** The columns of the addon's buffers, "table.column:type …" in order; undefined without the addon. */
-export function nativeFactsLayout(): string | undefined {
+/**
+ * Whether the addon reads class files, and into these columns: "table.column:type …" in order. Where it does not, it says so
+ * once, as what is done in its place is slower.
+ */
+export function readsNatively(layout: string): boolean {
   const loaded = loadAddon()
-  return loaded.is === 'loaded' ? loaded.addon.factsLayout() : undefined
+  if (loaded.is === 'loaded' && loaded.addon.factsLayout() === layout) return true
+  const reason = loaded.is === 'loaded' ? `${loaded.file} is of another version` : loaded.reason
+  warnOfFallback('reading class files', reason)
+  return false
 }
 
 /** Where the bytes of something inside a file are. */
@@ -42,7 +49,7 @@ export interface Extent {
  * Reads class files on a thread of libuv. Their bytes must not change until it is done. A class file that cannot be read is
  * a fault, never an error.
  *
- * @throws Error when there is no addon: callers ask `nativeFactsLayout` first
+ * @throws Error when there is no addon: callers ask `readsNatively` first
  */
 export function readClassFiles(files: readonly Uint8Array[]): Promise<PackedFacts> {
   return addon().readClasses(files) as Promise<PackedFacts>

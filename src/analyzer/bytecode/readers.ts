@@ -1,11 +1,11 @@
-import { nativeFactsLayout, readClassFiles } from '../../native/classfile.ts'
+import { readClassFiles, readsNatively } from '../../native/classfile.ts'
 import type { ClassReader } from './class-reader.ts'
 import { factsLayout, openFacts } from './facts.ts'
 import { portableReader } from './portable/portable-reader.ts'
 
 /** The reader of this machine: the addon's, or else the portable one, which takes about ten times as long. */
 export function classReader(): ClassReader {
-  return nativeFactsLayout() === factsLayout ? nativeReader : portableReader
+  return readsNatively(factsLayout) ? nativeReader : portableReader
 }
 
 /** Reads on a thread of libuv; a fault of its own would end the process, so untrusted bytes belong into a process apart. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
-  nativeFactsLayout,
+  readsNatively,
   readClassFilesAt,
   readClassFilesIn,
   type PackedFacts,
@@ -36,7 +36,7 @@ export async function readClasses(
   container: ClassContainer,
   entries: readonly ClassEntry[] = container.classes,
 ): Promise<ClassSlice> {
-  const isNative = nativeFactsLayout() === factsLayout
+  const isNative = readsNatively(factsLayout)
   const { buffer, faults } = await (isNative ? readNatively : readPortably)(container, entries)
   const problems = faults.map(({ input, offset, message }) => ({
     path: displayPath(container, entries[input]?.file),

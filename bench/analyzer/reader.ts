@@ -1,0 +1,104 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readClassFile } from '../../src/analyzer/bytecode/portable/java-class-tools.ts'
+import type { ClassContainer } from '../../src/analyzer/classpath/class-container.ts'
+import { withFile } from '../../src/analyzer/classpath/byte-source.ts'
+import { listClasses } from '../../src/analyzer/classpath/list-classes.ts'
+import { readClasses } from '../../src/analyzer/classpath/read-classes.ts'
+import { readExtent } from '../../src/analyzer/classpath/read-extent.ts'
+import { nativeReader } from '../../src/analyzer/bytecode/readers.ts'
+import { corpusJar, javaBase } from '../../test/support/corpora.ts'
+import { jdkHome } from '../../test/support/jdk.ts'
+import type { Bench, Case } from '../harness.ts'
+
+const classesPerSlice = 500
+
+const bench: Bench = {
+  note:
+    'Ours gives all facts: members, annotations, references, calls with lines and constant arguments. java-class-tools, in the ' +
+    'same process, reads the structures and decodes no instruction; both from bytes in memory. jdeps -verbose:class is a whole ' +
+    'command that finds class dependencies alone; there ours lists, reads and inflates the file too. Warm cache.',
+
+  prepare() {
+    const base = javaBase()
+    const kotlin = corpusJar('kotlin-compiler-1.')
+    const fastutil = corpusJar('fastutil-')
+    const folder = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
+    const jmods = join(jdkHome(), 'jmods')
+    execFileSync('jmod', ['extract', '--dir', folder, join(jmods, 'java.base.jmod')])
+    // Else jdeps analyses the running JDK's java.base instead of this folder.
+    rmSync(join(folder, 'classes/module-info.class'))
+    const cases = [
+      inMemory('java.base', base),
+      inMemory('kotlin-compiler', listClasses(kotlin, 17).containers[0] as ClassContainer),
+      inMemory('fastutil', listClasses(fastutil, 17).containers[0] as ClassContainer),
+      besideJdeps('java.base, a folder', join(folder, 'classes')),
+      besideJdeps('kotlin-compiler.jar, stored', kotlin),
+      besideJdeps('fastutil.jar, deflated', fastutil),
+    ]
+    return {
+      cases,
+      more: () => cpuTimes([base, ...[kotlin, fastutil].flatMap((jar) => listClasses(jar, 17).containers)]),
+      cleanUp: () => rmSync(folder, { recursive: true }),
+    }
+  },
+}
+export default bench
+
+function bytesOf(container: ClassContainer): readonly Buffer[] {
+  return withFile(container.path, (source) =>
+    container.classes.flatMap(({ extent }) =>
+      extent === undefined ? [] : [readExtent(source, extent, 2 ** 24)],
+    ),
+  )
+}
+
+function inMemory(name: string, container: ClassContainer): Case {
+  const files = bytesOf(container)
+  return {
+    name: `${name}, ${files.length.toLocaleString('en')} classes`,
+    ours: () => readSlices(files),
+    peer: () => files.forEach((file) => readClassFile(file)),
+    peerName: 'java-class-tools',
+    megabytes: files.reduce((sum, file) => sum + file.length, 0) / 1e6,
+  }
+}
+
+async function readSlices(files: readonly Buffer[]): Promise<void> {
+  for (let at = 0; at < files.length; at += classesPerSlice)
+    await nativeReader.readSlice(files.slice(at, at + classesPerSlice))
+}
+
+function besideJdeps(name: string, path: string): Case {
+  return {
+    name,
+    ours: () => readPath(path),
+    peer: ['jdeps', '-verbose:class', '-filter:none', '--multi-release', '17', path],
+    peerName: 'jdeps',
+  }
+}
+
+async function readPath(path: string): Promise<void> {
+  for (const container of listClasses(path, 17).containers)
+    for (let at = 0; at < container.classes.length; at += classesPerSlice)
+      await readClasses(container, container.classes.slice(at, at + classesPerSlice))
+}
+
+/** The least CPU time of ten runs, of all threads. */
+async function cpuTimes(containers: readonly ClassContainer[]): Promise<string> {
+  const rows = ['| bytes in memory to facts, CPU time of all threads | least of 10 |', '| --- | ---: |']
+  for (const container of containers) {
+    const files = bytesOf(container)
+    let leastMs = Number.POSITIVE_INFINITY
+    for (let run = 0; run < 10; run++) {
+      const before = process.cpuUsage()
+      await readSlices(files)
+      const { user, system } = process.cpuUsage(before)
+      leastMs = Math.min(leastMs, (user + system) / 1000)
+    }
+    rows.push(`| ${container.path.split('/').at(-1)}, ${files.length} classes | ${leastMs.toFixed(0)} ms |`)
+  }
+  return rows.join('\n')
+}
