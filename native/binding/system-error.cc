@@ -15,6 +15,7 @@ const char* nameOf(int number) {
     case EAFNOSUPPORT: return "EAFNOSUPPORT";
     case ECANCELED: return "ECANCELED";
     case ECONNREFUSED: return "ECONNREFUSED";
+    case EEXIST: return "EEXIST";
     case EHOSTUNREACH: return "EHOSTUNREACH";
     case EINVAL: return "EINVAL";
     case EIO: return "EIO";
@@ -25,11 +26,13 @@ const char* nameOf(int number) {
     case ENFILE: return "ENFILE";
     case ENOENT: return "ENOENT";
     case ENOMEM: return "ENOMEM";
+    case ENOSPC: return "ENOSPC";
     case ENOSYS: return "ENOSYS";
     case ENOTCONN: return "ENOTCONN";
     case ENOTDIR: return "ENOTDIR";
     case ENXIO: return "ENXIO";
     case EPERM: return "EPERM";
+    case EROFS: return "EROFS";
     case ESTALE: return "ESTALE";
     case ETIMEDOUT: return "ETIMEDOUT";
     default: return "UNKNOWN";
