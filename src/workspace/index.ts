@@ -7,6 +7,7 @@ import { IdleStopper } from './activity/idle-stopper.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
+import { InsideDirs } from './backend/docker/inside-dirs.ts'
 import type { WorkspaceConfig } from './config.ts'
 import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './doctor/ssh-crypto.ts'
 import { DiskReporter } from './disk/report.ts'
@@ -23,7 +24,7 @@ import { CreationMarks } from './lifecycle/creation-marks.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
 import { SessionDirectory } from './session/session-directory.ts'
-import { openStateDir } from './state-dir.ts'
+import { insideRoot, openStateDir, type StateDir } from './state-dir.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import type { BackendName } from './workspace.ts'
 
@@ -76,7 +77,7 @@ async function start(
     const walker = createWalker(logger)
     opened.push(() => walker.close())
     const backends = new Map(
-      (given ?? configuredBackends(config, state.serverId, walker.walkTree)).map((backend) => [
+      (given ?? (await configuredBackends(config, state, walker.walkTree, logger))).map((backend) => [
         backend.name,
         backend,
       ]),
@@ -102,7 +103,7 @@ async function start(
     const availableBackends = (): readonly BackendName[] =>
       [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
     const ssh = new SshServer(
-      await connectionKeeper(config, { hostKey, serverId: state.serverId, table, backends, given, logger }),
+      await connectionKeeper(config, { hostKey, state, table, backends, given, logger }),
       ({ user, fingerprint, address }) => {
         audit.record({ action: 'ssh.login', workspace: user, address, fingerprint }, { outcome: 'ok' })
         return table.find(user) === undefined ? () => undefined : activity.begin(user)
@@ -168,20 +169,22 @@ async function connectionKeeper(
   { ssh, docker, log }: WorkspaceConfig,
   parts: {
     readonly hostKey: HostKey
-    readonly serverId: string
+    readonly state: StateDir
     readonly table: WorkspaceTable
     readonly backends: ReadonlyMap<BackendName, Backend>
     readonly given: readonly Backend[] | undefined
     readonly logger: Logger
   },
 ): Promise<ConnectionKeeper> {
-  const { hostKey, serverId, table, backends, given, logger } = parts
+  const { hostKey, state, table, backends, given, logger } = parts
   const { authorizedKeys } = ssh
   // A file that could let nobody in is told now, not at the first login.
   if (authorizedKeys !== undefined) await readAuthorizedKeys(authorizedKeys)
   const { privateKey } = hostKey
   if (ssh.processes > 0 && given === undefined) {
-    const settings = { privateKey, authorizedKeys, logLevel: log.level, docker, serverId }
+    const { path, serverId } = state
+    const insideDirs = insideRoot(path)
+    const settings = { privateKey, authorizedKeys, logLevel: log.level, docker, serverId, insideDirs }
     return new Crew(ssh.processes, settings, table, logger)
   }
   const keyRule = authorizedKeys === undefined ? anyKey : listedKeys(authorizedKeys)
@@ -206,14 +209,19 @@ async function listening(
   }
 }
 
-function configuredBackends(
+async function configuredBackends(
   config: WorkspaceConfig,
-  serverId: string,
+  { path, serverId }: StateDir,
   walkTree: ReturnType<typeof createWalker>['walkTree'],
-): readonly Backend[] {
-  return config.enabledBackends.includes('docker')
-    ? [new DockerBackend({ ...config.docker, serverId, walkTree })]
-    : []
+  logger: Logger,
+): Promise<readonly Backend[]> {
+  if (!config.enabledBackends.includes('docker')) return []
+  // Without them everything works, and slower.
+  const insideDirs = await InsideDirs.keep(insideRoot(path)).catch((error: unknown) => {
+    logger.warn({ err: error }, 'programs in workspaces are run over the engine’s stream, slowly')
+    return undefined
+  })
+  return [new DockerBackend({ ...config.docker, serverId, insideDirs, walkTree })]
 }
 
 async function readSecurity({ http }: WorkspaceConfig) {

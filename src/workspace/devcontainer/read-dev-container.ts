@@ -52,7 +52,7 @@ export async function readFromInside(backend: Backend, name: string): Promise<De
   const process = await backend.exec(name, { argv, stdin: false })
   process.stderr.resume()
   const text = (await process.stdout.setEncoding('utf8').toArray()).join('')
-  const status = await process.exitStatus
+  const { status } = await process.exitStatus
   if (status === 9) return { is: 'none' }
   if (status !== 0) return { is: 'bad', why: 'it cannot be read' }
   if (Buffer.byteLength(text) > MAX_DEV_CONTAINER_BYTES) return { is: 'bad', why: TOO_LARGE }

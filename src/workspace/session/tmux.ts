@@ -37,7 +37,7 @@ async function tmux(backend: Backend, workspaceName: string, words: readonly str
     environment: { LC_ALL: 'C.UTF-8' },
     stdin: false,
   })
-  const [stdout, stderr, status] = await Promise.all([
+  const [stdout, stderr, { status }] = await Promise.all([
     text(process.stdout),
     text(process.stderr),
     process.exitStatus,

@@ -1,33 +1,47 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Backend, BackendChange, ExecRequest } from '../../../src/workspace/backend/backend.ts'
+import { InsideDirs } from '../../../src/workspace/backend/docker/inside-dirs.ts'
 import { WORKSPACE_DIR } from '../../../src/workspace/workspace.ts'
 import { dockerBackend, leftovers, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
 import { FakeBackend } from '../../support/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
+const insideRoots = new Map<Backend, string>()
+
 const kinds = [
-  { kind: 'docker', open: () => dockerBackend(), hasTerminals: true },
-  { kind: 'fake', open: () => new FakeBackend(), hasTerminals: false },
+  { kind: 'docker', open: directBackend, isDocker: true, isDirect: true },
+  { kind: 'docker without a mount', open: () => dockerBackend(), isDocker: true, isDirect: false },
+  { kind: 'fake', open: () => new FakeBackend(), isDocker: false, isDirect: true },
 ]
 
-describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
+async function directBackend(): Promise<Backend> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'inside-')))
+  const backend = dockerBackend({ insideDirs: await InsideDirs.keep(root) })
+  insideRoots.set(backend, root)
+  return backend
+}
+
+describe.each(kinds)('the $kind backend', ({ open, isDocker, isDirect }) => {
   let backend: Backend
   const changes: BackendChange[] = []
   const shared = uniqueName('shared')
 
   beforeAll(async () => {
-    backend = open()
+    backend = await open()
     await backend.open((change) => changes.push(change))
     await make(shared)
   })
   afterAll(async () => {
     await backend.remove(shared, false)
     await backend.close()
+    const root = insideRoots.get(backend)
+    if (root !== undefined) rmSync(root, { recursive: true })
   })
 
   const make = (name: string, localDir = '') =>
@@ -52,7 +66,7 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
   }
   const output = async (name: string, request: ExecRequest) => {
     const process = await backend.exec(name, request)
-    const [stdout, stderr, status] = await Promise.all([
+    const [stdout, stderr, { status }] = await Promise.all([
       text(process.stdout),
       text(process.stderr),
       process.exitStatus,
@@ -97,7 +111,7 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
     expect(await output(name, sh(`cat ${WORKSPACE_DIR}/file`))).toMatchObject({ stdout: 'kept\n' })
     await backend.remove(name, false)
     expect(await backend.hasVolume(name)).toBe(false)
-    if (kind === 'docker') expect(await leftovers(name)).toEqual([])
+    if (isDocker) expect(await leftovers(name)).toEqual([])
   })
 
   test('remove of what is not there does nothing', async () => {
@@ -147,7 +161,7 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
   test('exec sets the environment and runs in the workspace directory', async () => {
     const { stdout } = await output(shared, { ...sh('pwd; echo "$MARK"'), environment: { MARK: 'a b=c"' } })
     const [directory, mark] = stdout.split('\n')
-    if (kind === 'docker') expect(directory).toBe(WORKSPACE_DIR)
+    if (isDocker) expect(directory).toBe(WORKSPACE_DIR)
     expect(mark).toBe('a b=c"')
   })
 
@@ -167,7 +181,7 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
     const process = await backend.exec(shared, { argv: ['wc', '-c'] })
     process.stdin.end(Buffer.alloc(1_000_000))
     expect((await text(process.stdout)).trim()).toBe('1000000')
-    expect(await process.exitStatus).toBe(0)
+    expect(await process.exitStatus).toEqual({ status: 0 })
   })
 
   test('32 MB pass both ways unchanged', async () => {
@@ -200,7 +214,7 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
     process.stdout.on('data', (chunk) => (stdout += chunk))
     await waitFor('the program', () => stdout.includes('ready'))
     expect(await process.signal('SIGUSR1')).toBe(true)
-    expect(await process.exitStatus).toBe(9)
+    expect(await process.exitStatus).toEqual({ status: 9 })
   })
 
   test('hanging up leaves no process behind', async () => {
@@ -219,11 +233,11 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
     const login = await backend.loginEnvironment(shared)
     expect(login.shell).toBe('/bin/bash')
     expect(login.home).toMatch(/^\//)
-    if (kind === 'docker')
-      expect(login).toEqual({ user: 'workspace', home: '/home/workspace', shell: '/bin/bash' })
+    if (isDocker)
+      expect(login).toEqual({ user: 'workspace', userId: 1000, home: '/home/workspace', shell: '/bin/bash' })
   })
 
-  test.runIf(hasTerminals)('a terminal has the size asked for, and follows a new one', async () => {
+  test.runIf(isDocker)('a terminal has the size asked for, and follows a new one', async () => {
     const process = await backend.exec(shared, {
       argv: ['/bin/bash', '--norc', '-i'],
       terminal: { columns: 123, rows: 45 },
@@ -239,7 +253,7 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
       return screen.includes('24 80')
     })
     process.stdin.write('exit 5\n')
-    expect(await process.exitStatus).toBe(5)
+    expect(await process.exitStatus).toEqual({ status: 5 })
   })
 
   test('usage names the workspace', async () => {

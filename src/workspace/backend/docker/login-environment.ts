@@ -3,11 +3,11 @@ import type { ExecProcess, LoginEnvironment } from '../backend.ts'
 
 /** Reads the user's entry in /etc/passwd with nothing but a POSIX shell, which is all an image must have. */
 const SCRIPT = `
-user=$(id -un 2>/dev/null || id -u); home=\${HOME:-/}; shell=/bin/sh
-while IFS=: read -r name _ _ _ _ dir login; do
-  if [ "$name" = "$user" ]; then home=$dir; shell=$login; fi
+user=$(id -un 2>/dev/null || id -u); number=$user; home=\${HOME:-/}; shell=/bin/sh
+while IFS=: read -r name _ uid _ _ dir login; do
+  if [ "$name" = "$user" ]; then number=$uid; home=$dir; shell=$login; fi
 done </etc/passwd
-printf '%s\\n%s\\n%s\\n' "$user" "$home" "$shell"`
+printf '%s\\n%s\\n%s\\n%s\\n' "$user" "$number" "$home" "$shell"`
 
 /** Asks a workspace who its user is and how they log in. */
 export async function readLoginEnvironment(
@@ -15,9 +15,10 @@ export async function readLoginEnvironment(
 ): Promise<LoginEnvironment> {
   const shell = await exec(['/bin/sh', '-c', SCRIPT])
   const [output] = await Promise.all([text(shell.stdout), text(shell.stderr)])
-  const [user, home, login] = output.split('\n')
+  const [user, number, home, login] = output.split('\n')
   return {
     user: user || 'root',
+    userId: Number(number || 0),
     home: home || '/',
     shell: login === undefined || login === '' || login.endsWith('nologin') ? '/bin/sh' : login,
   }
