@@ -73,6 +73,20 @@ describe.each(kinds)('the $kind backend', ({ open, isDocker, isDirect }) => {
     ])
     return { stdout, stderr, status }
   }
+  /** Reads all that a socket says, answers, and prints the hash of what it read. */
+  const client = (path: string): ExecRequest => ({
+    argv: [
+      'perl',
+      '-MIO::Socket::UNIX',
+      '-MDigest::SHA',
+      '-e',
+      `my $socket = IO::Socket::UNIX->new($ARGV[0]) or do { warn $!; exit($! + 0) };
+       local $/; my $all = <$socket>; print $socket "from inside"; close $socket;
+       print Digest::SHA::sha256_hex($all), "\\n"`,
+      path,
+    ],
+    stdin: false,
+  })
   const sh = (script: string): ExecRequest => ({ argv: ['/bin/sh', '-c', script], stdin: false })
 
   test('create reports a running workspace with all its fields', async () => {
@@ -215,6 +229,78 @@ describe.each(kinds)('the $kind backend', ({ open, isDocker, isDirect }) => {
     await waitFor('the program', () => stdout.includes('ready'))
     expect(await process.signal('SIGUSR1')).toBe(true)
     expect(await process.exitStatus).toEqual({ status: 9 })
+  })
+
+  test('exec tells which signal ended a program', async () => {
+    const process = await backend.exec(shared, sh('kill -TERM $$'))
+    process.stdout.resume()
+    process.stderr.resume()
+    const { status, signal } = await process.exitStatus
+    // The engine knows the number alone.
+    expect([status, signal]).toEqual([143, isDirect ? 'SIGTERM' : undefined])
+  })
+
+  test('each direction of a program ends by itself', async () => {
+    const process = await backend.exec(shared, {
+      argv: ['/bin/sh', '-c', 'exec >&-; cat >&2; echo end >&2'],
+    })
+    expect(await text(process.stdout)).toBe('')
+    process.stdin.end('said\n')
+    expect(await text(process.stderr)).toBe('said\nend\n')
+    expect(await process.exitStatus).toEqual({ status: 0 })
+  })
+
+  test('100 programs at once each get their own bytes', async () => {
+    const outputs = await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const process = await backend.exec(shared, { argv: ['cat'] })
+        process.stdin.end(`program ${index}\n`.repeat(10_000))
+        const [stdout, { status }] = await Promise.all([text(process.stdout), process.exitStatus])
+        return status === 0 && stdout === `program ${index}\n`.repeat(10_000)
+      }),
+    )
+    expect(outputs).toEqual(Array(100).fill(true))
+  })
+
+  test('an input that the program does not read is no error of the server’s', async () => {
+    const process = await backend.exec(shared, { argv: ['/bin/sh', '-c', 'exec <&-; exit 4'] })
+    process.stdin.write(Buffer.alloc(4 * 2 ** 20))
+    process.stdout.resume()
+    process.stderr.resume()
+    if (!isDocker) process.stdin.on('error', () => undefined)
+    expect(await process.exitStatus).toEqual({ status: 4 })
+  })
+
+  test.runIf(isDirect)('a socket inside joins the workspace’s user and the server, both ways', async () => {
+    const data = randomBytes(2 ** 20)
+    const seen: Promise<string>[] = []
+    const listener = await backend.listenInside(shared, (connection) => {
+      connection.write(data)
+      connection.end()
+      // Its own end has been said, and it still hears.
+      seen.push(text(connection))
+    })
+    onTestFinished(() => listener.close())
+    expect(backend.canListenInside(shared)).toBe(true)
+    const { stdout } = await output(shared, client(listener.path))
+    expect(stdout).toBe(`${createHash('sha256').update(data).digest('hex')}\n`)
+    expect(await seen[0]).toBe('from inside')
+    await listener.close()
+    expect(await output(shared, client(listener.path))).toMatchObject({ stdout: '', status: 2 })
+  })
+
+  test.runIf(isDirect && isDocker)('a socket inside is not for another user of the workspace', async () => {
+    const listener = await backend.listenInside(shared, (connection) => connection.destroy())
+    onTestFinished(() => listener.close())
+    const { status, stderr } = await output(shared, { ...client(listener.path), user: '1234' })
+    expect([status, stderr]).toEqual([13, expect.stringContaining('Permission denied')])
+  })
+
+  test.runIf(!isDirect)('a workspace that shares nothing with the server has no socket of it', async () => {
+    expect(backend.canListenInside(shared)).toBe(false)
+    await expect(backend.listenInside(shared, () => undefined)).rejects.toMatchObject({
+      code: 'BACKEND_ERROR',
+    })
   })
 
   test('hanging up leaves no process behind', async () => {

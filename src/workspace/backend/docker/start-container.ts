@@ -24,7 +24,8 @@ interface Start {
  */
 export async function startContainer(engine: DockerEngine, start: Start): Promise<Container> {
   const { request, insideDirs } = start
-  const insideDir = await insideDirs?.create(request.name)
+  // On a full disk, for one.
+  const insideDir = await insideDirs?.create(request.name).catch(() => undefined)
   try {
     return await makeAndStart(engine, start, insideDir)
   } catch (error) {
