@@ -5,7 +5,7 @@
       "sources": [
         "native/binding/addon.cc",
         "native/binding/dial-loopback.cc",
-        "native/binding/fifo.cc",
+        "native/binding/pipe.cc",
         "native/binding/set-user-timeout.cc",
         "native/binding/system-error.cc",
         "native/binding/walk-tree.cc",
@@ -13,7 +13,7 @@
         "native/disk/directory.cc",
         "native/disk/stat-entry.cc",
         "native/disk/walk-tree.cc",
-        "native/fifo/fifo.cc",
+        "native/pipe/pipe.cc",
         "native/netns/dial.cc",
         "native/tcp/user-timeout.cc"
       ],
@@ -46,8 +46,8 @@
           "sources": [
             "native/run/control.cc",
             "native/run/main.cc",
-            "native/run/program.cc",
-            "native/run/streams.cc"
+            "native/run/meeting.cc",
+            "native/run/program.cc"
           ],
           "include_dirs!": ["<(node_root_dir)/include/node"],
           "cflags_cc": ["-std=c++20", "-Os", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti"],

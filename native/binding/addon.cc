@@ -1,7 +1,7 @@
 #include <napi.h>
 
 #include "dial-loopback.h"
-#include "fifo.h"
+#include "pipe.h"
 #include "set-user-timeout.h"
 #include "walk-tree.h"
 
@@ -9,8 +9,8 @@ namespace workspace::binding {
 
 static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("dialLoopback", Napi::Function::New(env, dialLoopback, "dialLoopback"));
-  exports.Set("makeFifo", Napi::Function::New(env, makeFifo, "makeFifo"));
-  exports.Set("setPipeCapacity", Napi::Function::New(env, setPipeCapacity, "setPipeCapacity"));
+  exports.Set("makePipe", Napi::Function::New(env, makePipe, "makePipe"));
+  exports.Set("sendDescriptors", Napi::Function::New(env, sendDescriptors, "sendDescriptors"));
   exports.Set("setUserTimeout", Napi::Function::New(env, setUserTimeout, "setUserTimeout"));
   exports.Set("walkTree", Napi::Function::New(env, walkTree, "walkTree"));
   return exports;

@@ -14,8 +14,8 @@ const char* nameOf(int number) {
     case EADDRNOTAVAIL: return "EADDRNOTAVAIL";
     case EAFNOSUPPORT: return "EAFNOSUPPORT";
     case ECANCELED: return "ECANCELED";
+    case EBADF: return "EBADF";
     case ECONNREFUSED: return "ECONNREFUSED";
-    case EEXIST: return "EEXIST";
     case EHOSTUNREACH: return "EHOSTUNREACH";
     case EINVAL: return "EINVAL";
     case EIO: return "EIO";
@@ -26,13 +26,12 @@ const char* nameOf(int number) {
     case ENFILE: return "ENFILE";
     case ENOENT: return "ENOENT";
     case ENOMEM: return "ENOMEM";
-    case ENOSPC: return "ENOSPC";
     case ENOSYS: return "ENOSYS";
     case ENOTCONN: return "ENOTCONN";
     case ENOTDIR: return "ENOTDIR";
     case ENXIO: return "ENXIO";
     case EPERM: return "EPERM";
-    case EROFS: return "EROFS";
+    case EPIPE: return "EPIPE";
     case ESTALE: return "ESTALE";
     case ETIMEDOUT: return "ETIMEDOUT";
     default: return "UNKNOWN";

@@ -13,17 +13,18 @@ namespace workspace::run {
 
 namespace {
 
-constexpr std::string_view OPEN = "open ";
+constexpr std::string_view MEET = "meet ";
 constexpr std::string_view SIGNAL = "signal ";
 
 bool isHexadecimal(char letter) { return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f'); }
 
-Order parseOpen(std::string_view rest) {
-  if (rest.size() != ID_LENGTH + 2 || rest[ID_LENGTH] != ' ') return {};
-  const std::string_view id = rest.substr(0, ID_LENGTH);
-  const char input = rest[ID_LENGTH + 1];
-  if (!std::all_of(id.begin(), id.end(), isHexadecimal) || (input != '0' && input != '1')) return {};
-  return {.kind = Order::Kind::open, .id = id, .hasInput = input == '1'};
+Order parseMeet(std::string_view rest) {
+  if (rest.size() != 2 * WORD_LENGTH + 1 || rest[WORD_LENGTH] != ' ') return {};
+  const std::string_view name = rest.substr(0, WORD_LENGTH);
+  const std::string_view word = rest.substr(WORD_LENGTH + 1);
+  const bool areWords = std::all_of(name.begin(), name.end(), isHexadecimal) &&
+                        std::all_of(word.begin(), word.end(), isHexadecimal);
+  return areWords ? Order{.kind = Order::Kind::meet, .name = name, .word = word} : Order{};
 }
 
 Order parseSignal(std::string_view rest) {
@@ -54,8 +55,7 @@ void print(int fd, const char* format, Numbers... values) {
 }  // namespace
 
 Order parseOrder(std::string_view line) {
-  if (line == "go") return {.kind = Order::Kind::go};
-  if (line.starts_with(OPEN)) return parseOpen(line.substr(OPEN.size()));
+  if (line.starts_with(MEET)) return parseMeet(line.substr(MEET.size()));
   if (line.starts_with(SIGNAL)) return parseSignal(line.substr(SIGNAL.size()));
   return {};
 }

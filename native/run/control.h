@@ -9,10 +9,8 @@ namespace workspace::run {
 /** What the server says, one line each. */
 struct Order {
   enum class Kind {
-    /** `open ID 0|1`: open the FIFOs of that name; 1 when there is one for standard input. */
-    open,
-    /** `go`: start the program. */
-    go,
+    /** `meet NAME WORD`: connect to the socket of that name, and say the word. */
+    meet,
     /** `signal N`: send it to the program's group. */
     signal,
     /** The server is gone, or said what no server says. */
@@ -20,18 +18,18 @@ struct Order {
   };
   Kind kind = Kind::end;
   /** Into the reader's buffer: good until the next order is taken. */
-  std::string_view id = {};
-  bool hasInput = false;
+  std::string_view name = {};
+  std::string_view word = {};
   int signal = 0;
 };
 
-/** Random names are this many hexadecimal digits: long enough that nobody guesses one. */
-inline constexpr std::size_t ID_LENGTH = 32;
+/** Names and words are this many hexadecimal digits: long enough that nobody guesses one. */
+inline constexpr std::size_t WORD_LENGTH = 32;
 
 /** An order from its line, without the line's end; `end` for every line that is none. */
 Order parseOrder(std::string_view line);
 
-/** The server's end of the engine's stream: orders come in, and how the program ended goes out. */
+/** A stream from the server, and one to it: orders come in, and how the program ended goes out. */
 class Control {
  public:
   Control(int in, int out) : in_(in), out_(out) {}

@@ -1,15 +1,15 @@
 // workspace-run PROGRAM [ARGUMENT...]
 //
-// Runs a program inside a container for the server outside, whose FIFOs lie beside this file and become the program's
-// standard streams; what the program reads and writes then passes through no third party. The engine, which starts this,
-// carries only the orders (control.h) and what is said in answer:
+// Runs a program inside a container for the server outside, which makes the pipes that become the program's standard streams;
+// what the program reads and writes then passes through no third party. The engine, which starts this, brings one order by
+// its stream: where in this file's directory to meet the server (control.h). The server passes the pipes on there, and with
+// them the program may start. On that connection further orders come, and in answer it is said:
 //
-//   error ERRNO      the FIFOs cannot be opened; nothing has been started
-//   ready            they are open; the program starts when told `go`
 //   exit STATUS      the program has ended
 //   signal N CORE    it was ended by that signal; CORE is 1 when it left a core
 //
-// Ends as the program did, with 128 + N for a signal, so that the engine knows too.
+// Where the server cannot be met nothing is started, and `error ERRNO` is said to the engine. Ends as the program did, with
+// 128 + N for a signal, so that the engine knows too.
 
 #include <poll.h>
 #include <signal.h>
@@ -25,8 +25,8 @@
 #include <string_view>
 
 #include "control.h"
+#include "meeting.h"
 #include "program.h"
-#include "streams.h"
 
 namespace workspace::run {
 
@@ -102,17 +102,16 @@ int run(std::span<char*> arguments) {
   const int childEvents = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
   if (childEvents < 0) return FAILED;
 
-  Control control(STDIN_FILENO, STDOUT_FILENO);
-  const Order opening = control.wait();
-  if (opening.kind != Order::Kind::open) return FAILED;
+  Control engine(STDIN_FILENO, STDOUT_FILENO);
+  const Order order = engine.wait();
+  if (order.kind != Order::Kind::meet) return FAILED;
   Streams streams;
-  const int error = openStreams(arguments.front(), opening.id, opening.hasInput, streams);
-  if (error != 0) {
-    control.say("error", error);
+  const int server = meetServer(arguments.front(), order.name, order.word, streams);
+  if (server < 0) {
+    engine.say("error", -server);
     return FAILED;
   }
-  control.say("ready");
-  if (control.wait().kind != Order::Kind::go) return FAILED;
+  Control control(server, server);
   const pid_t program = startProgram(arguments.data() + 1, streams, before);
   closeStreams(streams);
   if (program < 0) {

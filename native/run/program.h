@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "streams.h"
+#include "meeting.h"
 
 namespace workspace::run {
 

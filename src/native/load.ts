@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 interface Addon {
   walkTree(path: string, threads: number): unknown
   setUserTimeout(fd: number, timeoutMs: number): boolean
-  makeFifo(path: string, mode: number): void
-  setPipeCapacity(fd: number, bytes: number): boolean
+  makePipe(capacityBytes: number): [reader: number, writer: number]
+  sendDescriptors(socket: number, descriptors: readonly number[]): void
   dialLoopback(namespacePath: string, port: number, timeoutMs: number): Promise<number>
 }
 

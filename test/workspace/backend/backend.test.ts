@@ -240,7 +240,7 @@ describe.each(kinds)('the $kind backend', ({ open, isDocker, isDirect }) => {
     expect([status, signal]).toEqual([143, isDirect ? 'SIGTERM' : undefined])
   })
 
-  test('each direction of a program ends by itself', async () => {
+  test.runIf(isDirect)('each direction of a program ends by itself', async () => {
     const process = await backend.exec(shared, {
       argv: ['/bin/sh', '-c', 'exec >&-; cat >&2; echo end >&2'],
     })

@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net'
-import { constants } from 'node:os'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import { sendDescriptors } from '../../../native/pipe.ts'
 import { RUNNER } from '../../../native/runner.ts'
 import type { ExecProcess, ExecRequest, ExitStatus } from '../backend.ts'
 import { type DockerEngine, engineStatus } from './engine.ts'
 import { INSIDE } from './inside-dirs.ts'
-import { ProgramPipes, type ProgramStreams } from './program-pipes.ts'
+import type { MeetingPoint } from './meeting-point.ts'
+import { openPipes, type ProgramStreams } from './program-pipes.ts'
 import { RunnerControl } from './runner-control.ts'
 import { programStatus, type StartedExec, startExec } from './start-exec.ts'
 
@@ -14,51 +15,60 @@ const NO_CONTAINER = [404, 409]
 const LOOK_EVERY_MS = 10
 
 /**
- * Runs a program inside a running container with FIFOs for its standard streams, so that its bytes pass the engine by.
- * Undefined where that cannot be done; the program has then not been started.
+ * Runs a program inside a running container with pipes of ours for its standard streams, so that its bytes pass the engine
+ * by: the engine starts a runner, which comes for the pipes and then starts the program. Undefined where that cannot be done;
+ * the program has then not been started.
  */
 export async function execDirectly(
   engine: DockerEngine,
   container: string,
-  directory: string,
+  point: MeetingPoint,
   request: ExecRequest,
 ): Promise<ExecProcess | undefined> {
-  const hasInput = request.stdin ?? true
-  const pipes = openPipes(directory, hasInput)
-  if (pipes === undefined) return undefined
+  const expected = point.expect()
   try {
     const started = await startRunner(engine, container, request)
     if (started === undefined) return undefined
-    const control = new RunnerControl(started.socket)
-    try {
-      // By the stream and not as an argument: arguments stand in the process list for every user inside.
-      control.say(`open ${pipes.id} ${hasInput ? 1 : 0}`)
-      if (!(await engine.call('running a program', (signal) => settled(control.isReady, signal)))) {
-        control.destroy()
-        return undefined
-      }
-      const streams = pipes.open()
-      control.say('go')
-      return processOf(started, control, streams)
-    } catch (error) {
-      // What has not been told to go has started nothing, and ends.
-      control.destroy()
-      if ((error as NodeJS.ErrnoException).code === 'ENXIO') return undefined
-      throw error
-    }
+    const runner = await meet(engine, started, `meet ${point.name} ${expected.word}`, expected.met)
+    const streams = runner === undefined ? undefined : passPipes(runner, request.stdin ?? true)
+    if (runner === undefined || streams === undefined) return void started.socket.destroy()
+    return processOf(started, new RunnerControl(runner), streams)
   } finally {
-    pipes.discard()
+    expected.forget()
   }
 }
 
-function openPipes(directory: string, hasInput: boolean): ProgramPipes | undefined {
+/** Tells the runner where to come to, and waits for it; undefined when it has ended instead. */
+async function meet(
+  engine: DockerEngine,
+  { socket }: StartedExec,
+  order: string,
+  met: Promise<Socket>,
+): Promise<Socket | undefined> {
+  const ended = new Promise<undefined>((resolve) => {
+    socket.once('end', () => resolve(undefined)).once('close', () => resolve(undefined))
+  })
+  // By the stream and not as an argument: arguments stand in the process list for every user inside.
+  socket.write(`${order}\n`)
+  // Where the runner cannot be started the engine says so here; whoever runs the program instead will hear.
+  socket.resume()
   try {
-    return new ProgramPipes(directory, hasInput)
+    return await engine.call('running a program', (signal) => settled(Promise.race([met, ended]), signal))
   } catch (error) {
-    // No descriptor left is told as always, by whatever needs the next one.
-    if (
-      ['ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC'].includes((error as NodeJS.ErrnoException).code ?? '')
-    )
+    // A runner that has not been given its pipes starts nothing, and ends.
+    socket.destroy()
+    void met.then((runner) => runner.destroy())
+    throw error
+  }
+}
+
+/** Gives a runner its program's ends, with which it starts the program; undefined when it has gone. */
+function passPipes(runner: Socket, hasInput: boolean): ProgramStreams | undefined {
+  try {
+    return openPipes(hasInput, (ends) => sendDescriptors(runner, ends))
+  } catch (error) {
+    runner.destroy()
+    if (['EPIPE', 'ECONNRESET', 'EBADF'].includes((error as NodeJS.ErrnoException).code ?? ''))
       return undefined
     throw error
   }
@@ -94,9 +104,8 @@ function processOf(started: StartedExec, control: RunnerControl, streams: Progra
     stderr,
     exitStatus,
     resize: () => undefined,
-    signal: (name) => Promise.resolve(control.say(`signal ${constants.signals[name]}`)),
+    signal: (name) => Promise.resolve(control.signal(name)),
     hangUp() {
-      control.say(`signal ${constants.signals.SIGHUP}`)
       control.end()
       for (const stream of [stdin, stdout, stderr]) stream.destroy()
       return Promise.resolve()

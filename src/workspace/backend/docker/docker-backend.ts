@@ -20,7 +20,7 @@ import { followEvents } from './events.ts'
 import { ProgramStarter } from './exec.ts'
 import { INSIDE, type InsideDirs } from './inside-dirs.ts'
 import { isOwn, labelsOf, type Labels, ownFilter, workspaceFromInspect, workspaceFromRow } from './labels.ts'
-import { listenInside } from './listen-inside.ts'
+import { listenForUser } from './listen-for-user.ts'
 import { readLoginEnvironment } from './login-environment.ts'
 import { prepareOwner } from './owner.ts'
 import { startContainer, takenByAnother } from './start-container.ts'
@@ -73,7 +73,7 @@ export class DockerBackend implements Backend {
 
   async close(): Promise<void> {
     this.#stopped.abort()
-    await Promise.all([this.#engine.close(), this.#events])
+    await Promise.all([this.#engine.close(), this.#events, this.#programs.close()])
   }
 
   async list(): Promise<readonly Workspace[]> {
@@ -185,7 +185,8 @@ export class DockerBackend implements Backend {
     const { insideDirs } = this.#options
     if (insideDirs === undefined || !this.canListenInside(name))
       throw fault('BACKEND_ERROR', `no socket of this server can be reached from inside workspace "${name}"`)
-    return listenInside(insideDirs, name, (await this.loginEnvironment(name)).userId, onConnection)
+    const { userId } = await this.loginEnvironment(name)
+    return listenForUser(insideDirs, name, userId, onConnection)
   }
 
   async loginEnvironment(name: string): Promise<LoginEnvironment> {
@@ -262,7 +263,7 @@ export class DockerBackend implements Backend {
           onEvent: (name, action) => {
             if (action === 'oom') return onChange({ is: 'outOfMemory', name })
             this.#logins.delete(name)
-            this.#programs.forget(name)
+            void this.#programs.forget(name)
             onChange({ is: 'changed', name })
           },
         }).catch(() => undefined)

@@ -4,6 +4,7 @@ import { execDirectly } from './direct-exec.ts'
 import type { DockerEngine } from './engine.ts'
 import { execByEngine } from './engine-exec.ts'
 import type { InsideDirs } from './inside-dirs.ts'
+import { MeetingPoint } from './meeting-point.ts'
 
 /**
  * Runs programs inside containers: directly where that can be done, else over the engine's stream, which serves
@@ -12,7 +13,8 @@ import type { InsideDirs } from './inside-dirs.ts'
 export class ProgramStarter {
   readonly #engine: DockerEngine
   readonly #dirs: InsideDirs | undefined
-  /** Workspaces in which no program could be run directly, so that it is not tried each time. */
+  readonly #points = new Map<string, Promise<MeetingPoint>>()
+  /** Containers in which no program could be run directly, so that it is not tried each time. */
   readonly #indirect = new Set<string>()
 
   constructor(engine: DockerEngine, dirs: InsideDirs | undefined) {
@@ -27,16 +29,48 @@ export class ProgramStarter {
 
   async exec(name: string, request: ExecRequest): Promise<ExecProcess> {
     const container = engineName(name)
-    if (this.#dirs !== undefined && request.terminal === undefined && this.isDirect(name)) {
-      const process = await execDirectly(this.#engine, container, this.#dirs.pathOf(name), request)
+    const point = request.terminal === undefined ? await this.#pointIn(name) : undefined
+    if (point !== undefined) {
+      const process = await execDirectly(this.#engine, container, point, request)
       if (process !== undefined) return process
       this.#indirect.add(container)
     }
     return execByEngine(this.#engine, container, request)
   }
 
-  /** Something happened to the container: it may be another one now. */
-  forget(name: string): void {
+  /** Something happened to the container: it may be another one now, or none. */
+  async forget(name: string): Promise<void> {
     this.#indirect.delete(engineName(name))
+    const point = await this.#points.get(engineName(name))?.catch(() => undefined)
+    if (point === undefined || point.isThere) return
+    point.close()
+    this.#points.delete(engineName(name))
+  }
+
+  async close(): Promise<void> {
+    for (const point of this.#points.values())
+      await point.then(
+        (each) => each.close(),
+        () => undefined,
+      )
+    this.#points.clear()
+  }
+
+  /** Where this process meets the workspace's runners, made when it first has one and again when it has gone. */
+  async #pointIn(name: string): Promise<MeetingPoint | undefined> {
+    if (this.#dirs === undefined || !this.isDirect(name)) return undefined
+    const key = engineName(name)
+    const known = this.#points.get(key)
+    try {
+      const point = await known
+      if (point?.isThere === true) return point
+      point?.close()
+      // Of several that find it gone, the first makes the next one.
+      if (this.#points.get(key) === known) this.#points.set(key, MeetingPoint.open(this.#dirs, name))
+      return await this.#points.get(key)
+    } catch {
+      this.#points.delete(key)
+      return undefined
+    }
   }
 }

@@ -1,7 +1,7 @@
 import { constants, existsSync } from 'node:fs'
 import { chmod, copyFile, link, lstat, mkdir, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { canMakeFifos } from '../../../native/fifo.ts'
+import { canPassPipes } from '../../../native/pipe.ts'
 import { findRunner, RUNNER } from '../../../native/runner.ts'
 
 /** Where a workspace's directory stands inside it, to be read alone. */
@@ -14,8 +14,8 @@ const SHARED_RUNNER = `.${RUNNER}`
 const DIRECTORY_MODE = 0o711
 
 /**
- * Directories of this server that are mounted into workspaces, one each: FIFOs and sockets in them join programs inside
- * with this process. Workspaces can make, replace and remove nothing in them, so that whatever is there is ours.
+ * Directories of this server that are mounted into workspaces, one each: sockets in them join programs inside with this
+ * process. Workspaces can make, replace and remove nothing in them, so that whatever is there is ours.
  */
 export class InsideDirs {
   readonly root: string
@@ -53,7 +53,7 @@ export class InsideDirs {
 
   /** Whether a workspace has a directory with a runner in it. Asked before every program, so it does not wait. */
   has(workspace: string): boolean {
-    return canMakeFifos() && existsSync(join(this.pathOf(workspace), RUNNER))
+    return canPassPipes() && existsSync(join(this.pathOf(workspace), RUNNER))
   }
 
   /** Makes a workspace's directory, if it is not there, and returns its path. */

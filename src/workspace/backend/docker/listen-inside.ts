@@ -1,50 +1,59 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, open, rename, unlink } from 'node:fs/promises'
+import { unlinkSync } from 'node:fs'
+import { chmod, chown, open, rename } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import type { Duplex } from 'node:stream'
-import type { InsideListener } from '../backend.ts'
 import { INSIDE, type InsideDirs } from './inside-dirs.ts'
 
-/** How many connections one socket holds at once. */
-const MAX_CONNECTIONS = 100
+/** A Unix socket in a workspace's directory. */
+export interface InsideSocket {
+  readonly name: string
+  /** Where this machine has it. */
+  readonly file: string
+  /** Where programs in the workspace find it. */
+  readonly path: string
+  /** Takes it away and leaves its connections. */
+  readonly stopListening: () => void
+}
 
 /**
- * Listens on a Unix socket in a workspace's directory, which one user of the workspace may connect to. It is made where no
- * workspace sees it and moved when it is that user's; so there is no moment at which it is open to others.
+ * Listens on a Unix socket in a workspace's directory, which one user of the workspace may connect to, or everyone who knows
+ * its name. It is made where no workspace sees it and moved when it is theirs, so that it is never open to others.
  */
 export async function listenInside(
   dirs: InsideDirs,
   workspace: string,
-  userId: number,
-  onConnection: (connection: Duplex) => void,
-): Promise<InsideListener> {
+  forWhom: number | 'everyone',
+  onConnection: (connection: Socket) => void,
+): Promise<InsideSocket> {
   const name = randomBytes(16).toString('hex')
   const made = join(dirs.root, `.${name}`)
-  const path = join(dirs.pathOf(workspace), name)
-  const connections = new Set<Socket>()
+  const file = join(dirs.pathOf(workspace), name)
   const server = createServer({ allowHalfOpen: true }, (connection) => {
-    connections.add(connection)
-    connection.on('error', () => undefined).once('close', () => connections.delete(connection))
-    onConnection(connection)
+    onConnection(connection.on('error', () => undefined))
   })
-  server.maxConnections = MAX_CONNECTIONS
-  const close = async (): Promise<void> => {
-    const closed = new Promise((resolve) => server.close(resolve))
-    for (const connection of connections) connection.destroy()
-    await Promise.all([made, path].map((each) => unlink(each).catch(() => undefined)))
-    await closed
+  const stopListening = (): void => {
+    server.close()
+    for (const each of [made, file]) {
+      try {
+        unlinkSync(each)
+      } catch {
+        // It is one of the two, or went with its workspace.
+      }
+    }
   }
   try {
     await listen(server, dirs.root, `.${name}`)
-    await chmod(made, 0o600)
-    await chown(made, userId, -1)
-    await rename(made, path)
+    // What waits inside a workspace keeps no process of ours from its end.
+    server.unref()
+    await chmod(made, forWhom === 'everyone' ? 0o666 : 0o600)
+    if (forWhom !== 'everyone') await chown(made, forWhom, -1)
+    await rename(made, file)
   } catch (error) {
-    await close()
+    stopListening()
     throw error
   }
-  return { path: `${INSIDE}/${name}`, close }
+  return { name, file, path: `${INSIDE}/${name}`, stopListening }
 }
 
 /** A socket's path may have 107 bytes, and a directory's may have more: a descriptor stands for it. */

@@ -1,16 +1,12 @@
-import { randomBytes } from 'node:crypto'
-import { closeSync, constants, openSync, unlinkSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import { makeFifo, setPipeCapacity } from '../../../native/fifo.ts'
+import { makePipe } from '../../../native/pipe.ts'
 
-const { O_NONBLOCK, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants
-
-/** As much as a user's pipe may be made to hold everywhere; more is no faster. */
+/** Several reads' worth, so that neither side waits for the other at every turn. */
 const CAPACITY_BYTES = 256 * 1024
 
-/** The host's ends of a program's standard streams. */
+/** The server's ends of a program's standard streams. */
 export interface ProgramStreams {
   readonly stdin: Writable
   readonly stdout: Socket
@@ -18,74 +14,38 @@ export interface ProgramStreams {
 }
 
 /**
- * FIFOs in a workspace's directory that become a program's standard streams. Their names are random and told to the
- * program's runner alone; they are taken away as soon as both sides have them open. The modes let the workspace's user
- * open the program's ends whatever number that user has here.
+ * Makes pipes for a program's standard streams and gives its ends to `pass`, in the order of their numbers, without the
+ * first when there is no input. Throws what `pass` throws, and like node:fs when no descriptor is left; nothing is open then.
  */
-export class ProgramPipes {
-  readonly id = randomBytes(16).toString('hex')
-  readonly #directory: string
-  readonly #hasInput: boolean
-  /** Open from the beginning, so that the runner's ends can be opened without waiting. */
-  readonly #outputs: number[] = []
-  readonly #names: string[] = []
-
-  /** Throws as node:fs does, ENOENT where there is no such directory. */
-  constructor(directory: string, hasInput: boolean) {
-    this.#directory = directory
-    this.#hasInput = hasInput
-    try {
-      if (hasInput) this.#make('in', 0o644)
-      for (const suffix of ['out', 'err']) {
-        this.#make(suffix, 0o622)
-        const fd = openSync(this.#path(suffix), O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
-        this.#outputs.push(fd)
-        setPipeCapacity(fd, CAPACITY_BYTES)
-      }
-    } catch (error) {
-      this.discard()
-      throw error
+export function openPipes(hasInput: boolean, pass: (ends: readonly number[]) => void): ProgramStreams {
+  const theirs: number[] = []
+  const ours: number[] = []
+  try {
+    if (hasInput) {
+      const { reader, writer } = makePipe(CAPACITY_BYTES)
+      theirs.push(reader)
+      ours.push(writer)
     }
-  }
-
-  /**
-   * Joins the streams once the runner has opened its ends: before, a read would find an end that is none. Throws ENXIO
-   * when the runner is gone.
-   */
-  open(): ProgramStreams {
-    const stdin = this.#hasInput ? this.#openInput() : ended()
-    const [stdout, stderr] = this.#outputs
-      .splice(0)
-      .map((fd) => harmless(new Socket({ fd, readable: true, writable: false })))
-    this.discard()
-    if (stdout === undefined || stderr === undefined) throw new Error('these pipes have been opened already')
-    return { stdin, stdout, stderr }
-  }
-
-  /** Closes what has not been joined and removes the names. */
-  discard(): void {
-    for (const fd of this.#outputs.splice(0)) closeSync(fd)
-    for (const name of this.#names.splice(0)) unlinkSync(this.#path(name))
-  }
-
-  #openInput(): Writable {
-    const fd = openSync(this.#path('in'), O_WRONLY | O_NONBLOCK | O_NOFOLLOW)
-    setPipeCapacity(fd, CAPACITY_BYTES)
-    return harmless(new Socket({ fd, readable: false, writable: true }))
-  }
-
-  #make(suffix: string, mode: number): void {
-    makeFifo(this.#path(suffix), mode)
-    this.#names.push(suffix)
-  }
-
-  #path(suffix: string): string {
-    return join(this.#directory, `${this.id}.${suffix}`)
+    for (let i = 0; i < 2; i++) {
+      const { reader, writer } = makePipe(CAPACITY_BYTES)
+      theirs.push(writer)
+      ours.push(reader)
+    }
+    pass(theirs)
+    const stdin = hasInput ? joined(ours, { writable: true }) : ended()
+    return { stdin, stdout: joined(ours, { readable: true }), stderr: joined(ours, { readable: true }) }
+  } finally {
+    for (const fd of [...theirs, ...ours]) closeSync(fd)
   }
 }
 
-/** A program that closes its input ends the stream with EPIPE; who writes learns of it by the stream's end. */
-function harmless(stream: Socket): Socket {
+/** A stream on the next of these descriptors, which is its own from then on. */
+function joined(descriptors: number[], way: { readable?: boolean; writable?: boolean }): Socket {
+  const [fd] = descriptors
+  if (fd === undefined) throw new Error('a program has three standard streams')
+  const stream = new Socket({ fd, readable: false, writable: false, ...way })
+  descriptors.shift()
+  // A program that closes its input ends the stream with EPIPE; who writes learns of it by the stream's end.
   return stream.on('error', () => undefined)
 }
 
