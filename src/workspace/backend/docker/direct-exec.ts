@@ -116,10 +116,13 @@ function processOf(started: StartedExec, control: RunnerControl, streams: Progra
 async function statusOf(
   started: StartedExec,
   control: RunnerControl,
-  { stdout, stderr }: ProgramStreams,
+  { stdin, stdout, stderr }: ProgramStreams,
 ): Promise<ExitStatus> {
+  const told = await control.ending
+  // What is left of its input nobody will read, or something that it left running, which has no claim to it.
+  stdin.destroy()
   // A runner that was killed said nothing: the engine knows how.
-  const status = (await control.ending) ?? { status: await programStatus(started) }
+  const status = told ?? { status: await programStatus(started) }
   await Promise.all([arrived(stdout), arrived(stderr)])
   return status
 }
