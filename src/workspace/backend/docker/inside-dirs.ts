@@ -115,7 +115,7 @@ export class InsideDirs {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
       // None was built: an older one would speak an older language.
-      return void (await unlink(path).catch(unless('ENOENT')))
+      return unlink(path).catch(unless('ENOENT'))
     }
     await rename(next, path)
     // Two names of one file: then rename does nothing and leaves both.

@@ -15,7 +15,10 @@ export async function listenForUser(
 ): Promise<InsideListener> {
   const connections = new Set<Socket>()
   const { path, stopListening } = await listenInside(dirs, workspace, userId, (connection) => {
-    if (connections.size >= MAX_CONNECTIONS) return void connection.destroy()
+    if (connections.size >= MAX_CONNECTIONS) {
+      connection.destroy()
+      return
+    }
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
     onConnection(connection)

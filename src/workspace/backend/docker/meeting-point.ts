@@ -34,7 +34,10 @@ export class MeetingPoint {
     const expected = new Map<string, (runner: Socket) => void>()
     const unknown = new Set<Socket>()
     const socket = await listenInside(dirs, workspace, 'everyone', (connection) => {
-      if (unknown.size >= MAX_UNKNOWN) return void connection.destroy()
+      if (unknown.size >= MAX_UNKNOWN) {
+        connection.destroy()
+        return
+      }
       unknown.add(connection)
       connection.once('close', () => unknown.delete(connection))
       receive(connection, (word) => {

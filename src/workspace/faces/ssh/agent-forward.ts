@@ -1,4 +1,3 @@
-// oxlint-disable no-underscore-dangle -- ssh2's names
 import type { Duplex } from 'node:stream'
 import type { Channel, Connection } from 'ssh2'
 import type { Logger } from '../../../lib/log/logger.ts'

@@ -1,24 +1,21 @@
 import {
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   realpathSync,
   renameSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import type { Backend, ExecRequest } from '../../../../src/workspace/backend/backend.ts'
+import type { Backend } from '../../../../src/workspace/backend/backend.ts'
 import { InsideDirs } from '../../../../src/workspace/backend/docker/inside-dirs.ts'
-import { docker, dockerBackend, TEST_IMAGE, uniqueName } from '../../../support/docker.ts'
+import { createIn, outputOf, sh } from '../../../support/backends.ts'
+import { docker, dockerBackend, uniqueName } from '../../../support/docker.ts'
 import { engineProxy } from '../../../support/engine-proxy.ts'
-import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 // How programs are run past the engine, what workspaces can do about it, and what happens where it cannot be done.
@@ -34,7 +31,7 @@ beforeAll(async () => {
   dirs = await InsideDirs.keep(root)
   backend = dockerBackend({ insideDirs: dirs, serverId })
   await backend.open(() => undefined)
-  await make(backend, shared)
+  await createIn(backend, shared)
 })
 afterAll(async () => {
   await backend.remove(shared, false)
@@ -42,51 +39,22 @@ afterAll(async () => {
   rmSync(root, { recursive: true })
 })
 
-const make = (at: Backend, name: string) =>
-  at.create(
-    {
-      name,
-      createdAt: new Date(),
-      image: TEST_IMAGE,
-      repo: '',
-      localDir: '',
-      environment: {},
-      cpus: 0,
-      memoryMb: 0,
-    },
-    () => undefined,
-    new AbortController().signal,
-  )
 const makeForTest = async (stem: string, at = backend) => {
   const name = uniqueName(stem)
   onTestFinished(() => at.remove(name, false))
-  await make(at, name)
+  await createIn(at, name)
   return name
-}
-const sh = (script: string, user?: string): ExecRequest => ({
-  argv: ['/bin/sh', '-c', script],
-  stdin: false,
-  ...(user !== undefined && { user }),
-})
-const output = async (at: Backend, name: string, request: ExecRequest) => {
-  const process = await at.exec(name, request)
-  const [stdout, stderr, { status }] = await Promise.all([
-    text(process.stdout),
-    text(process.stderr),
-    process.exitStatus,
-  ])
-  return { stdout, stderr, status }
 }
 const openDescriptors = () => readdirSync('/proc/self/fd').length
 /** Whether a program's streams are pipes of this process: the runner then is above it. */
 const isRunDirectly = async (name: string, at = backend) =>
-  (await output(at, name, sh('cat /proc/$PPID/comm'))).stdout === `${RUNNER}\n`
+  (await outputOf(at, name, sh('cat /proc/$PPID/comm'))).stdout === `${RUNNER}\n`
 
 test('programs are run directly, and leave nothing in the workspace’s directory', async () => {
   expect(await isRunDirectly(shared)).toBe(true)
   const entries = readdirSync(dirs.pathOf(shared))
   expect(entries.filter((entry) => entry !== RUNNER)).toHaveLength(1)
-  await output(backend, shared, sh('true'))
+  await outputOf(backend, shared, sh('true'))
   expect(readdirSync(dirs.pathOf(shared))).toEqual(entries)
 })
 
@@ -110,7 +78,7 @@ test.each(['0', '1000', '4711'])('user %s can change nothing in the directory, n
     'umount /run/workspace',
     ...(user === '0' ? [] : ['ls /run/workspace']),
   ]
-  const { stdout } = await output(
+  const { stdout } = await outputOf(
     backend,
     shared,
     sh(attempts.map((attempt) => `${attempt} 2>/dev/null && echo "${attempt}"`).join('\n'), user),
@@ -123,7 +91,7 @@ test('whoever in a workspace knocks without a word gets nothing', async () => {
   const [point] = readdirSync(dirs.pathOf(shared)).filter((entry) => entry !== RUNNER)
   const client = `use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new("/run/workspace/${point}") or die;
     print $s "0" x 32; $s->flush; print defined(<$s>) ? "answered" : "closed"`
-  expect(await output(backend, shared, { argv: ['perl', '-e', client], stdin: false })).toMatchObject({
+  expect(await outputOf(backend, shared, { argv: ['perl', '-e', client], stdin: false })).toMatchObject({
     stdout: 'closed',
   })
 })
@@ -138,14 +106,14 @@ test('what a program leaves running does not hold up how it ended', async () => 
   expect(seen.join('')).toMatch(/^said\n\d+\n$|^\d+\nsaid\n$/)
   expect(process.stdout.readableEnded).toBe(false)
   const child = /\d+/.exec(seen.join(''))?.[0]
-  await output(backend, shared, sh(`kill ${child}`))
+  await outputOf(backend, shared, sh(`kill ${child}`))
   await waitFor('the end of its output', () => process.stdout.readableEnded)
 })
 
 test('no descriptor is left open, however programs end', async () => {
   const end = [
-    async () => void (await output(backend, shared, sh('exit 3'))),
-    async () => void (await output(backend, shared, { argv: ['/no/such/program'] })),
+    async () => void (await outputOf(backend, shared, sh('exit 3'))),
+    async () => void (await outputOf(backend, shared, { argv: ['/no/such/program'] })),
     async () => {
       const process = await backend.exec(shared, { argv: ['cat'] })
       await process.hangUp()
@@ -171,7 +139,7 @@ test('a stalled reader holds the program up, and not this process’s memory', a
   process.stdout.once('data', () => process.stdout.pause())
   await waitFor('the pipe to be full', () => process.stdout.readableLength > 0)
   const before = globalThis.process.memoryUsage().arrayBuffers
-  for (let i = 0; i < 20; i++) await output(backend, shared, sh('true'))
+  for (let i = 0; i < 20; i++) await outputOf(backend, shared, sh('true'))
   expect(globalThis.process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 2 ** 20)
   await process.hangUp()
   expect(await process.exitStatus).toMatchObject({
@@ -187,7 +155,7 @@ test('a container that was made without the mount is served by the engine’s st
   expect(await isRunDirectly(name)).toBe(false)
   // Even where there is a directory for it: the program runs, and once.
   await dirs.create(name)
-  expect(await output(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
+  expect(await outputOf(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
     stdout: 'x\n',
     status: 0,
   })
@@ -198,7 +166,7 @@ test('where the runner cannot be run the program is, and once', async () => {
   const name = await makeForTest('broken')
   rmSync(join(dirs.pathOf(name), RUNNER))
   writeFileSync(join(dirs.pathOf(name), RUNNER), 'not a program', { mode: 0o755 })
-  expect(await output(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
+  expect(await outputOf(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
     stdout: 'x\n',
     status: 0,
   })
@@ -212,7 +180,7 @@ test('where the runner does not find the server the program is run, and once', a
   renameSync(path, `${path}.moved`)
   onTestFinished(() => rmSync(`${path}.moved`, { recursive: true, force: true }))
   await dirs.create(name)
-  expect(await output(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
+  expect(await outputOf(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
     stdout: 'x\n',
     status: 0,
   })
@@ -229,11 +197,11 @@ test('a workspace is made without the mount where the engine cannot have it', as
     if (request === 'POST /containers/create') rmSync(dirs.pathOf(name), { recursive: true, force: true })
     return 'pass'
   }
-  await make(at, name)
+  await createIn(at, name)
   expect(await docker('inspect', '-f', '{{range .Mounts}}{{.Destination}} {{end}}', `ws-${name}`)).toBe(
     '/workspace',
   )
-  expect(await output(at, name, sh('echo works'))).toMatchObject({ stdout: 'works\n' })
+  expect(await outputOf(at, name, sh('echo works'))).toMatchObject({ stdout: 'works\n' })
   expect(existsSync(dirs.pathOf(name))).toBe(false)
 })
 
@@ -249,7 +217,7 @@ test('an engine that goes away while a program is started leaves nothing', async
     code: 'BACKEND_UNAVAILABLE',
   })
   proxy.onAnswer = () => 'pass'
-  expect((await output(backend, shared, sh('cat /workspace/never'))).status).not.toBe(0)
+  expect((await outputOf(backend, shared, sh('cat /workspace/never'))).status).not.toBe(0)
   await waitFor('the descriptors', () => openDescriptors() < before + 3)
 })
 
@@ -263,41 +231,8 @@ test('a stopped workspace starts again where its directory has vanished', async 
 
 test('a workspace’s directory goes with it', async () => {
   const name = await makeForTest('gone')
-  await output(backend, name, sh('true'))
+  await outputOf(backend, name, sh('true'))
   expect(existsSync(dirs.pathOf(name))).toBe(true)
   await backend.remove(name, false)
   expect(existsSync(dirs.pathOf(name))).toBe(false)
-})
-
-test('a start takes away what a killed server left, and nothing else', async () => {
-  const stale = tempDir()
-  const outside = join(tempDir(), 'kept')
-  writeFileSync(outside, 'kept')
-  const old = await InsideDirs.keep(stale)
-  const directory = await old.create('Demo')
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(join(directory, 'f'.repeat(32)), resolve))
-  onTestFinished(() => void server.close())
-  symlinkSync(outside, join(directory, 'link'))
-  mkdirSync(join(directory, 'folder'))
-  writeFileSync(join(stale, '.half-made'), '')
-  writeFileSync(join(directory, `${RUNNER}.next`), '')
-
-  await InsideDirs.keep(stale)
-  expect(readdirSync(stale).toSorted()).toEqual([`.${RUNNER}`, 'demo'])
-  expect(readdirSync(directory).toSorted()).toEqual(['folder', RUNNER])
-  expect(existsSync(outside)).toBe(true)
-})
-
-test('directories of workspaces that are no more are removed, by the keeper alone', async () => {
-  const stale = tempDir()
-  const keeper = await InsideDirs.keep(stale)
-  for (const name of ['stays', 'goes', 'holds']) await keeper.create(name)
-  mkdirSync(join(stale, 'holds', 'what-we-never-made'))
-  await InsideDirs.use(stale).prune(() => Promise.resolve([]))
-  expect(readdirSync(stale)).toContain('goes')
-  await keeper.prune(() => Promise.reject(new Error('the engine is away'))).catch(() => undefined)
-  expect(readdirSync(stale)).toContain('goes')
-  await keeper.prune(() => Promise.resolve(['Stays']))
-  expect(readdirSync(stale).toSorted()).toEqual([`.${RUNNER}`, 'holds', 'stays'])
 })
