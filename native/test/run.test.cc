@@ -79,16 +79,17 @@ int statusOf(const std::array<const char*, 4>& words, std::string* errors = null
 }  // namespace
 
 TEST("orders are read whole, and every other line is none") {
-  const Order meet = parseOrder("meet " + NAME + " " + WORD);
+  const std::string line = "meet " + NAME + " " + WORD;
+  const Order meet = parseOrder(line);
   CHECK(meet.kind == Order::Kind::meet && meet.name == NAME && meet.word == WORD);
   const Order signal = parseOrder("signal 15");
   CHECK(signal.kind == Order::Kind::signal && signal.signal == 15);
-  for (const std::string& line : {std::string(), std::string("meet"), "meet " + NAME, "meet " + NAME + " " + WORD + "b",
+  for (const std::string& bad : {std::string(), std::string("meet"), "meet " + NAME, "meet " + NAME + " " + WORD + "b",
                                  "meet " + NAME + WORD + "x", "meet ../" + NAME.substr(3) + " " + WORD,
                                  std::string("signal"), std::string("signal "), std::string("signal 0"),
                                  std::string("signal -9"), std::string("signal 999"), std::string("signal 9 "),
                                  std::string("signal 99999999999999999999"), std::string("go"), std::string(300, 'm')}) {
-    CHECK(parseOrder(line).kind == Order::Kind::end);
+    CHECK(parseOrder(bad).kind == Order::Kind::end);
   }
 }
 
