@@ -12,11 +12,14 @@ import type { ConnectionKeeper } from './server.ts'
 
 const RESTART_MS = 500
 /**
- * Each megabyte that passes is a megabyte of buffers. Without this flag V8 takes that for a reason to mark its whole heap after
- * every 64 MB, several times a second and on all processors; with it, buffers count as part of a heap that may grow.
+ * Each megabyte that passes is two of buffers. V8 takes that for a reason to mark its whole heap after every 64 MB, many times a
+ * second and on all processors, although a look at the youngest objects would free them. So buffers count as part of the heap,
+ * the heap may be larger than it begins before it is marked, and the youngest objects are looked at often.
  */
-const BUFFER_FLAGS =
-  Number(process.versions.node.split('.')[0]) >= 24 ? ['--external-memory-accounted-in-global-limit'] : []
+const BUFFER_FLAGS = ['--initial-old-space-size=128', '--max-semi-space-size=2']
+/** V8's since Node 24. */
+const COUNTED_BUFFERS = '--external-memory-accounted-in-global-limit'
+const hasCountedBuffers = Number(process.versions.node.split('.')[0]) >= 24
 /** What Node ends with when it does not know a flag. */
 const UNKNOWN_FLAG = 9
 const STOP_MS = 3_000
@@ -38,7 +41,7 @@ export class Crew implements ConnectionKeeper {
   readonly #table: WorkspaceTable
   readonly #logger: Logger
   readonly #hands = new Set<Hand>()
-  #flags: readonly string[] = BUFFER_FLAGS
+  #flags: readonly string[] = hasCountedBuffers ? [...BUFFER_FLAGS, COUNTED_BUFFERS] : BUFFER_FLAGS
   #lastConnection = 0
   #isStopping = false
 
