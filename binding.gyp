@@ -10,6 +10,7 @@
         "native/archive/inflate.cc",
         "native/binding/addon.cc",
         "native/binding/dial-loopback.cc",
+        "native/binding/pipe.cc",
         "native/binding/read-classes.cc",
         "native/binding/read-extents.cc",
         "native/binding/set-user-timeout.cc",
@@ -32,6 +33,7 @@
         "native/disk/directory.cc",
         "native/disk/stat-entry.cc",
         "native/disk/walk-tree.cc",
+        "native/pipe/pipe.cc",
         "native/netns/dial.cc",
         "native/tcp/user-timeout.cc"
       ],
@@ -59,5 +61,29 @@
         ]
       }
     }
+  ],
+  "conditions": [
+    # Runs inside containers, whose libraries are not ours: static, or not at all.
+    ["OS=='linux' and \"<!(scripts/has-static-libc)\"=='yes'", {
+      "targets": [
+        {
+          "target_name": "workspace-run",
+          "type": "executable",
+          "sources": [
+            "native/run/control.cc",
+            "native/run/main.cc",
+            "native/run/meeting.cc",
+            "native/run/program.cc"
+          ],
+          "include_dirs!": ["<(node_root_dir)/include/node"],
+          "cflags_cc": ["-std=c++20", "-Os", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti"],
+          "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O3"],
+          "cflags": ["-ffunction-sections", "-fdata-sections"],
+          "cflags!": ["-fPIC"],
+          "ldflags": ["-static", "-no-pie", "-s", "-Wl,--gc-sections"],
+          "ldflags!": ["-rdynamic"]
+        }
+      ]
+    }]
   ]
 }

@@ -14,6 +14,7 @@ const char* nameOf(int number) {
     case EADDRNOTAVAIL: return "EADDRNOTAVAIL";
     case EAFNOSUPPORT: return "EAFNOSUPPORT";
     case ECANCELED: return "ECANCELED";
+    case EBADF: return "EBADF";
     case ECONNREFUSED: return "ECONNREFUSED";
     case EHOSTUNREACH: return "EHOSTUNREACH";
     case EINVAL: return "EINVAL";
@@ -30,6 +31,7 @@ const char* nameOf(int number) {
     case ENOTDIR: return "ENOTDIR";
     case ENXIO: return "ENXIO";
     case EPERM: return "EPERM";
+    case EPIPE: return "EPIPE";
     case ESTALE: return "ESTALE";
     case ETIMEDOUT: return "ETIMEDOUT";
     default: return "UNKNOWN";

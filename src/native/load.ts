@@ -11,6 +11,8 @@ interface Addon {
   readExtents(path: string, container: Float64Array, extents: Float64Array): Promise<unknown>
   readFiles(paths: readonly string[]): Promise<unknown>
   setUserTimeout(fd: number, timeoutMs: number): boolean
+  makePipe(capacityBytes: number): [reader: number, writer: number]
+  sendDescriptors(socket: number, descriptors: readonly number[]): void
   dialLoopback(namespacePath: string, port: number, timeoutMs: number): Promise<number>
 }
 
@@ -34,7 +36,7 @@ export function loadAddon(): Loaded {
 export function findAddon(env: NodeJS.ProcessEnv): Loaded {
   if (env['WORKSPACE_NATIVE'] === 'off') return { is: 'absent', reason: 'WORKSPACE_NATIVE is "off"' }
   const reasons: string[] = []
-  for (const file of candidates()) {
+  for (const file of builtFiles('workspace_native.node')) {
     if (!existsSync(file)) {
       reasons.push(`${file} does not exist`)
       continue
@@ -48,11 +50,12 @@ export function findAddon(env: NodeJS.ProcessEnv): Loaded {
   return { is: 'absent', reason: reasons.join('; ') }
 }
 
-function candidates(): readonly string[] {
+/** Where a file that the native build makes can be, the best first. */
+export function builtFiles(name: string): readonly string[] {
   const root = packageRoot(dirname(fileURLToPath(import.meta.url)))
   return [
-    join(root, 'build', 'Release', 'workspace_native.node'),
-    join(root, 'prebuilds', `${process.platform}-${process.arch}`, 'workspace_native.node'),
+    join(root, 'build', 'Release', name),
+    join(root, 'prebuilds', `${process.platform}-${process.arch}`, name),
   ]
 }
 

@@ -7,6 +7,7 @@ import { IdleStopper } from './activity/idle-stopper.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
+import { InsideDirs } from './backend/docker/inside-dirs.ts'
 import type { WorkspaceConfig } from './config.ts'
 import { fault } from './errors.ts'
 import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './doctor/ssh-crypto.ts'
@@ -25,7 +26,7 @@ import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
 import { SessionDirectory } from './session/session-directory.ts'
-import { openStateDir } from './state-dir.ts'
+import { insideRoot, openStateDir, type StateDir } from './state-dir.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import type { BackendName } from './workspace.ts'
 
@@ -78,7 +79,7 @@ async function start(
     const walker = createWalker(logger)
     opened.push(() => walker.close())
     const backends = new Map(
-      (given ?? configuredBackends(config, state.serverId, walker.walkTree)).map((backend) => [
+      (given ?? (await configuredBackends(config, state, walker.walkTree, logger))).map((backend) => [
         backend.name,
         backend,
       ]),
@@ -105,7 +106,7 @@ async function start(
     const availableBackends = (): readonly BackendName[] =>
       [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
     const ssh = new SshServer(
-      await connectionKeeper(config, { hostKey, serverId: state.serverId, table, backends, given, logger }),
+      await connectionKeeper(config, { hostKey, state, table, backends, given, logger }),
       ({ user, fingerprint, address }) => {
         audit.record({ action: 'ssh.login', workspace: user, address, fingerprint }, { outcome: 'ok' })
         return table.find(user) === undefined ? () => undefined : activity.begin(user)
@@ -179,21 +180,23 @@ async function connectionKeeper(
   { ssh, docker, log, tunnel }: WorkspaceConfig,
   parts: {
     readonly hostKey: HostKey
-    readonly serverId: string
+    readonly state: StateDir
     readonly table: WorkspaceTable
     readonly backends: ReadonlyMap<BackendName, Backend>
     readonly given: readonly Backend[] | undefined
     readonly logger: Logger
   },
 ): Promise<ConnectionKeeper> {
-  const { hostKey, serverId, table, backends, given, logger } = parts
+  const { hostKey, state, table, backends, given, logger } = parts
   const { authorizedKeys } = ssh
   // A file that could let nobody in is told now, not at the first login.
   if (authorizedKeys !== undefined) await readAuthorizedKeys(authorizedKeys)
   const { privateKey } = hostKey
   const deniedPorts = tunnel.denyPorts
   if (ssh.processes > 0 && given === undefined) {
-    const settings = { privateKey, authorizedKeys, deniedPorts, logLevel: log.level, docker, serverId }
+    const { path, serverId } = state
+    const shared = { privateKey, authorizedKeys, deniedPorts, logLevel: log.level, docker }
+    const settings = { ...shared, serverId, insideDirs: insideRoot(path) }
     return new Crew(ssh.processes, settings, table, logger)
   }
   const keyRule = authorizedKeys === undefined ? anyKey : listedKeys(authorizedKeys)
@@ -218,14 +221,19 @@ async function listening(
   }
 }
 
-function configuredBackends(
+async function configuredBackends(
   config: WorkspaceConfig,
-  serverId: string,
+  { path, serverId }: StateDir,
   walkTree: ReturnType<typeof createWalker>['walkTree'],
-): readonly Backend[] {
-  return config.enabledBackends.includes('docker')
-    ? [new DockerBackend({ ...config.docker, serverId, walkTree })]
-    : []
+  logger: Logger,
+): Promise<readonly Backend[]> {
+  if (!config.enabledBackends.includes('docker')) return []
+  // Without them everything works, and slower.
+  const insideDirs = await InsideDirs.keep(insideRoot(path)).catch((error: unknown) => {
+    logger.warn({ err: error }, 'programs in workspaces are run over the engine’s stream, slowly')
+    return undefined
+  })
+  return [new DockerBackend({ ...config.docker, serverId, insideDirs, walkTree })]
 }
 
 async function readSecurity({ http }: WorkspaceConfig) {

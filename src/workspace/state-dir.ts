@@ -16,6 +16,11 @@ export interface StateDir {
   readonly release: () => Promise<void>
 }
 
+/** Where in it the directories are that workspaces have mounted. */
+export function insideRoot(stateDir: string): string {
+  return join(stateDir, 'inside')
+}
+
 /**
  * Opens the state directory, making it on the first start. Throws STATE_DIR_IN_USE while another server holds it
  * (fault F34) and STATE_DIR_UNUSABLE when it cannot be written.

@@ -9,10 +9,12 @@ import { HTTP_CODES } from '../../src/lib/http/faults.ts'
 import { STATUS_OF_KIND } from '../../src/lib/http/status.ts'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { AUDIT_ACTIONS } from '../../src/workspace/audit/audit-log.ts'
+import { InsideDirs } from '../../src/workspace/backend/docker/inside-dirs.ts'
 import { workspaceSchema } from '../../src/workspace/config.ts'
 import { WORKSPACE_CODES } from '../../src/workspace/errors.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 import { cliSchema } from '../../src/workspace/faces/cli/servers.ts'
+import { insideRoot } from '../../src/workspace/state-dir.ts'
 import { FakeBackend } from '../support/fake-backend.ts'
 import { call, startWorkspaceServer, type TestServer } from '../support/workspace-server.ts'
 
@@ -114,6 +116,8 @@ describe('with a running server', () => {
   })
 
   test('the page has every file of the state directory and no other', async () => {
+    // Not made by the fake backend that this server has.
+    await (await InsideDirs.keep(insideRoot(server.stateDir))).create('demo')
     let files: readonly string[] = []
     backend.before.set('started', () => {
       files = readdirSync(server.stateDir, { recursive: true, encoding: 'utf8' }).filter((file) =>

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { run } from '../../src/lib/process/run.ts'
 import { DockerBackend } from '../../src/workspace/backend/docker/docker-backend.ts'
+import type { InsideDirs } from '../../src/workspace/backend/docker/inside-dirs.ts'
 
 /** The image that scripts/setup makes. */
 export const TEST_IMAGE = 'workspace-base:1'
@@ -11,13 +12,16 @@ export function uniqueName(stem: string): string {
 }
 
 /** A backend on the machine's engine that sees only its own containers. */
-export function dockerBackend(options: { readonly serverId?: string; readonly host?: string } = {}) {
+export function dockerBackend(
+  options: { readonly serverId?: string; readonly host?: string; readonly insideDirs?: InsideDirs } = {},
+) {
   return new DockerBackend({
     // As Docker's own client does, so that the suite runs against another engine, such as Podman's.
     host: options.host ?? process.env['DOCKER_HOST'],
     // The host's own network, so that workspaces reach test servers on 127.0.0.1.
     network: 'host',
     serverId: options.serverId ?? randomUUID(),
+    insideDirs: options.insideDirs,
     walkTree: () => Promise.resolve({ logicalBytes: 0, physicalBytes: 0 }),
   })
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants, tmpdir, userInfo } from 'node:os'
 import { statSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { connect } from 'node:net'
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type {
@@ -12,6 +12,8 @@ import type {
   BackendUsage,
   ExecProcess,
   ExecRequest,
+  ExitStatus,
+  InsideListener,
   LoginEnvironment,
 } from '../../src/workspace/backend/backend.ts'
 import { fault } from '../../src/workspace/errors.ts'
@@ -127,8 +129,33 @@ export class FakeBackend implements Backend {
     })
   }
 
+  canListenInside(): boolean {
+    return true
+  }
+
+  async listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
+    const directory = await mkdtemp(join(tmpdir(), 'fake-inside-'))
+    const path = join(directory, 'socket')
+    const connections = new Set<Socket>()
+    const server = createServer({ allowHalfOpen: true }, (connection) => {
+      connections.add(connection)
+      onConnection(connection.on('error', () => undefined))
+    })
+    await new Promise<void>((resolve) => server.listen(path, resolve))
+    const { uid } = statSync(this.#workspaces.get(key(name))?.localDir || this.#volumes.get(key(name)) || '/')
+    if (userInfo().uid === 0) for (const each of [directory, path]) await chown(each, uid, -1)
+    await chmod(path, 0o600)
+    const close = async (): Promise<void> => {
+      server.close()
+      for (const connection of connections) connection.destroy()
+      await rm(directory, { recursive: true, force: true })
+    }
+    return { path, close }
+  }
+
   loginEnvironment(): Promise<LoginEnvironment> {
-    return Promise.resolve({ user: userInfo().username, home: tmpdir(), shell: '/bin/bash' })
+    const { username, uid } = userInfo()
+    return Promise.resolve({ user: username, userId: uid, home: tmpdir(), shell: '/bin/bash' })
   }
 
   usage(): Promise<BackendUsage> {
@@ -193,11 +220,12 @@ export class FakeBackend implements Backend {
     })
     this.#processes.add(process)
     if (request.stdin === false) process.stdin.end()
-    const exitStatus = new Promise<number>((resolve) => {
-      process.on('error', () => resolve(126))
+    const exitStatus = new Promise<ExitStatus>((resolve) => {
+      process.on('error', () => resolve({ status: 126 }))
       process.on('close', (code, signal) => {
         this.#processes.delete(process)
-        resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL'])
+        if (signal === null) resolve({ status: code ?? 0 })
+        else resolve({ status: 128 + constants.signals[signal], signal })
       })
     })
     return {

@@ -23,7 +23,7 @@ describe.each([
       environment: { LC_ALL: 'C.UTF-8' },
       stdin: false,
     })
-    const [, errors, status] = await Promise.all([
+    const [, errors, { status }] = await Promise.all([
       text(process.stdout),
       text(process.stderr),
       process.exitStatus,

@@ -34,8 +34,8 @@ export interface ExecProcess {
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable
-  /** Exit status once the program has ended and its output has arrived; 128 + n when signal n ended it. */
-  readonly exitStatus: Promise<number>
+  /** How the program ended, once it has and what it wrote has arrived; what it left running may write on. */
+  readonly exitStatus: Promise<ExitStatus>
   readonly resize: (columns: number, rows: number) => void
   /** Signals the program's process group; false where the backend cannot reach it. */
   readonly signal: (name: NodeJS.Signals) => Promise<boolean>
@@ -43,9 +43,28 @@ export interface ExecProcess {
   readonly hangUp: () => Promise<void>
 }
 
+/** How a program ended. */
+export interface ExitStatus {
+  /** 128 + n when signal n ended it. */
+  readonly status: number
+  /** The signal that ended it, where the backend can tell that from a status of the same number. */
+  readonly signal?: NodeJS.Signals
+  readonly hasDumpedCore?: boolean
+}
+
+/** A socket inside a workspace that the server listens on. */
+export interface InsideListener {
+  /** Where programs in the workspace find it. */
+  readonly path: string
+  /** Takes the socket away and ends its connections. */
+  readonly close: () => Promise<void>
+}
+
 /** How the workspace's user logs in. */
 export interface LoginEnvironment {
   readonly user: string
+  /** The user's number inside the workspace. */
+  readonly userId: number
   readonly home: string
   readonly shell: string
 }
@@ -99,6 +118,13 @@ export interface Backend {
   readonly exec: (name: string, request: ExecRequest) => Promise<ExecProcess>
   /** Connects to a port on the loopback address inside the workspace. Throws CONNECT_FAILED. */
   readonly dial: (name: string, port: number) => Promise<Duplex>
+  /** Whether `listenInside` can be expected to work. */
+  readonly canListenInside: (name: string) => boolean
+  /**
+   * Makes a Unix socket that programs of the workspace's own user can connect to, and no others. Connections are half-open
+   * when one side has ended.
+   */
+  readonly listenInside: (name: string, onConnection: (connection: Duplex) => void) => Promise<InsideListener>
   readonly loginEnvironment: (name: string) => Promise<LoginEnvironment>
   readonly usage: () => Promise<BackendUsage>
 }

@@ -15,7 +15,7 @@ export async function readProgram(
 ): Promise<{ readonly stdout: string; readonly stderr: string; readonly status: number }> {
   const late = setTimeout(() => void process.hangUp(), TIMEOUT_MS)
   try {
-    const [stdout, stderr, status] = await Promise.all([
+    const [stdout, stderr, { status }] = await Promise.all([
       read(process.stdout),
       read(process.stderr),
       process.exitStatus,

@@ -34,7 +34,7 @@ export async function runPreparations(
       const forget = endWith(giveUp, process)
       try {
         const lastLines = await followProgram(process, (line) => progress(`${program.name}: ${line}`))
-        const status = await process.exitStatus
+        const { status } = await process.exitStatus
         if (giveUp.aborted) tell(signal.aborted ? 'was given up' : 'took longer than 30 minutes', '')
         else if (status !== 0) tell(`failed with status ${status}`, lastLines.slice(-3).join('; '))
       } finally {

@@ -35,7 +35,7 @@ export async function cloneInside(
   const forget = endWith(giveUp, git)
   try {
     const lastLines = await followProgram(git, progress)
-    const status = await git.exitStatus
+    const { status } = await git.exitStatus
     if (status === 0) return lastLines.includes(HAS_DEV_CONTAINER)
     throw fault('CLONE_FAILED', cloneMessage(repo, status, lastLines))
   } catch (error) {
@@ -51,7 +51,7 @@ export async function cloneInside(
 export async function hasFiles(backend: Backend, name: string): Promise<boolean> {
   const ls = await backend.exec(name, { argv: ['ls', '-A', WORKSPACE_DIR], stdin: false })
   const lines = await followProgram(ls, () => undefined)
-  return (await ls.exitStatus) === 0 && lines.length > 0
+  return (await ls.exitStatus).status === 0 && lines.length > 0
 }
 
 /** The program that clones, with `gitEnvironment` around it. */

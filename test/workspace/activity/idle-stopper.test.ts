@@ -109,7 +109,7 @@ test('idle stop leaves alone who is attached to a tmux session from elsewhere', 
     const process = await world.backend.exec('demo', { argv: ['tmux', ...argv], stdin: false })
     process.stdout.resume()
     process.stderr.resume()
-    return process.exitStatus
+    return (await process.exitStatus).status
   }
   expect(await tmux('new-session', '-d', '-s', 'work', 'sleep 60')).toBe(0)
   const socket = await world.backend.exec('demo', {

@@ -1,67 +1,36 @@
-import { createHash, randomBytes } from 'node:crypto'
 import { chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Backend, BackendChange, ExecRequest } from '../../../src/workspace/backend/backend.ts'
 import { WORKSPACE_DIR } from '../../../src/workspace/workspace.ts'
-import { dockerBackend, leftovers, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
+import { BACKENDS, createIn, outputOf, sh } from '../../support/backends.ts'
+import { leftovers, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
 import { FakeBackend } from '../../support/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-const kinds = [
-  { kind: 'docker', open: () => dockerBackend(), hasTerminals: true },
-  { kind: 'fake', open: () => new FakeBackend(), hasTerminals: false },
-]
-
-describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
+describe.each(BACKENDS)('the $kind backend', ({ make: makeBackend, isDocker }) => {
   let backend: Backend
   const changes: BackendChange[] = []
   const shared = uniqueName('shared')
+  const output = (name: string, request: ExecRequest) => outputOf(backend, name, request)
 
   beforeAll(async () => {
-    backend = open()
+    backend = await makeBackend()
     await backend.open((change) => changes.push(change))
-    await make(shared)
+    await createIn(backend, shared)
   })
   afterAll(async () => {
     await backend.remove(shared, false)
     await backend.close()
   })
 
-  const make = (name: string, localDir = '') =>
-    backend.create(
-      {
-        name,
-        createdAt: new Date(),
-        image: TEST_IMAGE,
-        repo: 'https://example.com/r',
-        localDir,
-        forwardPorts: [3000, 8080],
-        adoptsFiles: false,
-        environment: { FROM_CREATION: 'a = b' },
-        cpus: 1,
-        memoryMb: 256,
-      },
-      () => undefined,
-      new AbortController().signal,
-    )
+  const make = (name: string, localDir = '') => createIn(backend, name, localDir)
   const makeForTest = async (stem: string, localDir = '') => {
     const name = uniqueName(stem)
     onTestFinished(() => backend.remove(name, false))
     return { name, workspace: await make(name, localDir) }
   }
-  const output = async (name: string, request: ExecRequest) => {
-    const process = await backend.exec(name, request)
-    const [stdout, stderr, status] = await Promise.all([
-      text(process.stdout),
-      text(process.stderr),
-      process.exitStatus,
-    ])
-    return { stdout, stderr, status }
-  }
-  const sh = (script: string): ExecRequest => ({ argv: ['/bin/sh', '-c', script], stdin: false })
 
   test('create reports a running workspace with all its fields', async () => {
     const { name, workspace } = await makeForTest('fields')
@@ -100,7 +69,7 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
     expect(await output(name, sh(`cat ${WORKSPACE_DIR}/file`))).toMatchObject({ stdout: 'kept\n' })
     await backend.remove(name, false)
     expect(await backend.hasVolume(name)).toBe(false)
-    if (kind === 'docker') expect(await leftovers(name)).toEqual([])
+    if (isDocker) expect(await leftovers(name)).toEqual([])
   })
 
   test('remove of what is not there does nothing', async () => {
@@ -139,110 +108,12 @@ describe.each(kinds)('the $kind backend', ({ kind, open, hasTerminals }) => {
     )
   })
 
-  test('exec tells the exit status and keeps the two outputs apart', async () => {
-    expect(await output(shared, sh('echo out; echo err >&2; exit 7'))).toEqual({
-      stdout: 'out\n',
-      stderr: 'err\n',
-      status: 7,
-    })
-  })
-
-  test('exec sets the environment and runs in the workspace directory', async () => {
-    const { stdout } = await output(shared, { ...sh('pwd; echo "$MARK"'), environment: { MARK: 'a b=c"' } })
-    const [directory, mark] = stdout.split('\n')
-    if (kind === 'docker') expect(directory).toBe(WORKSPACE_DIR)
-    expect(mark).toBe('a b=c"')
-  })
-
-  test('exec runs with the environment that the workspace was made with, and its own above it', async () => {
-    const { stdout } = await output(shared, sh('echo $FROM_CREATION'))
-    expect(stdout).toBe('a = b\n')
-    const own = { ...sh('echo $FROM_CREATION'), environment: { FROM_CREATION: 'own' } }
-    expect((await output(shared, own)).stdout).toBe('own\n')
-  })
-
-  test('exec of a missing program ends with 126 or 127', async () => {
-    const { status } = await output(shared, { argv: ['/no/such/program'], stdin: false })
-    expect([126, 127]).toContain(status)
-  })
-
-  test('end of standard input reaches the program, and the output still arrives', async () => {
-    const process = await backend.exec(shared, { argv: ['wc', '-c'] })
-    process.stdin.end(Buffer.alloc(1_000_000))
-    expect((await text(process.stdout)).trim()).toBe('1000000')
-    expect(await process.exitStatus).toBe(0)
-  })
-
-  test('32 MB pass both ways unchanged', async () => {
-    const data = randomBytes(32 * 2 ** 20)
-    const process = await backend.exec(shared, { argv: ['cat'] })
-    process.stdin.end(data)
-    const back = await buffer(process.stdout)
-    expect(createHash('sha256').update(back).digest('hex')).toBe(
-      createHash('sha256').update(data).digest('hex'),
-    )
-  })
-
-  test('a reader that pauses loses nothing', async () => {
-    const process = await backend.exec(
-      shared,
-      sh('head -c 20000000 /dev/zero; head -c 5000000 /dev/zero >&2'),
-    )
-    process.stdout.pause()
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    const [stdout, stderr] = await Promise.all([buffer(process.stdout), buffer(process.stderr)])
-    expect([stdout.length, stderr.length]).toEqual([20_000_000, 5_000_000])
-  })
-
-  test('a signal reaches the program and its children', async () => {
-    const process = await backend.exec(
-      shared,
-      sh('trap "echo caught; exit 9" USR1; sleep 60 & sleep 0.2; echo ready; wait'),
-    )
-    let stdout = ''
-    process.stdout.on('data', (chunk) => (stdout += chunk))
-    await waitFor('the program', () => stdout.includes('ready'))
-    expect(await process.signal('SIGUSR1')).toBe(true)
-    expect(await process.exitStatus).toBe(9)
-  })
-
-  test('hanging up leaves no process behind', async () => {
-    const seconds = 300_000 + Math.floor(Math.random() * 100_000)
-    const process = await backend.exec(shared, sh(`sleep ${seconds} & sleep ${seconds}`))
-    process.stdout.resume()
-    // The brackets keep the search from finding itself.
-    const running = async () => (await output(shared, sh(`pgrep -cf '[s]leep ${seconds}'`))).stdout.trim()
-    // The shell, whose own line names the program too, and its two children.
-    await waitFor('the program', async () => (await running()) === '3')
-    await process.hangUp()
-    await waitFor('its end', async () => (await running()) === '0')
-  })
-
   test('the login environment names user, home and shell', async () => {
     const login = await backend.loginEnvironment(shared)
     expect(login.shell).toBe('/bin/bash')
     expect(login.home).toMatch(/^\//)
-    if (kind === 'docker')
-      expect(login).toEqual({ user: 'workspace', home: '/home/workspace', shell: '/bin/bash' })
-  })
-
-  test.runIf(hasTerminals)('a terminal has the size asked for, and follows a new one', async () => {
-    const process = await backend.exec(shared, {
-      argv: ['/bin/bash', '--norc', '-i'],
-      terminal: { columns: 123, rows: 45 },
-    })
-    let screen = ''
-    process.stdout.on('data', (chunk) => (screen += chunk))
-    process.stdin.write('tty; stty size\n')
-    await waitFor('the first size', () => screen.includes('45 123'))
-    expect(screen).toContain('/dev/pts/')
-    process.resize(80, 24)
-    await waitFor('the new size', () => {
-      process.stdin.write('stty size\n')
-      return screen.includes('24 80')
-    })
-    process.stdin.write('exit 5\n')
-    expect(await process.exitStatus).toBe(5)
+    if (isDocker)
+      expect(login).toEqual({ user: 'workspace', userId: 1000, home: '/home/workspace', shell: '/bin/bash' })
   })
 
   test('usage names the workspace', async () => {

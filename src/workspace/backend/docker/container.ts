@@ -1,6 +1,7 @@
 import type { ContainerCreateOptions } from 'dockerode'
 import { WORKSPACE_DIR } from '../../workspace.ts'
 import type { BackendCreate } from '../backend.ts'
+import { INSIDE } from './inside-dirs.ts'
 import type { Labels } from './labels.ts'
 
 /**
@@ -15,9 +16,14 @@ export function engineName(workspace: string): string {
 export function containerOptions(
   request: BackendCreate,
   labels: Labels,
-  network: string | undefined,
-  user: string | undefined,
+  place: {
+    readonly network: string | undefined
+    readonly user: string | undefined
+    /** This server's directory for it, to be mounted. */
+    readonly insideDir: string | undefined
+  },
 ): ContainerCreateOptions {
+  const { network, user, insideDir } = place
   return {
     name: engineName(request.name),
     Hostname: request.name,
@@ -37,6 +43,9 @@ export function containerOptions(
         request.localDir === ''
           ? { Type: 'volume', Source: engineName(request.name), Target: WORKSPACE_DIR }
           : { Type: 'bind', Source: request.localDir, Target: WORKSPACE_DIR },
+        ...(insideDir === undefined
+          ? []
+          : [{ Type: 'bind' as const, Source: insideDir, Target: INSIDE, ReadOnly: true }]),
       ],
       ...(request.cpus > 0 && { NanoCpus: request.cpus * 1e9 }),
       ...(request.memoryMb > 0 && { Memory: request.memoryMb * 2 ** 20 }),

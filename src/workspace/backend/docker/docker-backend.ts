@@ -2,7 +2,7 @@ import type { ContainerInspectInfo } from 'dockerode'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fault } from '../../errors.ts'
-import { WORKSPACE_DIR, type Workspace } from '../../workspace.ts'
+import type { Workspace } from '../../workspace.ts'
 import type {
   Backend,
   BackendChange,
@@ -10,22 +10,24 @@ import type {
   BackendUsage,
   ExecProcess,
   ExecRequest,
+  InsideListener,
   LoginEnvironment,
 } from '../backend.ts'
-import { containerOptions, engineName } from './container.ts'
+import { engineName } from './container.ts'
 import { dialContainer } from './dial.ts'
-import { DockerEngine, engineStatus } from './engine.ts'
+import { CHANGE_DEADLINE_MS, DockerEngine, engineStatus } from './engine.ts'
 import { followEvents } from './events.ts'
-import { execInContainer } from './exec.ts'
-import { pullImage } from './image.ts'
+import { ProgramStarter } from './exec.ts'
+import { INSIDE, type InsideDirs } from './inside-dirs.ts'
 import { isOwn, labelsOf, type Labels, ownFilter, workspaceFromInspect, workspaceFromRow } from './labels.ts'
+import { listenForUser } from './listen-for-user.ts'
 import { readLoginEnvironment } from './login-environment.ts'
-import { prepareOwner, userFor } from './owner.ts'
+import { prepareOwner } from './owner.ts'
+import { startContainer, takenByAnother } from './start-container.ts'
 import { readUsage, type WalkTree } from './usage.ts'
 
 const STOP_GRACE_S = 10
 const STOP_DEADLINE_MS = (STOP_GRACE_S + 20) * 1_000
-const CHANGE_DEADLINE_MS = 120_000
 const RECONNECT_MS = 500
 
 export interface DockerBackendOptions {
@@ -35,6 +37,8 @@ export interface DockerBackendOptions {
   readonly network: string | undefined
   /** Marks this server's containers and volumes, so that two servers can share an engine. */
   readonly serverId: string
+  /** Where workspaces meet this server's processes; left out, all that programs say passes the engine. */
+  readonly insideDirs?: InsideDirs | undefined
   readonly walkTree: WalkTree
 }
 
@@ -44,12 +48,14 @@ export class DockerBackend implements Backend {
   readonly #engine: DockerEngine
   readonly #options: DockerBackendOptions
   readonly #stopped = new AbortController()
+  readonly #programs: ProgramStarter
   readonly #logins = new Map<string, LoginEnvironment>()
   #events: Promise<void> | undefined
 
   constructor(options: DockerBackendOptions) {
     this.#options = options
     this.#engine = new DockerEngine(options.host)
+    this.#programs = new ProgramStarter(this.#engine, options.insideDirs)
   }
 
   get isAvailable(): boolean {
@@ -58,12 +64,16 @@ export class DockerBackend implements Backend {
 
   async open(onChange: (change: BackendChange) => void): Promise<void> {
     await this.#engine.open((isAvailable) => onChange({ is: isAvailable ? 'resync' : 'away' }))
+    // What workspaces that went behind the server's back have left; the next start does what this one cannot.
+    await this.#options.insideDirs
+      ?.prune(async () => (await this.list()).map(({ name }) => name))
+      .catch(() => undefined)
     this.#events = this.#follow(onChange)
   }
 
   async close(): Promise<void> {
     this.#stopped.abort()
-    await Promise.all([this.#engine.close(), this.#events])
+    await Promise.all([this.#engine.close(), this.#events, this.#programs.close()])
   }
 
   async list(): Promise<readonly Workspace[]> {
@@ -109,10 +119,9 @@ export class DockerBackend implements Backend {
         }),
       )
     }
-    progress('creating the container')
-    const container = await this.#createContainer(request, labels, progress, signal)
-    progress('starting the container')
-    await this.#call('starting the container', signal, (abortSignal) => container.start({ abortSignal }))
+    const { network, insideDirs } = this.#options
+    const parts = { request, labels, network, insideDirs, progress, signal }
+    const container = await startContainer(this.#engine, parts)
     const report = await this.#call('starting the container', signal, (abortSignal) =>
       container.inspect({ abortSignal }),
     )
@@ -121,8 +130,16 @@ export class DockerBackend implements Backend {
   }
 
   async start(name: string): Promise<Workspace> {
-    return this.#change(name, 'starting the container', CHANGE_DEADLINE_MS, (container, abortSignal) =>
-      container.start({ abortSignal }),
+    return this.#change(
+      name,
+      'starting the container',
+      CHANGE_DEADLINE_MS,
+      async (container, abortSignal) => {
+        const { Mounts } = await container.inspect({ abortSignal })
+        const mount = Mounts.find(({ Destination }) => Destination === INSIDE)
+        if (mount !== undefined) await this.#options.insideDirs?.restore(name, mount.Source)
+        await container.start({ abortSignal })
+      },
     )
   }
 
@@ -141,6 +158,7 @@ export class DockerBackend implements Backend {
         this.#engine.docker.getContainer(report.Id).remove({ force: true, v: true, abortSignal }),
       )
     }
+    await this.#options.insideDirs?.remove(name)
     if (keepVolume || !isOwn(await this.#volumeLabels(name), this.#options.serverId)) return
     await this.#ignoring(404, 'removing the volume', (abortSignal) =>
       this.#engine.docker.getVolume(engineName(name)).remove({ abortSignal }),
@@ -148,13 +166,25 @@ export class DockerBackend implements Backend {
   }
 
   exec(name: string, request: ExecRequest): Promise<ExecProcess> {
-    return execInContainer(this.#engine, engineName(name), WORKSPACE_DIR, request)
+    return this.#programs.exec(name, request)
   }
 
   async dial(name: string, port: number): Promise<Duplex> {
     const report = await this.#inspect(engineName(name))
     const container = { id: report?.Id ?? '', pid: report?.State.Pid ?? 0 }
     return dialContainer(container, port, (argv) => this.exec(name, { argv }))
+  }
+
+  canListenInside(name: string): boolean {
+    return this.#programs.isDirect(name)
+  }
+
+  async listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
+    const { insideDirs } = this.#options
+    if (insideDirs === undefined || !this.canListenInside(name))
+      throw fault('BACKEND_ERROR', `no socket of this server can be reached from inside workspace "${name}"`)
+    const { userId } = await this.loginEnvironment(name)
+    return listenForUser(insideDirs, name, userId, onConnection)
   }
 
   async loginEnvironment(name: string): Promise<LoginEnvironment> {
@@ -167,30 +197,6 @@ export class DockerBackend implements Backend {
 
   usage(): Promise<BackendUsage> {
     return readUsage(this.#engine, this.#own(), this.#options.walkTree)
-  }
-
-  async #createContainer(
-    request: BackendCreate,
-    labels: Labels,
-    progress: (message: string) => void,
-    signal: AbortSignal,
-  ) {
-    const user = request.localDir === '' ? undefined : await userFor(request.localDir)
-    const create = () =>
-      this.#call('creating the container', signal, (abortSignal) =>
-        this.#engine.docker.createContainer({
-          ...containerOptions(request, labels, this.#options.network, user),
-          abortSignal,
-        }),
-      )
-    try {
-      return await create()
-    } catch (error) {
-      if (engineStatus(error) === 409) throw takenByAnother(request.name)
-      if (engineStatus(error) !== 404) throw error
-      await pullImage(this.#engine, request.image, progress, signal)
-      return create()
-    }
   }
 
   async #change(
@@ -255,6 +261,7 @@ export class DockerBackend implements Backend {
           onEvent: (name, action) => {
             if (action === 'oom') return onChange({ is: 'outOfMemory', name })
             this.#logins.delete(name)
+            void this.#programs.forget(name)
             onChange({ is: 'changed', name })
           },
         }).catch(() => undefined)
@@ -262,11 +269,4 @@ export class DockerBackend implements Backend {
       await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
     }
   }
-}
-
-function takenByAnother(name: string) {
-  return fault(
-    'WORKSPACE_ALREADY_EXISTS',
-    `the engine holds a container or volume ${engineName(name)} of another server; choose another name`,
-  )
 }

@@ -3,10 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import ssh2, { type Connection, type ServerConfig } from 'ssh2'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { ExecProcess } from '../../backend/backend.ts'
+import { AgentForward } from './agent-forward.ts'
 import { authenticate, type Login } from './authenticate.ts'
 import type { KeyRule } from './authorized-keys.ts'
 import type { Gate } from './gate.ts'
-import { serveSession } from './session.ts'
+import { type Entry, serveSession } from './session.ts'
 import { serveForwards } from './tcp-forward.ts'
 import { mendWindows } from './window-fix.ts'
 
@@ -117,20 +118,23 @@ export class ConnectionServer {
       clearTimeout(admitted?.grace)
       admitted?.events.onProven?.(login)
     })
+    const agent = new AgentForward(connection, logger)
     let sessions = 0
     connection.on('session', (accept, reject) => {
       if (sessions >= MAX_SESSIONS) return reject()
-      const session = accept()
       sessions += 1
-      session.once('close', () => (sessions -= 1))
       const { localAddress, localPort } = admitted?.socket ?? {}
-      const target = {
-        user,
-        gate,
-        connection: `${ip} ${port} ${localAddress} ${localPort}`,
-        running: this.#running,
+      const begin = (entry: Entry): void => {
+        if (!this.#connections.has(connection)) return
+        const session = accept()
+        session.once('close', () => (sessions -= 1))
+        const address = `${ip} ${port} ${localAddress} ${localPort}`
+        serveSession(session, { user, entry, agent, connection: address, running: this.#running }, logger)
       }
-      serveSession(session, target, logger)
+      gate(user).then(
+        (at) => begin({ is: 'entered', at }),
+        (why: unknown) => begin({ is: 'refused', why }),
+      )
     })
     serveForwards(connection, () => gate(user), deniedPorts, logger)
   }

@@ -3,6 +3,7 @@ import { Writable } from 'node:stream'
 import { Fault } from '../../../lib/errors/fault.ts'
 import { createLogger, type LogOptions } from '../../../lib/log/logger.ts'
 import { DockerBackend } from '../../backend/docker/docker-backend.ts'
+import { InsideDirs } from '../../backend/docker/inside-dirs.ts'
 import { fault } from '../../errors.ts'
 import { anyKey, listedKeys } from './authorized-keys.ts'
 import { ConnectionServer } from './connection-server.ts'
@@ -52,6 +53,7 @@ async function begin(settings: ChildSettings): Promise<ConnectionServer> {
   const docker = new DockerBackend({
     ...settings.docker,
     serverId: settings.serverId,
+    insideDirs: InsideDirs.use(settings.insideDirs),
     walkTree: () => Promise.reject(new Error('disk usage is measured by the server itself')),
   })
   await docker.open(() => undefined)

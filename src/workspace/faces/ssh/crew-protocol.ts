@@ -10,6 +10,8 @@ export interface ChildSettings {
   readonly logLevel: string
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
   readonly serverId: string
+  /** Where the directories are that workspaces have mounted. */
+  readonly insideDirs: string
 }
 
 /** From the front process to a child; a socket comes with `serve`. */

@@ -2,14 +2,17 @@ import { finished, pipeline } from 'node:stream/promises'
 import type { PseudoTtyInfo, ServerChannel, Session } from 'ssh2'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
-import type { ExecProcess, LoginEnvironment } from '../../backend/backend.ts'
-import type { Gate } from './gate.ts'
+import type { ExecProcess, ExitStatus, LoginEnvironment } from '../../backend/backend.ts'
+import type { AgentForward } from './agent-forward.ts'
+import type { Entered } from './gate.ts'
 
 /** What SSH clients may set (threat S4): LD_PRELOAD and its like would decide what runs. */
 const ALLOWED_VARIABLE = /^(?:LANG|LC_[A-Z]+|TERM)$/
 /** What ssh itself ends with when it could not do what it was asked. */
 const FAILED = 255
 const MAX_COLUMNS = 4096
+/** Signals that have a name in SSH (RFC 4254, section 6.10); of others the status tells. */
+const TOLD_SIGNAL = /^SIG(?:ABRT|ALRM|FPE|HUP|ILL|INT|KILL|PIPE|QUIT|SEGV|TERM|USR1|USR2)$/
 
 /** Where distributions put it. */
 const SFTP_SERVER = `
@@ -23,10 +26,16 @@ type Program =
   { readonly is: 'shell' } | { readonly is: 'command'; readonly command: string } | { readonly is: 'sftp' }
 type Terminal = { columns: number; rows: number; name: string }
 
+/** Where a user has come in, or why they have not. */
+export type Entry =
+  { readonly is: 'entered'; readonly at: Entered } | { readonly is: 'refused'; readonly why: unknown }
+
 export interface SessionTarget {
   /** As the client wrote it. */
   readonly user: string
-  readonly gate: Gate
+  /** Known before the session begins: what it asks for has to be answered at once. */
+  readonly entry: Entry
+  readonly agent: AgentForward
   /** `client-ip client-port server-ip server-port`, as OpenSSH puts it. */
   readonly connection: string
   /** The programs of all sessions, each from its start to its end. */
@@ -38,11 +47,19 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
   const variables: Record<string, string> = {}
   let terminal: Terminal | undefined
   let running: Promise<ExecProcess> | undefined
+  let agent: Promise<string | undefined> | undefined
 
   session.on('env', (accept, reject, { key, val }) => {
     const isAllowed = ALLOWED_VARIABLE.test(key) && val.length <= 1024
     if (isAllowed) variables[key] = val
     ;(isAllowed ? accept : reject)?.()
+  })
+  session.on('auth-agent', (accept, reject) => {
+    const { entry } = target
+    const isPossible = entry.is === 'entered' && entry.at.backend.canListenInside(entry.at.name)
+    if (isPossible) agent = target.agent.listen(entry.at)
+    // Not every client wants to know.
+    ;(isPossible ? accept : reject)?.()
   })
   session.on('pty', (accept, _reject, info) => {
     terminal = { ...sizeOf(info), name: (info as PseudoTtyInfo & { term?: string }).term || 'xterm' }
@@ -59,7 +76,7 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     void running?.then((process) => process.signal(`SIG${name}` as NodeJS.Signals)).catch(() => undefined)
   })
   const run = (channel: ServerChannel, program: Program): void => {
-    running = start(target, program, terminal, variables)
+    running = start(target, program, terminal, variables, agent)
     let isGone = false
     channel.once('close', () => (isGone = true))
     void connect(channel, running, terminal !== undefined, target.running).catch((error: unknown) => {
@@ -82,12 +99,17 @@ async function start(
   program: Program,
   terminal: Terminal | undefined,
   variables: Readonly<Record<string, string>>,
+  agent: Promise<string | undefined> | undefined,
 ): Promise<ExecProcess> {
-  const { backend, name } = await target.gate(target.user)
-  const login = await backend.loginEnvironment(name)
+  if (target.entry.is === 'refused') throw target.entry.why
+  const { backend, name } = target.entry.at
+  const [login, agentSocket] = await Promise.all([backend.loginEnvironment(name), agent])
   return backend.exec(name, {
     argv: argvOf(program, login),
-    environment: environmentOf(login, target, terminal, variables),
+    environment: {
+      ...environmentOf(login, target, terminal, variables),
+      ...(agentSocket !== undefined && { SSH_AUTH_SOCK: agentSocket }),
+    },
     ...(terminal !== undefined && { terminal }),
   })
 }
@@ -150,16 +172,20 @@ async function connect(
 }
 
 /** ssh2 drops what is left of standard error when the channel ends before it. */
-async function end(channel: ServerChannel, status: number): Promise<void> {
+async function end(
+  channel: ServerChannel,
+  { status, signal, hasDumpedCore = false }: ExitStatus,
+): Promise<void> {
   channel.stderr.end()
   await finished(channel.stderr).catch(() => undefined)
-  channel.exit(status)
+  if (signal !== undefined && TOLD_SIGNAL.test(signal)) channel.exit(signal, hasDumpedCore)
+  else channel.exit(status)
   channel.end()
 }
 
 function refuse(channel: ServerChannel, message: string): void {
   channel.stderr.write(`${message}\r\n`)
-  void end(channel, FAILED)
+  void end(channel, { status: FAILED })
 }
 
 function sizeOf(info: { readonly cols: number; readonly rows: number }): { columns: number; rows: number } {

@@ -1,14 +1,13 @@
-import type { Duplex } from 'node:stream'
 import type { Connection, ServerChannel } from 'ssh2'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { refuseDenied } from '../../tunnel/denied-ports.ts'
 import type { Entered } from './gate.ts'
+import { joinChannel } from './join-channel.ts'
 
 /** The only destinations; anything else a client writes is refused as it stands, and never resolved (threat S3). */
 const LOCALHOST = new Set(['localhost', '127.0.0.1', '::1'])
 const MAX_FORWARDS = 500
-const NOTHING = Buffer.alloc(0)
 
 /** Serves `ssh -L` and `-D`: connections to the workspace's own loopback address. */
 export function serveForwards(
@@ -38,21 +37,4 @@ export function serveForwards(
       })
       .finally(() => (open -= 1))
   })
-}
-
-/**
- * Joins a channel and a connection until both are closed. The end of one direction leaves the other open, which ssh2's
- * own `end` would not: on a server it closes the channel with it.
- */
-async function joinChannel(channel: ServerChannel, inside: Duplex): Promise<void> {
-  const closed = new Promise<void>((resolve) => channel.once('close', resolve))
-  channel.on('error', () => inside.destroy())
-  inside.on('error', () => channel.destroy())
-  channel.pipe(inside)
-  inside.pipe(channel, { end: false })
-  // Written and not called: the end would overtake what still waits for the client's window, which is then lost.
-  inside.once('end', () => channel.write(NOTHING, () => channel.eof()))
-  inside.once('close', () => channel.end())
-  channel.once('close', () => inside.destroy())
-  await closed
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -41,11 +41,20 @@ function started(flags: readonly string[], command: readonly string[] = []): Chi
   return child
 }
 
+/** By the kernel's own list; to connect would already use the forward. */
+function isListening(socket: string): boolean {
+  const [line] = readFileSync('/proc/net/unix', 'utf8')
+    .split('\n')
+    .filter((each) => each.endsWith(` ${socket}`))
+  return line?.split(' ')[3] === '00010000'
+}
+
 /** A Unix socket here that leads to a port in there. */
 async function forwardTo(port: number): Promise<string> {
   const socket = join(tempDir(), 'forward')
   started(['-N', '-L', `${socket}:localhost:${port}`])
-  await waitFor('the forward', () => existsSync(socket))
+  // The file is there a moment before anybody listens.
+  await waitFor('the forward', () => isListening(socket))
   return socket
 }
 const open = (path: string) => connect({ path, allowHalfOpen: true })
@@ -119,7 +128,7 @@ test('one master connection carries 20 forwards and 50 sessions', async () => {
   const control = join(directory, 'control')
   const sockets = Array.from({ length: 20 }, (_, i) => join(directory, `forward${i}`))
   started(['-M', '-N', '-S', control, ...sockets.flatMap((socket) => ['-L', `${socket}:127.0.0.1:${port}`])])
-  await waitFor('the master', () => existsSync(control) && sockets.every((socket) => existsSync(socket)))
+  await waitFor('the master', () => existsSync(control) && sockets.every(isListening))
   const sessions = Array.from({ length: 50 }, async (_, i) => {
     const { status, stdout } = await workspace.ssh.run(workspace.name, `cat; exit ${i}`, {
       flags: ['-S', control],

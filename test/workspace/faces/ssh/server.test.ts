@@ -44,6 +44,15 @@ const statusOf = (client: Client, command: string) =>
     })
   })
 
+/** Status, signal and whether it left a core, as the client is told. */
+const endingOf = (client: Client, command: string) =>
+  new Promise<readonly unknown[]>((resolve, reject) => {
+    client.exec(command, (error, channel) => {
+      if (error) return reject(error)
+      channel.on('exit', (...told: readonly unknown[]) => resolve(told.slice(0, 3))).resume()
+    })
+  })
+
 /** What the server answered a request with: undefined, or its refusal. */
 const asked = (ask: (done: (error?: Error | null) => void) => void) =>
   new Promise<string | undefined>((resolve) => ask((error) => resolve(error?.message)))
@@ -149,4 +158,12 @@ test('S6 ssh-audit finds nothing to fail, and the strict key exchange', async ()
   expect(report.split('\n').filter((line) => line.includes('[fail]'))).toEqual([])
   expect(report).toContain('kex-strict-s-v00@openssh.com')
   expect(report).toContain('curve25519-sha256')
+})
+
+test('which signal ended a command is told by its name, where SSH has one for it', async () => {
+  const client = await loggedIn()
+  expect(await endingOf(client, 'kill -TERM $$')).toEqual([null, 'SIGTERM', false])
+  expect(await endingOf(client, 'kill -KILL $$')).toEqual([null, 'SIGKILL', false])
+  expect(await endingOf(client, 'ulimit -c 0; kill -BUS $$')).toEqual([135])
+  expect(await endingOf(client, 'exit 143')).toEqual([143])
 })

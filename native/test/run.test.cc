@@ -1,0 +1,178 @@
+#if defined(__linux__) && !defined(WORKSPACE_PORTABLE)
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "../pipe/pipe.h"
+#include "../run/control.h"
+#include "../run/meeting.h"
+#include "../run/program.h"
+#include "check.h"
+
+using workspace::pipe::Pipe;
+using workspace::run::closeStreams;
+using workspace::run::Control;
+using workspace::run::meetServer;
+using workspace::run::Order;
+using workspace::run::parseOrder;
+using workspace::run::startProgram;
+using workspace::run::Streams;
+
+namespace {
+
+const std::string NAME(32, 'a');
+const std::string WORD(32, 'b');
+
+struct Ends {
+  int reader;
+  int writer;
+  Ends() {
+    Pipe made;
+    CHECK(workspace::pipe::make(65536, made) == 0);
+    reader = made.reader;
+    writer = made.writer;
+  }
+  ~Ends() {
+    for (const int fd : {reader, writer}) {
+      if (fd >= 0) close(fd);
+    }
+  }
+  void endInput() {
+    close(writer);
+    writer = -1;
+  }
+  std::string all() {
+    endInput();
+    std::string text;
+    std::array<char, 4096> chunk;
+    ssize_t count = 0;
+    while ((count = read(reader, chunk.data(), chunk.size())) > 0) text.append(chunk.data(), static_cast<std::size_t>(count));
+    return text;
+  }
+};
+
+int statusOf(const std::array<const char*, 4>& words, std::string* errors = nullptr) {
+  std::array<char*, 5> argv = {};
+  for (std::size_t i = 0; i < words.size(); i++) argv[i] = const_cast<char*>(words[i]);
+  Ends input, output, error;
+  sigset_t none;
+  sigemptyset(&none);
+  const Streams streams = {input.reader, output.writer, error.writer};
+  const pid_t program = startProgram(argv.data(), streams, none);
+  int status = 0;
+  CHECK(program > 0 && waitpid(program, &status, 0) == program);
+  if (errors != nullptr) *errors = error.all();
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+TEST("orders are read whole, and every other line is none") {
+  const std::string line = "meet " + NAME + " " + WORD;
+  const Order meet = parseOrder(line);
+  CHECK(meet.kind == Order::Kind::meet && meet.name == NAME && meet.word == WORD);
+  const Order signal = parseOrder("signal 15");
+  CHECK(signal.kind == Order::Kind::signal && signal.signal == 15);
+  for (const std::string& bad : {std::string(), std::string("meet"), "meet " + NAME, "meet " + NAME + " " + WORD + "b",
+                                 "meet " + NAME + WORD + "x", "meet ../" + NAME.substr(3) + " " + WORD,
+                                 std::string("signal"), std::string("signal "), std::string("signal 0"),
+                                 std::string("signal -9"), std::string("signal 999"), std::string("signal 9 "),
+                                 std::string("signal 99999999999999999999"), std::string("go"), std::string(300, 'm')}) {
+    CHECK(parseOrder(bad).kind == Order::Kind::end);
+  }
+}
+
+TEST("orders are taken one by one, however they arrive") {
+  Ends ends;
+  Control control(ends.reader, -1);
+  const std::string text = "signal 1\nsignal 2\nsig";
+  CHECK(write(ends.writer, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  CHECK(control.wait().signal == 1);
+  CHECK(control.wait().signal == 2);
+  Order order;
+  CHECK(!control.take(order));
+  CHECK(write(ends.writer, "nal 3\n", 6) == 6);
+  CHECK(control.wait().signal == 3);
+  ends.endInput();
+  CHECK(control.wait().kind == Order::Kind::end);
+}
+
+TEST("a line without an end is none, and is not kept for ever") {
+  Ends ends;
+  Control control(ends.reader, -1);
+  const std::string text(1000, 'x');
+  CHECK(write(ends.writer, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  CHECK(control.wait().kind == Order::Kind::end);
+}
+
+TEST("a program ends with its own status, and one that cannot be run with the engine's") {
+  CHECK(statusOf({"/bin/sh", "-c", "exit 7", nullptr}) == 7);
+  CHECK(statusOf({"sh", "-c", "kill -TERM $$", nullptr}) == 128 + SIGTERM);
+  std::string errors;
+  CHECK(statusOf({"/no/such/program", nullptr, nullptr, nullptr}, &errors) == 127);
+  CHECK(errors == "cannot run /no/such/program: No such file or directory\n");
+  CHECK(statusOf({"no-such-program", nullptr, nullptr, nullptr}) == 127);
+  CHECK(statusOf({"/etc/passwd", nullptr, nullptr, nullptr}) == 126);
+  const std::string tooLong(PATH_MAX * 2, 'x');
+  CHECK(statusOf({tooLong.c_str(), nullptr, nullptr, nullptr}, &errors) == 127);
+  CHECK(errors.size() < 512);
+}
+
+TEST("the server is met and gives pipes") {
+  const std::string directory = "/tmp/workspace-run-test-" + std::to_string(getpid());
+  const std::string path = directory + NAME;
+  const int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  CHECK(bind(server, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && listen(server, 1) == 0);
+  for (const std::size_t given : {0, 1, 2, 3}) {
+    std::thread gives([&] {
+      const int client = accept4(server, nullptr, nullptr, SOCK_CLOEXEC);
+      std::array<char, 32> word;
+      CHECK(recv(client, word.data(), word.size(), MSG_WAITALL) == 32);
+      CHECK(std::string_view(word.data(), word.size()) == WORD);
+      Ends ends;
+      const std::array<int, 3> descriptors = {ends.reader, ends.writer, ends.writer};
+      if (given > 0) CHECK(workspace::pipe::send(client, std::span(descriptors).first(given)) == 0);
+      close(client);
+    });
+    Streams streams;
+    // A file of that directory, as the runner is: here the directory's name ends in the middle.
+    const int met = meetServer((directory.substr(0, 5) + "runner").c_str(), path.substr(5), WORD, streams);
+    gives.join();
+    CHECK((met >= 0) == (given >= 2));
+    if (met >= 0) close(met);
+    closeStreams(streams);
+  }
+  Streams streams;
+  CHECK(meetServer("/tmp/runner", "none", WORD, streams) == -ENOENT);
+  CHECK(meetServer((std::string(200, 'x') + "/runner").c_str(), NAME, WORD, streams) == -ENAMETOOLONG);
+  close(server);
+  unlink(path.c_str());
+}
+
+TEST("descriptors are passed on only to who is there") {
+  int pair[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+  const std::array<int, 5> descriptors = {0, 0, 0, 0, 0};
+  CHECK(workspace::pipe::send(pair[0], std::span(descriptors)) == EINVAL);
+  CHECK(workspace::pipe::send(pair[0], std::span<const int>()) == EINVAL);
+  close(pair[1]);
+  CHECK(workspace::pipe::send(pair[0], std::span(descriptors).first(1)) == EPIPE);
+  CHECK(workspace::pipe::send(-1, std::span(descriptors).first(1)) == EBADF);
+  close(pair[0]);
+}
+
+#endif

@@ -1,0 +1,42 @@
+import type { Socket } from 'node:net'
+import { loadAddon } from './load.ts'
+
+/** The descriptors of a pipe's two ends, which are the caller's to close. */
+export interface Pipe {
+  readonly reader: number
+  readonly writer: number
+}
+
+/** Whether this process can make pipes and pass them on: Node itself has no function for either. */
+export function canPassPipes(): boolean {
+  return loadAddon().is === 'loaded' && process.platform === 'linux'
+}
+
+/**
+ * Makes a pipe with room for so many bytes, or for as many as the system grants, that every user may open anew by
+ * /dev/stdin and its like. Source: pipe2(2). There is no JavaScript fallback: callers ask `canPassPipes` first.
+ *
+ * @throws Error with code, errno and syscall, as from node:fs: EMFILE
+ */
+export function makePipe(capacityBytes: number): Pipe {
+  const [reader, writer] = addon().makePipe(capacityBytes)
+  return { reader, writer }
+}
+
+/**
+ * Passes descriptors on to who is at the other end of a Unix socket, with one byte. Source: SCM_RIGHTS, unix(7).
+ *
+ * @throws Error with code, errno and syscall: EPIPE when nobody is there any more
+ */
+export function sendDescriptors(socket: Socket, descriptors: readonly number[]): void {
+  // Node tells a socket's descriptor nowhere else.
+  // oxlint-disable-next-line no-underscore-dangle
+  const fd = (socket as Socket & { readonly _handle?: { readonly fd?: number } | null })._handle?.fd ?? -1
+  addon().sendDescriptors(fd, descriptors)
+}
+
+function addon() {
+  const loaded = loadAddon()
+  if (loaded.is !== 'loaded') throw new Error(`pipes for programs need the addon: ${loaded.reason}`)
+  return loaded.addon
+}

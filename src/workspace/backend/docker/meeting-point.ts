@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import type { InsideDirs } from './inside-dirs.ts'
+import { type InsideSocket, listenInside } from './listen-inside.ts'
+
+const WORD_LENGTH = 32
+/** How long a connection may take to say its word, and how many may be doing so: a workspace must not take all descriptors. */
+const GRACE_MS = 10_000
+const MAX_UNKNOWN = 64
+
+/** A runner that is waited for. */
+export interface Expected {
+  /** What it says when it comes; told to nobody else. */
+  readonly word: string
+  readonly met: Promise<Socket>
+  /** Waits no longer. */
+  readonly forget: () => void
+}
+
+/** A socket in a workspace's directory at which this process meets the runners that it has had started there. */
+export class MeetingPoint {
+  readonly name: string
+  readonly #socket: InsideSocket
+  readonly #expected: Map<string, (runner: Socket) => void>
+
+  private constructor(socket: InsideSocket, expected: Map<string, (runner: Socket) => void>) {
+    this.name = socket.name
+    this.#socket = socket
+    this.#expected = expected
+  }
+
+  static async open(dirs: InsideDirs, workspace: string): Promise<MeetingPoint> {
+    const expected = new Map<string, (runner: Socket) => void>()
+    const unknown = new Set<Socket>()
+    const socket = await listenInside(dirs, workspace, 'everyone', (connection) => {
+      if (unknown.size >= MAX_UNKNOWN) {
+        connection.destroy()
+        return
+      }
+      unknown.add(connection)
+      connection.once('close', () => unknown.delete(connection))
+      receive(connection, (word) => {
+        unknown.delete(connection)
+        const meet = expected.get(word)
+        expected.delete(word)
+        if (meet === undefined) connection.destroy()
+        else meet(connection)
+      })
+    })
+    return new MeetingPoint(socket, expected)
+  }
+
+  /** Whether it is still where runners look for it: with its workspace it goes. */
+  get isThere(): boolean {
+    return existsSync(this.#socket.file)
+  }
+
+  expect(): Expected {
+    const word = randomBytes(WORD_LENGTH / 2).toString('hex')
+    const { promise, resolve } = Promise.withResolvers<Socket>()
+    this.#expected.set(word, resolve)
+    return { word, met: promise, forget: () => void this.#expected.delete(word) }
+  }
+
+  /** Takes the socket away; runners that have been met stay. */
+  close(): void {
+    this.#socket.stopListening()
+  }
+}
+
+/** Reads exactly the word that a connection begins with. */
+function receive(connection: Socket, onWord: (word: string) => void): void {
+  connection.setTimeout(GRACE_MS, () => connection.destroy())
+  const read = (): void => {
+    const bytes = connection.read(WORD_LENGTH) as Buffer | null
+    // What is shorter at its end is no word either.
+    if (bytes === null) return
+    connection.off('readable', read)
+    connection.setTimeout(0)
+    onWord(bytes.toString('latin1'))
+  }
+  connection.on('readable', read).once('end', () => connection.destroy())
+}

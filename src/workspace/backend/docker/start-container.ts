@@ -1,0 +1,97 @@
+import { fault } from '../../errors.ts'
+import type { BackendCreate } from '../backend.ts'
+import { containerOptions, engineName } from './container.ts'
+import { CHANGE_DEADLINE_MS, type DockerEngine, engineStatus } from './engine.ts'
+import { pullImage } from './image.ts'
+import { INSIDE, type InsideDirs } from './inside-dirs.ts'
+import type { Labels } from './labels.ts'
+import { userFor } from './owner.ts'
+
+type Container = ReturnType<DockerEngine['docker']['getContainer']>
+
+interface Start {
+  readonly request: BackendCreate
+  readonly labels: Labels
+  readonly network: string | undefined
+  readonly insideDirs: InsideDirs | undefined
+  readonly progress: (message: string) => void
+  readonly signal: AbortSignal
+}
+
+/**
+ * Makes and starts a workspace's container, pulling its image where that is missing. It gets this server's directory where the
+ * engine can mount that, and goes without where this machine's files are not the engine's.
+ */
+export async function startContainer(engine: DockerEngine, start: Start): Promise<Container> {
+  const { request, insideDirs } = start
+  // On a full disk, for one.
+  const insideDir = await insideDirs?.create(request.name).catch(() => undefined)
+  try {
+    return await makeAndStart(engine, start, insideDir)
+  } catch (error) {
+    if (insideDir === undefined || !isAboutMount(error, insideDir)) throw error
+    await removeUnstarted(engine, request.name)
+    await insideDirs?.remove(request.name)
+    return makeAndStart(engine, start, undefined)
+  }
+}
+
+async function makeAndStart(
+  engine: DockerEngine,
+  start: Start,
+  insideDir: string | undefined,
+): Promise<Container> {
+  start.progress('creating the container')
+  const container = await make(engine, start, insideDir)
+  start.progress('starting the container')
+  await engine.call('starting the container', (abortSignal) => container.start({ abortSignal }), {
+    deadlineMs: CHANGE_DEADLINE_MS,
+    signal: start.signal,
+  })
+  return container
+}
+
+async function make(engine: DockerEngine, start: Start, insideDir: string | undefined): Promise<Container> {
+  const { request, labels, network, progress, signal } = start
+  const user = request.localDir === '' ? undefined : await userFor(request.localDir)
+  const create = () =>
+    engine.call(
+      'creating the container',
+      (abortSignal) =>
+        engine.docker.createContainer({
+          ...containerOptions(request, labels, { network, user, insideDir }),
+          abortSignal,
+        }),
+      { deadlineMs: CHANGE_DEADLINE_MS, signal },
+    )
+  try {
+    return await create()
+  } catch (error) {
+    if (engineStatus(error) === 409) throw takenByAnother(request.name)
+    if (engineStatus(error) !== 404) throw error
+    await pullImage(engine, request.image, progress, signal)
+    return create()
+  }
+}
+
+/** Engines name the path that they could not mount; some say so when the container is made, some when it starts. */
+function isAboutMount(error: unknown, insideDir: string): boolean {
+  return error instanceof Error && [insideDir, INSIDE].some((path) => error.message.includes(path))
+}
+
+async function removeUnstarted(engine: DockerEngine, name: string): Promise<void> {
+  try {
+    await engine.call('removing the container', (abortSignal) =>
+      engine.docker.getContainer(engineName(name)).remove({ force: true, abortSignal }),
+    )
+  } catch (error) {
+    if (engineStatus(error) !== 404) throw error
+  }
+}
+
+export function takenByAnother(name: string) {
+  return fault(
+    'WORKSPACE_ALREADY_EXISTS',
+    `the engine holds a container or volume ${engineName(name)} of another server; choose another name`,
+  )
+}

@@ -1,0 +1,238 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Backend } from '../../../../src/workspace/backend/backend.ts'
+import { InsideDirs } from '../../../../src/workspace/backend/docker/inside-dirs.ts'
+import { createIn, outputOf, sh } from '../../../support/backends.ts'
+import { docker, dockerBackend, uniqueName } from '../../../support/docker.ts'
+import { engineProxy } from '../../../support/engine-proxy.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+
+// How programs are run past the engine, what workspaces can do about it, and what happens where it cannot be done.
+
+const RUNNER = 'workspace-run'
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'inside-')))
+const serverId = '00000000-0000-4000-8000-' + Math.random().toString(16).slice(2, 14).padEnd(12, '0')
+const shared = uniqueName('direct')
+let dirs: InsideDirs
+let backend: Backend
+
+beforeAll(async () => {
+  dirs = await InsideDirs.keep(root)
+  backend = dockerBackend({ insideDirs: dirs, serverId })
+  await backend.open(() => undefined)
+  await createIn(backend, shared)
+})
+afterAll(async () => {
+  await backend.remove(shared, false)
+  await backend.close()
+  rmSync(root, { recursive: true })
+})
+
+const makeForTest = async (stem: string, at = backend) => {
+  const name = uniqueName(stem)
+  onTestFinished(() => at.remove(name, false))
+  await createIn(at, name)
+  return name
+}
+const openDescriptors = () => readdirSync('/proc/self/fd').length
+/** Whether a program's streams are pipes of this process: the runner then is above it. */
+const isRunDirectly = async (name: string, at = backend) =>
+  (await outputOf(at, name, sh('cat /proc/$PPID/comm'))).stdout === `${RUNNER}\n`
+
+test('programs are run directly, and leave nothing in the workspace’s directory', async () => {
+  expect(await isRunDirectly(shared)).toBe(true)
+  const entries = readdirSync(dirs.pathOf(shared))
+  expect(entries.filter((entry) => entry !== RUNNER)).toHaveLength(1)
+  await outputOf(backend, shared, sh('true'))
+  expect(readdirSync(dirs.pathOf(shared))).toEqual(entries)
+})
+
+test('a program in a terminal has the engine’s stream', async () => {
+  const terminal = { columns: 80, rows: 24 }
+  const process = await backend.exec(shared, { argv: ['cat', '/proc/self/stat'], terminal })
+  expect((await text(process.stdout)).split(' ')[3]).toBe('0')
+})
+
+test.each(['0', '1000', '4711'])('user %s can change nothing in the directory, nor list it', async (user) => {
+  const attempts = [
+    'touch /run/workspace/x',
+    'mkdir /run/workspace/x',
+    'ln -s / /run/workspace/x',
+    `rm -f /run/workspace/${RUNNER}`,
+    `mv /run/workspace/${RUNNER} /run/workspace/x`,
+    `chmod 777 /run/workspace/${RUNNER}`,
+    `chmod 777 /run/workspace`,
+    `echo x >>/run/workspace/${RUNNER}`,
+    'mount -o remount,rw /run/workspace',
+    'umount /run/workspace',
+    ...(user === '0' ? [] : ['ls /run/workspace']),
+  ]
+  const { stdout } = await outputOf(
+    backend,
+    shared,
+    sh(attempts.map((attempt) => `${attempt} 2>/dev/null && echo "${attempt}"`).join('\n'), user),
+  )
+  expect(stdout).toBe('')
+  expect(await isRunDirectly(shared)).toBe(true)
+})
+
+test('whoever in a workspace knocks without a word gets nothing', async () => {
+  const [point] = readdirSync(dirs.pathOf(shared)).filter((entry) => entry !== RUNNER)
+  const client = `use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new("/run/workspace/${point}") or die;
+    print $s "0" x 32; $s->flush; print defined(<$s>) ? "answered" : "closed"`
+  expect(await outputOf(backend, shared, { argv: ['perl', '-e', client], stdin: false })).toMatchObject({
+    stdout: 'closed',
+  })
+})
+
+test('what a program leaves running does not hold up how it ended', async () => {
+  const process = await backend.exec(shared, sh('echo said; sleep 300 & echo $! >&2'))
+  const seen: string[] = []
+  process.stdout.on('data', (chunk: Buffer) => seen.push(chunk.toString()))
+  process.stderr.on('data', (chunk: Buffer) => seen.push(chunk.toString()))
+  expect(await process.exitStatus).toEqual({ status: 0 })
+  // All that it wrote itself is here; its child goes on, and so do the streams.
+  expect(seen.join('')).toMatch(/^said\n\d+\n$|^\d+\nsaid\n$/)
+  expect(process.stdout.readableEnded).toBe(false)
+  const child = /\d+/.exec(seen.join(''))?.[0]
+  await outputOf(backend, shared, sh(`kill ${child}`))
+  await waitFor('the end of its output', () => process.stdout.readableEnded)
+})
+
+test('no descriptor is left open, however programs end', async () => {
+  const end = [
+    async () => void (await outputOf(backend, shared, sh('exit 3'))),
+    async () => void (await outputOf(backend, shared, { argv: ['/no/such/program'] })),
+    async () => {
+      const process = await backend.exec(shared, { argv: ['cat'] })
+      await process.hangUp()
+      await process.exitStatus
+    },
+    async () => {
+      const process = await backend.exec(shared, { argv: ['cat', '/dev/zero'] })
+      process.stdout.destroy()
+      process.stderr.resume()
+      process.stdin.end()
+      await process.exitStatus
+    },
+  ]
+  await Promise.all(end.map((each) => each()))
+  const before = openDescriptors()
+  for (let i = 0; i < 10; i++) await Promise.all(end.map((each) => each()))
+  // Connections to the engine are kept for the next request, now one more and now one fewer.
+  await waitFor('the descriptors', () => openDescriptors() < before + 10)
+})
+
+test('a stalled reader holds the program up, and not this process’s memory', async () => {
+  const process = await backend.exec(shared, { argv: ['cat', '/dev/zero'] })
+  process.stdout.once('data', () => process.stdout.pause())
+  await waitFor('the pipe to be full', () => process.stdout.readableLength > 0)
+  const before = globalThis.process.memoryUsage().arrayBuffers
+  for (let i = 0; i < 20; i++) await outputOf(backend, shared, sh('true'))
+  expect(globalThis.process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 2 ** 20)
+  await process.hangUp()
+  expect(await process.exitStatus).toMatchObject({
+    signal: expect.stringMatching(/SIGHUP|SIGPIPE/) as string,
+  })
+})
+
+test('a container that was made without the mount is served by the engine’s stream', async () => {
+  const before = dockerBackend({ serverId })
+  await before.open(() => undefined)
+  onTestFinished(() => before.close())
+  const name = await makeForTest('earlier', before)
+  expect(await isRunDirectly(name)).toBe(false)
+  // Even where there is a directory for it: the program runs, and once.
+  await dirs.create(name)
+  expect(await outputOf(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
+    stdout: 'x\n',
+    status: 0,
+  })
+  expect(backend.canListenInside(name)).toBe(false)
+})
+
+test('where the runner cannot be run the program is, and once', async () => {
+  const name = await makeForTest('broken')
+  rmSync(join(dirs.pathOf(name), RUNNER))
+  writeFileSync(join(dirs.pathOf(name), RUNNER), 'not a program', { mode: 0o755 })
+  expect(await outputOf(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
+    stdout: 'x\n',
+    status: 0,
+  })
+  expect(await isRunDirectly(name)).toBe(false)
+})
+
+test('where the runner does not find the server the program is run, and once', async () => {
+  const name = await makeForTest('elsewhere')
+  const path = dirs.pathOf(name)
+  // As with an engine on another machine: what it mounts is another directory of that path.
+  renameSync(path, `${path}.moved`)
+  onTestFinished(() => rmSync(`${path}.moved`, { recursive: true, force: true }))
+  await dirs.create(name)
+  expect(await outputOf(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
+    stdout: 'x\n',
+    status: 0,
+  })
+})
+
+test('a workspace is made without the mount where the engine cannot have it', async () => {
+  const proxy = await engineProxy()
+  const at = dockerBackend({ host: proxy.address, insideDirs: dirs, serverId })
+  await at.open(() => undefined)
+  onTestFinished(() => at.close())
+  const name = uniqueName('unseen')
+  onTestFinished(() => at.remove(name, false))
+  proxy.onRequest = (request) => {
+    if (request === 'POST /containers/create') rmSync(dirs.pathOf(name), { recursive: true, force: true })
+    return 'pass'
+  }
+  await createIn(at, name)
+  expect(await docker('inspect', '-f', '{{range .Mounts}}{{.Destination}} {{end}}', `ws-${name}`)).toBe(
+    '/workspace',
+  )
+  expect(await outputOf(at, name, sh('echo works'))).toMatchObject({ stdout: 'works\n' })
+  expect(existsSync(dirs.pathOf(name))).toBe(false)
+})
+
+test('an engine that goes away while a program is started leaves nothing', async () => {
+  const proxy = await engineProxy()
+  const at = dockerBackend({ host: proxy.address, insideDirs: dirs, serverId })
+  await at.open(() => undefined)
+  onTestFinished(() => at.close())
+  expect(await isRunDirectly(shared, at)).toBe(true)
+  const before = openDescriptors()
+  proxy.onAnswer = (request) => (/^POST \/exec\/\w+\/start$/.test(request) ? 'drop' : 'pass')
+  await expect(at.exec(shared, sh('echo x >>/workspace/never'))).rejects.toMatchObject({
+    code: 'BACKEND_UNAVAILABLE',
+  })
+  proxy.onAnswer = () => 'pass'
+  expect((await outputOf(backend, shared, sh('cat /workspace/never'))).status).not.toBe(0)
+  await waitFor('the descriptors', () => openDescriptors() < before + 3)
+})
+
+test('a stopped workspace starts again where its directory has vanished', async () => {
+  const name = await makeForTest('vanished')
+  await backend.stop(name)
+  rmSync(dirs.pathOf(name), { recursive: true })
+  await backend.start(name)
+  expect(await isRunDirectly(name)).toBe(true)
+})
+
+test('a workspace’s directory goes with it', async () => {
+  const name = await makeForTest('gone')
+  await outputOf(backend, name, sh('true'))
+  expect(existsSync(dirs.pathOf(name))).toBe(true)
+  await backend.remove(name, false)
+  expect(existsSync(dirs.pathOf(name))).toBe(false)
+})
