@@ -25,7 +25,7 @@ export interface TestAnalyzer {
 
 type Parameters = Readonly<Record<string, string | number | boolean>>
 
-/** A server in this process; no JVM unless the environment names one. Modes other than `jar` run what they find. */
+/** A server in this process; its JDK is the one of the tests unless the environment names another. */
 export async function startAnalyzer(
   root: string,
   environment: Readonly<Record<string, string>> = {},
