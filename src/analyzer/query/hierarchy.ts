@@ -30,9 +30,12 @@ function above(snapshot: Snapshot, name: number, way: ReadonlySet<number>): Hier
     return { ...describe(snapshot, name, undefined), parent: null, interfaces: [], children: [] }
   const { superclass, interfaces } = supertypesOf(snapshot, id)
   const up = (each: number): HierarchyNode => above(snapshot, each, new Set([...way, each]))
+  const self = describe(snapshot, name, id)
+  // Class files give interfaces Object; Java gives them none.
+  const isRoot = superclass === undefined || self.isInterface || way.has(superclass)
   return {
-    ...describe(snapshot, name, id),
-    parent: superclass === undefined || way.has(superclass) ? null : up(superclass),
+    ...self,
+    parent: isRoot ? null : up(superclass),
     interfaces: interfaces.filter((each) => !way.has(each)).map(up),
     children: [],
   }

@@ -77,7 +77,10 @@ test('a table on a terminal, JSON when piped, and either when asked for', async 
   const root = builtProject()
   const { pid, port } = await user.json<{ pid: number; port: number }>('start', '-p', root, '--mode', 'jar')
   const status = await user.onTerminal('status', '-p', root)
-  const lines = status.trim().split(/\r?\n/).map((line) => line.split(/\s{2,}/))
+  const lines = status
+    .trim()
+    .split(/\r?\n/)
+    .map((line) => line.split(/\s{2,}/))
   expect(lines).toEqual([
     ['Project', 'shop'],
     ['Path', root],
@@ -91,10 +94,20 @@ test('a table on a terminal, JSON when piped, and either when asked for', async 
     ['Idle', expect.stringMatching(/s of 30m$/)],
   ])
   const list = (await user.onTerminal('list')).split(/\r?\n/)
-  expect(list[0]?.toLowerCase().trim().split(/\s{2,}/)).toEqual(['project', 'mode', 'port', 'pid', 'status'])
+  expect(
+    list[0]
+      ?.toLowerCase()
+      .trim()
+      .split(/\s{2,}/),
+  ).toEqual(['project', 'mode', 'port', 'pid', 'status'])
   expect(list[1]?.trim().split(/\s{2,}/)).toEqual([root, 'jar', String(port), String(pid), 'READY'])
   const classes = (await user.onTerminal('classes', 'list', '-p', root)).split(/\r?\n/)
-  expect(classes[0]?.toLowerCase().trim().split(/\s{2,}/)).toEqual(['name', 'type', 'source', 'methods', 'fields'])
+  expect(
+    classes[0]
+      ?.toLowerCase()
+      .trim()
+      .split(/\s{2,}/),
+  ).toEqual(['name', 'type', 'source', 'methods', 'fields'])
   expect(classes[1]).toContain('PROJECT')
   expect(JSON.parse(await user.onTerminal('list', '--json'))).toMatchObject({ servers: [{ pid }] })
   expect((await user.analyzer('list', '--table')).stdout.split('\n')).toHaveLength(3)
@@ -103,6 +116,11 @@ test('a table on a terminal, JSON when piped, and either when asked for', async 
 test('the idle time is told as people say it', async () => {
   const { sayDuration } = await import('../../../src/analyzer/lifecycle/idle-clock.ts')
   expect([0, 999, 59_000, 330_000, 3_600_000, 90_061_000].map(sayDuration)).toEqual([
-    '0s', '0s', '59s', '5m 30s', '1h', '1d 1h 1m 1s',
+    '0s',
+    '0s',
+    '59s',
+    '5m 30s',
+    '1h',
+    '1d 1h 1m 1s',
   ])
 })

@@ -29,7 +29,9 @@ export async function serve(root: string, { port, mode, projectJvm }: ServeFlags
     const ended = Promise.race([told.then(() => 'told' as const), server.wantsToStop])
     try {
       if ((await Promise.race([ended, server.ready.then(() => 'ready' as const)])) === 'ready') {
-        process.stdout.write(`ANALYZER_READY port=${server.port} host=${server.host} version=${server.version}\n`)
+        process.stdout.write(
+          `ANALYZER_READY port=${server.port} host=${server.host} version=${server.version}\n`,
+        )
         await ended
       }
     } finally {

@@ -59,8 +59,7 @@ export async function ask<T>(
     })
       .on('response', resolve)
       .on('error', (error) => {
-        if (signal.aborted)
-          reject(fault('SERVER_TIMEOUT', `${where} did not answer in time`, error))
+        if (signal.aborted) reject(fault('SERVER_TIMEOUT', `${where} did not answer in time`, error))
         else reject(fault('SERVER_UNREACHABLE', `${where} cannot be reached: ${messageOf(error)}`, error))
       })
       .end()

@@ -83,10 +83,7 @@ test('start, status, project, refresh, list, restart and stop, as a new user doe
 test('two commands that start at once end with one server, and both say which', async () => {
   const user = analyzerUser()
   const root = builtProject()
-  const both = await Promise.all([
-    user.json<Info>('start', '-p', root),
-    user.json<Info>('start', '-p', root),
-  ])
+  const both = await Promise.all([user.json<Info>('start', '-p', root), user.json<Info>('start', '-p', root)])
   expect(both[0].pid).toBe(both[1].pid)
   expect(both.map(({ status }) => status)).toEqual(['READY', 'READY'])
   expect(await user.json('start', '-p', root)).toMatchObject({ pid: both[0].pid })
@@ -109,7 +106,10 @@ test('the record of a server that was killed is removed, and the next start make
 
 /** A server of something else. */
 async function stranger(answer: object): Promise<number> {
-  const server = createServer((_request, reply) => void reply.end(JSON.stringify(answer))).listen(0, '127.0.0.1')
+  const server = createServer((_request, reply) => void reply.end(JSON.stringify(answer))).listen(
+    0,
+    '127.0.0.1',
+  )
   onTestFinished(() => void server.close())
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
@@ -118,7 +118,10 @@ async function stranger(answer: object): Promise<number> {
 test.each([
   ['a live process of somebody else, with nothing at the port', undefined],
   ['a live process of somebody else, and another server at the port', { status: 'UP' }],
-  ['a server at the port that claims to be of another project', { pid: process.pid, projectPath: '/elsewhere' }],
+  [
+    'a server at the port that claims to be of another project',
+    { pid: process.pid, projectPath: '/elsewhere' },
+  ],
 ])('a record is not believed that names %s', async (_what, answer) => {
   const { writeRecord } = await import('../../../../src/analyzer/lifecycle/server-file.ts')
   const user = analyzerUser()
@@ -184,7 +187,10 @@ test('--timeout 0 ends with 5, and the server goes on starting', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const { status, stderr } = await user.analyzer('start', '-p', root, '--timeout', '0')
-  expect({ status, stderr }).toMatchObject({ status: 5, stderr: expect.stringContaining('not ready after 0 s') })
+  expect({ status, stderr }).toMatchObject({
+    status: 5,
+    stderr: expect.stringContaining('not ready after 0 s'),
+  })
   expect(await user.json('start', '-p', root)).toMatchObject({ status: 'READY' })
 })
 
@@ -205,7 +211,10 @@ test('--server-jar and ANALYZER_REPO_PATH lead to the server that is run', async
   const folder = tempDir()
   mkdirSync(join(folder, 'src/bin'), { recursive: true })
   const other = join(folder, 'src/bin/analyzer.ts')
-  writeFileSync(other, `console.log('ANALYZER_ERROR reason=OTHER message="the other server: ' + process.argv[2] + '"')`)
+  writeFileSync(
+    other,
+    `console.log('ANALYZER_ERROR reason=OTHER message="the other server: ' + process.argv[2] + '"')`,
+  )
   const byFlag = await analyzerUser().analyzer('start', '-p', root, '--server-jar', other)
   expect(byFlag).toMatchObject({ status: 4, stderr: expect.stringContaining('the other server: serve') })
   const byVariable = await analyzerUser({ ANALYZER_REPO_PATH: folder }).analyzer('start', '-p', root)

@@ -20,7 +20,10 @@ test.each([
   [['start', '--mode', 'fast'], 'Allowed choices are auto, buildtool, jar.'],
   [['start', '--port', '70000'], 'it must be a port'],
   [['classes', 'list', '--page', 'x'], 'it must be a whole number'],
-  [['annotations', 'usages', 'p.A', '--scope', 'package'], 'Allowed choices are class, method, field, param, all.'],
+  [
+    ['annotations', 'usages', 'p.A', '--scope', 'package'],
+    'Allowed choices are class, method, field, param, all.',
+  ],
   [['deps', '--format', 'png'], 'Allowed choices are json, dot'],
   [['list', '--json', '--table'], "'--json' and '--table' exclude each other"],
   [['--json', 'list', '--table'], "'--json' and '--table' exclude each other"],
@@ -34,7 +37,16 @@ test.each([
 test('outside of a project: status 3 for every command that needs one', async () => {
   const user = analyzerUser()
   const folder = tempDir()
-  const commands = [['start'], ['stop'], ['status'], ['restart'], ['refresh'], ['project'], ['classes', 'list'], ['deps']]
+  const commands = [
+    ['start'],
+    ['stop'],
+    ['status'],
+    ['restart'],
+    ['refresh'],
+    ['project'],
+    ['classes', 'list'],
+    ['deps'],
+  ]
   const ends = await Promise.all(commands.map((argv) => user.analyzer(...argv, '-p', folder)))
   for (const { status, stderr } of ends) {
     expect(status).toBe(3)
@@ -47,20 +59,36 @@ test('outside of a project: status 3 for every command that needs one', async ()
 test('without a server: status 7 for every command that asks one', async () => {
   const user = analyzerUser()
   const root = builtProject()
-  const commands = [['stop'], ['status'], ['refresh'], ['project'], ['classes', 'stats'], ['methods', 'search'], ['xref', 'p.A'], ['deps', 'foundation']]
+  const commands = [
+    ['stop'],
+    ['status'],
+    ['refresh'],
+    ['project'],
+    ['classes', 'stats'],
+    ['methods', 'search'],
+    ['xref', 'p.A'],
+    ['deps', 'foundation'],
+  ]
   const ends = await Promise.all(commands.map((argv) => user.analyzer(...argv, '-p', root)))
   expect(ends.map(({ status }) => status)).toEqual(commands.map(() => 7))
 })
 
-test.each(['build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts', 'build.xml', 'build.sbt', 'BUILD', 'BUILD.bazel', 'MODULE.bazel'])(
-  '%s makes a folder a project',
-  async (name) => {
-    const { findProjectRoot } = await import('../../../../src/analyzer/project/find-root.ts')
-    const root = tempDir()
-    writeFileSync(join(root, name), '')
-    expect(findProjectRoot(root)).toBe(root)
-  },
-)
+test.each([
+  'build.gradle',
+  'build.gradle.kts',
+  'settings.gradle',
+  'settings.gradle.kts',
+  'build.xml',
+  'build.sbt',
+  'BUILD',
+  'BUILD.bazel',
+  'MODULE.bazel',
+])('%s makes a folder a project', async (name) => {
+  const { findProjectRoot } = await import('../../../../src/analyzer/project/find-root.ts')
+  const root = tempDir()
+  writeFileSync(join(root, name), '')
+  expect(findProjectRoot(root)).toBe(root)
+})
 
 test('an environment that cannot be used is said, with the variable', async () => {
   const user = analyzerUser({ ANALYZER_SERVER__IDLE_TIMEOUT: 'soon' })

@@ -1,25 +1,14 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { HOSTS, ORIGINS } from '../../../contract/hosts.ts'
 import { builtProject } from '../../../support/analyzer-cli.ts'
-import { startAnalyzer, type TestAnalyzer } from '../../../support/analyzer-server.ts'
-import { compiled } from '../../../support/javac.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer-server.ts'
 import { sendRaw, statusOf } from '../../../support/raw-http.ts'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 
 let analyzer: TestAnalyzer
-const root = mkdtempSync(join(tmpdir(), 'workspace-project-'))
 beforeAll(async () => {
-  writeFileSync(join(root, 'pom.xml'), '<project/>')
-  mkdirSync(join(root, 'target'))
-  cpSync(compiled('demo'), join(root, 'target/classes'), { recursive: true })
-  analyzer = await startAnalyzer(root)
+  analyzer = await startAnalyzer(projectOf('demo'))
 })
-afterAll(async () => {
-  await analyzer.stop()
-  rmSync(root, { recursive: true })
-})
+afterAll(() => analyzer.stop())
 
 const send = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
   fetch(analyzer.url + path, { method, headers })
@@ -61,14 +50,23 @@ test('A8 questions are open, and what changes something demands the token of the
       })
     }
   }
-  const refreshed = await send('POST', '/api/v1/project/refresh', { authorization: `Bearer ${analyzer.token}` })
+  const refreshed = await send('POST', '/api/v1/project/refresh', {
+    authorization: `Bearer ${analyzer.token}`,
+  })
   expect(refreshed.status).toBe(200)
 })
 
 test('with ANALYZER_SERVER__AUTH=token every route demands it', async () => {
   const guarded = await startAnalyzer(builtProject(), { ANALYZER_SERVER__AUTH: 'token' })
   onTestFinished(() => guarded.stop())
-  for (const path of ['/admin/health', '/admin/info', '/api/v1/project', '/api/v1/classes', '/metrics', '/openapi.json']) {
+  for (const path of [
+    '/admin/health',
+    '/admin/info',
+    '/api/v1/project',
+    '/api/v1/classes',
+    '/metrics',
+    '/openapi.json',
+  ]) {
     expect((await fetch(guarded.url + path)).status, path).toBe(401)
     const headers = { authorization: `Bearer ${guarded.token}` }
     expect((await fetch(guarded.url + path, { headers })).status, path).toBe(200)
@@ -92,8 +90,12 @@ test('the port is in the range that the environment gives, and a full range is t
     ANALYZER_SERVER__PORT_RANGE__START: String(start),
     ANALYZER_SERVER__PORT_RANGE__END: String(end),
   })
-  await expect(startAnalyzer(builtProject(), range(port, port))).rejects.toMatchObject({ code: 'NO_FREE_PORT' })
-  await expect(startAnalyzer(builtProject(), range(port, port - 1))).rejects.toMatchObject({ code: 'NO_FREE_PORT' })
+  await expect(startAnalyzer(builtProject(), range(port, port))).rejects.toMatchObject({
+    code: 'NO_FREE_PORT',
+  })
+  await expect(startAnalyzer(builtProject(), range(port, port - 1))).rejects.toMatchObject({
+    code: 'NO_FREE_PORT',
+  })
   const second = await startAnalyzer(builtProject(), range(port - 3, port))
   onTestFinished(() => second.stop())
   expect(second.server.port).toBeGreaterThanOrEqual(port - 3)
@@ -110,7 +112,12 @@ test('queries before the first scan is done are refused with ScanNotReady', asyn
   const url = `http://127.0.0.1:${server.port}`
   const answer = await fetch(`${url}/api/v1/classes`)
   expect(answer.status).toBe(503)
-  expect(await answer.json()).toEqual({ error: true, code: 503, type: 'ScanNotReady', message: expect.any(String) })
+  expect(await answer.json()).toEqual({
+    error: true,
+    code: 503,
+    type: 'ScanNotReady',
+    message: expect.any(String),
+  })
   const ready = await fetch(`${url}/admin/ready`)
   expect({ status: ready.status, body: await ready.json() }).toEqual({
     status: 503,
