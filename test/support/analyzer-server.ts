@@ -8,7 +8,7 @@ import { compiled } from './javac.ts'
 import { smallJdk } from './jdk.ts'
 
 /** Of this test process: state files and indexes that no user's server sees. */
-export const home = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-analyzer-')))
+const home = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-analyzer-')))
 process.on('exit', () => rmSync(home, { recursive: true, force: true }))
 process.env['XDG_RUNTIME_DIR'] = join(home, 'run')
 process.env['XDG_CACHE_HOME'] = join(home, 'cache')

@@ -79,16 +79,16 @@ async function spawnServer(
   let said = ''
   let timer: NodeJS.Timeout | undefined
   try {
-    return await new Promise<Outcome | 'late'>((resolve, reject) => {
-      timer = setTimeout(() => resolve('late'), Math.max(0, untilMs - performance.now()))
+    return await new Promise<Outcome | 'late'>((done, reject) => {
+      timer = setTimeout(() => done('late'), Math.max(0, untilMs - performance.now()))
       child.once('error', reject)
       child.stdout?.setEncoding('utf8').on('data', (text: string) => {
         said += text
-        if (/^ANALYZER_READY .*\n/m.test(said)) resolve({ is: 'ready' })
+        if (/^ANALYZER_READY .*\n/m.test(said)) done({ is: 'ready' })
       })
       child.once('close', (code, signal) => {
         const [, reason = 'CRASHED', message] = /ANALYZER_ERROR reason=(\S+) message="(.*)"/.exec(said) ?? []
-        resolve({ is: 'failed', reason, message: message ?? `it ended with ${signal ?? `status ${code}`}` })
+        done({ is: 'failed', reason, message: message ?? `it ended with ${signal ?? `status ${code}`}` })
       })
     })
   } finally {
