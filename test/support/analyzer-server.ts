@@ -18,6 +18,7 @@ export interface TestAnalyzer {
   readonly url: string
   readonly token: string
   readonly server: AnalyzerServer
+  readonly root: string
   readonly stop: () => Promise<void>
   /** Status and body of a GET below `/api/v1`. */
   readonly ask: (path: string, parameters?: Parameters) => Promise<{ status: number; body: any }>
@@ -59,6 +60,7 @@ export async function startAnalyzer(
     url,
     token,
     server,
+    root,
     stop: server.stop,
     ask,
     get: async (path, parameters) => {
