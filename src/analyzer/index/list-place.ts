@@ -43,10 +43,11 @@ export function listPlace({ path, release, hashes }: ListTask): ListedPlace {
   }
 }
 
-/** The slices of a place, from memory where this thread has listed it. */
-export function placeOf(task: ListTask): SlicedPlace {
+/** The slices of a place, from memory where this thread has listed it and another has not listed a newer one since. */
+export function placeOf(task: ListTask, keys: readonly string[]): SlicedPlace {
   const place = known.get(`${task.release} ${task.path}`)
-  if (place !== undefined) return place
+  const there = new Set(place?.slices.map(({ key }) => key))
+  if (place !== undefined && keys.every((key) => there.has(key))) return place
   listPlace(task)
   return known.get(`${task.release} ${task.path}`) ?? { slices: [], problems: [], stamp: undefined }
 }

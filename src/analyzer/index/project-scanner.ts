@@ -162,16 +162,19 @@ class ProjectScanner implements Scanner {
     )
     const reports: ReadReport[] = []
     const suspects: typeof tasks = []
+    const failures: unknown[] = []
     await Promise.all(
       tasks.map(async (task) => {
         try {
           reports.push(await this.#readTask(task))
         } catch (error) {
-          if (!hasCrashed(error)) throw await this.#afterFailure(error)
-          suspects.push(task)
+          if (hasCrashed(error)) suspects.push(task)
+          else failures.push(error)
         }
       }),
     )
+    // Not before all have ended: the process is replaced, and each would replace that of the others.
+    if (failures.length > 0) throw await this.#afterFailure(failures[0])
     // A crash takes with it what else was being read: one by one it shows which it was.
     for (const task of suspects) {
       const { path } = task.place
