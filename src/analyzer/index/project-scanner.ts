@@ -14,7 +14,7 @@ import type { ListedPlace, ListTask } from './list-place.ts'
 import { ProjectIndex, type SliceEntry } from './project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
 import type { Diagnostic, Scan, Scanner } from './scanner.ts'
-import { stampOf } from './slices.ts'
+import { stampIfThere } from './slices.ts'
 import { SliceStore } from './store.ts'
 
 /** Slices that one task reads: enough to keep a thread busy, few enough to share the work. */
@@ -234,14 +234,6 @@ class ProjectScanner implements Scanner {
   #reading(): SliceStore {
     if (this.#store === undefined) throw fault('SCAN_NOT_READY', 'the index is not open yet')
     return this.#store
-  }
-}
-
-function stampIfThere(path: string): string | undefined {
-  try {
-    return stampOf(path)
-  } catch {
-    return undefined
   }
 }
 

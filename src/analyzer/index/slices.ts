@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type { ClassContainer, ClassEntry, ClassPathProblem } from '../classpath/class-container.ts'
 import { listClasses } from '../classpath/list-classes.ts'
+import { messageOf } from '../../lib/errors/message.ts'
 import { STORE_VERSION } from './store.ts'
 
 /** Classes that are read, stored and kept together. */
@@ -32,8 +33,19 @@ export function slicesOf(path: string, release: number, hashOf: (stamp: string) 
   const [first] = containers
   if (first?.kind === 'folder')
     return { slices: containers.flatMap(folderSlices), problems, stamp: undefined }
-  const stamp = stampOf(path)
-  const hash = hashOf(stamp)
+  let stamp: string
+  let hash: string
+  try {
+    stamp = stampOf(path)
+    hash = hashOf(stamp)
+  } catch (error) {
+    // It has gone, or become shorter, since it was listed.
+    return {
+      slices: [],
+      problems: [...problems, { path, offset: 0, message: messageOf(error) }],
+      stamp: undefined,
+    }
+  }
   return { slices: containers.flatMap((each) => archiveSlices(each, release, hash)), problems, stamp }
 }
 
@@ -75,4 +87,12 @@ function keyOf(parts: readonly string[]): string {
 export function stampOf(path: string): string {
   const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })
   return [path, dev, ino, size, mtimeNs, ctimeNs].join(' ')
+}
+
+export function stampIfThere(path: string): string | undefined {
+  try {
+    return stampOf(path)
+  } catch {
+    return undefined
+  }
 }

@@ -55,7 +55,8 @@ test('A5 a chain of 1,000 classes, and one that is a circle, are answered', asyn
   expect(await get('/implementations/d.C0')).toMatchObject({ totalCount: 999 })
   expect((await get('/graph/cycles')).cycles[0].size).toBe(1_000)
   let depth = 0
-  for (let node = (await get('/hierarchy/d.C500')).hierarchy; node !== undefined; node = node.children[0]) depth++
+  for (let node = (await get('/hierarchy/d.C500')).hierarchy; node !== undefined; node = node.children[0])
+    depth++
   expect(depth).toBe(1_000)
 })
 
@@ -77,7 +78,12 @@ test('A5 interfaces that are reached by 2^40 ways are answered, and it is said t
 
 test('A6 a pattern takes time in proportion to the text, whatever it is', () => {
   const text = 'a'.repeat(2_000)
-  const patterns = ['*a'.repeat(400) + 'b', '*a*'.repeat(400) + 'b*', '*'.repeat(2_000) + 'b', `*${'a'.repeat(999)}b*`]
+  const patterns = [
+    '*a'.repeat(400) + 'b',
+    '*a*'.repeat(400) + 'b*',
+    '*'.repeat(2_000) + 'b',
+    `*${'a'.repeat(999)}b*`,
+  ]
   for (const pattern of patterns) {
     const fits = wildcard(pattern)
     const beganMs = performance.now()

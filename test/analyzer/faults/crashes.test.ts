@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
@@ -12,7 +21,14 @@ import { zipOf } from '../../support/zip.ts'
 /** A jar that takes a while: the classes of java.base. */
 function slowJar(folder: string): string {
   const classes = tempDir()
-  execFileSync('jimage', ['extract', '--dir', classes, '--include', 'regex:/java.base/(java|sun)/.*', join(smallJdk(), 'lib/modules')])
+  execFileSync('jimage', [
+    'extract',
+    '--dir',
+    classes,
+    '--include',
+    'regex:/java.base/(java|sun)/.*',
+    join(smallJdk(), 'lib/modules'),
+  ])
   const jar = join(folder, 'slow.jar')
   execFileSync('jar', ['-c', '-0', '-f', jar, '-C', join(classes, 'java.base'), '.'])
   return jar
@@ -117,14 +133,19 @@ test('F35 a jar that is replaced or cut while it is read is the old one, the new
   mkdirSync(join(root, 'lib'))
   const jar = join(root, 'lib/changing.jar')
   const make = (version: string): Buffer =>
-    zipOf(Array.from({ length: 400 }, (_, at) => ({ name: `lib/C${at}.class`, bytes: classFile(`lib/C${at}`, { superName: `lib/${version}` }) })))
+    zipOf(
+      Array.from({ length: 400 }, (_, at) => ({
+        name: `lib/C${at}.class`,
+        bytes: classFile(`lib/C${at}`, { superName: `lib/${version}` }),
+      })),
+    )
   const versions = ['Old', 'New'].map(make)
   writeFileSync(jar, versions[0] ?? '')
   const analyzer = await startAnalyzer(root, tinyJvm())
   onTestFinished(() => analyzer.stop())
-  let isDone = false
+  const done = new AbortController()
   const changing = (async () => {
-    for (let times = 0; !isDone; times++) {
+    for (let times = 0; !done.signal.aborted; times++) {
       const bytes = versions[times % 2] ?? Buffer.alloc(0)
       if (times % 3 === 0) truncateSync(jar, bytes.length >> 1)
       else if (times % 3 === 1) writeFileSync(jar, bytes)
@@ -139,17 +160,23 @@ test('F35 a jar that is replaced or cut while it is read is the old one, the new
     const { status } = await refresh(analyzer)
     // The classes may change faster than they can be read.
     expect([200, 503]).toContain(status)
-    const [low, high] = await Promise.all(['lib.Old', 'lib.New'].map((fqn) => analyzer.get('/classes', { extends: fqn, includeLibraries: true, size: 1_000 })))
+    const [low, high] = await Promise.all(
+      ['lib.Old', 'lib.New'].map((fqn) =>
+        analyzer.get('/classes', { extends: fqn, includeLibraries: true, size: 1_000 }),
+      ),
+    )
     expect([0, 400]).toContain(low.totalCount)
     expect([0, 400]).toContain(high.totalCount)
     expect(low.totalCount + high.totalCount).toBeLessThanOrEqual(400)
     expect((await analyzer.get('/stats')).stats.projectClassCount).toBe(28)
   }
-  isDone = true
+  done.abort()
   await changing
   writeFileSync(jar, versions[1] ?? '')
   expect((await refresh(analyzer)).status).toBe(200)
-  expect((await analyzer.get('/classes', { extends: 'lib.New', includeLibraries: true })).totalCount).toBe(400)
+  expect((await analyzer.get('/classes', { extends: 'lib.New', includeLibraries: true })).totalCount).toBe(
+    400,
+  )
 }, 60_000)
 
 test('A1, A2 bombs, names that lead out, and entries that are there twice are diagnostics or harmless', async () => {

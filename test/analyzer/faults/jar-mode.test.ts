@@ -16,7 +16,8 @@ function trapped() {
     chmodSync(file, 0o755)
   }
   for (const name of ['mvnw', 'gradlew', 'mvnw.cmd']) trap(join(root, name))
-  for (const name of ['mvn', 'gradle', 'java', 'javac', 'jdeps', 'sbt', 'ant', 'sh', 'unzip']) trap(join(bin, name))
+  for (const name of ['mvn', 'gradle', 'java', 'javac', 'jdeps', 'sbt', 'ant', 'sh', 'unzip'])
+    trap(join(bin, name))
   writeFileSync(join(root, 'build.gradle'), `file('${trace}').text = 'run'`)
   const user = analyzerUser({
     PATH: `${bin}:${dirname(process.execPath)}`,

@@ -80,7 +80,8 @@ test('F7 a store that is smashed while a server runs gives right answers or none
   // Past the first pages, which lmdb itself reads: of these, smashing ends the process that has them in memory.
   const bytes = statSync(file).size
   const handle = openSync(file, 'r+')
-  for (let at = bytes >> 2; at < bytes - 64; at += 4_096) writeSync(handle, Buffer.alloc(64, 0x5a), 0, 64, at + 1_000)
+  for (let at = bytes >> 2; at < bytes - 64; at += 4_096)
+    writeSync(handle, Buffer.alloc(64, 0x5a), 0, 64, at + 1_000)
   closeSync(handle)
   for (const answer of await answersOf(analyzer.ask)) {
     if (answer.status === 200) expect(expected).toContainEqual(answer)
