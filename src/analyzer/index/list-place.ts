@@ -39,7 +39,7 @@ export function listPlace({ path, release, hashes }: ListTask): ListedPlace {
       count: classes.length,
     })),
     problems: place.problems,
-    ...(hash !== undefined && { hash }),
+    ...(hash !== undefined && hash.stamp === place.stamp && { hash }),
   }
 }
 

@@ -3,7 +3,6 @@ import { statSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type { ClassContainer, ClassEntry, ClassPathProblem } from '../classpath/class-container.ts'
 import { listClasses } from '../classpath/list-classes.ts'
-import { messageOf } from '../../lib/errors/message.ts'
 import { STORE_VERSION } from './store.ts'
 
 /** Classes that are read, stored and kept together. */
@@ -28,25 +27,33 @@ const MAX_FOLDER_SLICE = 512
 
 /** Divides one place of a class path. Reads directories and, of an archive, all bytes for its hash. */
 export function slicesOf(path: string, release: number, hashOf: (stamp: string) => string): SlicedPlace {
-  const { containers, problems } = listClasses(path, release)
-  if (containers.length === 0) return { slices: [], problems, stamp: undefined }
-  const [first] = containers
-  if (first?.kind === 'folder')
-    return { slices: containers.flatMap(folderSlices), problems, stamp: undefined }
-  let stamp: string
-  let hash: string
-  try {
-    stamp = stampOf(path)
-    hash = hashOf(stamp)
-  } catch (error) {
-    // It has gone, or become shorter, since it was listed.
-    return {
-      slices: [],
-      problems: [...problems, { path, offset: 0, message: messageOf(error) }],
-      stamp: undefined,
-    }
+  let problems: readonly ClassPathProblem[] = []
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    // Before and after: the list, the hash and the stamp must be of the same bytes, since they are kept under that hash for all.
+    const stamp = stampIfThere(path)
+    const listed = listClasses(path, release)
+    problems = listed.problems
+    const { containers } = listed
+    if (containers.length === 0) return { slices: [], problems, stamp: undefined }
+    if (containers[0]?.kind === 'folder')
+      return { slices: containers.flatMap(folderSlices), problems, stamp: undefined }
+    const hash = stamp === undefined ? undefined : hashIfWhole(stamp, hashOf)
+    if (stamp !== undefined && hash !== undefined && stampIfThere(path) === stamp)
+      return { slices: containers.flatMap((each) => archiveSlices(each, release, hash)), problems, stamp }
   }
-  return { slices: containers.flatMap((each) => archiveSlices(each, release, hash)), problems, stamp }
+  const message = 'it changes while it is read; refresh when that is done'
+  return { slices: [], problems: [...problems, { path, offset: 0, message }], stamp: undefined }
+}
+
+const ATTEMPTS = 3
+
+function hashIfWhole(stamp: string, hashOf: (stamp: string) => string): string | undefined {
+  try {
+    return hashOf(stamp)
+  } catch {
+    // It has gone, or become shorter, since it was listed.
+    return undefined
+  }
 }
 
 function archiveSlices(container: ClassContainer, release: number, hash: string): readonly Slice[] {
