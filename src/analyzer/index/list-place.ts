@@ -1,7 +1,7 @@
 import type { ClassPathProblem } from '../classpath/class-container.ts'
 import { displayPath } from '../classpath/class-container.ts'
 import { contentHash } from '../classpath/content-hash.ts'
-import { type SlicedPlace, slicesOf } from './slices.ts'
+import { type SlicedPlace, slicesOf, stampIfThere } from './slices.ts'
 
 export interface ListTask {
   readonly path: string
@@ -39,14 +39,17 @@ export function listPlace({ path, release, hashes }: ListTask): ListedPlace {
       count: classes.length,
     })),
     problems: place.problems,
-    ...(hash !== undefined && { hash }),
+    ...(hash !== undefined && hash.stamp === place.stamp && { hash }),
   }
 }
 
-/** The slices of a place, from memory where this thread has listed it. */
-export function placeOf(task: ListTask): SlicedPlace {
+/** The slices of a place, from memory where this thread has listed it and it has not changed since, as another may have seen. */
+export function placeOf(task: ListTask, keys: readonly string[]): SlicedPlace {
   const place = known.get(`${task.release} ${task.path}`)
-  if (place !== undefined) return place
+  const there = new Set(place?.slices.map(({ key }) => key))
+  const isFresh =
+    place !== undefined && (place.stamp === undefined || place.stamp === stampIfThere(task.path))
+  if (isFresh && keys.every((key) => there.has(key))) return place
   listPlace(task)
   return known.get(`${task.release} ${task.path}`) ?? { slices: [], problems: [], stamp: undefined }
 }

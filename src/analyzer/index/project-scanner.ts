@@ -1,6 +1,5 @@
-import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { createPool, type Pool } from '../../lib/pool/pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
@@ -10,10 +9,12 @@ import { fault } from '../errors.ts'
 import { type ClassPathEntry, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
 import type { Digest } from './digest.ts'
-import type { ListedPlace } from './list-place.ts'
+import { HashFile } from './hash-file.ts'
+import type { ListedPlace, ListTask } from './list-place.ts'
 import { ProjectIndex, type SliceEntry } from './project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
 import type { Diagnostic, Scan, Scanner } from './scanner.ts'
+import { stampIfThere } from './slices.ts'
 import { SliceStore } from './store.ts'
 
 /** Slices that one task reads: enough to keep a thread busy, few enough to share the work. */
@@ -38,8 +39,8 @@ class ProjectScanner implements Scanner {
   readonly #closed = new AbortController()
   readonly #storeDir: string
   readonly #hashes: HashFile
-  /** Places that have twice ended the process that read them, and are left out. */
-  readonly #quarantined = new Set<string>()
+  /** Places that have twice ended the process that read them, and are left out until they change; with their stamps. */
+  readonly #quarantined = new Map<string, string | undefined>()
   #store: SliceStore | undefined
 
   constructor(config: AnalyzerConfig, root: string, logger: Logger) {
@@ -56,6 +57,9 @@ class ProjectScanner implements Scanner {
     await this.#openStore()
     const { signal } = this.#closed
     const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal)
+    for (const [path, stamp] of this.#quarantined) {
+      if (stampIfThere(path) !== stamp) this.#quarantined.delete(path)
+    }
     const problems: Diagnostic[] = []
     let readCount = 0
     let places: readonly Place[] = []
@@ -63,10 +67,9 @@ class ProjectScanner implements Scanner {
     for (let attempt = 1; ; attempt++) {
       places = await this.#list(classPath.entries, classPath.release)
       digests = this.#known(places, before)
-      const missing = places.map((place) => ({
-        ...place,
-        keys: keysOf(place).filter((key) => !digests.has(key)),
-      }))
+      const missing = places
+        .filter(({ path }) => !this.#quarantined.has(path))
+        .map((place) => ({ ...place, keys: keysOf(place).filter((key) => !digests.has(key)) }))
       if (missing.every(({ keys }) => keys.length === 0)) break
       if (attempt > ATTEMPTS) {
         throw fault(
@@ -93,7 +96,7 @@ class ProjectScanner implements Scanner {
       diagnostics: [
         ...places.flatMap(({ listed }) => listed.problems),
         ...problems,
-        ...[...this.#quarantined].map((path) => ({
+        ...[...this.#quarantined.keys()].map((path) => ({
           path,
           message: 'reading it has ended its process twice; it is left out',
         })),
@@ -110,12 +113,29 @@ class ProjectScanner implements Scanner {
   #list(entries: readonly ClassPathEntry[], release: number): Promise<readonly Place[]> {
     return Promise.all(
       entries.map(async (entry) => {
-        const task = { path: entry.path, release, hashes: this.#hashes.all }
-        const listed = (await this.#pool.run(workerFile('analyzer-list'), task)) as ListedPlace
+        const listed = await this.#listPlace({ path: entry.path, release, hashes: this.#hashes.all })
         if (listed.hash !== undefined) this.#hashes.add(listed.hash.stamp, listed.hash.hash)
         return { ...entry, listed }
       }),
     )
+  }
+
+  /** A crash takes with it what else was being listed: each place has as many attempts as it takes to show which it was. */
+  async #listPlace(task: ListTask): Promise<ListedPlace> {
+    for (let attempt = 1; !this.#quarantined.has(task.path); attempt++) {
+      try {
+        return (await this.#pool.run(workerFile('analyzer-list'), task)) as ListedPlace
+      } catch (error) {
+        if (!hasCrashed(error)) throw error
+        if (attempt === ATTEMPTS) this.#quarantine(task.path)
+      }
+    }
+    return { slices: [], problems: [] }
+  }
+
+  #quarantine(path: string): void {
+    this.#quarantined.set(path, stampIfThere(path))
+    this.#logger.error({ path }, 'reading this has ended its process again and again; it is left out')
   }
 
   /** The digests that are in memory or in the store. A damaged one counts as missing, and is read again. */
@@ -142,16 +162,19 @@ class ProjectScanner implements Scanner {
     )
     const reports: ReadReport[] = []
     const suspects: typeof tasks = []
+    const failures: unknown[] = []
     await Promise.all(
       tasks.map(async (task) => {
         try {
           reports.push(await this.#readTask(task))
         } catch (error) {
-          if (!hasCrashed(error)) throw await this.#afterFailure(error)
-          suspects.push(task)
+          if (hasCrashed(error)) suspects.push(task)
+          else failures.push(error)
         }
       }),
     )
+    // Not before all have ended: the process is replaced, and each would replace that of the others.
+    if (failures.length > 0) throw await this.#afterFailure(failures[0])
     // A crash takes with it what else was being read: one by one it shows which it was.
     for (const task of suspects) {
       const { path } = task.place
@@ -160,8 +183,7 @@ class ProjectScanner implements Scanner {
         reports.push(await this.#readTask(task))
       } catch (error) {
         if (!hasCrashed(error)) throw await this.#afterFailure(error)
-        this.#quarantined.add(path)
-        this.#logger.error({ path }, 'reading this has ended its process twice; it is left out')
+        this.#quarantine(path)
       }
     }
     return reports
@@ -231,42 +253,4 @@ function entriesOf(
       return digest === undefined ? [] : [{ key, source, location, digest }]
     }),
   )
-}
-
-/** Hashes of archives by what tells that they have not changed, kept between starts. */
-class HashFile {
-  readonly #file: string
-  readonly #hashes: Record<string, string>
-  #isChanged = false
-
-  constructor(file: string) {
-    this.#file = file
-    this.#hashes = readHashes(file)
-  }
-
-  get all(): Readonly<Record<string, string>> {
-    return this.#hashes
-  }
-
-  add(stamp: string, hash: string): void {
-    this.#hashes[stamp] = hash
-    this.#isChanged = true
-  }
-
-  async save(): Promise<void> {
-    if (!this.#isChanged) return
-    this.#isChanged = false
-    await writeFileDurable(this.#file, JSON.stringify(this.#hashes), { mode: 0o600 })
-  }
-}
-
-function readHashes(file: string): Record<string, string> {
-  try {
-    return Object.assign(
-      Object.create(null) as object,
-      JSON.parse(readFileSync(file, 'utf8')) as object,
-    ) as Record<string, string>
-  } catch {
-    return Object.create(null) as Record<string, string>
-  }
 }

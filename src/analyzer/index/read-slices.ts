@@ -32,7 +32,7 @@ let store: { readonly directory: string; readonly store: SliceStore } | undefine
  * server's. A slice whose classes have changed since they were listed is not stored. Throws SCAN_FAILED on a full disk.
  */
 export async function readSlices({ place, keys, storeDir }: ReadTask): Promise<ReadReport> {
-  const { slices, stamp } = placeOf(place)
+  const { slices, stamp } = placeOf(place, keys)
   const wanted = new Set(keys)
   const stored: string[] = []
   const problems: ClassPathProblem[] = []

@@ -27,14 +27,33 @@ const MAX_FOLDER_SLICE = 512
 
 /** Divides one place of a class path. Reads directories and, of an archive, all bytes for its hash. */
 export function slicesOf(path: string, release: number, hashOf: (stamp: string) => string): SlicedPlace {
-  const { containers, problems } = listClasses(path, release)
-  if (containers.length === 0) return { slices: [], problems, stamp: undefined }
-  const [first] = containers
-  if (first?.kind === 'folder')
-    return { slices: containers.flatMap(folderSlices), problems, stamp: undefined }
-  const stamp = stampOf(path)
-  const hash = hashOf(stamp)
-  return { slices: containers.flatMap((each) => archiveSlices(each, release, hash)), problems, stamp }
+  let problems: readonly ClassPathProblem[] = []
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    // Before and after: the list, the hash and the stamp must be of the same bytes, since they are kept under that hash for all.
+    const stamp = stampIfThere(path)
+    const listed = listClasses(path, release)
+    problems = listed.problems
+    const { containers } = listed
+    if (containers.length === 0) return { slices: [], problems, stamp: undefined }
+    if (containers[0]?.kind === 'folder')
+      return { slices: containers.flatMap(folderSlices), problems, stamp: undefined }
+    const hash = stamp === undefined ? undefined : hashIfWhole(stamp, hashOf)
+    if (stamp !== undefined && hash !== undefined && stampIfThere(path) === stamp)
+      return { slices: containers.flatMap((each) => archiveSlices(each, release, hash)), problems, stamp }
+  }
+  const message = 'it changes while it is read; refresh when that is done'
+  return { slices: [], problems: [...problems, { path, offset: 0, message }], stamp: undefined }
+}
+
+const ATTEMPTS = 3
+
+function hashIfWhole(stamp: string, hashOf: (stamp: string) => string): string | undefined {
+  try {
+    return hashOf(stamp)
+  } catch {
+    // It has gone, or become shorter, since it was listed.
+    return undefined
+  }
 }
 
 function archiveSlices(container: ClassContainer, release: number, hash: string): readonly Slice[] {
@@ -75,4 +94,12 @@ function keyOf(parts: readonly string[]): string {
 export function stampOf(path: string): string {
   const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })
   return [path, dev, ino, size, mtimeNs, ctimeNs].join(' ')
+}
+
+export function stampIfThere(path: string): string | undefined {
+  try {
+    return stampOf(path)
+  } catch {
+    return undefined
+  }
 }

@@ -1,11 +1,12 @@
+import { type AnnotationView, annotationsOn, annotationView } from './annotation-value.ts'
 import { ACC } from './class-summary.ts'
-import { toFqn } from './names.ts'
+import { toFqn, toInternal } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
 import { TARGET } from '../bytecode/columns.ts'
 import type { IndexedSlice } from '../index/project-index.ts'
 
 /** One annotation on a class or a member. */
-export interface AnnotationPlace {
+interface AnnotationPlace {
   readonly slice: IndexedSlice
   /** Row in the slice's facts' annotations. */
   readonly row: number
@@ -14,7 +15,7 @@ export interface AnnotationPlace {
 }
 
 /** Every place where an annotation type is written, by the id of its name. */
-export function* placesOf(snapshot: Snapshot, type: number): Generator<AnnotationPlace> {
+function* placesOf(snapshot: Snapshot, type: number): Generator<AnnotationPlace> {
   for (const slice of snapshot.index.slices) {
     const { annotations } = slice.digest
     for (const at of rowsOfType(slice, type)) {
@@ -42,7 +43,7 @@ function* rowsOfType(slice: IndexedSlice, type: number): Generator<number> {
  * The annotation types that count as a given one: itself, and those that carry it, at any depth, each with the way from
  * it to the given one (the types after it). Circles end (threat A5).
  */
-export function annotationClosure(snapshot: Snapshot, type: number): ReadonlyMap<number, readonly number[]> {
+function annotationClosure(snapshot: Snapshot, type: number): ReadonlyMap<number, readonly number[]> {
   const ways = new Map<number, readonly number[]>([[type, []]])
   let level = [type]
   while (level.length > 0) {
@@ -67,4 +68,45 @@ export function annotationClosure(snapshot: Snapshot, type: number): ReadonlyMap
 /** `@Documented`, `@Retention` and their like stand on nearly every annotation, and mean nothing for what carries that. */
 function isOfTheLanguage(snapshot: Snapshot, name: number): boolean {
   return toFqn(snapshot.index.names.get(name)).startsWith('java.lang.annotation.')
+}
+
+/** A place where an annotation counts as the one asked for. */
+interface CountingPlace extends AnnotationPlace {
+  /** From the one that is written to the one asked for; empty for itself. */
+  readonly way: readonly number[]
+  /** The one that is written, where the row is that of the container of a repeated one. */
+  readonly repeated?: AnnotationView
+}
+
+/** Every place where an annotation stands, or one that carries it, the repeated ones one by one. */
+export function* countingPlaces(snapshot: Snapshot, type: number): Generator<CountingPlace> {
+  for (const [each, way] of annotationClosure(snapshot, type)) {
+    for (const place of placesOf(snapshot, each)) yield { ...place, way }
+    const container = containerOf(snapshot, each)
+    if (container === undefined) continue
+    const fqn = toFqn(snapshot.index.names.get(each))
+    for (const place of placesOf(snapshot, container)) {
+      const value = annotationView(snapshot.facts(place.slice), place.row).parameters['value']
+      for (const item of value?.kind === 'ARRAY' ? value.items : []) {
+        if (item.kind === 'ANNOTATION' && item.annotation.type === fqn)
+          yield { ...place, way, repeated: item.annotation }
+      }
+    }
+  }
+}
+
+/** The annotation that the compiler puts repeated ones into (JLS §9.6.3). */
+function containerOf(snapshot: Snapshot, type: number): number | undefined {
+  const id = snapshot.index.findByNameId(type)
+  if (id === undefined) return undefined
+  const slice = snapshot.index.sliceOf(id)
+  const facts = snapshot.facts(slice)
+  const row = id - slice.firstClass
+  for (const each of annotationsOn(facts, row, TARGET.CLASS, row)) {
+    const { type: carried, parameters } = annotationView(facts, each)
+    const value = parameters['value']
+    if (carried === 'java.lang.annotation.Repeatable' && value?.kind === 'CLASS')
+      return snapshot.index.names.find(toInternal(value.value))
+  }
+  return undefined
 }

@@ -1,10 +1,10 @@
 import { TARGET } from '../bytecode/columns.ts'
 import { fault } from '../errors.ts'
-import { annotationClosure, placesOf } from './annotation-closure.ts'
+import { countingPlaces } from './annotation-closure.ts'
 import { AnnotationSynthesis } from './annotation-synthesis.ts'
 import { type AnnotationView, annotationView } from './annotation-value.ts'
 import { compare } from './implementations.ts'
-import { packageOf, simpleNameOf, toFqn, toInternal } from './names.ts'
+import { packageOf, simpleNameOf, toFqn } from './names.ts'
 import { pageOf, type Paging } from './page.ts'
 import { parameterAnnotations } from './parameters.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -42,6 +42,7 @@ interface Place {
   readonly row: number
   readonly target: Target
   readonly way: readonly number[]
+  readonly repeated: AnnotationView | undefined
 }
 
 /**
@@ -56,15 +57,14 @@ export function annotationUsages(
 ) {
   const scope = parseScope(filter.scope)
   const { index } = snapshot
-  const known = snapshot.findClass(annotationFqn)
-  const type = known === undefined ? index.names.find(toInternal(annotationFqn)) : index.nameIdOf(known)
+  const type = snapshot.findName(annotationFqn)
   if (type === undefined)
     throw fault('CLASS_NOT_FOUND', `nothing in the project names an annotation "${annotationFqn}"`)
   const places = placesWith(snapshot, type, filter.includeLibraries)
   const shown = places.filter(({ target }) => scope === 'all' || SCOPE_OF[target] === scope)
   const synthesis = new AnnotationSynthesis(snapshot)
   const { rows: usages, ...page } = pageOf(shown, paging, (place) => usageAt(snapshot, place, synthesis))
-  return { annotationFqn: toFqn(index.names.get(type)), usages, ...page, countsByTarget: counts(places) }
+  return { annotationFqn: toFqn(index.names.get(type)), usages, ...page, countsByTarget: counts(shown) }
 }
 
 function parseScope(scope = 'all'): Scope {
@@ -75,12 +75,10 @@ function parseScope(scope = 'all'): Scope {
 
 function placesWith(snapshot: Snapshot, type: number, includeLibraries: boolean): readonly Place[] {
   const places: Place[] = []
-  for (const [each, way] of annotationClosure(snapshot, type)) {
-    for (const { slice, row, id } of placesOf(snapshot, each)) {
-      if (!snapshot.counts(id, includeLibraries) || snapshot.index.isHidden(id)) continue
-      const target = targetOf(snapshot, slice, row)
-      if (target !== undefined) places.push({ id, slice, row, target, way })
-    }
+  for (const { slice, row, id, way, repeated } of countingPlaces(snapshot, type)) {
+    if (!snapshot.counts(id, includeLibraries) || snapshot.index.isHidden(id)) continue
+    const target = targetOf(snapshot, slice, row)
+    if (target !== undefined) places.push({ id, slice, row, target, way, repeated })
   }
   const nameOf = new Map(places.map(({ id }) => [id, snapshot.index.nameOf(id)]))
   return places.toSorted((a, b) => compare(nameOf.get(a.id) ?? '', nameOf.get(b.id) ?? '') || a.row - b.row)
@@ -99,7 +97,7 @@ function targetOf(snapshot: Snapshot, slice: IndexedSlice, row: number): Target 
 }
 
 function usageAt(snapshot: Snapshot, place: Place, synthesis: AnnotationSynthesis): AnnotationUsage {
-  const { id, slice, row, target, way } = place
+  const { id, slice, row, target, way, repeated } = place
   const facts = snapshot.facts(slice)
   const classFqn = snapshot.fqnOf(id)
   const names = way.map((name) => toFqn(snapshot.index.names.get(name)))
@@ -110,7 +108,7 @@ function usageAt(snapshot: Snapshot, place: Place, synthesis: AnnotationSynthesi
     packageName: packageOf(classFqn),
     classSource: slice.source,
     ...memberAt(snapshot, place),
-    annotation: synthesis.along(annotationView(facts, row), names),
+    annotation: synthesis.along(repeated ?? annotationView(facts, row), names),
   }
 }
 

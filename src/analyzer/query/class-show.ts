@@ -62,7 +62,8 @@ export function showClass(snapshot: Snapshot, fqn: string) {
     isRecord,
     isSealed,
     isSynthetic: (flags & ACC.SYNTHETIC) !== 0,
-    ...(superName >= 0 && { superclass: toFqn(strings.get(superName)) }),
+    // Class files give interfaces Object; Java gives them none.
+    ...(superName >= 0 && !isInterface && { superclass: toFqn(strings.get(superName)) }),
     interfaces: rows(classes.firstInterface, row).map((each) =>
       toFqn(strings.get(interfaces.name[each] ?? 0)),
     ),

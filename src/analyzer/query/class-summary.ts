@@ -2,6 +2,7 @@ import { TRAIT } from '../bytecode/columns.ts'
 import type { Source } from '../index/project-index.ts'
 import { packageOf, simpleNameOf } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
+import { supertypesOf } from './subtypes.ts'
 
 export const ACC = {
   PUBLIC: 0x0001,
@@ -46,15 +47,18 @@ export function classSummary(snapshot: Snapshot, id: number): ClassSummary {
   const flags = classes.accessFlags[row] ?? 0
   const traits = classes.traits[row] ?? 0
   const is = (flag: number): boolean => (flags & flag) !== 0
+  // The body of an enum's constant has the flag too, and is none, as for Class.isEnum.
+  const isEnum =
+    is(ACC.ENUM) && supertypesOf(snapshot, id).superclass === snapshot.index.names.find('java/lang/Enum')
   return {
     fqn,
     simpleName: simpleNameOf(fqn),
     packageName: packageOf(fqn),
     source: snapshot.sourceOf(id),
-    type: classType(flags, traits),
+    type: classType(flags, traits, isEnum),
     isInterface: is(ACC.INTERFACE),
     isAbstract: is(ACC.ABSTRACT),
-    isEnum: is(ACC.ENUM),
+    isEnum,
     isAnnotation: is(ACC.ANNOTATION),
     isRecord: (traits & TRAIT.RECORD) !== 0,
     isSealed: (traits & TRAIT.SEALED) !== 0,
@@ -63,10 +67,10 @@ export function classSummary(snapshot: Snapshot, id: number): ClassSummary {
   }
 }
 
-function classType(flags: number, traits: number): ClassType {
+function classType(flags: number, traits: number, isEnum: boolean): ClassType {
   if (flags & ACC.ANNOTATION) return 'ANNOTATION'
   if (flags & ACC.INTERFACE) return 'INTERFACE'
-  if (flags & ACC.ENUM) return 'ENUM'
+  if (isEnum) return 'ENUM'
   return traits & TRAIT.RECORD ? 'RECORD' : 'CLASS'
 }
 

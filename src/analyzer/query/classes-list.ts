@@ -1,6 +1,6 @@
-import { annotationClosure, placesOf } from './annotation-closure.ts'
+import { countingPlaces } from './annotation-closure.ts'
 import { ACC, classSummary, type ClassSummary } from './class-summary.ts'
-import { packageOf, simpleNameOf, toInternal } from './names.ts'
+import { packageOf, simpleNameOf } from './names.ts'
 import { type Page, pageOf, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
@@ -41,11 +41,11 @@ function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number
     tests.push((id) => carrying.has(id))
   }
   if (filter.extends !== undefined) {
-    const below = allSubtypes(snapshot, snapshot.index.names.find(toInternal(filter.extends)), [USE.EXTENDS])
+    const below = allSubtypes(snapshot, snapshot.findName(filter.extends), [USE.EXTENDS])
     tests.push((id) => below.has(id))
   }
   if (filter.implements !== undefined) {
-    const below = allSubtypes(snapshot, snapshot.index.names.find(toInternal(filter.implements)))
+    const below = allSubtypes(snapshot, snapshot.findName(filter.implements), [USE.IMPLEMENTS])
     tests.push((id) => below.has(id))
   }
   const { package: packagePattern, name } = filter
@@ -66,17 +66,18 @@ function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number
 /** The classes that carry an annotation themselves, directly or by one that carries it. */
 function classesWith(snapshot: Snapshot, annotation: string): ReadonlySet<number> {
   const found = new Set<number>()
-  const type = snapshot.index.names.find(toInternal(annotation))
+  const type = snapshot.findName(annotation)
   if (type === undefined) return found
-  for (const each of annotationClosure(snapshot, type).keys()) {
-    for (const { slice, row, id } of placesOf(snapshot, each)) {
-      if (snapshot.facts(slice).annotations.targetKind[row] === TARGET.CLASS) found.add(id)
-    }
+  for (const { slice, row, id } of countingPlaces(snapshot, type)) {
+    if (snapshot.facts(slice).annotations.targetKind[row] === TARGET.CLASS) found.add(id)
   }
   return found
 }
 
+/** package-info is one to the JVM only: the compiler marks it as its own. */
 function isInterface(snapshot: Snapshot, id: number): boolean {
   const { digest, firstClass } = snapshot.index.sliceOf(id)
-  return ((digest.classes.accessFlags[id - firstClass] ?? 0) & ACC.INTERFACE) !== 0
+  return (
+    ((digest.classes.accessFlags[id - firstClass] ?? 0) & (ACC.INTERFACE | ACC.SYNTHETIC)) === ACC.INTERFACE
+  )
 }

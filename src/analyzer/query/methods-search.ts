@@ -1,8 +1,8 @@
 import { TARGET } from '../bytecode/columns.ts'
-import { annotationClosure, placesOf } from './annotation-closure.ts'
+import { countingPlaces } from './annotation-closure.ts'
 import { ACC } from './class-summary.ts'
 import { methodView } from './class-show.ts'
-import { packageOf, simpleNameOf, toInternal, typesOfMethod } from './names.ts'
+import { packageOf, simpleNameOf, typesOfMethod } from './names.ts'
 import { pageOf, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { wildcard } from './wildcard.ts'
@@ -111,14 +111,11 @@ export function returnTest(snapshot: Snapshot, returnType: string): (id: number,
 /** The methods that carry an annotation, directly or by one that carries it. */
 export function methodsWith(snapshot: Snapshot, annotation: string): ReadonlySet<string> {
   const found = new Set<string>()
-  const type = snapshot.index.names.find(toInternal(annotation))
+  const type = snapshot.findName(annotation)
   if (type === undefined) return found
-  for (const each of annotationClosure(snapshot, type).keys()) {
-    for (const { slice, row, id } of placesOf(snapshot, each)) {
-      const { annotations } = snapshot.facts(slice)
-      if (annotations.targetKind[row] === TARGET.METHOD)
-        found.add(methodKey(id, annotations.target[row] ?? 0))
-    }
+  for (const { slice, row, id } of countingPlaces(snapshot, type)) {
+    const { annotations } = snapshot.facts(slice)
+    if (annotations.targetKind[row] === TARGET.METHOD) found.add(methodKey(id, annotations.target[row] ?? 0))
   }
   return found
 }

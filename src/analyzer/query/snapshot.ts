@@ -52,6 +52,12 @@ export class Snapshot {
     }
   }
 
+  /** The id of a type's name as people write it, of one that is only named in class files too. */
+  findName(fqn: string): number | undefined {
+    const id = this.findClass(fqn)
+    return id === undefined ? this.index.names.find(toInternal(fqn)) : this.index.nameIdOf(id)
+  }
+
   sourceOf(id: number): Source {
     return this.index.sliceOf(id).source
   }

@@ -19,7 +19,7 @@ export function statsOf({ snapshot, ...scan }: Scan) {
     if (source !== 'PROJECT') continue
     const summary = classSummary(snapshot, id)
     if (summary.isAnnotation) project.annotations++
-    else if (summary.isInterface) project.interfaces++
+    else if (summary.isInterface) project.interfaces += summary.simpleName === 'package-info' ? 0 : 1
     else if (summary.isEnum) project.enums++
     else if (summary.isAbstract) project.abstractClasses++
     if (summary.isRecord) project.records++

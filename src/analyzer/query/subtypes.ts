@@ -18,7 +18,7 @@ export function directSubtypes(
 
 /**
  * The classes below a type at any depth, each with whether it is directly so. Class files can name each other in a circle
- * (threat A5): every class is visited once.
+ * (threat A5): every class is visited once, and the type itself is not below itself.
  *
  * @param first how the first step is taken; below it, every step counts
  */
@@ -29,13 +29,14 @@ export function allSubtypes(
 ): ReadonlyMap<number, boolean> {
   const found = new Map<number, boolean>()
   if (name === undefined) return found
-  let level = directSubtypes(snapshot, name, first)
+  const isOther = (id: number): boolean => snapshot.index.nameIdOf(id) !== name
+  let level = directSubtypes(snapshot, name, first).filter(isOther)
   for (const id of level) found.set(id, true)
   while (level.length > 0) {
     const next: number[] = []
     for (const parent of level) {
       for (const id of directSubtypes(snapshot, snapshot.index.nameIdOf(parent))) {
-        if (found.has(id)) continue
+        if (found.has(id) || !isOther(id)) continue
         found.set(id, false)
         next.push(id)
       }

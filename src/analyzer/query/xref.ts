@@ -6,7 +6,7 @@ import { classesIn, methodTypes } from '../index/type-names.ts'
 import { annotationView } from './annotation-value.ts'
 import { lineOf } from './calls.ts'
 import { rows } from './class-show.ts'
-import { packageOf, simpleNameOf, toFqn, toInternal, typeOfDescriptor } from './names.ts'
+import { packageOf, simpleNameOf, toFqn, typeOfDescriptor } from './names.ts'
 import type { Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
@@ -56,8 +56,7 @@ interface Use {
 export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, paging: Paging) {
   const kind = parseKind(filter.kind)
   const { index } = snapshot
-  const known = snapshot.findClass(typeFqn)
-  const name = known === undefined ? index.names.find(toInternal(typeFqn)) : index.nameIdOf(known)
+  const name = snapshot.findName(typeFqn)
   if (name === undefined) {
     throw fault('CLASS_NOT_FOUND', `nothing in the project names a type "${typeFqn}"`)
   }
@@ -93,9 +92,7 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
   const { index } = snapshot
   const { scopeImplementing, includeLibraries } = filter
   const scope =
-    scopeImplementing === undefined
-      ? undefined
-      : allSubtypes(snapshot, index.names.find(toInternal(scopeImplementing)))
+    scopeImplementing === undefined ? undefined : allSubtypes(snapshot, snapshot.findName(scopeImplementing))
   const uses: { id: number; fqn: string; place: number; count: number }[] = []
   for (const { id, kind, count } of index.usesOf(name)) {
     if (kind > USE.CALL_RECEIVER || index.isHidden(id)) continue

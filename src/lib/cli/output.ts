@@ -13,12 +13,21 @@ export interface Output {
   readonly progress: (message: string) => void
 }
 
-/** Adds to a program and all its commands the two options by which a user overrides the terminal rule. */
-export function addOutputOptions(command: Command): void {
+/** Adds to a program and all its commands the two options by which a user overrides the terminal rule; both are bad usage. */
+export function addOutputOptions(program: Command): void {
+  addTo(program)
+  // Not by commander's conflicts(), which sees no option that stands before the command.
+  program.hook('preAction', (_program, command) => {
+    const { json, table }: { json?: boolean; table?: boolean } = command.optsWithGlobals()
+    if (json === true && table === true) command.error("error: '--json' and '--table' exclude each other")
+  })
+}
+
+function addTo(command: Command): void {
   command
     .option('--json', 'print JSON, also on a terminal')
     .option('--table', 'print a table, also when piped')
-  command.commands.forEach(addOutputOptions)
+  command.commands.forEach(addTo)
 }
 
 export function createOutput(options: { readonly json?: boolean; readonly table?: boolean }): Output {

@@ -10,6 +10,7 @@ import { addDeps } from './commands/deps.ts'
 import { addMembers } from './commands/members.ts'
 import { addProject } from './commands/project.ts'
 import { addServer } from './commands/server.ts'
+import { addProjectOption } from './context.ts'
 
 /** The `analyzer` program; resolves with its exit status. */
 export function runAnalyzerCli(argv: readonly string[]): Promise<number> {
@@ -29,9 +30,16 @@ export function createAnalyzerProgram(): Command {
   addMembers(program)
   addCalls(program)
   addDeps(program)
+  addProjectOptions(program)
   addOutputOptions(program)
   addCompletion(program)
   return program
+}
+
+/** Every command takes it, before its name and behind: also those that need no project. */
+function addProjectOptions(command: Command): void {
+  if (!command.options.some(({ long }) => long === '--project')) addProjectOption(command)
+  command.commands.forEach(addProjectOptions)
 }
 
 const STATUS_OF_CODE: Readonly<Record<string, number>> = {

@@ -26,12 +26,18 @@ export async function serve(root: string, { port, mode, projectJvm }: ServeFlags
     })
     const logger = createLogger({ level: config.logLevel, format: 'json' })
     const server = await create(config, { root, port }, { logger }).start()
-    const ended = Promise.race([told, server.wantsToStop])
-    await Promise.race([ended, server.ready])
-    process.stdout.write(`ANALYZER_READY port=${server.port} host=${server.host} version=${server.version}\n`)
-    await ended
-    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref()
-    await server.stop()
+    const ended = Promise.race([told.then(() => 'told' as const), server.wantsToStop])
+    try {
+      if ((await Promise.race([ended, server.ready.then(() => 'ready' as const)])) === 'ready') {
+        process.stdout.write(
+          `ANALYZER_READY port=${server.port} host=${server.host} version=${server.version}\n`,
+        )
+        await ended
+      }
+    } finally {
+      setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref()
+      await server.stop()
+    }
   } catch (error) {
     const reason = isFault(error) ? error.code : 'INTERNAL_ERROR'
     const message = messageOf(error).replaceAll('"', "'").replaceAll('\n', ' ')

@@ -1,7 +1,9 @@
 import { type IncomingMessage, request } from 'node:http'
 import { json, text } from 'node:stream/consumers'
 import { messageOf } from '../../../lib/errors/message.ts'
+import { isAlive } from '../../../lib/process/is-alive.ts'
 import { fault, type WireError } from '../../errors.ts'
+import { isProjectHeld } from '../../lifecycle/project-lock.ts'
 import {
   allRecordFiles,
   readRecord,
@@ -11,6 +13,8 @@ import {
 } from '../../lifecycle/server-file.ts'
 
 const PROBE_MS = 3_000
+/** For a question; the slowest is the hierarchy of java.lang.Object. */
+const ANSWER_MS = 60_000
 
 /** What `GET /admin/info` answers. */
 interface ServerInfo {
@@ -40,9 +44,9 @@ export async function ask<T>(
   path: string,
   options: { readonly method?: 'GET' | 'POST'; readonly timeoutMs?: number } = {},
 ): Promise<T> {
-  const { method = 'GET', timeoutMs } = options
+  const { method = 'GET', timeoutMs = ANSWER_MS } = options
   const where = `the server of ${record.projectPath} on ${record.host}:${record.port}`
-  const signal = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)
+  const signal = AbortSignal.timeout(timeoutMs)
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request({
       host: connectable(record.host),
@@ -51,12 +55,11 @@ export async function ask<T>(
       method,
       headers: { authorization: `Bearer ${record.token}`, accept: 'application/json' },
       agent: false,
-      ...(signal !== undefined && { signal }),
+      signal,
     })
       .on('response', resolve)
       .on('error', (error) => {
-        if (signal?.aborted === true)
-          reject(fault('SERVER_TIMEOUT', `${where} did not answer in time`, error))
+        if (signal.aborted) reject(fault('SERVER_TIMEOUT', `${where} did not answer in time`, error))
         else reject(fault('SERVER_UNREACHABLE', `${where} cannot be reached: ${messageOf(error)}`, error))
       })
       .end()
@@ -83,46 +86,71 @@ function errorOf(status: number, body: string, where: string): Error {
   }
 }
 
-/** The running server of a project. A record whose server is gone, or is another's, is removed. */
+/** What a record leads to. `silent` is a server that holds its project, but does not answer now. */
+type Probed =
+  | { readonly is: 'none' }
+  | { readonly is: 'live'; readonly live: LiveServer }
+  | { readonly is: 'silent'; readonly record: ServerRecord; readonly why: Error }
+
+/** The running server of a project, if it answers. A record whose server is gone, or is another's, is removed. */
 export async function findServer(projectPath: string): Promise<LiveServer | undefined> {
-  return probe(recordFile(projectPath))
+  const probed = await probe(recordFile(projectPath))
+  return probed.is === 'live' ? probed.live : undefined
 }
 
-/** The running server of a project. Throws SERVER_NOT_RUNNING. */
+/** The running server of a project. Throws SERVER_NOT_RUNNING, and SERVER_TIMEOUT or SERVER_UNREACHABLE for a silent one. */
 export async function getServer(projectPath: string): Promise<LiveServer> {
-  const live = await findServer(projectPath)
-  if (live !== undefined) return live
-  throw fault('SERVER_NOT_RUNNING', `no server runs for ${projectPath}; start one with: analyzer start`)
+  const probed = await probe(recordFile(projectPath))
+  if (probed.is === 'live') return probed.live
+  if (probed.is === 'silent') throw probed.why
+  throw notRunning(projectPath)
+}
+
+/** A server that is to be ended: it need not answer. */
+export interface HeldProject {
+  readonly record: ServerRecord
+  readonly isSilent: boolean
+}
+
+/** The server that holds a project, whether it answers or not. */
+export async function findHolder(projectPath: string): Promise<HeldProject | undefined> {
+  const probed = await probe(recordFile(projectPath))
+  if (probed.is === 'none') return undefined
+  const { record } = probed.is === 'live' ? probed.live : probed
+  return { record, isSilent: probed.is === 'silent' }
+}
+
+/** The same. Throws SERVER_NOT_RUNNING. */
+export async function getHolder(projectPath: string): Promise<HeldProject> {
+  const holder = await findHolder(projectPath)
+  if (holder === undefined) throw notRunning(projectPath)
+  return holder
+}
+
+function notRunning(projectPath: string) {
+  return fault('SERVER_NOT_RUNNING', `no server runs for ${projectPath}; start one with: analyzer start`)
 }
 
 /** All running servers of this user. */
 export async function findAllServers(): Promise<readonly LiveServer[]> {
   const found = await Promise.all(allRecordFiles().map(probe))
-  return found.filter((live) => live !== undefined)
+  return found.flatMap((probed) => (probed.is === 'live' ? [probed.live] : []))
 }
 
-/** Believes only a process that lives, answers with the record's token, and is the one of the record (threat A8). */
-async function probe(file: string): Promise<LiveServer | undefined> {
+/** Believes only a process that lives, answers as the one of the record, or at least holds the project (threat A8). */
+async function probe(file: string): Promise<Probed> {
   const record = readRecord(file)
-  if (record === undefined) return undefined
+  if (record === undefined) return { is: 'none' }
   if (isAlive(record.pid)) {
     try {
       const info = await ask<ServerInfo>(record, '/admin/info', { timeoutMs: PROBE_MS })
-      if (info.pid === record.pid) return { record, info }
-    } catch {
-      // A live process that does not answer may still be starting or stopping: its record stays.
-      return undefined
+      if (info.pid === record.pid && info.projectPath === record.projectPath)
+        return { is: 'live', live: { record, info } }
+    } catch (error) {
+      // The process may be another that got the number. A server that starts, ends or hangs still has its lock.
+      if (await isProjectHeld(record.projectPath)) return { is: 'silent', record, why: error as Error }
     }
   }
   removeRecord(file, record.pid)
-  return undefined
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
+  return { is: 'none' }
 }

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
-import { openSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { siblingModule } from '../../../lib/process/sibling.ts'
+import { loadAnalyzerConfig } from '../../config.ts'
 import { fault } from '../../errors.ts'
 import { recordFile } from '../../lifecycle/server-file.ts'
 import { findServer, type LiveServer } from './server-client.ts'
@@ -20,15 +21,17 @@ export interface StartOptions {
 }
 
 /**
- * Starts a project's server and waits until it is ready. Where two are started at once, both wait for the one that was
- * first. Throws SERVER_START_FAILED and SERVER_TIMEOUT.
+ * Starts a project's server where none runs, and waits until it is ready. Where two are started at once, both wait for the
+ * one that was first. Throws SERVER_START_FAILED and SERVER_TIMEOUT.
  */
 export async function startServer(projectPath: string, options: StartOptions): Promise<LiveServer> {
   const untilMs = performance.now() + options.timeoutMs
-  const outcome = await spawnServer(projectPath, options, untilMs)
-  if (outcome === 'late') throw late(projectPath, options)
-  if (outcome.is === 'failed' && outcome.reason !== 'PROJECT_IN_USE') {
-    throw fault('SERVER_START_FAILED', `the server of ${projectPath} did not start: ${outcome.message}`)
+  if ((await findServer(projectPath)) === undefined) {
+    const outcome = await spawnServer(projectPath, options, untilMs)
+    if (outcome === 'late') throw late(projectPath, options)
+    if (outcome.is === 'failed' && outcome.reason !== 'PROJECT_IN_USE') {
+      throw fault('SERVER_START_FAILED', `the server of ${projectPath} did not start: ${outcome.message}`)
+    }
   }
   for (;;) {
     const live = await findServer(projectPath)
@@ -60,36 +63,52 @@ async function spawnServer(
   options: StartOptions,
   untilMs: number,
 ): Promise<Outcome | 'late'> {
-  const program = options.serverJar ?? fileURLToPath(siblingModule(import.meta.url, '../../../bin/analyzer'))
+  const program = options.serverJar === undefined ? ownServer() : resolve(options.serverJar)
   const flags = [
     ...(options.port === undefined ? [] : ['--port', String(options.port)]),
     ...(options.mode === undefined ? [] : ['--mode', options.mode]),
     ...(options.projectJvm === undefined ? [] : ['--project-jvm', options.projectJvm]),
   ]
-  const log = openSync(recordFile(projectPath).replace(/json$/, 'log'), 'w', 0o600)
+  // Another's server may be writing to it: two commands can start one at once.
+  const log = openSync(recordFile(projectPath).replace(/json$/, 'log'), 'a', 0o600)
   const child = spawn(process.execPath, [program, 'serve', '--project', projectPath, ...flags], {
     detached: true,
     stdio: ['ignore', 'pipe', log],
-    cwd: join(projectPath),
+    cwd: projectPath,
   })
   let said = ''
   let timer: NodeJS.Timeout | undefined
   try {
-    return await new Promise<Outcome | 'late'>((resolve, reject) => {
-      timer = setTimeout(() => resolve('late'), Math.max(0, untilMs - performance.now()))
+    return await new Promise<Outcome | 'late'>((done, reject) => {
+      timer = setTimeout(() => done('late'), Math.max(0, untilMs - performance.now()))
       child.once('error', reject)
       child.stdout?.setEncoding('utf8').on('data', (text: string) => {
         said += text
-        if (said.includes('ANALYZER_READY')) resolve({ is: 'ready' })
+        if (/^ANALYZER_READY .*\n/m.test(said)) done({ is: 'ready' })
       })
       child.once('close', (code, signal) => {
         const [, reason = 'CRASHED', message] = /ANALYZER_ERROR reason=(\S+) message="(.*)"/.exec(said) ?? []
-        resolve({ is: 'failed', reason, message: message ?? `it ended with ${signal ?? `status ${code}`}` })
+        done({ is: 'failed', reason, message: message ?? `it ended with ${signal ?? `status ${code}`}` })
       })
     })
   } finally {
     clearTimeout(timer)
     child.stdout?.destroy()
     child.unref()
+    closeSync(log)
   }
+}
+
+/** Of the checkout that ANALYZER_REPO_PATH names, else the one that this command is of. */
+function ownServer(): string {
+  const { repoPath } = loadAnalyzerConfig(process.env)
+  if (repoPath === undefined) return fileURLToPath(siblingModule(import.meta.url, '../../../bin/analyzer'))
+  const found = ['dist/src/bin/analyzer.js', 'src/bin/analyzer.ts']
+    .map((file) => join(repoPath, file))
+    .find((file) => existsSync(file))
+  if (found !== undefined) return resolve(found)
+  throw fault(
+    'SERVER_START_FAILED',
+    `ANALYZER_REPO_PATH is "${repoPath}", where there is neither dist/src/bin/analyzer.js nor src/bin/analyzer.ts`,
+  )
 }

@@ -1,24 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isAlive } from '../../../lib/process/is-alive.ts'
 import { fault } from '../../errors.ts'
 import { recordFile, removeRecord, type ServerRecord } from '../../lifecycle/server-file.ts'
-import { ask } from './server-client.ts'
+import { ask, type HeldProject } from './server-client.ts'
 
 const STOP_MS = 10_000
 const POLL_MS = 25
 
 /** Ends a server and waits until it is gone. Throws SERVER_TIMEOUT where it does not end and is not to be killed. */
-export async function stopServer(record: ServerRecord, force: boolean): Promise<void> {
+export async function stopServer({ record, isSilent }: HeldProject, force: boolean): Promise<void> {
   const { pid, projectPath } = record
-  const refusal = await ask(record, '/admin/shutdown', { method: 'POST', timeoutMs: STOP_MS }).then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  if (refusal === undefined && (await isGone(pid))) return
+  if (!isSilent && (await isAskedToEnd(record)) && (await isGone(pid))) return
   if (!force) {
     throw fault(
       'SERVER_TIMEOUT',
       `the server of ${projectPath} does not end; kill it with: analyzer stop --force`,
-      refusal,
     )
   }
   kill(pid)
@@ -26,14 +22,17 @@ export async function stopServer(record: ServerRecord, force: boolean): Promise<
   removeRecord(recordFile(projectPath), pid)
 }
 
+function isAskedToEnd(record: ServerRecord): Promise<boolean> {
+  return ask(record, '/admin/shutdown', { method: 'POST', timeoutMs: STOP_MS }).then(
+    () => true,
+    () => false,
+  )
+}
+
 async function isGone(pid: number): Promise<boolean> {
   const untilMs = performance.now() + STOP_MS
   while (performance.now() < untilMs) {
-    try {
-      process.kill(pid, 0)
-    } catch {
-      return true
-    }
+    if (!isAlive(pid)) return true
     await delay(POLL_MS)
   }
   return false

@@ -8,7 +8,7 @@ import { GRAPH_FORMATS, type GraphFormat } from '../../../query/graph-formats.ts
 import { addProjectOption, contextOf } from '../context.ts'
 
 interface GraphFlags {
-  readonly format: GraphFormat
+  readonly format?: GraphFormat
   readonly output?: string
 }
 
@@ -54,14 +54,15 @@ export function addDeps(program: Command): void {
 function addGraphOptions(command: Command): Command {
   return addProjectOption(command)
     .addOption(
-      new Option('-f, --format <format>', 'how it is written').choices(GRAPH_FORMATS).default('json'),
+      // No default of commander's: that of "deps" would hide what is said to "deps graph".
+      new Option('-f, --format <format>', 'how it is written; default json').choices(GRAPH_FORMATS),
     )
     .option('-o, --output <file>', 'write it there instead of printing it')
 }
 
 /** A graph is for other programs: it is printed as it is, on a terminal too. */
 async function printGraph(_flags: GraphFlags, command: Command): Promise<void> {
-  const { format, output: file }: GraphFlags = command.optsWithGlobals()
+  const { format = 'json', output: file }: GraphFlags = { ...command.optsWithGlobals(), ...command.opts() }
   const { get } = await contextOf(command)
   const text =
     format === 'json'

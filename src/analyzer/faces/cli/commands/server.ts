@@ -6,7 +6,7 @@ import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import { packageVersion } from '../../../../lib/process/package.ts'
 import { MODES } from '../../../config.ts'
 import { addProjectOption, projectOf } from '../context.ts'
-import { findAllServers, findServer, getServer, type LiveServer } from '../server-client.ts'
+import { findAllServers, findHolder, getHolder, getServer, type LiveServer } from '../server-client.ts'
 import { startServer } from '../start-server.ts'
 import { stopServer } from '../stop-server.ts'
 
@@ -24,9 +24,7 @@ export function addServer(program: Command): void {
     .description("start the project's server and wait until it has read the project")
     .option('--port <port>', 'port to listen on; default a free one', portNumber)
     .action(async (flags: StartFlags, command: Command) => {
-      const root = projectOf(command)
-      const running = await findServer(root)
-      const live = running ?? (await startServer(root, optionsOf(flags)))
+      const live = await startServer(projectOf(command), optionsOf(flags))
       createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
     })
 
@@ -35,8 +33,7 @@ export function addServer(program: Command): void {
     .option('--force', 'kill it where it does not end by itself', false)
     .action(async ({ force }: { force: boolean }, command: Command) => {
       const root = projectOf(command)
-      const { record } = await getServer(root)
-      await stopServer(record, force)
+      await stopServer(await getHolder(root), force)
       createOutput(command.optsWithGlobals()).result(
         { stopped: root },
         () => `the server of ${root} has ended`,
@@ -47,9 +44,9 @@ export function addServer(program: Command): void {
     .description("end the project's server and start it anew")
     .action(async (flags: StartFlags, command: Command) => {
       const root = projectOf(command)
-      const running = await findServer(root)
-      if (running !== undefined) await stopServer(running.record, true)
-      const mode = flags.mode ?? running?.info.mode
+      const running = await findHolder(root)
+      if (running !== undefined) await stopServer(running, true)
+      const mode = flags.mode ?? running?.record.mode
       const live = await startServer(root, { ...optionsOf(flags), ...(mode !== undefined && { mode }) })
       createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
     })

@@ -1,0 +1,222 @@
+import { mkdirSync, rmSync, statSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { recordFile } from '../../../../src/analyzer/lifecycle/server-file.ts'
+import { isAlive } from '../../../../src/lib/process/is-alive.ts'
+import { packageVersion } from '../../../../src/lib/process/package.ts'
+import { type AnalyzerUser, analyzerUser, builtProject } from '../../../support/analyzer-cli.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+
+interface Info {
+  readonly pid: number
+  readonly port: number
+  readonly mode: string
+  readonly status: string
+}
+
+/** The names of a user's state files do not depend on the project alone: they lie below its runtime folder. */
+function recordOf(user: AnalyzerUser, root: string): string {
+  process.env['XDG_RUNTIME_DIR'] = join(user.runtimeDir, '..')
+  return recordFile(root)
+}
+
+test('start, status, project, refresh, list, restart and stop, as a new user does', async () => {
+  const user = analyzerUser()
+  const root = builtProject()
+  const started = await user.json<Info>('start', '-p', root, '--mode', 'jar')
+  expect(started).toEqual({
+    version: packageVersion(),
+    apiVersion: 'v1',
+    pid: expect.any(Number),
+    projectPath: root,
+    projectName: 'shop',
+    host: '127.0.0.1',
+    port: expect.any(Number),
+    mode: 'jar',
+    status: 'READY',
+    startedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    uptime: expect.stringMatching(/^\d+s$/),
+    lastActivityAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    idleDuration: expect.stringMatching(/^\d+s$/),
+    idleTimeout: '30m',
+  })
+  expect(started.port).toBeGreaterThanOrEqual(61_000)
+
+  // Readable by nobody else, in a folder of nobody else's (threat A8).
+  const file = recordOf(user, root)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(statSync(user.runtimeDir).mode & 0o777).toBe(0o700)
+
+  const below = join(root, 'src/main/java')
+  mkdirSync(below, { recursive: true })
+  expect(await user.json<Info>('status', '--project', below)).toMatchObject({ pid: started.pid })
+  const project = await user.json('project', '-p', root)
+  expect(project).toEqual({
+    name: 'shop',
+    path: root,
+    status: 'READY',
+    classCount: expect.any(Number),
+    scannedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+  })
+
+  rmSync(join(root, 'target/classes/demo/Calls$Fluent.class'))
+  expect(await user.json('refresh', '-p', root)).toMatchObject({
+    status: 'READY',
+    classCount: Number(project['classCount']) - 1,
+  })
+  expect(await user.json('list')).toEqual({ servers: [expect.objectContaining({ projectPath: root })] })
+
+  const again = await user.json<Info>('restart', '-p', root)
+  expect(again).toMatchObject({ status: 'READY', mode: 'jar' })
+  expect(again.pid).not.toBe(started.pid)
+  expect(isAlive(started.pid)).toBe(false)
+
+  expect(await user.json('stop', '-p', root)).toEqual({ stopped: root })
+  expect(isAlive(again.pid)).toBe(false)
+  expect(user.records()).toEqual([])
+  expect(await user.json('list')).toEqual({ servers: [] })
+})
+
+test('two commands that start at once end with one server, and both say which', async () => {
+  const user = analyzerUser()
+  const root = builtProject()
+  const both = await Promise.all([user.json<Info>('start', '-p', root), user.json<Info>('start', '-p', root)])
+  expect(both[0].pid).toBe(both[1].pid)
+  expect(both.map(({ status }) => status)).toEqual(['READY', 'READY'])
+  expect(await user.json('start', '-p', root)).toMatchObject({ pid: both[0].pid })
+  expect((await user.json<{ servers: unknown[] }>('list')).servers).toHaveLength(1)
+})
+
+test('the record of a server that was killed is removed, and the next start makes another', async () => {
+  const user = analyzerUser()
+  const root = builtProject()
+  const { pid } = await user.json<Info>('start', '-p', root)
+  process.kill(pid, 'SIGKILL')
+  const { status, stderr } = await user.analyzer('status', '-p', root)
+  expect({ status, stderr }).toEqual({
+    status: 7,
+    stderr: `analyzer: no server runs for ${root}; start one with: analyzer start\n`,
+  })
+  expect(user.records()).toEqual([])
+  expect((await user.json<Info>('start', '-p', root)).pid).not.toBe(pid)
+})
+
+/** A server of something else. */
+async function stranger(answer: object): Promise<number> {
+  const server = createServer((_request, reply) => void reply.end(JSON.stringify(answer))).listen(
+    0,
+    '127.0.0.1',
+  )
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+test.each([
+  ['a live process of somebody else, with nothing at the port', undefined],
+  ['a live process of somebody else, and another server at the port', { status: 'UP' }],
+  [
+    'a server at the port that claims to be of another project',
+    { pid: process.pid, projectPath: '/elsewhere' },
+  ],
+])('a record is not believed that names %s', async (_what, answer) => {
+  const { writeRecord } = await import('../../../../src/analyzer/lifecycle/server-file.ts')
+  const user = analyzerUser()
+  const root = builtProject()
+  const file = recordOf(user, root)
+  const port = answer === undefined ? 1 : await stranger(answer)
+  const record = { pid: process.pid, host: '127.0.0.1', port, token: 'made up', projectPath: root }
+  await writeRecord({ ...record, mode: 'jar', version: '0', startedAt: new Date().toISOString() })
+  expect(await user.json('list')).toEqual({ servers: [] })
+  expect(readdirSync(user.runtimeDir)).not.toContain(file)
+  expect((await user.analyzer('classes', 'list', '-p', root)).status).toBe(7)
+  expect((await user.json<Info>('start', '-p', root)).pid).not.toBe(process.pid)
+})
+
+test('a server that hangs: 5 for a question and for stop, and --force kills it', async () => {
+  const user = analyzerUser()
+  const root = builtProject()
+  const { pid } = await user.json<Info>('start', '-p', root)
+  process.kill(pid, 'SIGSTOP')
+  onTestFinished(() => {
+    if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+  })
+  expect(await user.analyzer('classes', 'list', '-p', root)).toMatchObject({
+    status: 5,
+    stderr: expect.stringContaining('did not answer in time'),
+  })
+  const refused = await user.analyzer('stop', '-p', root)
+  expect(refused).toMatchObject({ status: 5, stderr: expect.stringContaining('analyzer stop --force') })
+  expect(isAlive(pid)).toBe(true)
+  expect(await user.json('stop', '--force', '-p', root)).toEqual({ stopped: root })
+  expect(isAlive(pid)).toBe(false)
+  expect(user.records()).toEqual([])
+})
+
+test('a server that holds the project but cannot be reached: 6', async () => {
+  const user = analyzerUser()
+  const root = builtProject()
+  await user.json<Info>('start', '-p', root)
+  const file = recordOf(user, root)
+  const { writeFileSync, readFileSync } = await import('node:fs')
+  const record = JSON.parse(readFileSync(file, 'utf8')) as object
+  writeFileSync(file, JSON.stringify({ ...record, port: 1 }))
+  const { status, stderr } = await user.analyzer('classes', 'list', '-p', root)
+  expect({ status, stderr }).toEqual({
+    status: 6,
+    stderr: expect.stringMatching(/cannot be reached: .*ECONNREFUSED/) as string,
+  })
+})
+
+test('--port takes that port, and says so where it is taken', async () => {
+  const user = analyzerUser()
+  const port = await stranger({})
+  const root = builtProject()
+  const refused = await user.analyzer('start', '-p', root, '--port', String(port))
+  expect(refused).toMatchObject({
+    status: 4,
+    stderr: expect.stringContaining(`port ${port} is in use; leave --port out to take a free one`),
+  })
+  expect(user.records()).toEqual([])
+})
+
+test('--timeout 0 ends with 5, and the server goes on starting', async () => {
+  const user = analyzerUser()
+  const root = builtProject()
+  const { status, stderr } = await user.analyzer('start', '-p', root, '--timeout', '0')
+  expect({ status, stderr }).toMatchObject({
+    status: 5,
+    stderr: expect.stringContaining('not ready after 0 s'),
+  })
+  expect(await user.json('start', '-p', root)).toMatchObject({ status: 'READY' })
+})
+
+test('a project that cannot be scanned: start ends with 4, says why, and leaves no server', async () => {
+  const user = analyzerUser()
+  const root = builtProject()
+  const { status, stderr } = await user.analyzer('start', '-p', root, '--mode', 'buildtool')
+  expect({ status, stderr }).toEqual({
+    status: 4,
+    stderr: expect.stringMatching(/did not start: the build tool did not tell the class path: /) as string,
+  })
+  expect(await user.json('list')).toEqual({ servers: [] })
+})
+
+test('--server-jar and ANALYZER_REPO_PATH lead to the server that is run', async () => {
+  const { writeFileSync } = await import('node:fs')
+  const root = builtProject()
+  const folder = tempDir()
+  mkdirSync(join(folder, 'src/bin'), { recursive: true })
+  const other = join(folder, 'src/bin/analyzer.ts')
+  writeFileSync(
+    other,
+    `console.log('ANALYZER_ERROR reason=OTHER message="the other server: ' + process.argv[2] + '"')`,
+  )
+  const byFlag = await analyzerUser().analyzer('start', '-p', root, '--server-jar', other)
+  expect(byFlag).toMatchObject({ status: 4, stderr: expect.stringContaining('the other server: serve') })
+  const byVariable = await analyzerUser({ ANALYZER_REPO_PATH: folder }).analyzer('start', '-p', root)
+  expect(byVariable).toMatchObject({ status: 4, stderr: expect.stringContaining('the other server: serve') })
+})

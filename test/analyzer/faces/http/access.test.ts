@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { HOSTS, ORIGINS } from '../../../contract/hosts.ts'
+import { builtProject } from '../../../support/analyzer-cli.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer-server.ts'
+import { sendRaw, statusOf } from '../../../support/raw-http.ts'
+
+let analyzer: TestAnalyzer
+beforeAll(async () => {
+  analyzer = await startAnalyzer(projectOf('demo'))
+})
+afterAll(() => analyzer.stop())
+
+const send = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
+  fetch(analyzer.url + path, { method, headers })
+
+test.each(HOSTS.filter(([host]) => !host.toLowerCase().includes('allowed.example')))(
+  'H1 a question to host %j is answered %i',
+  async (host, status) => {
+    const lines = ['GET /api/v1/stats HTTP/1.1', `Host: ${host}`, 'Connection: close', '', '']
+    expect(statusOf(await sendRaw(analyzer.server.port, lines.join('\r\n')))).toBe(status)
+  },
+)
+
+test.each(ORIGINS)('H2 a refresh with %j is let in: %j', async (headers, isAllowed) => {
+  const own = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      value.replace('HOST', `127.0.0.1:${analyzer.server.port}`),
+    ]),
+  )
+  const { status } = await send('POST', '/api/v1/project/refresh', {
+    ...own,
+    authorization: `Bearer ${analyzer.token}`,
+  })
+  expect(status).toBe(isAllowed ? 200 : 403)
+})
+
+test('A8 questions are open, and what changes something demands the token of the state file', async () => {
+  for (const path of ['/admin/health', '/admin/ready', '/admin/info', '/api/v1/project', '/api/v1/classes'])
+    expect((await send('GET', path)).status, path).toBe(200)
+  for (const path of ['/admin/shutdown', '/admin/activity', '/api/v1/project/refresh']) {
+    for (const authorization of ['', 'Bearer wrong', `Basic ${analyzer.token}`]) {
+      const answer = await send('POST', path, { authorization })
+      expect(answer.status, path).toBe(401)
+      expect(await answer.json()).toEqual({
+        error: true,
+        code: 401,
+        type: 'Unauthorized',
+        message: expect.any(String),
+      })
+    }
+  }
+  const refreshed = await send('POST', '/api/v1/project/refresh', {
+    authorization: `Bearer ${analyzer.token}`,
+  })
+  expect(refreshed.status).toBe(200)
+})
+
+test('with ANALYZER_SERVER__AUTH=token every route demands it', async () => {
+  const guarded = await startAnalyzer(builtProject(), { ANALYZER_SERVER__AUTH: 'token' })
+  onTestFinished(() => guarded.stop())
+  for (const path of [
+    '/admin/health',
+    '/admin/info',
+    '/api/v1/project',
+    '/api/v1/classes',
+    '/metrics',
+    '/openapi.json',
+  ]) {
+    expect((await fetch(guarded.url + path)).status, path).toBe(401)
+    const headers = { authorization: `Bearer ${guarded.token}` }
+    expect((await fetch(guarded.url + path, { headers })).status, path).toBe(200)
+  }
+})
+
+test('the admin routes say what the reference says', async () => {
+  const json = async (path: string) => (await send('GET', path)).json()
+  expect(await json('/admin/health')).toEqual({ status: 'UP', timestamp: expect.stringMatching(/Z$/) })
+  expect(await json('/admin/ready')).toEqual({ ready: true, status: 'READY', project: expect.any(String) })
+  const before = (await json('/admin/info')) as { lastActivityAt: string }
+  const active = await send('POST', '/admin/activity', { authorization: `Bearer ${analyzer.token}` })
+  expect(active.status).toBe(200)
+  const after = (await json('/admin/info')) as { lastActivityAt: string }
+  expect(after.lastActivityAt >= before.lastActivityAt).toBe(true)
+})
+
+test('the port is in the range that the environment gives, and a full range is told', async () => {
+  const { port } = analyzer.server
+  const range = (start: number, end: number) => ({
+    ANALYZER_SERVER__PORT_RANGE__START: String(start),
+    ANALYZER_SERVER__PORT_RANGE__END: String(end),
+  })
+  await expect(startAnalyzer(builtProject(), range(port, port))).rejects.toMatchObject({
+    code: 'NO_FREE_PORT',
+  })
+  await expect(startAnalyzer(builtProject(), range(port, port - 1))).rejects.toMatchObject({
+    code: 'NO_FREE_PORT',
+  })
+  const second = await startAnalyzer(builtProject(), range(port - 3, port))
+  onTestFinished(() => second.stop())
+  expect(second.server.port).toBeGreaterThanOrEqual(port - 3)
+  expect(second.server.port).toBeLessThan(port)
+})
+
+test('queries before the first scan is done are refused with ScanNotReady', async () => {
+  const { create, loadAnalyzerConfig } = await import('../../../../src/analyzer/index.ts')
+  const { createLogger } = await import('../../../../src/lib/log/logger.ts')
+  const never = { scan: () => new Promise<never>(() => undefined), close: () => Promise.resolve() }
+  const deps = { logger: createLogger({ level: 'fatal', format: 'json' }), scanner: never }
+  const server = await create(loadAnalyzerConfig({}), { root: builtProject() }, deps).start()
+  onTestFinished(() => server.stop())
+  const url = `http://127.0.0.1:${server.port}`
+  const answer = await fetch(`${url}/api/v1/classes`)
+  expect(answer.status).toBe(503)
+  expect(await answer.json()).toEqual({
+    error: true,
+    code: 503,
+    type: 'ScanNotReady',
+    message: expect.any(String),
+  })
+  const ready = await fetch(`${url}/admin/ready`)
+  expect({ status: ready.status, body: await ready.json() }).toEqual({
+    status: 503,
+    body: { ready: false, status: 'SCANNING', project: 'shop' },
+  })
+})

@@ -1,0 +1,129 @@
+import { execFileSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { closeSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { projectOf, startAnalyzer } from '../../support/analyzer-server.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+
+const root = projectOf('shop')
+const QUESTIONS = [
+  '/classes?size=100',
+  '/classes/shop.model.Order',
+  '/calls/shop.service.Calls',
+  '/xref/shop.model.Item',
+  '/annotations/usages/shop.route.Route',
+  '/methods?annotation=shop.route.Route',
+]
+
+const answersOf = (ask: (path: string) => Promise<{ status: number; body: any }>) =>
+  Promise.all(QUESTIONS.map(async (path) => ({ path, ...(await ask(path)) })))
+
+/** Every slice is stored, and no server runs. */
+async function filledCache() {
+  const cache = tempDir()
+  const environment = { XDG_CACHE_HOME: cache }
+  const first = await startAnalyzer(root, environment)
+  const expected = await answersOf(first.ask)
+  await first.stop()
+  return { environment, expected, file: join(cache, 'analyzer/slices/data.mdb') }
+}
+
+type Damage = (file: string, bytes: number) => void
+
+const zeroed: Damage = (file, bytes) => writeFileSync(file, Buffer.alloc(bytes))
+const emptied: Damage = (file) => truncateSync(file, 0)
+const halved: Damage = (file, bytes) => truncateSync(file, bytes >> 1)
+const cutInAPage: Damage = (file, bytes) => truncateSync(file, bytes - 1_000)
+const smashed: Damage = (file, bytes) => {
+  const handle = openSync(file, 'r+')
+  for (let times = 0; times < 60; times++) {
+    const junk = Buffer.from(Array.from({ length: 64 }, () => randomInt(256)))
+    writeSync(handle, junk, 0, 64, randomInt(bytes - 64))
+  }
+  closeSync(handle)
+}
+
+test.each([
+  ['zeroed', zeroed],
+  ['emptied', emptied],
+  ['cut in half', halved],
+  ['cut in the middle of a page', cutInAPage],
+  ['smashed in 60 places', smashed],
+  ['smashed in 60 other places', smashed],
+])('F7 a store that was %s is made again, and no answer is wrong', async (_how, damage) => {
+  const { environment, expected, file } = await filledCache()
+  damage(file, statSync(file).size)
+  const analyzer = await startAnalyzer(root, environment)
+  onTestFinished(() => analyzer.stop())
+  let answers = await answersOf(analyzer.ask)
+  const refused = answers.filter(({ status }) => status !== 200)
+  for (const { body } of refused) expect(body).toMatchObject({ code: 503, type: 'ScanNotReady' })
+  for (const answer of answers.filter(({ status }) => status === 200)) expect(expected).toContainEqual(answer)
+  if (refused.length > 0) {
+    await refresh(analyzer)
+    answers = await answersOf(analyzer.ask)
+  }
+  expect(answers).toEqual(expected)
+})
+
+async function refresh({ url, token }: { readonly url: string; readonly token: string }) {
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(`${url}/api/v1/project/refresh`, { method: 'POST', headers })
+  return { status: answer.status, body: (await answer.json()) as any }
+}
+
+test('F7 a store that is smashed while a server runs gives right answers or none, and a refresh mends it', async () => {
+  const { environment, expected, file } = await filledCache()
+  const analyzer = await startAnalyzer(root, environment)
+  onTestFinished(() => analyzer.stop())
+  // Past the first pages, which lmdb itself reads: of these, smashing ends the process that has them in memory.
+  const bytes = statSync(file).size
+  const handle = openSync(file, 'r+')
+  for (let at = bytes >> 2; at < bytes - 64; at += 4_096)
+    writeSync(handle, Buffer.alloc(64, 0x5a), 0, 64, at + 1_000)
+  closeSync(handle)
+  for (const answer of await answersOf(analyzer.ask)) {
+    if (answer.status === 200) expect(expected).toContainEqual(answer)
+    else expect(answer.body).toMatchObject({ code: 503, type: 'ScanNotReady' })
+  }
+  expect((await refresh(analyzer)).status).toBe(200)
+  expect(await answersOf(analyzer.ask)).toEqual(expected)
+})
+
+/** A file system of its own, so that it can be full. */
+function smallDisk(megabytes: number): string {
+  const folder = tempDir()
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder])
+  onTestFinished(() => void execFileSync('umount', ['-l', folder]))
+  return folder
+}
+
+test('F6 a disk that gets full: the old classes answer, and with room again a refresh works', async () => {
+  const cache = smallDisk(400)
+  const project = projectOf('shop')
+  const analyzer = await startAnalyzer(project, { XDG_CACHE_HOME: cache })
+  onTestFinished(() => analyzer.stop())
+  const before = await analyzer.get('/classes', { size: 100 })
+  writeFileSync(join(cache, 'ballast'), Buffer.alloc(300 * 2 ** 20))
+  rmSync(join(project, 'target/classes/shop/model/Order$Line.class'))
+  for (let times = 0; times < 2; times++) {
+    expect(await refresh(analyzer)).toMatchObject({
+      status: 503,
+      body: { type: 'ScanFailed', message: expect.stringContaining('less than 256 MiB free') },
+    })
+    expect(await analyzer.get('/classes', { size: 100 })).toEqual(before)
+    expect((await analyzer.get('/calls/shop.service.Calls')).totalCalls).toBe(24)
+  }
+  rmSync(join(cache, 'ballast'))
+  expect(await refresh(analyzer)).toMatchObject({ status: 200, body: { classCount: before.totalCount - 1 } })
+  expect((await analyzer.get('/classes')).totalCount).toBe(before.totalCount - 1)
+})
+
+test('F6 a disk of 16 MB is said to be too small', async () => {
+  const cache = smallDisk(16)
+  await expect(startAnalyzer(projectOf('shop'), { XDG_CACHE_HOME: cache })).rejects.toMatchObject({
+    code: 'SCAN_FAILED',
+    message: expect.stringContaining('less than 256 MiB free; make room, or set ANALYZER_CACHE_DIR'),
+  })
+})
