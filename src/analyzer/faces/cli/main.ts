@@ -7,6 +7,7 @@ import { packageVersion } from '../../../lib/process/package.ts'
 import { addCalls } from './commands/calls.ts'
 import { addClasses } from './commands/classes.ts'
 import { addDeps } from './commands/deps.ts'
+import { addMcp } from './commands/mcp.ts'
 import { addMembers } from './commands/members.ts'
 import { addProject } from './commands/project.ts'
 import { addServer } from './commands/server.ts'
@@ -29,6 +30,7 @@ export function createAnalyzerProgram(): Command {
   addMembers(program)
   addCalls(program)
   addDeps(program)
+  addMcp(program)
   addOutputOptions(program)
   addCompletion(program)
   return program

@@ -10,7 +10,7 @@ import { findAllServers, findServer, getServer, type LiveServer } from '../serve
 import { startServer } from '../start-server.ts'
 import { stopServer } from '../stop-server.ts'
 
-interface StartFlags {
+export interface StartFlags {
   readonly port?: number
   readonly mode?: string
   readonly projectJvm?: string
@@ -101,7 +101,7 @@ export function addServer(program: Command): void {
     })
 }
 
-function addStartOptions(command: Command): Command {
+export function addStartOptions(command: Command): Command {
   return addProjectOption(command)
     .addOption(new Option('--mode <mode>', 'how the class path is found').choices(MODES))
     .option('--project-jvm <dir>', "JVM of the project's build, whose classes it is built on")
@@ -109,7 +109,7 @@ function addStartOptions(command: Command): Command {
     .option('--server-jar <file>', 'another build of the server')
 }
 
-function optionsOf({ port, mode, projectJvm, timeout, serverJar }: StartFlags) {
+export function optionsOf({ port, mode, projectJvm, timeout, serverJar }: StartFlags) {
   return {
     timeoutMs: timeout * 1_000,
     ...(port !== undefined && { port }),
