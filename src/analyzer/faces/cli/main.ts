@@ -7,6 +7,7 @@ import { packageVersion } from '../../../lib/process/package.ts'
 import { addCalls } from './commands/calls.ts'
 import { addClasses } from './commands/classes.ts'
 import { addDeps } from './commands/deps.ts'
+import { addDiff } from './commands/diff.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addMembers } from './commands/members.ts'
 import { addProject } from './commands/project.ts'
@@ -30,6 +31,7 @@ export function createAnalyzerProgram(): Command {
   addMembers(program)
   addCalls(program)
   addDeps(program)
+  addDiff(program)
   addMcp(program)
   addOutputOptions(program)
   addCompletion(program)
