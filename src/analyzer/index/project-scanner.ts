@@ -7,6 +7,7 @@ import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
+import { BuildToolMemory } from '../project/build-tool-memory.ts'
 import { type ClassPathEntry, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
 import type { Digest } from './digest.ts'
@@ -38,6 +39,7 @@ class ProjectScanner implements Scanner {
   readonly #closed = new AbortController()
   readonly #storeDir: string
   readonly #hashes: HashFile
+  readonly #buildTool = new BuildToolMemory()
   /** Places that have twice ended the process that read them, and are left out. */
   readonly #quarantined = new Set<string>()
   #store: SliceStore | undefined
@@ -55,7 +57,7 @@ class ProjectScanner implements Scanner {
     const beganMs = performance.now()
     await this.#openStore()
     const { signal } = this.#closed
-    const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal)
+    const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal, this.#buildTool)
     const problems: Diagnostic[] = []
     let readCount = 0
     let places: readonly Place[] = []
