@@ -14,6 +14,8 @@ export interface StartOptions {
   readonly port?: number
   readonly mode?: string
   readonly projectJvm?: string
+  /** Undefined as the configuration says. */
+  readonly watch?: boolean
   readonly timeoutMs: number
   /** Another build of the server, as a JavaScript file. */
   readonly serverJar?: string
@@ -65,6 +67,7 @@ async function spawnServer(
     ...(options.port === undefined ? [] : ['--port', String(options.port)]),
     ...(options.mode === undefined ? [] : ['--mode', options.mode]),
     ...(options.projectJvm === undefined ? [] : ['--project-jvm', options.projectJvm]),
+    ...(options.watch === undefined ? [] : [options.watch ? '--watch' : '--no-watch']),
   ]
   const log = openSync(recordFile(projectPath).replace(/json$/, 'log'), 'w', 0o600)
   const child = spawn(process.execPath, [program, 'serve', '--project', projectPath, ...flags], {

@@ -16,6 +16,7 @@ export interface StartFlags {
   readonly projectJvm?: string
   readonly timeout: number
   readonly serverJar?: string
+  readonly watch?: boolean
 }
 
 /** start, stop, restart, status, list, version, serve. */
@@ -50,7 +51,9 @@ export function addServer(program: Command): void {
       const running = await findServer(root)
       if (running !== undefined) await stopServer(running.record, true)
       const mode = flags.mode ?? running?.info.mode
-      const live = await startServer(root, { ...optionsOf(flags), ...(mode !== undefined && { mode }) })
+      const watch = flags.watch ?? (running?.info.watch === undefined ? undefined : true)
+      const kept = { ...(mode !== undefined && { mode }), ...(watch !== undefined && { watch }) }
+      const live = await startServer(root, { ...optionsOf(flags), ...kept })
       createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
     })
 
@@ -95,6 +98,8 @@ export function addServer(program: Command): void {
     .option('--port <port>', 'port to listen on', portNumber)
     .addOption(new Option('--mode <mode>').choices(MODES))
     .option('--project-jvm <dir>', "JVM of the project's build")
+    .option('--watch')
+    .option('--no-watch')
     .action(async (flags: StartFlags, command: Command) => {
       const { serve } = await import('../serve.ts')
       await serve(projectOf(command), flags)
@@ -105,17 +110,20 @@ export function addStartOptions(command: Command): Command {
   return addProjectOption(command)
     .addOption(new Option('--mode <mode>', 'how the class path is found').choices(MODES))
     .option('--project-jvm <dir>', "JVM of the project's build, whose classes it is built on")
+    .option('--watch', 'read classes and jars again when a build has written them')
+    .option('--no-watch', 'read them again only when asked to')
     .option('--timeout <seconds>', 'how long to wait until the server is ready', wholeNumber, 180)
     .option('--server-jar <file>', 'another build of the server')
 }
 
-export function optionsOf({ port, mode, projectJvm, timeout, serverJar }: StartFlags) {
+export function optionsOf({ port, mode, projectJvm, timeout, serverJar, watch }: StartFlags) {
   return {
     timeoutMs: timeout * 1_000,
     ...(port !== undefined && { port }),
     ...(mode !== undefined && { mode }),
     ...(projectJvm !== undefined && { projectJvm }),
     ...(serverJar !== undefined && { serverJar }),
+    ...(watch !== undefined && { watch }),
   }
 }
 
@@ -135,5 +143,11 @@ function statusTable({ info }: LiveServer): string {
     ['Version', info.version],
     ['Uptime', info.uptime],
     ['Idle', `${info.idleDuration} of ${info.idleTimeout}`],
+    ...(info.watch === undefined ? [] : [['Watch', watchText(info.watch)] as const]),
   ])
+}
+
+function watchText({ directories, refreshes, problem }: NonNullable<LiveServer['info']['watch']>): string {
+  const said = `${directories} directories, ${refreshes} refreshes`
+  return problem === undefined ? said : `${said}; ${problem}`
 }
