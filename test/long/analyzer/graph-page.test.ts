@@ -51,6 +51,9 @@ test('the page draws a library of 2,000 classes for a reader', { timeout: 300_00
   )
   expect(await count('.package')).toBe(packages.size)
   expect(await count('.class')).toBe(0)
+  // A name that is cut off in the middle of what packages share tells nothing.
+  const cut = `[...document.querySelectorAll('.package')].filter((each) => each.scrollWidth > each.clientWidth).length`
+  expect(await page.evaluate(cut)).toBe(0)
   const foldedEdges = await count('#edges path')
   expect(foldedEdges).toBeGreaterThan(packages.size / 2)
 
@@ -94,14 +97,18 @@ test('the page draws a library of 2,000 classes for a reader', { timeout: 300_00
   const openMs = await page.evaluate<number>(
     `(() => { const t = performance.now(); document.getElementById('open-all').click(); document.body.offsetHeight; return performance.now() - t })()`,
   )
+  // Edges lie over the frames of packages and below what can be clicked.
+  expect(
+    await page.evaluate(`[...document.getElementById('canvas').children].map(({ id }) => id).join()`),
+  ).toBe('frames,edges,boxes')
   expect(await count('.class')).toBe(graph.nodeCount)
   expect(openMs).toBeLessThan(5_000)
   keep('open', await page.screenshot())
   await page.click('#fold-all')
 
   await page.setDark(true)
-  const light = await page.evaluate<string>(`getComputedStyle(document.body).color`)
-  expect(light).toBe('rgb(230, 233, 236)')
+  const ink = await page.evaluate<string>(`getComputedStyle(document.body).color`)
+  expect(ink).toBe('rgb(230, 233, 236)')
   keep('dark', await page.screenshot())
   // No error, and nothing that its own policy refused.
   expect(page.complaints).toEqual([])

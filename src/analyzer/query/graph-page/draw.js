@@ -18,7 +18,7 @@ import {
 export const shown = { chosen: undefined, elements: new Map() }
 
 // ---- Drawing.
-const put = (element, { left, top, width, height }) => {
+const placeAt = (element, { left, top, width, height }) => {
   Object.assign(element.style, {
     left: `${left}px`,
     top: `${top}px`,
@@ -33,10 +33,11 @@ export const draw = () => {
   const focused = document.activeElement?.dataset?.box
   shown.elements = new Map()
   const all = []
+  const frames = []
   for (const [box, place] of places) {
     const isPackage = box < packages.length
     const isOpen = isPackage && opened.has(box)
-    if (isOpen) all.push(put(make('div', { className: 'frame' }), place))
+    if (isOpen) frames.push(placeAt(make('div', { className: 'frame' }), place))
     const button = make('button', {
       type: 'button',
       className: isPackage ? 'package' : 'class',
@@ -58,8 +59,9 @@ export const draw = () => {
     const size = isOpen
       ? { ...place, left: place.left + 6, top: place.top + 6, width: place.width - 12, height: 30 }
       : place
-    all.push(put(button, size))
+    all.push(placeAt(button, size))
   }
+  at('frames').replaceChildren(...frames)
   at('boxes').replaceChildren(...all)
   mark()
   if (focused !== undefined) shown.elements.get(Number(focused))?.focus({ preventScroll: true })

@@ -39,9 +39,22 @@ const rowOf = (() => {
   return rows.map((row) => top - row)
 })()
 
+/** Between boxes; twice as much between rows. */
+const SPACE = 32
 const CELL = { width: 150, height: 26, gap: 6 }
+/** As wide as its text is, which differs from machine to machine. */
+const widthOf = (() => {
+  const text = document.createElement('canvas').getContext('2d')
+  const { fontFamily } = getComputedStyle(document.body)
+  text.font = `600 14px ${fontFamily}`
+  const widths = packages.map((_, pack) =>
+    Math.ceil(text.measureText(`▸ ${packageName(pack)}  ${members[pack].length}`).width + 26),
+  )
+  return (pack) => widths[pack]
+})()
+
 const sizeOf = (pack) => {
-  const folded = { width: Math.min(320, 70 + 7.2 * packageName(pack).length), height: 34, columns: 0 }
+  const folded = { width: widthOf(pack), height: 34, columns: 0 }
   if (!opened.has(pack)) return folded
   const columns = Math.max(1, Math.min(8, Math.round(Math.sqrt(members[pack].length / 3)) + 1))
   const lines = Math.ceil(members[pack].length / columns)
@@ -57,35 +70,46 @@ export const arrange = () => {
   const rows = new Map()
   for (const pack of packages.keys()) rows.set(rowOf[pack], [...(rows.get(rowOf[pack]) ?? []), pack])
   const total = packages.reduce(
-    (sum, _, pack) => sum + (sizeOf(pack).width + 28) * (sizeOf(pack).height + 48),
+    (sum, _, pack) => sum + (sizeOf(pack).width + SPACE) * (sizeOf(pack).height + 2 * SPACE),
     0,
   )
   const widest = Math.max(900, Math.sqrt(total) * 1.3)
-  let top = 0
-  Object.assign(drawn, { width: 0, height: 0 })
-  for (const [, packs] of [...rows].toSorted(([a], [b]) => a - b)) {
-    let left = 0
-    let tallest = 0
+  const lines = []
+  for (const [row, packs] of [...rows].toSorted(([a], [b]) => a - b)) {
     for (const pack of packs) {
-      const { width, height, columns } = sizeOf(pack)
-      if (left > 0 && left + width > widest) {
-        top += tallest + 28
-        left = 0
-        tallest = 0
-      }
-      places.set(pack, { left, top, width, height })
-      for (const [i, node] of (columns > 0 ? members[pack] : []).entries())
-        places.set(boxOf(node), {
-          left: left + CELL.gap + (i % columns) * (CELL.width + CELL.gap),
-          top: top + 42 + Math.floor(i / columns) * (CELL.height + CELL.gap),
-          width: CELL.width,
-          height: CELL.height,
-        })
-      left += width + 28
-      tallest = Math.max(tallest, height)
-      drawn.width = Math.max(drawn.width, left)
+      const size = sizeOf(pack)
+      const last = lines.at(-1)
+      if (last?.row === row && last.width + size.width <= widest) add(last, pack, size)
+      else lines.push(add({ row, packs: [], width: -SPACE, height: 0 }, pack, size))
     }
-    top += tallest + 64
-    drawn.height = top
   }
+  drawn.width = Math.max(0, ...lines.map(({ width }) => width))
+  drawn.height = 0
+  for (const [place, line] of lines.entries()) {
+    if (place > 0) drawn.height += line.row === lines[place - 1].row ? SPACE : 2 * SPACE
+    let left = (drawn.width - line.width) / 2
+    for (const [pack, size] of line.packs) {
+      put(pack, size, left, drawn.height)
+      left += size.width + SPACE
+    }
+    drawn.height += line.height
+  }
+}
+
+const add = (line, pack, size) => {
+  line.packs.push([pack, size])
+  line.width += size.width + SPACE
+  line.height = Math.max(line.height, size.height)
+  return line
+}
+
+const put = (pack, { width, height, columns }, left, top) => {
+  places.set(pack, { left, top, width, height })
+  for (const [i, node] of (columns > 0 ? members[pack] : []).entries())
+    places.set(boxOf(node), {
+      left: left + CELL.gap + (i % columns) * (CELL.width + CELL.gap),
+      top: top + 42 + Math.floor(i / columns) * (CELL.height + CELL.gap),
+      width: CELL.width,
+      height: CELL.height,
+    })
 }
