@@ -25,6 +25,10 @@ const fileSchema = section({
       start: portOfRange(61_000, 'first port that a server may take'),
       end: portOfRange(65_535, 'last port that a server may take'),
     }),
+    watch: Type.Boolean({
+      default: false,
+      description: 'whether classes and jars are read again by themselves when a build has written them',
+    }),
     auth: Type.Enum(['none', 'token'], {
       default: 'none',
       description:
@@ -50,6 +54,7 @@ export interface AnalyzerConfig {
   readonly idleTimeoutMs: number
   readonly host: string
   readonly portRange: { readonly start: number; readonly end: number }
+  readonly watch: boolean
   readonly auth: 'none' | 'token'
   readonly jvmHome: string | undefined
   readonly repoPath: string | undefined
@@ -76,6 +81,7 @@ export function loadAnalyzerConfig(
     idleTimeoutMs: server.idle_timeout,
     host: server.host,
     portRange: server.port_range,
+    watch: server.watch,
     auth: server.auth,
     jvmHome: settings.jvm_home,
     repoPath: settings.repo_path,

@@ -13,6 +13,7 @@ import { listenInRange } from './lifecycle/listen.ts'
 import { lockProject } from './lifecycle/project-lock.ts'
 import { recordFile, removeRecord, writeRecord } from './lifecycle/server-file.ts'
 import { fault } from './errors.ts'
+import { ProjectWatch } from './watch/project-watch.ts'
 
 export { loadAnalyzerConfig, type AnalyzerConfig } from './config.ts'
 
@@ -62,6 +63,8 @@ async function start(
     opened.push(() => idle.close())
     const analysis = new Analysis(scanner ?? createProjectScanner(config, root, logger), logger)
     opened.push(() => analysis.close())
+    const watch = config.watch ? new ProjectWatch(root, analysis, logger) : undefined
+    opened.push(() => watch?.close())
     const token = randomBytes(32).toString('base64url')
     const face: AnalyzerFace = {
       config,
@@ -71,6 +74,7 @@ async function start(
       startedAt: new Date(),
       address: { port: 0 },
       analysis,
+      watch,
       idle,
       shutDown: () => wantsToStop.resolve(),
     }
@@ -86,12 +90,13 @@ async function start(
       token,
       projectPath: root,
       mode: config.mode,
+      watch: config.watch,
       version: face.version,
       startedAt: face.startedAt.toISOString(),
     }
     await writeRecord(record)
     opened.push(() => removeRecord(recordFile(root), process.pid))
-    const ready = analysis.start().then(() => undefined)
+    const ready = analysis.start().then((scan) => watch?.follow(scan))
     ready.catch(() => undefined)
     const { host } = config
     return {

@@ -6,6 +6,7 @@ import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
+import { BuildToolMemory } from '../project/build-tool-memory.ts'
 import { type ClassPathEntry, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
 import type { Digest } from './digest.ts'
@@ -39,6 +40,7 @@ class ProjectScanner implements Scanner {
   readonly #closed = new AbortController()
   readonly #storeDir: string
   readonly #hashes: HashFile
+  readonly #buildTool = new BuildToolMemory()
   /** Places that have twice ended the process that read them, and are left out until they change; with their stamps. */
   readonly #quarantined = new Map<string, string | undefined>()
   #store: SliceStore | undefined
@@ -56,7 +58,7 @@ class ProjectScanner implements Scanner {
     const beganMs = performance.now()
     await this.#openStore()
     const { signal } = this.#closed
-    const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal)
+    const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal, this.#buildTool)
     for (const [path, stamp] of this.#quarantined) {
       if (stampIfThere(path) !== stamp) this.#quarantined.delete(path)
     }

@@ -14,6 +14,7 @@ export interface ServerRecord {
   readonly token: string
   readonly projectPath: string
   readonly mode: string
+  readonly watch: boolean
   readonly version: string
   /** RFC 3339. */
   readonly startedAt: string

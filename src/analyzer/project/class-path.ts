@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs'
 import type { Logger } from '../../lib/log/logger.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { findModules } from '../classpath/project-layout.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import type { Source } from '../index/project-index.ts'
 import { fault } from '../errors.ts'
-import { askBuildTool } from './build-tool.ts'
+import type { BuildToolMemory } from './build-tool-memory.ts'
 import { findJvm, type Jvm } from './find-jvm.ts'
 
 /** One place of a class path. */
@@ -28,6 +29,7 @@ export async function resolveClassPath(
   root: string,
   logger: Logger,
   signal: AbortSignal,
+  buildTool: BuildToolMemory,
 ): Promise<ClassPath> {
   const jvm = findJvm(jvmHome, process.env)
   if (jvm === undefined) {
@@ -35,8 +37,8 @@ export async function resolveClassPath(
   }
   if (mode === 'jar') return withJdk(jvm, lookFor(root), 'jar')
   try {
-    const { tool, libraries } = await askBuildTool(root, jvm, signal)
-    const { folders } = lookFor(root)
+    const { tool, libraries, classFolders } = await buildTool.ask({ root, jvm, logger, signal })
+    const folders = [...lookFor(root).folders, ...classFolders.filter((folder) => existsSync(folder))]
     return withJdk(jvm, { folders, libraries }, tool)
   } catch (error) {
     signal.throwIfAborted()

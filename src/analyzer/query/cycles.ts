@@ -3,6 +3,9 @@ import { classGraph } from './graph.ts'
 import { compare } from './implementations.ts'
 import type { Snapshot } from './snapshot.ts'
 
+/** What cycles can be made of. */
+export const CYCLE_MEMBERS = ['class', 'package'] as const
+
 /** Classes, or packages, that all need each other: strongly connected, more than one. */
 interface Cycle {
   readonly members: readonly string[]
@@ -10,7 +13,7 @@ interface Cycle {
 }
 
 /** Cycles of the project's classes or of its packages; the largest first, then by name. */
-export function dependencyCycles(snapshot: Snapshot, of: 'class' | 'package') {
+export function dependencyCycles(snapshot: Snapshot, of: (typeof CYCLE_MEMBERS)[number]) {
   const { names, next } = of === 'class' ? classNeeds(snapshot) : packageNeeds(snapshot)
   const cycles: Cycle[] = components(names.length, next)
     .filter((component) => component.length > 1)

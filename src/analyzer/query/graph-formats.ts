@@ -1,6 +1,7 @@
 import type { graphView } from './graph.ts'
+import { renderHtml } from './graph-html.ts'
 
-export const GRAPH_FORMATS = ['json', 'dot', 'mermaid', 'graphml'] as const
+export const GRAPH_FORMATS = ['json', 'dot', 'mermaid', 'graphml', 'html'] as const
 export type GraphFormat = (typeof GRAPH_FORMATS)[number]
 
 type Graph = ReturnType<typeof graphView>
@@ -11,6 +12,8 @@ export function renderGraph(graph: Graph, format: Exclude<GraphFormat, 'json'>):
 }
 
 const RENDERERS: Readonly<Record<Exclude<GraphFormat, 'json'>, (graph: Graph) => string>> = {
+  html: renderHtml,
+
   dot: ({ nodes, edges }) =>
     [
       'digraph dependencies {',

@@ -11,7 +11,7 @@ import type { Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
 
-const REFERENCE_KINDS = [
+export const REFERENCE_KINDS = [
   'EXTENDS',
   'IMPLEMENTS',
   'FIELD',

@@ -7,6 +7,8 @@ import { packageVersion } from '../../../lib/process/package.ts'
 import { addCalls } from './commands/calls.ts'
 import { addClasses } from './commands/classes.ts'
 import { addDeps } from './commands/deps.ts'
+import { addDiff } from './commands/diff.ts'
+import { addMcp } from './commands/mcp.ts'
 import { addMembers } from './commands/members.ts'
 import { addProject } from './commands/project.ts'
 import { addServer } from './commands/server.ts'
@@ -30,6 +32,8 @@ export function createAnalyzerProgram(): Command {
   addMembers(program)
   addCalls(program)
   addDeps(program)
+  addDiff(program)
+  addMcp(program)
   addProjectOptions(program)
   addOutputOptions(program)
   addCompletion(program)

@@ -10,10 +10,11 @@ interface ServeFlags {
   readonly port?: number
   readonly mode?: string
   readonly projectJvm?: string
+  readonly watch?: boolean
 }
 
 /** Runs a project's server until it is told to end, and says in one line on standard output whether it is ready. */
-export async function serve(root: string, { port, mode, projectJvm }: ServeFlags): Promise<void> {
+export async function serve(root: string, { port, mode, projectJvm, watch }: ServeFlags): Promise<void> {
   const told = new Promise<void>((resolve) => {
     process.once('SIGTERM', () => resolve()).once('SIGINT', () => resolve())
   })
@@ -21,7 +22,7 @@ export async function serve(root: string, { port, mode, projectJvm }: ServeFlags
   process.stdout.on('error', () => undefined)
   try {
     const config = loadAnalyzerConfig(process.env, {
-      ...(mode !== undefined && { server: { mode } }),
+      server: { ...(mode !== undefined && { mode }), ...(watch !== undefined && { watch }) },
       ...(projectJvm !== undefined && { jvm_home: projectJvm }),
     })
     const logger = createLogger({ level: config.logLevel, format: 'json' })

@@ -30,6 +30,12 @@ interface ServerInfo {
   readonly uptime: string
   readonly idleDuration: string
   readonly idleTimeout: string
+  readonly watch?: {
+    readonly directories: number
+    readonly refreshes: number
+    readonly lastRefreshAt: string | null
+    readonly problem?: string
+  }
 }
 
 /** A server that lives and has shown that it is the one of its record. */

@@ -15,6 +15,8 @@ export interface StartOptions {
   readonly port?: number
   readonly mode?: string
   readonly projectJvm?: string
+  /** Undefined as the configuration says. */
+  readonly watch?: boolean
   readonly timeoutMs: number
   /** Another build of the server, as a JavaScript file. */
   readonly serverJar?: string
@@ -68,6 +70,7 @@ async function spawnServer(
     ...(options.port === undefined ? [] : ['--port', String(options.port)]),
     ...(options.mode === undefined ? [] : ['--mode', options.mode]),
     ...(options.projectJvm === undefined ? [] : ['--project-jvm', options.projectJvm]),
+    ...(options.watch === undefined ? [] : [options.watch ? '--watch' : '--no-watch']),
   ]
   // Another's server may be writing to it: two commands can start one at once.
   const log = openSync(recordFile(projectPath).replace(/json$/, 'log'), 'a', 0o600)

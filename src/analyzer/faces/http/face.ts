@@ -1,5 +1,6 @@
 import type { AnalyzerConfig } from '../../config.ts'
 import type { Analysis } from '../../lifecycle/analysis.ts'
+import type { ProjectWatch } from '../../watch/project-watch.ts'
 import type { IdleClock } from '../../lifecycle/idle-clock.ts'
 
 /** What the HTTP routes work with. */
@@ -12,6 +13,8 @@ export interface AnalyzerFace {
   /** Set once it listens. */
   readonly address: { port: number }
   readonly analysis: Analysis
+  /** Undefined where nothing is watched. */
+  readonly watch: ProjectWatch | undefined
   readonly idle: IdleClock
   /** Ends the server, after the answer is sent. */
   readonly shutDown: () => void

@@ -33,6 +33,7 @@ export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
     mode: config.mode,
     status: analysis.state.is,
     ...(analysis.state.is === 'FAILED' && { reason: analysis.state.reason }),
+    ...(face.watch !== undefined && { watch: face.watch.view }),
     startedAt: face.startedAt.toISOString(),
     uptime: sayDuration(Date.now() - face.startedAt.getTime()),
     lastActivityAt: idle.lastActivity.toISOString(),

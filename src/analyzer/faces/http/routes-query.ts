@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { HttpServer } from '../../../lib/http/server.ts'
+import { type Question, type QuestionName, questions } from '../../api/questions.ts'
 import { fault } from '../../errors.ts'
 import type { Scan } from '../../index/scanner.ts'
 import { annotationUsages } from '../../query/annotation-usages.ts'
@@ -7,7 +8,7 @@ import { callersOf } from '../../query/callers.ts'
 import { callsOf } from '../../query/calls.ts'
 import { listClasses } from '../../query/classes-list.ts'
 import { showClass } from '../../query/class-show.ts'
-import { dependencyCycles } from '../../query/cycles.ts'
+import { CYCLE_MEMBERS, dependencyCycles } from '../../query/cycles.ts'
 import { dependenciesOf } from '../../query/dependencies.ts'
 import { foundationClasses, graphView } from '../../query/graph.ts'
 import { GRAPH_FORMATS, renderGraph } from '../../query/graph-formats.ts'
@@ -20,37 +21,32 @@ import type { AnalyzerFace } from './face.ts'
 import { QueryReader } from './query.ts'
 
 /** The questions that are asked of a project's classes. */
-export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
-  /** A route whose answer comes from the index as it stands; its last path parameter is `name`. */
-  const ask = (
-    path: string,
-    summary: string,
-    parameters: readonly string[],
-    answer: (scan: Scan, query: QueryReader, name: string) => unknown,
-  ): void => {
-    const querystring = {
-      type: 'object',
-      properties: Object.fromEntries(parameters.map((name) => [name, {}])),
+export function queryRoutes({ app }: HttpServer, face: AnalyzerFace): void {
+  for (const [name, question] of questions) {
+    const { path, summary, parameters } = question
+    const options = {
+      schema: { summary, querystring: querystringOf(question) },
+      // The schema is for the description: the reader's sentences say more than a validator's.
+      validatorCompiler: () => () => true,
     }
-    server.app.get(`/api/v1${path}`, { schema: { summary, querystring } }, (request: FastifyRequest) => {
+    app.get(`/api/v1${path}`, options, (request: FastifyRequest) => {
       face.idle.touch()
-      const query = new QueryReader(request, parameters)
-      return answer(face.analysis.scan, query, (request.params as { name?: string }).name ?? '')
+      const query = new QueryReader(request, Object.keys(parameters))
+      return ANSWERS[name](face.analysis.scan, query, (request.params as { name?: string }).name ?? '')
     })
   }
+}
 
-  ask('/stats', 'How much there is', [], (scan) => ({ stats: statsOf(scan) }))
+function querystringOf({ parameters }: Question) {
+  return { type: 'object', properties: parameters }
+}
 
-  const classFilter = [
-    'package',
-    'name',
-    'annotation',
-    'extends',
-    'implements',
-    'interfaces',
-    'includeLibraries',
-  ]
-  ask('/classes', 'Classes that pass a filter', [...classFilter, 'page', 'size'], ({ snapshot }, query) => {
+type Answer = (scan: Scan, query: QueryReader, name: string) => unknown
+
+const ANSWERS: Readonly<Record<QuestionName, Answer>> = {
+  stats: (scan) => ({ stats: statsOf(scan) }),
+
+  classes_list({ snapshot }, query) {
     const filter = {
       package: query.text('package'),
       name: query.text('name'),
@@ -70,107 +66,70 @@ export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
       implementsInterface: filter.implements ?? null,
     }
     return { classes, ...page, appliedFilter }
-  })
+  },
 
-  ask('/classes/:name', 'One class with its members', [], ({ snapshot }, _query, name) => ({
-    classInfo: showClass(snapshot, name),
-  }))
-  ask(
-    '/implementations/:name',
-    'What extends or implements a type',
-    ['includeLibraries'],
-    ({ snapshot }, query, name) => implementationsOf(snapshot, name, query.flag('includeLibraries')),
-  )
-  ask('/hierarchy/:name', 'What is above and below a type', [], ({ snapshot }, _query, name) =>
-    hierarchyOf(snapshot, name),
-  )
-  ask(
-    '/dependencies/:name',
-    'What a class needs and what needs it',
-    ['includeLibraries'],
-    ({ snapshot }, query, name) => dependenciesOf(snapshot, name, query.flag('includeLibraries')),
-  )
+  class_show: ({ snapshot }, _query, name) => ({ classInfo: showClass(snapshot, name) }),
+  implementations: ({ snapshot }, query, name) =>
+    implementationsOf(snapshot, name, query.flag('includeLibraries')),
+  hierarchy: ({ snapshot }, _query, name) => hierarchyOf(snapshot, name),
+  dependencies: ({ snapshot }, query, name) => dependenciesOf(snapshot, name, query.flag('includeLibraries')),
 
-  ask(
-    '/annotations/usages/:name',
-    'Where an annotation stands, or one that carries it',
-    ['scope', 'includeLibraries', 'page', 'size'],
-    ({ snapshot }, query, name) => {
-      const filter = { scope: query.text('scope'), includeLibraries: query.flag('includeLibraries') }
-      return annotationUsages(snapshot, name, filter, query.paging())
-    },
-  )
+  annotation_usages({ snapshot }, query, name) {
+    const filter = { scope: query.text('scope'), includeLibraries: query.flag('includeLibraries') }
+    return annotationUsages(snapshot, name, filter, query.paging())
+  },
 
-  const methodFilter = ['name', 'returnType', 'annotation', 'inClass', 'inPackage', 'includeLibraries']
-  ask('/methods', 'Methods that pass a filter', [...methodFilter, 'page', 'size'], ({ snapshot }, query) =>
-    searchMethods(
-      snapshot,
-      {
-        name: query.text('name'),
-        returnType: query.text('returnType'),
-        annotation: query.text('annotation'),
-        class: query.text('inClass'),
-        package: query.text('inPackage'),
-        includeLibraries: query.flag('includeLibraries'),
-      },
-      query.paging(),
-    ),
-  )
+  methods_search({ snapshot }, query) {
+    const filter = {
+      name: query.text('name'),
+      returnType: query.text('returnType'),
+      annotation: query.text('annotation'),
+      class: query.text('inClass'),
+      package: query.text('inPackage'),
+      includeLibraries: query.flag('includeLibraries'),
+    }
+    return searchMethods(snapshot, filter, query.paging())
+  },
 
-  ask(
-    '/calls/:name',
-    'The call sites of a class, method by method',
-    ['method', 'descriptor', 'inMethodsReturning', 'inMethodsAnnotated', 'includeLambdas'],
-    ({ snapshot }, query, name) =>
-      callsOf(snapshot, name, {
-        method: query.text('method'),
-        descriptor: query.text('descriptor'),
-        inMethodsReturning: query.text('inMethodsReturning'),
-        inMethodsAnnotated: query.text('inMethodsAnnotated'),
-        includeLambdas: query.flag('includeLambdas'),
-      }),
-  )
+  calls: ({ snapshot }, query, name) =>
+    callsOf(snapshot, name, {
+      method: query.text('method'),
+      descriptor: query.text('descriptor'),
+      inMethodsReturning: query.text('inMethodsReturning'),
+      inMethodsAnnotated: query.text('inMethodsAnnotated'),
+      includeLambdas: query.flag('includeLambdas'),
+    }),
 
-  ask(
-    '/callers/:name',
-    'Who calls a method, named owner#method',
-    ['descriptor', 'includeLibraries', 'includeSubtypes', 'page', 'size'],
-    ({ snapshot }, query, name) => {
-      const filter = {
-        descriptor: query.text('descriptor'),
-        includeLibraries: query.flag('includeLibraries'),
-        includeSubtypes: query.flag('includeSubtypes'),
-      }
-      return callersOf(snapshot, name, filter, query.paging())
-    },
-  )
+  callers({ snapshot }, query, name) {
+    const filter = {
+      descriptor: query.text('descriptor'),
+      includeLibraries: query.flag('includeLibraries'),
+      includeSubtypes: query.flag('includeSubtypes'),
+    }
+    return callersOf(snapshot, name, filter, query.paging())
+  },
 
-  ask(
-    '/xref/:name',
-    'Where a type is referred to',
-    ['includeLibraries', 'kind', 'scopeImplementing', 'page', 'size'],
-    ({ snapshot }, query, name) => {
-      const filter = {
-        kind: query.text('kind'),
-        scopeImplementing: query.text('scopeImplementing'),
-        includeLibraries: query.flag('includeLibraries'),
-      }
-      return xrefOf(snapshot, name, filter, query.paging())
-    },
-  )
+  xref({ snapshot }, query, name) {
+    const filter = {
+      kind: query.text('kind'),
+      scopeImplementing: query.text('scopeImplementing'),
+      includeLibraries: query.flag('includeLibraries'),
+    }
+    return xrefOf(snapshot, name, filter, query.paging())
+  },
 
-  ask('/graph', 'What the project’s classes need of each other', ['format'], ({ snapshot }, query) => {
+  deps_graph({ snapshot }, query) {
     const format = query.word('format', GRAPH_FORMATS) ?? 'json'
     return format === 'json'
       ? graphView(snapshot)
       : { format, content: renderGraph(graphView(snapshot), format) }
-  })
-  ask('/graph/foundation', 'The classes that most others need', ['minDependents'], ({ snapshot }, query) => {
+  },
+
+  foundation({ snapshot }, query) {
     const least = query.number('minDependents') ?? 2
     if (least < 1) throw fault('BAD_REQUEST', 'minDependents must be at least 1')
     return foundationClasses(snapshot, least)
-  })
-  ask('/graph/cycles', 'Classes or packages that all need each other', ['of'], ({ snapshot }, query) =>
-    dependencyCycles(snapshot, query.word('of', ['class', 'package']) ?? 'class'),
-  )
+  },
+
+  cycles: ({ snapshot }, query) => dependencyCycles(snapshot, query.word('of', CYCLE_MEMBERS) ?? 'class'),
 }

@@ -129,7 +129,13 @@ test.each([
   const file = recordOf(user, root)
   const port = answer === undefined ? 1 : await stranger(answer)
   const record = { pid: process.pid, host: '127.0.0.1', port, token: 'made up', projectPath: root }
-  await writeRecord({ ...record, mode: 'jar', version: '0', startedAt: new Date().toISOString() })
+  await writeRecord({
+    ...record,
+    mode: 'jar',
+    watch: false,
+    version: '0',
+    startedAt: new Date().toISOString(),
+  })
   expect(await user.json('list')).toEqual({ servers: [] })
   expect(readdirSync(user.runtimeDir)).not.toContain(file)
   expect((await user.analyzer('classes', 'list', '-p', root)).status).toBe(7)

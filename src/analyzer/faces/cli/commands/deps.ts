@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
-import type { dependencyCycles } from '../../../query/cycles.ts'
+import { CYCLE_MEMBERS, type dependencyCycles } from '../../../query/cycles.ts'
 import type { foundationClasses, graphView } from '../../../query/graph.ts'
 import { GRAPH_FORMATS, type GraphFormat } from '../../../query/graph-formats.ts'
 import { addProjectOption, contextOf } from '../context.ts'
@@ -38,7 +38,7 @@ export function addDeps(program: Command): void {
   addProjectOption(deps.command('cycles'))
     .description('classes or packages that all need each other')
     .addOption(
-      new Option('--of <what>', 'what the cycles are made of').choices(['class', 'package']).default('class'),
+      new Option('--of <what>', 'what the cycles are made of').choices(CYCLE_MEMBERS).default('class'),
     )
     .action(async ({ of }: { of: string }, command: Command) => {
       const { get, output } = await contextOf(command)

@@ -10,12 +10,13 @@ import { findAllServers, findHolder, getHolder, getServer, type LiveServer } fro
 import { startServer } from '../start-server.ts'
 import { stopServer } from '../stop-server.ts'
 
-interface StartFlags {
+export interface StartFlags {
   readonly port?: number
   readonly mode?: string
   readonly projectJvm?: string
   readonly timeout: number
   readonly serverJar?: string
+  readonly watch?: boolean
 }
 
 /** start, stop, restart, status, list, version, serve. */
@@ -46,8 +47,9 @@ export function addServer(program: Command): void {
       const root = projectOf(command)
       const running = await findHolder(root)
       if (running !== undefined) await stopServer(running, true)
-      const mode = flags.mode ?? running?.record.mode
-      const live = await startServer(root, { ...optionsOf(flags), ...(mode !== undefined && { mode }) })
+      const { mode = running?.record.mode, watch = running?.record.watch } = flags
+      const kept = { ...(mode !== undefined && { mode }), ...(watch !== undefined && { watch }) }
+      const live = await startServer(root, { ...optionsOf(flags), ...kept })
       createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
     })
 
@@ -92,27 +94,32 @@ export function addServer(program: Command): void {
     .option('--port <port>', 'port to listen on', portNumber)
     .addOption(new Option('--mode <mode>').choices(MODES))
     .option('--project-jvm <dir>', "JVM of the project's build")
+    .option('--watch')
+    .option('--no-watch')
     .action(async (flags: StartFlags, command: Command) => {
       const { serve } = await import('../serve.ts')
       await serve(projectOf(command), flags)
     })
 }
 
-function addStartOptions(command: Command): Command {
+export function addStartOptions(command: Command): Command {
   return addProjectOption(command)
     .addOption(new Option('--mode <mode>', 'how the class path is found').choices(MODES))
     .option('--project-jvm <dir>', "JVM of the project's build, whose classes it is built on")
+    .option('--watch', 'read classes and jars again when a build has written them')
+    .option('--no-watch', 'read them again only when asked to')
     .option('--timeout <seconds>', 'how long to wait until the server is ready', wholeNumber, 180)
     .option('--server-jar <file>', 'another build of the server')
 }
 
-function optionsOf({ port, mode, projectJvm, timeout, serverJar }: StartFlags) {
+export function optionsOf({ port, mode, projectJvm, timeout, serverJar, watch }: StartFlags) {
   return {
     timeoutMs: timeout * 1_000,
     ...(port !== undefined && { port }),
     ...(mode !== undefined && { mode }),
     ...(projectJvm !== undefined && { projectJvm }),
     ...(serverJar !== undefined && { serverJar }),
+    ...(watch !== undefined && { watch }),
   }
 }
 
@@ -132,5 +139,11 @@ function statusTable({ info }: LiveServer): string {
     ['Version', info.version],
     ['Uptime', info.uptime],
     ['Idle', `${info.idleDuration} of ${info.idleTimeout}`],
+    ...(info.watch === undefined ? [] : [['Watch', watchText(info.watch)] as const]),
   ])
+}
+
+function watchText({ directories, refreshes, problem }: NonNullable<LiveServer['info']['watch']>): string {
+  const said = `${directories} directories, ${refreshes} refreshes`
+  return problem === undefined ? said : `${said}; ${problem}`
 }

@@ -1,0 +1,171 @@
+import { USAGE_SCOPES } from '../query/annotation-usages.ts'
+import { CYCLE_MEMBERS } from '../query/cycles.ts'
+import { GRAPH_FORMATS } from '../query/graph-formats.ts'
+import { REFERENCE_KINDS } from '../query/xref.ts'
+
+/** A parameter of a question, as JSON Schema describes it. */
+export interface QuestionParameter {
+  readonly type: 'string' | 'boolean' | 'integer'
+  readonly description: string
+  readonly enum?: readonly string[]
+  readonly minimum?: number
+  readonly maximum?: number
+}
+
+export interface Question {
+  /** Below `/api/v1`; what the question is about, where it is about one thing, stands at the end as `:name`. */
+  readonly path: string
+  readonly summary: string
+  /** What `:name` is. */
+  readonly about?: { readonly key: string; readonly description: string }
+  readonly parameters: Readonly<Record<string, QuestionParameter>>
+}
+
+const text = (description: string): QuestionParameter => ({ type: 'string', description })
+const flag = (description: string): QuestionParameter => ({ type: 'boolean', description })
+const word = (words: readonly string[], description: string): QuestionParameter => ({
+  type: 'string',
+  enum: words,
+  description,
+})
+
+const includeLibraries = flag('also classes of libraries and of the JDK; default false')
+const paging = {
+  page: { type: 'integer', minimum: 0, description: 'which page, from 0; default 0' },
+  size: { type: 'integer', minimum: 1, maximum: 10_000, description: 'how many on a page; default 50' },
+} as const satisfies Readonly<Record<string, QuestionParameter>>
+
+const aboutClass = {
+  key: 'fqn',
+  description:
+    'full name of a class, for example java.util.Map; Map.Entry and Map$Entry both name a nested one',
+}
+
+/**
+ * Every question that a project's server answers. Its routes, their parameters in the OpenAPI description, and the tools
+ * of `analyzer mcp` are made of this table.
+ */
+const QUESTIONS = {
+  stats: { path: '/stats', summary: 'How much there is', parameters: {} },
+  classes_list: {
+    path: '/classes',
+    summary: 'Classes that pass a filter',
+    parameters: {
+      package: text('pattern for the package; * stands for any text'),
+      name: text('pattern for the simple name; * stands for any text'),
+      annotation: text('only those that carry this annotation'),
+      extends: text('only those below this class'),
+      implements: text('only those below this interface'),
+      interfaces: flag('only interfaces; default false'),
+      includeLibraries,
+      ...paging,
+    },
+  },
+  class_show: {
+    path: '/classes/:name',
+    summary: 'One class with its members',
+    about: aboutClass,
+    parameters: {},
+  },
+  implementations: {
+    path: '/implementations/:name',
+    summary: 'What extends or implements a type',
+    about: aboutClass,
+    parameters: { includeLibraries },
+  },
+  hierarchy: {
+    path: '/hierarchy/:name',
+    summary: 'What is above and below a type',
+    about: aboutClass,
+    parameters: {},
+  },
+  dependencies: {
+    path: '/dependencies/:name',
+    summary: 'What a class needs and what needs it',
+    about: aboutClass,
+    parameters: { includeLibraries },
+  },
+  annotation_usages: {
+    path: '/annotations/usages/:name',
+    summary: 'Where an annotation stands, or one that carries it',
+    about: { key: 'fqn', description: 'full name of the annotation' },
+    parameters: {
+      scope: word(USAGE_SCOPES, 'on what it stands; default all'),
+      includeLibraries,
+      ...paging,
+    },
+  },
+  methods_search: {
+    path: '/methods',
+    summary: 'Methods that pass a filter',
+    parameters: {
+      name: text('pattern for the name; * stands for any text'),
+      returnType: text('only those with this erased return type'),
+      annotation: text('only those that carry this annotation'),
+      inClass: text('pattern for the class'),
+      inPackage: text('pattern for the package'),
+      includeLibraries,
+      ...paging,
+    },
+  },
+  calls: {
+    path: '/calls/:name',
+    summary: 'The call sites of a class, method by method',
+    about: aboutClass,
+    parameters: {
+      method: text('only in methods of this name'),
+      descriptor: text('only in the overload with this JVM descriptor; with method'),
+      inMethodsReturning: text('only in methods with this erased return type'),
+      inMethodsAnnotated: text('only in methods that carry this annotation'),
+      includeLambdas: flag(
+        'method references too, and what lambdas call as calls of the method that holds them; default false',
+      ),
+    },
+  },
+  callers: {
+    path: '/callers/:name',
+    summary: 'Who calls a method, also by method references and out of lambdas',
+    about: { key: 'method', description: 'owner#method, for example java.util.List#add' },
+    parameters: {
+      descriptor: text('only calls of the overload with this JVM descriptor'),
+      includeLibraries,
+      includeSubtypes: flag('also calls on classes below the owner; default false'),
+      ...paging,
+    },
+  },
+  xref: {
+    path: '/xref/:name',
+    summary: 'Where a type is referred to',
+    about: { key: 'fqn', description: 'full name of the type' },
+    parameters: {
+      includeLibraries,
+      kind: word(REFERENCE_KINDS, 'only references of this kind'),
+      scopeImplementing: text('only from classes below this type'),
+      ...paging,
+    },
+  },
+  deps_graph: {
+    path: '/graph',
+    summary: 'What the project’s classes need of each other',
+    parameters: { format: word(GRAPH_FORMATS, 'how it is written; default json') },
+  },
+  foundation: {
+    path: '/graph/foundation',
+    summary: 'The classes that most others need',
+    parameters: {
+      minDependents: { type: 'integer', minimum: 1, description: 'how many must need one; default 2' },
+    },
+  },
+  cycles: {
+    path: '/graph/cycles',
+    summary: 'Classes or packages that all need each other',
+    parameters: { of: word(CYCLE_MEMBERS, 'what the cycles are made of; default class') },
+  },
+} as const satisfies Readonly<Record<string, Question>>
+
+export type QuestionName = keyof typeof QUESTIONS
+
+/** The table for those who take any question. */
+export const questions: readonly (readonly [QuestionName, Question])[] = Object.entries(
+  QUESTIONS,
+) as (readonly [QuestionName, Question])[]

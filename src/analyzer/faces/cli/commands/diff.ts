@@ -1,0 +1,62 @@
+import { type Command, Option } from 'commander'
+import { createOutput } from '../../../../lib/cli/output.ts'
+import { ExitStatus } from '../../../../lib/cli/run.ts'
+import { formatTable } from '../../../../lib/cli/table.ts'
+import type { BuildDiff } from '../../../diff/diff-builds.ts'
+
+interface DiffFlags {
+  readonly all?: boolean
+  readonly failOn?: 'incompatible' | 'any'
+  readonly projectJvm?: string
+}
+
+/** diff. */
+export function addDiff(program: Command): void {
+  program
+    .command('diff')
+    .description(
+      'how the API of two builds differs, and which changes break programs compiled against the old one',
+    )
+    .argument('<old>', 'jar or class folder')
+    .argument('<new>', 'jar or class folder')
+    .option('--all', 'also what is neither public nor protected')
+    .addOption(
+      new Option('--fail-on <what>', 'exit with status 1 where there is such a change').choices([
+        'incompatible',
+        'any',
+      ]),
+    )
+    .option('--project-jvm <dir>', 'JVM whose classes the builds extend')
+    .addHelpText('after', '\nExample:\n  analyzer diff --fail-on incompatible shop-1.2.jar target/classes')
+    .action(async (old: string, now: string, flags: DiffFlags, command: Command) => {
+      const [{ jdkClasses, readBuild }, { diffBuilds }, { loadAnalyzerConfig }] = await Promise.all([
+        import('../../../diff/build.ts'),
+        import('../../../diff/diff-builds.ts'),
+        import('../../../config.ts'),
+      ])
+      const jdk = jdkClasses(flags.projectJvm ?? loadAnalyzerConfig(process.env).jvmHome, process.env)
+      const before = await readBuild(old, jdk.find, jdk.release)
+      const after = await readBuild(now, jdk.find, jdk.release)
+      const diff = diffBuilds(before, after, flags.all === true)
+      for (const problem of diff.problems)
+        process.stderr.write(`analyzer: not read: ${JSON.stringify(problem)}\n`)
+      createOutput(command.optsWithGlobals()).result(diff, () => diffTable(diff))
+      const counted = flags.failOn === 'any' ? diff.changeCount : diff.incompatibleCount
+      if (flags.failOn !== undefined && counted > 0) throw new ExitStatus(1)
+    })
+}
+
+function diffTable({ changes, changeCount, incompatibleCount }: BuildDiff): string {
+  if (changeCount === 0) return 'no differences'
+  const rows = changes.map((each) => [
+    each.compatible ? '' : 'breaks',
+    each.classFqn,
+    each.member,
+    [each.change, each.from, each.to === null ? null : `→ ${each.to}`]
+      .filter((part) => part !== null)
+      .join(' '),
+    `${each.rule.split(' ').slice(0, 2).join(' ')}: ${each.why}`,
+  ])
+  const heading = ['', 'Class', 'Member', 'Change', 'Why']
+  return `${formatTable(heading, rows)}\n\n${changeCount} changes, ${incompatibleCount} of them break old programs`
+}

@@ -1,0 +1,78 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { BuildToolAnswer, BuildToolQuestion } from './build-tool-question.ts'
+import { jarsOf, runBuildTool } from './run-build-tool.ts'
+
+/**
+ * Prints what each project's source sets are built on and where their classes go. What a configuration cannot resolve is
+ * left out of it, so that one dependency that is missing costs no other. In the Groovy of Gradle 4 to 9.
+ */
+const INIT_SCRIPT = `allprojects { project ->
+  project.tasks.create('analyzerClassPath') {
+    outputs.upToDateWhen { false }
+    doLast {
+      def sets = project.extensions.findByName('sourceSets')
+      if (sets == null && project.hasProperty('sourceSets')) sets = project.sourceSets
+      sets?.each { set ->
+        set.output.classesDirs.files.each { println 'ANALYZER-CLASSES ' + it }
+        [set.runtimeClasspathConfigurationName, set.compileClasspathConfigurationName].each { name ->
+          def configuration = project.configurations.findByName(name)
+          if (configuration == null) return
+          def found = configuration.resolvedConfiguration.lenientConfiguration
+          found.artifacts.each { artifact ->
+            if (artifact.id.componentIdentifier.class.name.contains('ProjectComponent')) return
+            println 'ANALYZER-JAR ' + artifact.file
+          }
+          configuration.incoming.dependencies.findAll { it.hasProperty('files') }.each { own -> own.files.each { println 'ANALYZER-JAR ' + it } }
+          found.unresolvedModuleDependencies.each { println 'ANALYZER-MISSING ' + it.selector }
+        }
+      }
+    }
+  }
+}
+`
+
+/** The script asks projects while it runs, which neither of these allows; a Gradle that does not know them passes them over. */
+const SETTINGS = ['configuration-cache=false', 'unsafe.configuration-cache=false', 'parallel=false'].map(
+  (setting) => `-Dorg.gradle.${setting}`,
+)
+
+/** Asks Gradle by a script of our own beside the build's; what Gradle itself keeps of a build goes into a folder of ours. */
+export async function askGradle(question: BuildToolQuestion): Promise<BuildToolAnswer> {
+  const own = await mkdtemp(join(tmpdir(), 'analyzer-gradle-'))
+  try {
+    const script = join(own, 'class-path.gradle')
+    await writeFile(script, INIT_SCRIPT)
+    const flags = ['--project-cache-dir', join(own, 'cache'), '--console=plain', '--no-daemon', '--continue']
+    const { status, stdout, stderr } = await runBuildTool(
+      question,
+      { wrapper: 'gradlew', command: 'gradle' },
+      ['-q', '-I', script, ...flags, ...SETTINGS, 'analyzerClassPath'],
+    )
+    if (status !== 0) throw new Error(`gradle: ${reasonOf(stderr) ?? `it ended with status ${status}`}`)
+    const missing = new Set(told(stdout, 'MISSING'))
+    if (missing.size > 0) question.logger.warn({ missing: [...missing] }, 'Gradle could not resolve these')
+    return {
+      tool: 'gradle',
+      libraries: jarsOf(told(stdout, 'JAR')),
+      classFolders: [...new Set(told(stdout, 'CLASSES'))],
+      isWhole: missing.size === 0,
+    }
+  } finally {
+    await rm(own, { recursive: true, force: true })
+  }
+}
+
+function told(stdout: string, what: string): readonly string[] {
+  const start = `ANALYZER-${what} `
+  return stdout
+    .split('\n')
+    .flatMap((line) => (line.startsWith(start) ? [line.slice(start.length).trim()] : []))
+}
+
+/** Gradle says it under a heading of its own. */
+function reasonOf(stderr: string): string | undefined {
+  const [, reason] = /^\* What went wrong:\n(.+(?:\n[> ].*)*)/m.exec(stderr) ?? []
+  return reason?.replace(/\s*\n[> ]*/g, ' ').trim()
+}

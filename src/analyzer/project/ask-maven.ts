@@ -1,0 +1,51 @@
+import type { BuildToolAnswer, BuildToolQuestion } from './build-tool-question.ts'
+import { jarsOf, runBuildTool } from './run-build-tool.ts'
+
+const GOAL = 'dependency:build-classpath'
+const FLAGS = ['-B', '-Dstyle.color=never', '-Dmdep.includeScope=test', '--fail-at-end']
+/**
+ * Modules that are not installed are known to each other only in a run that comes to the phase which makes their classes
+ * (Maven's ReactorReader); it makes none.
+ */
+const TOGETHER = [
+  '-Dmaven.main.skip=true',
+  '-Dmaven.test.skip=true',
+  '-Dmaven.resources.skip=true',
+  'test-compile',
+]
+
+/** Asks Maven for the class paths of all modules; where some cannot tell theirs, what the others told counts. */
+export async function askMaven(question: BuildToolQuestion): Promise<BuildToolAnswer> {
+  const ask = (...argv: readonly string[]) =>
+    runBuildTool(question, { wrapper: 'mvnw', command: 'mvn' }, [...FLAGS, ...argv, GOAL])
+  const { status, stdout } = await ask()
+  if (status === 0) return answerOf([stdout], true)
+  const isMany = stdout.includes('Reactor Summary')
+  const together = isMany ? await ask(...TOGETHER) : undefined
+  if (together?.status === 0) return answerOf([together.stdout], true)
+  const answer = answerOf([stdout, together?.stdout ?? ''], false)
+  const why = reasonOf(together?.stdout ?? stdout) ?? `it ended with status ${status}`
+  if (answer.libraries.length === 0) throw new Error(`mvn: ${why}`)
+  const without = [...(together?.stdout ?? '').matchAll(/^\[INFO\] (.+?) \.+ (?:FAILURE|SKIPPED)/gm)]
+  const modules = without.map(([, name]) => name)
+  question.logger.warn({ modules, why }, 'Maven did not tell the class paths of these modules')
+  return answer
+}
+
+/** Maven prints one line of paths for each module, under a heading of its own. */
+function answerOf(outputs: readonly string[], isWhole: boolean): BuildToolAnswer {
+  const classPaths = outputs
+    .flatMap((text) => [...text.matchAll(/Dependencies classpath:.*\n(.*)/g)])
+    .map(([, classPath = '']) => classPath)
+  return { tool: 'maven', libraries: jarsOf(classPaths), classFolders: [], isWhole }
+}
+
+const UNREACHABLE =
+  /offline mode|Unknown host|Could not transfer|Connection (?:refused|timed out)|No route to host/
+
+/** The first error, with what to do where Maven has no network. */
+function reasonOf(stdout: string): string | undefined {
+  const [, first] = /^\[ERROR\] (.+)/m.exec(stdout) ?? []
+  if (first === undefined || !UNREACHABLE.test(stdout)) return first?.trim()
+  return `${first.trim()} (Maven could not reach its repository: run "mvn ${GOAL}" once where there is a network, or use --mode jar)`
+}

@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { run, type RunResult } from '../../lib/process/run.ts'
+import type { BuildToolQuestion } from './build-tool-question.ts'
+
+const TIMEOUT_MS = 170_000
+
+/**
+ * Runs the project's own copy of a build tool, else the one on PATH, in the project's root. Throws an Error where it is not
+ * there or takes too long.
+ */
+export async function runBuildTool(
+  { root, jvm, signal }: Pick<BuildToolQuestion, 'root' | 'jvm' | 'signal'>,
+  names: { readonly wrapper: string; readonly command: string },
+  argv: readonly string[],
+): Promise<RunResult> {
+  const wrapper = join(root, names.wrapper)
+  const program = existsSync(wrapper) ? wrapper : names.command
+  const environment = { ...process.env, ...(jvm !== undefined && { JAVA_HOME: jvm.home }) }
+  let result: RunResult
+  try {
+    result = await run(program, argv, { cwd: root, environment, timeoutMs: TIMEOUT_MS, signal })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') throw new Error(`${names.command} is not on PATH`, { cause: error })
+    if (code === 'EACCES') throw new Error(`${program} must be executable`, { cause: error })
+    throw error
+  }
+  if (result.signal !== null) throw new Error(`${program} took longer than ${TIMEOUT_MS / 1_000} s`)
+  return result
+}
+
+/** The jars of class paths, each once; those that are there. */
+export function jarsOf(classPaths: readonly string[]): readonly string[] {
+  const paths = classPaths.flatMap((classPath) => classPath.trim().split(delimiter))
+  return [...new Set(paths)].filter((path) => path.endsWith('.jar') && existsSync(path))
+}

@@ -1,0 +1,175 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { expect, onTestFinished, test } from 'vitest'
+import { questions } from '../../../../src/analyzer/api/questions.ts'
+import { packageRoot } from '../../../../src/lib/process/package.ts'
+import { type AnalyzerUser, analyzerUser, builtProject } from '../../../support/analyzer-cli.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+
+const program = join(packageRoot, 'src/bin/analyzer.ts')
+
+/** An agent with the protocol's own client. */
+async function agentOf(user: AnalyzerUser, root: string): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [program, 'mcp', '-p', root, '--mode', 'jar'],
+      env: user.environment as Record<string, string>,
+      stderr: 'inherit',
+    }),
+  )
+  onTestFinished(() => client.close())
+  return client
+}
+
+test('an agent asks every question, and gets what the command line gets', async () => {
+  const user = analyzerUser()
+  const root = builtProject()
+  const agent = await agentOf(user, root)
+
+  const { tools } = await agent.listTools()
+  expect(tools.map(({ name }) => name)).toEqual([...questions.map(([name]) => name), 'refresh', 'diff'])
+  for (const { inputSchema, description } of tools) {
+    expect(description).toMatch(/\w/)
+    for (const property of Object.values(inputSchema.properties ?? {}))
+      expect(property).toMatchObject({ type: expect.any(String), description: expect.stringMatching(/\w/) })
+  }
+
+  const ask = async (name: string, given: Record<string, unknown> = {}) => {
+    const { content, structuredContent, isError } = await agent.callTool({ name, arguments: given })
+    expect(isError, JSON.stringify(content)).toBeUndefined()
+    const [{ text: json }] = content as [{ text: string }]
+    expect(JSON.parse(json)).toEqual(structuredContent)
+    return structuredContent as Record<string, any>
+  }
+  const same: readonly (readonly [string, Record<string, unknown>, readonly string[]])[] = [
+    ['stats', {}, ['classes', 'stats']],
+    [
+      'classes_list',
+      { name: '*a*', size: 2, page: 1 },
+      ['classes', 'list', '--name', '*a*', '--size', '2', '--page', '1'],
+    ],
+    ['class_show', { fqn: 'demo.Shapes' }, ['classes', 'show', 'demo.Shapes']],
+    ['implementations', { fqn: 'demo.Shapes' }, ['classes', 'implementations', 'demo.Shapes']],
+    ['hierarchy', { fqn: 'demo.Shapes$Circle' }, ['classes', 'hierarchy', 'demo.Shapes$Circle']],
+    ['dependencies', { fqn: 'demo.Calls' }, ['classes', 'dependencies', 'demo.Calls']],
+    [
+      'annotation_usages',
+      { fqn: 'java.lang.Deprecated', scope: 'all' },
+      ['annotations', 'usages', 'java.lang.Deprecated'],
+    ],
+    ['methods_search', { returnType: 'void' }, ['methods', 'search', '--return-type', 'void']],
+    ['calls', { fqn: 'demo.Calls', includeLambdas: true }, ['calls', 'demo.Calls', '--include-lambdas']],
+    ['callers', { method: 'demo.Calls#one' }, ['callers', 'demo.Calls#one']],
+    [
+      'xref',
+      { fqn: 'demo.Shapes', kind: 'CALL_RECEIVER' },
+      ['xref', 'demo.Shapes', '--kind', 'CALL_RECEIVER'],
+    ],
+    ['deps_graph', {}, ['deps', 'graph']],
+    ['foundation', { minDependents: 1 }, ['deps', 'foundation', '--min-dependents', '1']],
+    ['cycles', { of: 'package' }, ['deps', 'cycles', '--of', 'package']],
+  ]
+  expect(same.map(([name]) => name).toSorted()).toEqual(questions.map(([name]) => name).toSorted())
+  for (const [name, given, argv] of same)
+    expect(await ask(name, given), name).toEqual(await user.json(...argv, '-p', root))
+  expect(await ask('refresh')).toMatchObject({ status: 'READY', classFilesRead: 0 })
+})
+
+test('what is wrong is a tool error with the server’s sentence', async () => {
+  const user = analyzerUser()
+  const agent = await agentOf(user, builtProject())
+  const errorOf = async (name: string, given: Record<string, unknown>) => {
+    const { content, isError } = await agent.callTool({ name, arguments: given })
+    expect(isError).toBe(true)
+    return (content as [{ text: string }])[0].text
+  }
+  expect(await errorOf('class_show', { fqn: 'demo.Nothing' })).toBe(
+    'class "demo.Nothing" is not in the project, its libraries or its JDK',
+  )
+  expect(await errorOf('class_show', {})).toBe('"fqn" is missing')
+  expect(await errorOf('classes_list', { names: 'x' })).toMatch(
+    /^"names" is not known; known: package, name,/,
+  )
+  expect(await errorOf('classes_list', { size: '5' })).toBe('"size" must be of type integer, not "5"')
+  expect(await errorOf('classes_list', { size: 0 })).toBe(
+    'size must be a whole number from 1 to 10000, not 0',
+  )
+  expect(await errorOf('xref', { fqn: 'demo.Shapes', kind: 'X' })).toMatch(/^kind "X" must be one of EXTENDS/)
+  await expect(agent.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow(
+    'there is no tool "nothing"',
+  )
+})
+
+test('a server is started, kept past its idle time while the agent is there, and started again when it has gone', async () => {
+  const user = analyzerUser({ ANALYZER_SERVER__IDLE_TIMEOUT: '2s' })
+  const root = builtProject()
+  const agent = await agentOf(user, root)
+  await agent.callTool({ name: 'stats', arguments: {} })
+  const [first] = user.records()
+  const startedMs = performance.now()
+  await waitFor('twice the idle time', () => performance.now() - startedMs > 4_500)
+  expect(user.records().map(({ pid }) => pid)).toEqual([first?.pid])
+
+  await user.analyzer('stop', '-p', root)
+  expect((await agent.callTool({ name: 'stats', arguments: {} })).isError).toBeUndefined()
+  expect(user.records().map(({ pid }) => pid)).not.toEqual([first?.pid])
+
+  await agent.close()
+  await waitFor('the server to end for want of work', () => user.records().length === 0)
+})
+
+test('nothing but the protocol is on standard output, and the end of standard input ends it', async () => {
+  const user = analyzerUser()
+  const argv = [program, 'mcp', '-p', builtProject(), '--mode', 'jar']
+  const child = spawn(process.execPath, argv, { env: user.environment, stdio: ['pipe', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const exit = once(child, 'close')
+  const params = {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  }
+  child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`)
+  await once(child.stdout, 'readable')
+  child.stdin.end()
+  const lines = (await text(child.stdout)).trim().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as { jsonrpc: string }).jsonrpc)).toEqual(['2.0'])
+  expect(await exit).toEqual([0, null])
+})
+
+test('a folder without a project is refused before anything is said', async () => {
+  const { status, stdout, stderr } = await analyzerUser().analyzer('mcp', '-p', '/')
+  expect({ status, stdout }).toEqual({ status: 3, stdout: '' })
+  expect(stderr).toMatch(/build definition file/)
+})
+
+test('no other command loads the protocol’s modules', async () => {
+  const user = analyzerUser()
+  const loaded = `import { registerHooks } from 'node:module'
+    registerHooks({ resolve(name, context, next) {
+      if (name.startsWith('@modelcontextprotocol')) throw new Error('loaded ' + name)
+      return next(name, context)
+    } })`
+  const flag = `--import data:text/javascript,${encodeURIComponent(loaded)}`
+  const watched = { ...user.environment, NODE_OPTIONS: flag }
+  const run = (...argv: string[]) => {
+    const child = spawn(process.execPath, [program, ...argv], {
+      env: watched,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    return Promise.all([once(child, 'close').then(([status]) => status as number), text(child.stderr)])
+  }
+  expect(await run('version')).toEqual([0, expect.not.stringContaining('loaded')])
+  expect(await run('list')).toEqual([0, expect.not.stringContaining('loaded')])
+  // The hook itself does see them.
+  expect(await run('mcp', '-p', builtProject())).toEqual([
+    1,
+    expect.stringContaining('loaded @modelcontextprotocol'),
+  ])
+})
