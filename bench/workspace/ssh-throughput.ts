@@ -14,7 +14,7 @@ const bench: Bench = {
   note:
     `${MEGABYTES} MB of zeros through OpenSSH's client, from its start to its end. Ours is a server in processes of its own, as it ` +
     'is shipped; the peer is OpenSSH’s sshd in a container of the same image, key exchange curve25519 for both. Programs ' +
-    'run in the container on both sides; ours starts them by the engine.',
+    'run in the container on both sides; ours has the engine start them, and passes their bytes itself.',
 
   async prepare() {
     const folder = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
