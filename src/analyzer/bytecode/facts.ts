@@ -20,3 +20,9 @@ export const factsLayout: string = columnNames(columns).join(' ')
 export function openFacts(buffer: ArrayBuffer): Facts {
   return openTables(columns, buffer)
 }
+
+/** The rows that belong to a row, from a column `first…`. */
+export function rows(first: Int32Array, row: number): readonly number[] {
+  const start = first[row] ?? 0
+  return Array.from({ length: (first[row + 1] ?? start) - start }, (_, i) => start + i)
+}

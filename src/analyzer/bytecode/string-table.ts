@@ -1,37 +1,41 @@
 /** The distinct strings of a slice of class files, by id from 0. */
 export class StringTable {
-  readonly #bytes: Buffer
-  readonly #offsets: Int32Array
+  readonly bytes: Buffer
+  /** One more than there are strings: string i takes the bytes from offsets[i] to offsets[i + 1]. */
+  readonly offsets: Int32Array
 
-  /** @param offsets one more than there are strings: string i takes the bytes from offsets[i] to offsets[i + 1] */
   constructor(bytes: Uint8Array, offsets: Int32Array) {
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    this.#offsets = offsets
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.offsets = offsets
   }
 
   get count(): number {
-    return this.#offsets.length - 1
+    return this.offsets.length - 1
   }
 
   /** Decodes anew at each call. @throws RangeError for an id that is none, -1 among them */
   get(id: number): string {
-    const [start, end] = this.#range(id)
-    const text = this.#bytes.toString('utf8', start, end)
-    // A surrogate without its other half is what UTF-8 proper has not.
-    return text.includes('\uFFFD') ? decodeWtf8(this.#bytes.subarray(start, end)) : text
+    return textOf(this.bytes, ...this.#range(id))
   }
 
   /** UTF-8, but for unpaired surrogates, which keep their three bytes (WTF-8). A view: valid as long as the facts are. */
   bytesOf(id: number): Uint8Array {
-    return this.#bytes.subarray(...this.#range(id))
+    return this.bytes.subarray(...this.#range(id))
   }
 
   #range(id: number): [number, number] {
-    const start = this.#offsets[id]
-    const end = this.#offsets[id + 1]
+    const start = this.offsets[id]
+    const end = this.offsets[id + 1]
     if (start === undefined || end === undefined) throw new RangeError(`there is no string ${id}`)
     return [start, end]
   }
+}
+
+/** UTF-8, but for unpaired surrogates, which keep their three bytes (WTF-8). */
+export function textOf(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end)
+  // A surrogate without its other half is what UTF-8 proper has not.
+  return text.includes('\uFFFD') ? decodeWtf8(bytes.subarray(start, end)) : text
 }
 
 /** https://wtf-8.codeberg.page/ ; the bytes are well-formed, as the readers made them. */
@@ -59,4 +63,11 @@ export function encodeWtf8(text: string): Buffer {
       : Buffer.from(character)
   })
   return Buffer.concat(parts)
+}
+
+export function tableOf(strings: readonly string[]): StringTable {
+  const encoded = strings.map(encodeWtf8)
+  const offsets = new Int32Array(strings.length + 1)
+  for (const [index, bytes] of encoded.entries()) offsets[index + 1] = (offsets[index] ?? 0) + bytes.length
+  return new StringTable(Buffer.concat(encoded), offsets)
 }

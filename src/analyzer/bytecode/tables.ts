@@ -1,4 +1,4 @@
-import { encodeWtf8, StringTable } from './string-table.ts'
+import { StringTable } from './string-table.ts'
 
 /** How the elements of a column are stored: signed 32 bits, unsigned 16, unsigned 8. */
 type ColumnType = 'i32' | 'u16' | 'u8'
@@ -19,8 +19,11 @@ type Table<Columns extends Readonly<Record<string, ColumnType>>> = {
   readonly count: number
 }
 
+/** The tables of a layout. */
+export type Tables<L extends Layout> = { readonly [Name in keyof L]: Table<L[Name]> }
+
 /** Tables that are views on one buffer, and the strings that their ids stand for. */
-export type PackedTables<L extends Layout> = { readonly [Name in keyof L]: Table<L[Name]> } & {
+export type PackedTables<L extends Layout> = Tables<L> & {
   /** Everything: this is what is sent between threads and processes and stored, and `openTables` reads it again. */
   readonly buffer: ArrayBuffer
   readonly strings: StringTable
@@ -31,12 +34,18 @@ const arrayOf = { i32: Int32Array, u16: Uint16Array, u8: Uint8Array } as const
 /** The columns of a layout in packed order, "strings.bytes:u8 strings.offsets:i32 …". */
 export function columnNames(layout: Layout): readonly string[] {
   return [
-    'strings.bytes:u8',
-    'strings.offsets:i32',
+    ...STRING_COLUMNS,
     ...Object.entries(layout).flatMap(([table, columns]) =>
       Object.entries(columns).map(([column, type]) => `${table}.${column}:${type}`),
     ),
   ]
+}
+
+const STRING_COLUMNS = ['strings.bytes:u8', 'strings.offsets:i32']
+
+interface StringColumns {
+  readonly bytes: Uint8Array
+  readonly offsets: Int32Array
 }
 
 /**
@@ -46,53 +55,62 @@ export function columnNames(layout: Layout): readonly string[] {
  * @throws Error when the buffer has another number of columns
  */
 export function openTables<L extends Layout>(layout: L, buffer: ArrayBuffer): PackedTables<L> {
+  const { strings, tables } = open(layout, buffer, buffer)
+  return { ...tables, buffer, strings: new StringTable(strings.bytes, strings.offsets) }
+}
+
+/** The tables in a buffer that `packTables` has made, without their strings, in memory of their own. Throws as `openTables`. */
+export function copyTables<L extends Layout>(layout: L, buffer: ArrayBuffer): Tables<L> {
+  const { bytes, offsets } = open(layout, buffer, buffer).strings
+  const withoutStrings = buffer.slice(0, Math.min(bytes.byteOffset, offsets.byteOffset))
+  return open(layout, buffer, withoutStrings).tables
+}
+
+/** Strings are views on `buffer`, the other columns on `own`, which has the same bytes at the same places. */
+function open<L extends Layout>(layout: L, buffer: ArrayBuffer, own: ArrayBuffer) {
   const columns = columnNames(layout)
   const header = new Uint32Array(buffer, 0, 1 + 2 * columns.length)
   if (header[0] !== columns.length)
     throw new Error(`expected tables of ${columns.length} columns, there are ${header[0]}`)
-  const tables: Record<string, Record<string, unknown>> = {}
+  const all: Record<string, Record<string, unknown>> = {}
   for (const [index, entry] of columns.entries()) {
     const [table = '', column = '', type = ''] = entry.split(/[.:]/)
     const length = header[2 + 2 * index] ?? 0
-    const array = new arrayOf[type as ColumnType](buffer, header[1 + 2 * index], length)
-    const own = (tables[table] ??= {})
-    own[column] = array
-    if (!column.startsWith('first')) own['count'] = length
+    const memory = table === 'strings' ? buffer : own
+    const array = new arrayOf[type as ColumnType](memory, header[1 + 2 * index], length)
+    const columnsOfTable = (all[table] ??= {})
+    columnsOfTable[column] = array
+    if (!column.startsWith('first')) columnsOfTable['count'] = length
   }
-  const { strings, ...rest } = tables
-  const { bytes, offsets } = strings as { bytes: Uint8Array; offsets: Int32Array }
-  return { ...rest, buffer, strings: new StringTable(bytes, offsets) } as unknown as PackedTables<L>
+  const { strings, ...tables } = all
+  return { strings: strings as unknown as StringColumns, tables: tables as unknown as Tables<L> }
 }
 
 /** Writes tables into one buffer, in the form that `openTables` reads. Numbers are cut to their column's type. */
 export function packTables<L extends Layout>(
   layout: L,
   tables: { readonly [Name in keyof L]: { readonly [Column in keyof L[Name]]: ArrayLike<number> } },
-  strings: readonly string[],
+  strings: StringColumns,
 ): ArrayBuffer {
-  const encoded = strings.map(encodeWtf8)
-  const offsets = new Int32Array(strings.length + 1)
-  for (const [index, bytes] of encoded.entries()) offsets[index + 1] = (offsets[index] ?? 0) + bytes.length
-  const columns: readonly { readonly type: ColumnType; readonly values: ArrayLike<number> }[] = [
-    { type: 'u8', values: Buffer.concat(encoded) },
-    { type: 'i32', values: offsets },
-    ...Object.entries(layout).flatMap(([table, types]) =>
-      Object.entries(types).map(([column, type]) => ({ type, values: tables[table]?.[column] ?? [] })),
-    ),
-  ]
-  const places: number[] = []
-  let end = aligned((1 + 2 * columns.length) * 4)
-  for (const { type, values } of columns) {
-    places.push(end)
+  const [bytes, offsets, ...others] = columnNames(layout).map((entry, index) => {
+    const [table = '', column = '', type = ''] = entry.split(/[.:]/)
+    const given = table === 'strings' ? strings : tables[table]
+    const values = (given as Readonly<Record<string, ArrayLike<number>>> | undefined)?.[column] ?? []
+    return { index, type: type as ColumnType, values }
+  })
+  // Strings last, so that the others can be had without them.
+  const columns = [...others, offsets, bytes].filter((column) => column !== undefined)
+  const header = new Uint32Array(1 + 2 * columns.length)
+  header[0] = columns.length
+  let end = aligned(header.byteLength)
+  for (const { index, type, values } of columns) {
+    header.set([end, values.length], 1 + 2 * index)
     end = aligned(end + values.length * arrayOf[type].BYTES_PER_ELEMENT)
   }
   const buffer = new ArrayBuffer(end)
-  const header = new Uint32Array(buffer, 0, 1 + 2 * columns.length)
-  header[0] = columns.length
-  for (const [index, { type, values }] of columns.entries()) {
-    header[1 + 2 * index] = places[index] ?? 0
-    header[2 + 2 * index] = values.length
-    new arrayOf[type](buffer, places[index], values.length).set(values)
+  new Uint32Array(buffer, 0, header.length).set(header)
+  for (const { index, type, values } of columns) {
+    new arrayOf[type](buffer, header[1 + 2 * index], values.length).set(values)
   }
   return buffer
 }

@@ -1,8 +1,7 @@
 import { CONSTANT, TARGET, TRAIT } from '../bytecode/columns.ts'
-import type { Facts } from '../bytecode/facts.ts'
+import { type Facts, rows } from '../bytecode/facts.ts'
 import { annotationsOn, valueView } from '../query/annotation-value.ts'
-import { rows } from '../query/class-show.ts'
-import { ACC } from '../query/class-summary.ts'
+import { ACC } from '../bytecode/access-flags.ts'
 
 /** A method or constructor. */
 export interface ApiMethod {

@@ -4,7 +4,7 @@ import type { ClassContainer } from '../classpath/class-container.ts'
 import { listClasses } from '../classpath/list-classes.ts'
 import { readClasses } from '../classpath/read-classes.ts'
 import { fault } from '../errors.ts'
-import { ACC } from '../query/class-summary.ts'
+import { ACC } from '../bytecode/access-flags.ts'
 import { type ApiClass, apiClass } from './api-class.ts'
 
 /** Classes of one call of the reader. */

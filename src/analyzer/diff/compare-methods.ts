@@ -1,4 +1,4 @@
-import { ACC } from '../query/class-summary.ts'
+import { ACC } from '../bytecode/access-flags.ts'
 import { toFqn, typesOfMethod } from '../query/names.ts'
 import type { ApiClass, ApiMethod } from './api-class.ts'
 import type { Build } from './build.ts'

@@ -1,4 +1,4 @@
-import { ACC } from '../query/class-summary.ts'
+import { ACC } from '../bytecode/access-flags.ts'
 import type { ApiClass } from './api-class.ts'
 import type { Build } from './build.ts'
 

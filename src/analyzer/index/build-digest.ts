@@ -1,12 +1,17 @@
+import { ACC } from '../bytecode/access-flags.ts'
 import { TARGET } from '../bytecode/columns.ts'
 import type { Facts } from '../bytecode/facts.ts'
+import { isMethodReference, lambdaOwners } from '../bytecode/lambdas.ts'
 import { packTables } from '../bytecode/tables.ts'
 import { digestColumns, USE, USE_KINDS } from './digest.ts'
 import { DigestNames } from './digest-names.ts'
 import { IntList } from './int-list.ts'
+import { PairIds } from './pair-ids.ts'
 
 const NEW = 187
 const PUBLIC_PRIVATE_PROTECTED_STATIC = 0x000f
+/** What one row counts at most. */
+const MOST_TIMES = 0xff
 
 /** Makes the digest of a slice's facts. */
 export function buildDigest(facts: Facts): ArrayBuffer {
@@ -21,19 +26,33 @@ export function buildDigest(facts: Facts): ArrayBuffer {
       traits: classes.traits,
       firstInterface: classes.firstInterface,
       firstMethod: classes.firstMethod,
+      methodCount: ownMethods(facts, names),
       fieldCount: Uint16Array.from(classes.name, (_, row) => span(classes.firstField, row)),
     },
     interfaces: { name: idsOf(interfaces.name, interfaces.count) },
     methods: {
       name: idsOf(methods.name, methods.count),
-      descriptor: idsOf(methods.descriptor, methods.count),
+      returns: methods.descriptor.map((descriptor) => names.returnOf(descriptor)),
       accessFlags: methods.accessFlags,
     },
-    annotations: annotationsByType(facts, names),
+    annotations: annotationsOnSource(facts, names),
     ...usesByType(facts, names),
     ...calleesByOwner(facts, names),
   }
-  return packTables(digestColumns, tables, names.texts)
+  const texts = { hash: names.pool.hashes() }
+  return packTables(digestColumns, { ...tables, texts }, names.pool.table())
+}
+
+/** How many methods each class's source has, constructors and static initializers aside. */
+function ownMethods({ classes, methods }: Facts, names: DigestNames): Uint16Array {
+  const counts = new Uint16Array(classes.count)
+  for (let row = 0; row < classes.count; row++) {
+    for (let i = classes.firstMethod[row] ?? 0; i < (classes.firstMethod[row + 1] ?? 0); i++) {
+      const isMade = ((methods.accessFlags[i] ?? 0) & ACC.SYNTHETIC) !== 0
+      if (!isMade && !names.isSpecial(methods.name[i] ?? 0)) counts[row] = (counts[row] ?? 0) + 1
+    }
+  }
+  return counts
 }
 
 /** What InnerClasses says of visibility and `static` is the source's; the class's own flags know neither private nor protected. */
@@ -72,7 +91,7 @@ function countSignatures(facts: Facts, row: number, names: DigestNames, counter:
   }
   for (let i = classes.firstMethod[row] ?? 0; i < (classes.firstMethod[row + 1] ?? 0); i++) {
     const types = names.typesOfMethod(methods.descriptor[i] ?? -1, methods.signature[i] ?? -1)
-    for (const parameter of types.parameters) for (const type of parameter) counter.add(type, USE.PARAM)
+    for (const type of types.parameters) counter.add(type, USE.PARAM)
     for (const type of types.returns) counter.add(type, USE.RETURN)
   }
 }
@@ -85,7 +104,7 @@ function countCode(facts: Facts, row: number, names: DigestNames, counter: UseCo
   for (let i = methods.firstCall[first] ?? 0; i < (methods.firstCall[end] ?? 0); i++) {
     const owner = calls.owner[i] ?? -1
     // What a constructor is called on is an INSTANTIATION, or the superclass; an array is no class of its own.
-    const isReceiver = calls.name[i] !== names.constructorName && !names.isArray(owner)
+    const isReceiver = !names.isConstructor(calls.name[i] ?? 0) && !names.isArray(owner)
     counter.add(names.elementOf(owner), isReceiver ? USE.CALL_RECEIVER : USE.OTHER)
   }
   for (let i = methods.firstFieldAccess[first] ?? 0; i < (methods.firstFieldAccess[end] ?? 0); i++) {
@@ -124,7 +143,7 @@ class UseCounter {
   readonly #types = new IntList()
   readonly #classes = new IntList()
   readonly #kinds = new IntList()
-  readonly #amounts = new IntList()
+  readonly #times = new IntList()
   readonly #names: DigestNames
 
   constructor(names: DigestNames) {
@@ -154,10 +173,12 @@ class UseCounter {
       const at = this.#touched.at(i)
       const type = Math.floor(at / USE_KINDS)
       if (type !== self) {
-        this.#types.push(type)
-        this.#classes.push(row)
-        this.#kinds.push(at % USE_KINDS)
-        this.#amounts.push(this.#counts[at] ?? 0)
+        for (let left = this.#counts[at] ?? 0; left > 0; left -= MOST_TIMES) {
+          this.#types.push(type)
+          this.#classes.push(row)
+          this.#kinds.push(at % USE_KINDS)
+          this.#times.push(Math.min(left, MOST_TIMES))
+        }
       }
       this.#counts[at] = 0
     }
@@ -166,43 +187,40 @@ class UseCounter {
 
   /** Sorted by counting, which keeps the classes of a type in their order. */
   grouped() {
-    const { order, keys, first } = groupBy(this.#types, this.#names.texts.length)
+    const { order, keys, first } = groupBy(this.#types, this.#names.pool.count)
     return {
       types: { name: keys, firstUse: first },
       uses: {
-        class: order.map((row) => this.#classes.at(row)),
-        kind: order.map((row) => this.#kinds.at(row)),
-        times: order.map((row) => this.#amounts.at(row)),
+        class: this.#classes.picked(order),
+        kind: this.#kinds.picked(order),
+        times: this.#times.picked(order),
       },
     }
   }
 }
 
-/** Which classes call a method, by its owner and name. */
+/** How often each class calls or refers to a method, by its owner and name. */
 function calleesByOwner(facts: Facts, names: DigestNames) {
-  const { classes, methods, calls, dynamicCalls, strings } = facts
-  const placeOf = new Map<number, number>()
-  const owners = new IntList()
-  const methodNames = new IntList()
-  /** The last class that was noted for a callee. */
+  const { classes, methods, calls, dynamicCalls } = facts
+  const callees = new PairIds()
+  /** For each callee, its last row among the callers. */
   const last = new IntList()
   const callee = new IntList()
   const caller = new IntList()
+  const times = new IntList()
   const add = (owner: number, name: number, row: number): void => {
     if (owner < 0 || name < 0) return
-    const pair = owner * strings.count + name
-    let place = placeOf.get(pair)
-    if (place === undefined) {
-      place = owners.length
-      placeOf.set(pair, place)
-      owners.push(names.idOf(owner))
-      methodNames.push(names.idOf(name))
-      last.push(-1)
+    const place = callees.idOf(owner, name)
+    if (place === last.length) last.push(-1)
+    const known = last.at(place)
+    if (known >= 0 && caller.at(known) === row && times.at(known) < MOST_TIMES) {
+      times.set(known, times.at(known) + 1)
+      return
     }
-    if (last.at(place) === row) return
-    last.set(place, row)
+    last.set(place, callee.length)
     callee.push(place)
     caller.push(row)
+    times.push(1)
   }
   for (let row = 0; row < classes.count; row++) {
     const first = classes.firstMethod[row] ?? 0
@@ -210,18 +228,27 @@ function calleesByOwner(facts: Facts, names: DigestNames) {
     for (let i = methods.firstCall[first] ?? 0; i < (methods.firstCall[end] ?? 0); i++) {
       add(calls.owner[i] ?? -1, calls.name[i] ?? -1, row)
     }
-    for (let i = methods.firstDynamicCall[first] ?? 0; i < (methods.firstDynamicCall[end] ?? 0); i++) {
-      add(dynamicCalls.handleOwner[i] ?? -1, dynamicCalls.handleName[i] ?? -1, row)
+    const firstDynamic = methods.firstDynamicCall[first] ?? 0
+    const endDynamic = methods.firstDynamicCall[end] ?? 0
+    if (firstDynamic === endDynamic) continue
+    const lambdas = lambdaOwners(facts, row)
+    for (let i = firstDynamic; i < endDynamic; i++) {
+      if (isMethodReference(facts, i, lambdas))
+        add(dynamicCalls.handleOwner[i] ?? -1, dynamicCalls.handleName[i] ?? -1, row)
     }
   }
-  const { order, first } = groupBy(callee, owners.length)
+  const { order, first } = groupBy(callee, callees.count)
   return {
-    callees: { owner: owners.values(), name: methodNames.values(), firstCaller: first },
-    callers: { class: order.map((row) => caller.at(row)) },
+    callees: {
+      owner: callees.firsts().map((owner) => names.idOf(owner)),
+      name: callees.seconds().map((name) => names.idOf(name)),
+      firstCaller: first,
+    },
+    callers: { class: caller.picked(order), times: times.picked(order) },
   }
 }
 
-function annotationsByType(facts: Facts, names: DigestNames) {
+function annotationsOnSource(facts: Facts, names: DigestNames) {
   const types = new IntList()
   const owners = new IntList()
   const rows = new IntList()
@@ -234,12 +261,7 @@ function annotationsByType(facts: Facts, names: DigestNames) {
       rows.push(i)
     }
   }
-  const { order } = groupBy(types, names.texts.length)
-  return {
-    type: order.map((row) => types.at(row)),
-    class: order.map((row) => owners.at(row)),
-    row: order.map((row) => rows.at(row)),
-  }
+  return { type: types.values(), class: owners.values(), row: rows.values() }
 }
 
 /**

@@ -1,39 +1,35 @@
 import type { StringTable } from '../bytecode/string-table.ts'
-import { classesIn, methodTypes } from './type-names.ts'
+import { StringPool } from './string-pool.ts'
+import { readField, readMethod, RETURN } from './type-names.ts'
 
-const OPENING_BRACKET = 0x5b
+const [BRACKET, LESS, CLOSE] = [0x5b, 0x3c, 0x29]
+const CONSTRUCTOR_LENGTH = '<init>'.length
 const NONE: readonly number[] = []
 
-/** Ids of types, by place in a method's signature. */
+/** Ids of the types in a method's signature. */
 interface MethodTypeIds {
-  readonly parameters: readonly (readonly number[])[]
+  readonly parameterCount: number
+  /** One parameter's after the other, each once in each. */
+  readonly parameters: readonly number[]
   readonly returns: readonly number[]
 }
 
 /** The strings of a digest: those of a slice's facts that it needs, and the class names inside descriptors. -1 stays -1. */
 export class DigestNames {
-  readonly texts: string[] = []
-  /** The facts' id of "<init>", or -1. */
-  readonly constructorName: number
-  readonly #strings: StringTable
-  readonly #ids = new Map<string, number>()
+  readonly pool = new StringPool()
+  readonly #bytes: Uint8Array
+  readonly #offsets: Int32Array
+  /** By the facts' ids. */
   readonly #idOf: Int32Array
-  readonly #isArray: Uint8Array
   readonly #elements = new Map<number, number>()
   readonly #fields = new Map<number, readonly number[]>()
   readonly #methods = new Map<number, MethodTypeIds>()
+  readonly #returns = new Map<number, number>()
 
-  constructor(strings: StringTable) {
-    this.#strings = strings
-    this.#idOf = new Int32Array(strings.count).fill(-1)
-    this.#isArray = new Uint8Array(strings.count)
-    let constructorName = -1
-    for (let id = 0; id < strings.count; id++) {
-      const bytes = strings.bytesOf(id)
-      if (bytes[0] === OPENING_BRACKET) this.#isArray[id] = 1
-      else if (bytes.length === 6 && bytes[0] === 0x3c && strings.get(id) === '<init>') constructorName = id
-    }
-    this.constructorName = constructorName
+  constructor({ bytes, offsets, count }: StringTable) {
+    this.#bytes = bytes
+    this.#offsets = offsets
+    this.#idOf = new Int32Array(count).fill(-1)
   }
 
   /** The digest's id of one of the facts' strings. */
@@ -41,22 +37,33 @@ export class DigestNames {
     if (id < 0) return -1
     const known = this.#idOf[id] ?? -1
     if (known >= 0) return known
-    const own = this.#intern(this.#strings.get(id))
+    const own = this.pool.idOf(this.#bytes, this.#start(id), this.#end(id))
     this.#idOf[id] = own
     return own
   }
 
+  /** Of a class name in code: that may be an array's descriptor. */
   isArray(id: number): boolean {
-    return this.#isArray[id] === 1
+    return this.#bytes[this.#start(id)] === BRACKET
   }
 
-  /** The same for a class name that may be an array's descriptor: its element class, or -1 for a primitive. */
+  /** "<init>", and not "<clinit>". */
+  isConstructor(id: number): boolean {
+    const start = this.#start(id)
+    return this.#bytes[start] === LESS && this.#end(id) - start === CONSTRUCTOR_LENGTH
+  }
+
+  /** Constructors and static initializers (JVMS §4.2.2). */
+  isSpecial(id: number): boolean {
+    return this.#bytes[this.#start(id)] === LESS
+  }
+
+  /** As `idOf` for a class name that may be an array's descriptor: its element class, or -1 for a primitive. */
   elementOf(id: number): number {
-    if (!this.isArray(id)) return this.idOf(id)
+    if (id < 0 || !this.isArray(id)) return this.idOf(id)
     let element = this.#elements.get(id)
     if (element === undefined) {
-      const [name] = classesIn(this.#strings.get(id))
-      element = name === undefined ? -1 : this.#intern(name)
+      element = this.#fieldTypes(id)[0] ?? -1
       this.#elements.set(id, element)
     }
     return element
@@ -68,7 +75,7 @@ export class DigestNames {
     if (text < 0) return NONE
     let types = this.#fields.get(text)
     if (types === undefined) {
-      types = classesIn(this.#strings.get(text)).map((name) => this.#intern(name))
+      types = this.#fieldTypes(text)
       this.#fields.set(text, types)
     }
     return types
@@ -79,26 +86,56 @@ export class DigestNames {
     const erased = this.#methodTypes(descriptor)
     if (signature < 0) return erased
     const full = this.#methodTypes(signature)
-    return full.parameters.length === erased.parameters.length ? full : { ...erased, returns: full.returns }
+    return full.parameterCount === erased.parameterCount ? full : { ...erased, returns: full.returns }
   }
 
-  #methodTypes(text: number): MethodTypeIds {
-    let types = this.#methods.get(text)
+  /** The return type in a method's descriptor, itself a descriptor. */
+  returnOf(descriptor: number): number {
+    let type = this.#returns.get(descriptor)
+    if (type === undefined) {
+      const end = this.#end(descriptor)
+      type = this.pool.idOf(this.#bytes, this.#bytes.lastIndexOf(CLOSE, end - 1) + 1, end)
+      this.#returns.set(descriptor, type)
+    }
+    return type
+  }
+
+  #fieldTypes(id: number): readonly number[] {
+    const types: number[] = []
+    readField(this.#bytes, this.#start(id), this.#end(id), (...name) => {
+      const type = this.pool.idOf(...name)
+      if (!types.includes(type)) types.push(type)
+    })
+    return types
+  }
+
+  #methodTypes(id: number): MethodTypeIds {
+    let types = this.#methods.get(id)
     if (types === undefined) {
-      const { parameters, returns } = methodTypes(this.#strings.get(text))
-      const ids = (names: readonly string[]) => names.map((name) => this.#intern(name))
-      types = { parameters: parameters.map(ids), returns: ids(returns) }
-      this.#methods.set(text, types)
+      const parameters: number[] = []
+      const returns: number[] = []
+      let place = 0
+      let first = 0
+      const parameterCount = readMethod(this.#bytes, this.#start(id), this.#end(id), (at, ...name) => {
+        const type = this.pool.idOf(...name)
+        if (at === RETURN) {
+          if (!returns.includes(type)) returns.push(type)
+          return
+        }
+        if (at !== place) [place, first] = [at, parameters.length]
+        if (!parameters.includes(type, first)) parameters.push(type)
+      })
+      types = { parameterCount, parameters, returns }
+      this.#methods.set(id, types)
     }
     return types
   }
 
-  #intern(text: string): number {
-    let id = this.#ids.get(text)
-    if (id === undefined) {
-      id = this.texts.push(text) - 1
-      this.#ids.set(text, id)
-    }
-    return id
+  #start(id: number): number {
+    return this.#offsets[id] ?? 0
+  }
+
+  #end(id: number): number {
+    return this.#offsets[id + 1] ?? 0
   }
 }

@@ -1,4 +1,4 @@
-import { type Layout, openTables, type PackedTables } from '../bytecode/tables.ts'
+import { copyTables, type Layout, openTables, type PackedTables, type Tables } from '../bytecode/tables.ts'
 
 /**
  * What the server keeps in memory of a slice: enough to find classes, members and who uses what; the details stay in the
@@ -15,25 +15,35 @@ export const digestColumns = {
     traits: 'u8',
     firstInterface: 'i32',
     firstMethod: 'i32',
+    /** Without constructors, static initializers and what the compiler made. */
+    methodCount: 'u16',
     fieldCount: 'u16',
   },
   interfaces: { name: 'i32' },
   /** Row i is row i of the facts' methods. */
-  methods: { name: 'i32', descriptor: 'i32', accessFlags: 'u16' },
+  methods: {
+    name: 'i32',
+    /** The return type's descriptor. */
+    returns: 'i32',
+    accessFlags: 'u16',
+  },
   /** Types that are used, by name's id in rising order; their uses are the rows from `firstUse` on. */
   types: { name: 'i32', firstUse: 'i32' },
-  /** One row for each class, type and kind: how often. Within a type in the order of the classes. */
-  uses: { class: 'u16', kind: 'u8', times: 'i32' },
-  /** Methods that are called, whatever their descriptors, each once; calls, method references and lambdas alike. */
+  /** How often each class uses a type in each way, in the order of the classes; more than 255 times takes several rows. */
+  uses: { class: 'u16', kind: 'u8', times: 'u8' },
+  /** Methods that are called or referred to, whatever their descriptors, each once. */
   callees: { owner: 'i32', name: 'i32', firstCaller: 'i32' },
-  callers: { class: 'u16' },
-  /** Annotations on classes and members, by type's id in rising order. */
+  /** In the order of the classes; more than 255 times takes several rows. */
+  callers: { class: 'u16', times: 'u8' },
+  /** Annotations on classes and members. */
   annotations: {
     type: 'i32',
     class: 'u16',
     /** Row in the facts' annotations. */
     row: 'i32',
   },
+  /** Row i is string i: its hash, as string-pool.ts makes it. */
+  texts: { hash: 'i32' },
 } as const satisfies Layout
 
 /** How a class uses a type: the reference kinds of the specification, and OTHER for a class named in any other way. */
@@ -53,7 +63,15 @@ export const USE_KINDS = Object.keys(USE).length
 
 export type Digest = PackedTables<typeof digestColumns>
 
+/** A digest in memory. */
+export type DigestTables = Tables<typeof digestColumns>
+
 /** @throws Error when the buffer is no digest of this layout */
 export function openDigest(buffer: ArrayBuffer): Digest {
   return openTables(digestColumns, buffer)
+}
+
+/** Without the strings, in memory of its own. Throws as `openDigest`. */
+export function copyDigest({ buffer }: Digest): DigestTables {
+  return copyTables(digestColumns, buffer)
 }

@@ -28,6 +28,11 @@ export class IntList {
     this.#length = 0
   }
 
+  /** The values at the indexes. */
+  picked(indexes: Int32Array): Int32Array {
+    return indexes.map((index) => this.#values[index] ?? 0)
+  }
+
   values(): Int32Array {
     return this.#values.slice(0, this.#length)
   }

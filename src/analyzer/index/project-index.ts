@@ -1,7 +1,5 @@
-import type { Digest } from './digest.ts'
-
-/** More than a slice's types. */
-const ROWS = 2 ** 21
+import { copyDigest, type Digest, type DigestTables } from './digest.ts'
+import { StringPool } from './string-pool.ts'
 
 export type Source = 'PROJECT' | 'LIBRARY' | 'JDK'
 
@@ -14,16 +12,18 @@ export interface SliceEntry {
   readonly location: string
 }
 
-/** One slice in memory. Its digest's string ids become the index's by `nameOf`. */
-export interface IndexedSlice extends SliceEntry {
-  readonly digest: Digest
-  /** The index's ids of class and member names; -1 for the digest's other strings. */
-  readonly nameOf: Int32Array
+/** One slice in memory. */
+export interface IndexedSlice extends SliceEntry, Held {
   /** The id, in the index, of its first class. */
   readonly firstClass: number
-  /** The names of the digest's types in rising order of the index's ids, and each one's row in `types`. */
-  readonly typeNames: Int32Array
-  readonly typeRows: Int32Array
+}
+
+/** What is held of a slice, wherever it is on the class path. */
+interface Held {
+  /** With strings as ids of the index's names; annotations are sorted by type. */
+  readonly digest: DigestTables
+  /** The rows of the digest's types, by rising name. */
+  readonly typeOrder: Int32Array
 }
 
 /**
@@ -33,40 +33,27 @@ export interface IndexedSlice extends SliceEntry {
 export class ProjectIndex {
   readonly slices: readonly IndexedSlice[]
   readonly classCount: number
-  readonly #names: Names
-  readonly #classOfName: Map<number, number>
+  /** All names that digests have; a refresh may add more. */
+  readonly names: StringPool
+  /** By name's id; -1 for what is no class. */
+  readonly #classOfName: Int32Array
   readonly #sliceOf: Uint16Array
+  /** Names of classes by class id, where they have been asked for. */
+  readonly #texts: (string | undefined)[]
   #byName: Int32Array | undefined
 
-  constructor(entries: readonly (SliceEntry & { readonly digest: Digest })[], before?: ProjectIndex) {
-    this.#names = before?.fits(entries.length) === true ? before.#names : new Names()
-    const known = new Map(before?.slices.map((slice) => [slice.digest, slice]))
-    let firstClass = 0
-    this.slices = entries.map((entry) => {
-      const old = this.#names === before?.names ? known.get(entry.digest) : undefined
-      const slice = { ...(old ?? this.#take(entry)), ...entry, firstClass }
-      firstClass += entry.digest.classes.count
-      return slice
-    })
-    this.classCount = firstClass
-    this.#sliceOf = new Uint16Array(firstClass)
-    this.#classOfName = new Map()
-    for (const [index, { digest, nameOf, firstClass: first }] of this.slices.entries()) {
-      for (let row = 0; row < digest.classes.count; row++) {
-        const name = nameOf[digest.classes.name[row] ?? -1] ?? -1
-        this.#sliceOf[first + row] = index
-        if (!this.#classOfName.has(name)) this.#classOfName.set(name, first + row)
-      }
+  constructor(slices: readonly IndexedSlice[], names: StringPool) {
+    this.names = names
+    this.slices = slices
+    this.classCount = slices.reduce((sum, { digest }) => sum + digest.classes.count, 0)
+    this.#sliceOf = new Uint16Array(this.classCount)
+    this.#texts = Array.from({ length: this.classCount })
+    this.#classOfName = new Int32Array(names.count).fill(-1)
+    for (const [index, { digest, firstClass }] of slices.entries()) {
+      this.#sliceOf.fill(index, firstClass, firstClass + digest.classes.count)
+      for (const [row, name] of digest.classes.name.entries())
+        if (this.#classOfName[name] === -1) this.#classOfName[name] = firstClass + row
     }
-  }
-
-  get names(): Names {
-    return this.#names
-  }
-
-  /** Whether its names may be kept: each refresh leaves some that nothing uses any more. */
-  fits(slices: number): boolean {
-    return slices > 0 && this.#names.count < 4 * this.#usedNames()
   }
 
   sliceOf(id: number): IndexedSlice {
@@ -81,127 +68,155 @@ export class ProjectIndex {
 
   /** The class's internal name. */
   nameOf(id: number): string {
-    return this.#names.get(this.nameIdOf(id))
+    return (this.#texts[id] ??= this.names.get(this.nameIdOf(id)))
   }
 
   nameIdOf(id: number): number {
-    const { digest, nameOf, firstClass } = this.sliceOf(id)
-    return nameOf[digest.classes.name[id - firstClass] ?? -1] ?? -1
+    const { digest, firstClass } = this.sliceOf(id)
+    return digest.classes.name[id - firstClass] ?? -1
   }
 
   /** By internal name. */
   find(name: string): number | undefined {
-    const id = this.#names.find(name)
-    return id === undefined ? undefined : this.#classOfName.get(id)
+    const id = this.names.find(name)
+    return id === undefined ? undefined : this.findByNameId(id)
   }
 
   /** By the id of its name in `names`. */
   findByNameId(name: number): number | undefined {
-    return this.#classOfName.get(name)
+    const id = this.#classOfName[name] ?? -1
+    return id === -1 ? undefined : id
   }
 
   /** Whether another class of that name comes earlier on the class path. */
   isHidden(id: number): boolean {
-    return this.#classOfName.get(this.nameIdOf(id)) !== id
+    return this.#classOfName[this.nameIdOf(id)] !== id
   }
 
   /** All classes that are not hidden, by name. */
   byName(): Int32Array {
-    this.#byName ??= Int32Array.from(
-      [...this.#classOfName]
-        .map(([name, id]) => ({ text: this.#names.get(name), id }))
-        .toSorted((a, b) => (a.text < b.text ? -1 : 1))
-        .map(({ id }) => id),
-    )
+    this.#byName ??= this.#classOfName
+      .filter((id) => id !== -1)
+      .sort((a, b) => (this.nameOf(a) < this.nameOf(b) ? -1 : 1))
     return this.#byName
   }
 
   /** The classes that use a type, with how and how often; within a slice in the order of its classes. */
   *usesOf(type: number): Generator<{ readonly id: number; readonly kind: number; readonly count: number }> {
-    for (const { digest, typeNames, typeRows, firstClass } of this.slices) {
-      const at = typeRows[placeOf(type, typeNames)]
-      if (at === undefined) continue
+    for (const { digest, typeOrder, firstClass } of this.slices) {
       const { uses, types } = digest
-      for (let row = types.firstUse[at] ?? 0; row < (types.firstUse[at + 1] ?? 0); row++) {
-        yield {
-          id: firstClass + (uses.class[row] ?? 0),
-          kind: uses.kind[row] ?? 0,
-          count: uses.times[row] ?? 0,
-        }
+      const at = rowOfType(type, types.name, typeOrder)
+      if (at === undefined) continue
+      const end = types.firstUse[at + 1] ?? 0
+      for (let row = types.firstUse[at] ?? 0; row < end; row++) {
+        let count = uses.times[row] ?? 0
+        // What is more than a row counts goes on in the next.
+        for (; row + 1 < end && isSame(uses, row, row + 1); row++) count += uses.times[row + 1] ?? 0
+        yield { id: firstClass + (uses.class[row] ?? 0), kind: uses.kind[row] ?? 0, count }
       }
-    }
-  }
-
-  #usedNames(): number {
-    return this.slices.reduce((sum, { typeNames }) => sum + typeNames.length, 0)
-  }
-
-  #take({ digest }: { readonly digest: Digest }): Pick<IndexedSlice, 'nameOf' | 'typeNames' | 'typeRows'> {
-    const { strings, classes, interfaces, methods, types, callees, annotations } = digest
-    const nameOf = new Int32Array(strings.count).fill(-1)
-    for (const column of [
-      classes.name,
-      classes.superName,
-      interfaces.name,
-      methods.name,
-      types.name,
-      callees.owner,
-      callees.name,
-      annotations.type,
-    ]) {
-      for (const id of column) {
-        if (id >= 0 && nameOf[id] === -1) nameOf[id] = this.#names.idOf(strings.get(id))
-      }
-    }
-    // Sorted as one number each: the name above, the row below.
-    const sorted = Float64Array.from(types.name, (name, row) => (nameOf[name] ?? 0) * ROWS + row).toSorted()
-    return {
-      nameOf,
-      typeNames: Int32Array.from(sorted, (both) => Math.floor(both / ROWS)),
-      typeRows: Int32Array.from(sorted, (both) => both % ROWS),
     }
   }
 }
 
-/** Where a value is in a sorted array, or -1. */
-function placeOf(value: number, sorted: Int32Array): number {
+function rowOfType(type: number, names: Int32Array, order: Int32Array): number | undefined {
   let low = 0
-  let high = sorted.length - 1
+  let high = order.length - 1
   while (low <= high) {
     const middle = (low + high) >> 1
-    const found = sorted[middle] ?? 0
-    if (found === value) return middle
-    if (found < value) low = middle + 1
+    const row = order[middle] ?? 0
+    const found = names[row] ?? 0
+    if (found === type) return row
+    if (found < type) low = middle + 1
     else high = middle - 1
   }
-  return -1
+  return undefined
 }
 
-/** The names of classes and members, each once. */
-export class Names {
-  readonly #texts: string[] = []
-  readonly #ids = new Map<string, number>()
+function isSame(uses: DigestTables['uses'], a: number, b: number): boolean {
+  return uses.class[a] === uses.class[b] && uses.kind[a] === uses.kind[b]
+}
 
-  get count(): number {
-    return this.#texts.length
+/** Makes an index of slices' digests, and takes over from the one before it what is the same. */
+export class IndexBuilder {
+  readonly #names: StringPool
+  readonly #held: Map<string, Held>
+
+  constructor(before: ProjectIndex | undefined) {
+    const isKept = before !== undefined && !hasMuchUnused(before)
+    this.#names = isKept ? before.names : new StringPool()
+    this.#held = new Map(
+      isKept ? before.slices.map(({ key, digest, typeOrder }) => [key, { digest, typeOrder }]) : [],
+    )
   }
 
-  idOf(text: string): number {
-    let id = this.#ids.get(text)
-    if (id === undefined) {
-      id = this.#texts.push(text) - 1
-      this.#ids.set(text, id)
-    }
-    return id
+  has(key: string): boolean {
+    return this.#held.has(key)
   }
 
-  find(text: string): number | undefined {
-    return this.#ids.get(text)
+  add(key: string, digest: Digest): void {
+    this.#held.set(key, hold(digest, this.#names))
   }
 
-  get(id: number): string {
-    const text = this.#texts[id]
-    if (text === undefined) throw new RangeError(`there is no name ${id}`)
-    return text
+  /** Of slices that have been added, in the order of the class path. */
+  build(entries: readonly SliceEntry[]): ProjectIndex {
+    this.#names.trim()
+    let firstClass = 0
+    const slices = entries.flatMap((entry) => {
+      const held = this.#held.get(entry.key)
+      if (held === undefined) return []
+      const slice = { ...entry, ...held, firstClass }
+      firstClass += held.digest.classes.count
+      return [slice]
+    })
+    return new ProjectIndex(slices, this.#names)
   }
+}
+
+/** Each refresh leaves names that nothing has any more. */
+function hasMuchUnused({ slices, names }: ProjectIndex): boolean {
+  const used = new Uint8Array(names.count)
+  for (const { digest } of slices)
+    for (const column of nameColumns(digest)) for (const id of column) used[id] = 1
+  const count = used.reduce((sum, each) => sum + each, 0)
+  return names.count > 2 * count
+}
+
+function nameColumns({ classes, interfaces, methods, types, callees, annotations }: DigestTables) {
+  return [
+    classes.name,
+    classes.superName,
+    interfaces.name,
+    methods.name,
+    methods.returns,
+    types.name,
+    callees.owner,
+    callees.name,
+    annotations.type,
+  ]
+}
+
+function hold(packed: Digest, names: StringPool): Held {
+  const { strings, texts } = packed
+  const { bytes, offsets } = strings
+  const nameOf = texts.hash.map((hash, id) => names.idOf(bytes, offsets[id] ?? 0, offsets[id + 1] ?? 0, hash))
+  const digest = copyDigest(packed)
+  for (const column of nameColumns(digest))
+    for (let row = 0; row < column.length; row++) column[row] = nameOf[column[row] ?? -1] ?? -1
+  sortAnnotations(digest.annotations)
+  return { digest, typeOrder: orderOf(digest.types.name) }
+}
+
+function sortAnnotations({ type, class: owner, row }: DigestTables['annotations']): void {
+  const order = orderOf(type)
+  for (const column of [type, owner, row]) column.set(order.map((at) => column[at] ?? 0))
+}
+
+/** More than a slice has rows of anything that is sorted. */
+const ROWS = 2 ** 21
+
+/** The rows by rising value, those of the same value as they are. */
+function orderOf(values: Int32Array): Int32Array {
+  // Sorted as one number each: the value above, the row below.
+  const both = Float64Array.from(values, (value, row) => value * ROWS + row).toSorted()
+  return Int32Array.from(both, (each) => each - Math.floor(each / ROWS) * ROWS)
 }

@@ -9,10 +9,9 @@ import { fault } from '../errors.ts'
 import { BuildToolMemory } from '../project/build-tool-memory.ts'
 import { type ClassPathEntry, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
-import type { Digest } from './digest.ts'
 import { HashFile } from './hash-file.ts'
 import type { ListedPlace, ListTask } from './list-place.ts'
-import { ProjectIndex, type SliceEntry } from './project-index.ts'
+import { IndexBuilder, type SliceEntry } from './project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
 import type { Diagnostic, Scan, Scanner } from './scanner.ts'
 import { stampIfThere } from './slices.ts'
@@ -30,6 +29,10 @@ export function createProjectScanner(config: AnalyzerConfig, root: string, logge
 
 interface Place extends ClassPathEntry {
   readonly listed: ListedPlace
+}
+
+interface Missing extends Place {
+  readonly keys: readonly string[]
 }
 
 class ProjectScanner implements Scanner {
@@ -65,14 +68,11 @@ class ProjectScanner implements Scanner {
     const problems: Diagnostic[] = []
     let readCount = 0
     let places: readonly Place[] = []
-    let digests = new Map<string, Digest>()
+    const builder = new IndexBuilder(before?.snapshot.index)
     for (let attempt = 1; ; attempt++) {
       places = await this.#list(classPath.entries, classPath.release)
-      digests = this.#known(places, before)
-      const missing = places
-        .filter(({ path }) => !this.#quarantined.has(path))
-        .map((place) => ({ ...place, keys: keysOf(place).filter((key) => !digests.has(key)) }))
-      if (missing.every(({ keys }) => keys.length === 0)) break
+      const missing = this.#missing(places, builder)
+      if (missing.length === 0) break
       if (attempt > ATTEMPTS) {
         throw fault(
           'SCAN_FAILED',
@@ -85,7 +85,7 @@ class ProjectScanner implements Scanner {
       }
     }
     await this.#hashes.save()
-    const index = new ProjectIndex(entriesOf(places, digests), before?.snapshot.index)
+    const index = builder.build(places.flatMap(entriesOf))
     const snapshot = new Snapshot(index, (key) => this.#facts(key))
     index.byName()
     return {
@@ -140,21 +140,16 @@ class ProjectScanner implements Scanner {
     this.#logger.error({ path }, 'reading this has ended its process again and again; it is left out')
   }
 
-  /** The digests that are in memory or in the store. A damaged one counts as missing, and is read again. */
-  #known(places: readonly Place[], before: Scan | undefined): Map<string, Digest> {
-    const inMemory = new Map(before?.snapshot.index.slices.map(({ key, digest }) => [key, digest]))
-    const found = new Map<string, Digest>()
-    for (const key of places.flatMap(keysOf)) {
-      const digest = inMemory.get(key) ?? this.#reading().digest(key)
-      if (digest !== undefined) found.set(key, digest)
-    }
-    return found
+  /** The slices whose digests are neither in memory nor in the store. A damaged one counts as missing, and is read again. */
+  #missing(places: readonly Place[], builder: IndexBuilder): readonly Missing[] {
+    const isHeld = (key: string): boolean =>
+      builder.has(key) || this.#reading().digest(key, (digest) => builder.add(key, digest))
+    return places
+      .map((place) => ({ ...place, keys: keysOf(place).filter((key) => !isHeld(key)) }))
+      .filter(({ path, keys }) => keys.length > 0 && !this.#quarantined.has(path))
   }
 
-  async #read(
-    missing: readonly (Place & { readonly keys: readonly string[] })[],
-    release: number,
-  ): Promise<readonly ReadReport[]> {
+  async #read(missing: readonly Missing[], release: number): Promise<readonly ReadReport[]> {
     const tasks = missing.flatMap(({ path, keys }) =>
       Array.from({ length: Math.ceil(keys.length / SLICES_A_TASK) }, (_, place) => ({
         place: { path, release, hashes: this.#hashes.all },
@@ -245,14 +240,5 @@ function hasCrashed(error: unknown): boolean {
 
 const keysOf = ({ listed }: Place): readonly string[] => listed.slices.map(({ key }) => key)
 
-function entriesOf(
-  places: readonly Place[],
-  digests: ReadonlyMap<string, Digest>,
-): readonly (SliceEntry & { readonly digest: Digest })[] {
-  return places.flatMap(({ source, listed }) =>
-    listed.slices.flatMap(({ key, location }) => {
-      const digest = digests.get(key)
-      return digest === undefined ? [] : [{ key, source, location, digest }]
-    }),
-  )
-}
+const entriesOf = ({ source, listed }: Place): readonly SliceEntry[] =>
+  listed.slices.map(({ key, location }) => ({ key, source, location }))

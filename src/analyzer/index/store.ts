@@ -5,12 +5,10 @@ import { openFacts, type Facts } from '../bytecode/facts.ts'
 import { type Digest, openDigest } from './digest.ts'
 
 /** Changes with every change of what is stored; another version's files are left alone. */
-export const STORE_VERSION = 1
+export const STORE_VERSION = 2
 const CHECKSUM_BYTES = 4
 /** Address space, of which only what is used takes memory or disk. */
 const MAP_BYTES = 64 * 2 ** 30
-
-type Part = 'facts' | 'digest'
 
 /**
  * The slices of class files that this user's servers have read, by a key that says which bytes they were made of. It is a
@@ -20,6 +18,7 @@ type Part = 'facts' | 'digest'
 export class SliceStore {
   readonly #root: RootDatabase<Buffer, string>
   readonly #data: Database<Buffer, string>
+  #scratch = new ArrayBuffer(0)
 
   private constructor(root: RootDatabase<Buffer, string>) {
     this.#root = root
@@ -46,16 +45,21 @@ export class SliceStore {
     return this.#data.doesExist(`${key} digest`) && this.#data.doesExist(`${key} facts`)
   }
 
-  /** Undefined when it is not there or damaged. */
-  digest(key: string): Digest | undefined {
-    const buffer = this.#get(key, 'digest')
-    return buffer === undefined ? undefined : openDigest(buffer)
+  /** Shows the digest to `use`, during whose call alone it is valid. False when it is not there or damaged. */
+  digest(key: string, use: (digest: Digest) => void): boolean {
+    const content = this.#content(`${key} digest`)
+    if (content === undefined) return false
+    // At a place where words may be read.
+    if (this.#scratch.byteLength < content.length) this.#scratch = new ArrayBuffer(2 * content.length)
+    new Uint8Array(this.#scratch).set(content)
+    use(openDigest(this.#scratch))
+    return true
   }
 
   /** Undefined when it is not there or damaged. */
   facts(key: string): Facts | undefined {
-    const buffer = this.#get(key, 'facts')
-    return buffer === undefined ? undefined : openFacts(buffer)
+    const content = this.#content(`${key} facts`)
+    return content === undefined ? undefined : openFacts(new Uint8Array(content).buffer)
   }
 
   /** Resolves once both are stored; rejects when they cannot be, after which this process should end. */
@@ -75,13 +79,13 @@ export class SliceStore {
     await this.#root.close()
   }
 
-  #get(key: string, part: Part): ArrayBuffer | undefined {
-    const stored = this.#data.get(`${key} ${part}`)
+  /** In lmdb's own memory, until the next call of it. */
+  #content(name: string): Uint8Array | undefined {
+    const stored = this.#data.getBinaryFast(name)
     if (stored === undefined || stored.length < CHECKSUM_BYTES) return undefined
-    const content = stored.subarray(CHECKSUM_BYTES)
-    if (crc32(content) !== stored.readUInt32LE()) return undefined
-    // Its own memory, at a place where words may be read.
-    return new Uint8Array(content).buffer
+    // The memory behind it is larger than the value.
+    const content = stored.subarray(CHECKSUM_BYTES, stored.length)
+    return crc32(content) === stored.readUInt32LE() ? content : undefined
   }
 }
 

@@ -1,66 +1,84 @@
-/** The classes that a method descriptor or signature names, by place. Primitive types name none. */
-export interface MethodTypes {
-  readonly parameters: readonly (readonly string[])[]
-  readonly returns: readonly string[]
+/** Is told the classes that a type names, internal names as bytes from `start` to `end`, which are valid during the call. */
+export type Found = (bytes: Uint8Array, start: number, end: number) => void
+
+/** Where a type stands in a method's signature: a parameter's number, from 0, or RETURN. */
+export const RETURN = -1
+
+const [OPEN, CLOSE, SEMICOLON, LESS, GREATER, BRACKET, DOT, DOLLAR, CLASS, VARIABLE] = Array.from(
+  '();<>[.$LT',
+  (character) => character.charCodeAt(0),
+) as [number, number, number, number, number, number, number, number, number, number]
+const WILDCARDS: readonly number[] = Array.from('*+-', (character) => character.charCodeAt(0))
+
+/** The classes in a field's descriptor or signature; malformed text (JVMS does not check signatures) gives what it can. */
+export function readField(bytes: Uint8Array, start: number, end: number, found: Found): void {
+  for (let at = start; at < end;) at = readType(bytes, at, end, found)
 }
 
-/** The classes in a field's descriptor or signature, each once; malformed text (JVMS does not check signatures) gives what it can. */
-export function classesIn(text: string): readonly string[] {
-  const found = new Set<string>()
-  for (let at = 0; at < text.length;) at = readType(text, at, found)
-  return [...found]
-}
-
-/** The classes in a method's descriptor or signature. */
-export function methodTypes(text: string): MethodTypes {
-  const open = text.indexOf('(')
-  const parameters: (readonly string[])[] = []
-  let at = open + 1
-  while (at < text.length && text[at] !== ')') {
-    const found = new Set<string>()
-    at = readType(text, at, found)
-    parameters.push([...found])
-  }
-  const returns = new Set<string>()
-  readType(text, at + 1, returns)
-  return { parameters, returns: [...returns] }
+/** The classes in a method's descriptor or signature, by place. Returns how many parameters it has. */
+export function readMethod(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  found: (place: number, ...name: Parameters<Found>) => void,
+): number {
+  let at = start
+  while (at < end && bytes[at] !== OPEN) at++
+  let place = 0
+  const add: Found = (...name) => found(place, ...name)
+  for (at++; at < end && bytes[at] !== CLOSE; place++) at = readType(bytes, at, end, add)
+  const count = place
+  place = RETURN
+  if (at + 1 < end) readType(bytes, at + 1, end, add)
+  return count
 }
 
 /** Type arguments deeper than this are no compiler's. */
 const MAX_DEPTH = 64
 
-/** Reads one type, adds the classes that it names, and returns where it ends; always goes on by at least one character. */
-function readType(text: string, start: number, found: Set<string>, depth = 0): number {
-  if (depth > MAX_DEPTH) return text.length
+/** Reads one type, tells the classes that it names, and returns where it ends; always goes on by at least one byte. */
+function readType(bytes: Uint8Array, start: number, end: number, found: Found, depth = 0): number {
+  if (depth > MAX_DEPTH) return end
   let at = start
-  while (text[at] === '[') at++
-  if (text[at] === 'T') return end(text, text.indexOf(';', at))
-  if (text[at] !== 'L') return at + 1
-  let name = ''
-  at++
-  while (at < text.length) {
-    const character = text[at]
-    if (character === ';') {
-      found.add(name)
-      return at + 1
-    }
-    if (character === '<') {
-      at++
-      while (at < text.length && text[at] !== '>') {
-        const isWildcard = text[at] === '*' || text[at] === '+' || text[at] === '-'
-        at = isWildcard ? at + 1 : readType(text, at, found, depth + 1)
-      }
-      at++
-    } else {
-      // A class nested in a generic one: "Lcom/Outer<TT;>.Inner;".
-      name += character === '.' ? '$' : character
-      at++
-    }
+  while (bytes[at] === BRACKET) at++
+  if (bytes[at] === VARIABLE) return after(SEMICOLON, bytes, at, end)
+  if (bytes[at] !== CLASS) return at + 1
+  const name = ++at
+  for (; at < end && bytes[at] !== LESS && bytes[at] !== DOT; at++) {
+    if (bytes[at] !== SEMICOLON) continue
+    if (at > name) found(bytes, name, at)
+    return at + 1
   }
-  if (name !== '') found.add(name)
-  return at
+  return readNested(bytes, name, at, end, found, depth)
 }
 
-function end(text: string, semicolon: number): number {
-  return semicolon === -1 ? text.length : semicolon + 1
+/** Goes on with a name that has type arguments: a class nested in a generic one is "Lcom/Outer<TT;>.Inner;". */
+function readNested(
+  bytes: Uint8Array,
+  start: number,
+  after: number,
+  end: number,
+  found: Found,
+  depth: number,
+): number {
+  const name = Array.from(bytes.subarray(start, after))
+  let at = after
+  for (; at < end && bytes[at] !== SEMICOLON; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte !== LESS) {
+      name.push(byte === DOT ? DOLLAR : byte)
+      continue
+    }
+    at++
+    while (at < end && bytes[at] !== GREATER) {
+      at = WILDCARDS.includes(bytes[at] ?? 0) ? at + 1 : readType(bytes, at, end, found, depth + 1)
+    }
+  }
+  if (name.length > 0) found(Uint8Array.from(name), 0, name.length)
+  return at + 1
+}
+
+function after(byte: number, bytes: Uint8Array, from: number, end: number): number {
+  const at = bytes.indexOf(byte, from)
+  return at === -1 || at >= end ? end : at + 1
 }

@@ -1,9 +1,10 @@
 import { type AnnotationView, annotationsOn, annotationView } from './annotation-value.ts'
-import { ACC } from './class-summary.ts'
+import { ACC } from '../bytecode/access-flags.ts'
 import { toFqn, toInternal } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
 import { TARGET } from '../bytecode/columns.ts'
 import type { IndexedSlice } from '../index/project-index.ts'
+import { firstOf } from '../index/sorted.ts'
 
 /** One annotation on a class or a member. */
 interface AnnotationPlace {
@@ -24,19 +25,8 @@ function* placesOf(snapshot: Snapshot, type: number): Generator<AnnotationPlace>
   }
 }
 
-/** Sorted by the digest's own ids, which are not in the index's order. */
-function* rowsOfType(slice: IndexedSlice, type: number): Generator<number> {
-  const { annotations } = slice.digest
-  const own = slice.nameOf.indexOf(type)
-  if (own === -1) return
-  let low = 0
-  let high = annotations.count
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((annotations.type[middle] ?? 0) < own) low = middle + 1
-    else high = middle
-  }
-  for (let at = low; annotations.type[at] === own; at++) yield at
+function* rowsOfType({ digest: { annotations } }: IndexedSlice, type: number): Generator<number> {
+  for (let at = firstOf(type, annotations.type); annotations.type[at] === type; at++) yield at
 }
 
 /**

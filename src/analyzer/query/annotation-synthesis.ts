@@ -6,7 +6,7 @@ import {
   type ValueView,
   valueView,
 } from './annotation-value.ts'
-import { rows } from './class-show.ts'
+import { rows } from '../bytecode/facts.ts'
 import { toFqn } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
 import { typesOfMethod } from './names.ts'

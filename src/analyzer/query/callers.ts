@@ -1,10 +1,10 @@
 import { fault } from '../errors.ts'
-import { isMethodReference, lineOf } from './calls.ts'
-import { rows } from './class-show.ts'
+import { lineOf } from './calls.ts'
+import { rows } from '../bytecode/facts.ts'
 import { compare } from './implementations.ts'
-import { lambdaOwners } from './lambdas.ts'
+import { isMethodReference, lambdaOwners } from '../bytecode/lambdas.ts'
 import { simpleNameOf, toFqn } from './names.ts'
-import { type Paging, pageOf } from './page.ts'
+import { pageOf, pageOfGroups, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
 
@@ -43,33 +43,42 @@ export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilt
   if (filter.includeSubtypes) {
     for (const id of allSubtypes(snapshot, index.nameIdOf(target)).keys()) owners.add(index.nameIdOf(id))
   }
-  const found = callingClasses(snapshot, owners, index.names.find(name))
-    .filter((id) => snapshot.counts(id, filter.includeLibraries) && !index.isHidden(id))
-    .map((id) => ({ id, fqn: snapshot.fqnOf(id) }))
+  const callers = callingClasses(snapshot, owners, index.names.find(name))
+    .filter(({ id }) => snapshot.counts(id, filter.includeLibraries) && !index.isHidden(id))
+    .map((each) => ({ ...each, fqn: index.nameOf(each.id) }))
     .toSorted((a, b) => compare(a.fqn, b.fqn))
-    .flatMap(({ id }) => callsFrom(snapshot, id, owners, name, filter.descriptor))
-  const { rows: callers, ...page } = pageOf(found, paging, (caller) => caller)
-  return { member: `${snapshot.fqnOf(target)}#${name}`, callers, ...page }
+  const calls = (id: number) => callsFrom(snapshot, id, owners, name, filter.descriptor)
+  const { rows: found, ...page } =
+    filter.descriptor === undefined
+      ? pageOfGroups(callers, paging, ({ id }) => calls(id))
+      : // Only their details tell which call has it.
+        pageOf(
+          callers.flatMap(({ id }) => calls(id)),
+          paging,
+          (call) => call,
+        )
+  return { member: `${snapshot.fqnOf(target)}#${name}`, callers: found, ...page }
 }
 
+/** Classes that call, with how often. */
 function callingClasses(
   snapshot: Snapshot,
   owners: ReadonlySet<number>,
   name: number | undefined,
-): readonly number[] {
-  const found = new Set<number>()
+): readonly { readonly id: number; readonly count: number }[] {
+  const found = new Map<number, number>()
   if (name === undefined) return []
-  for (const { digest, nameOf, firstClass } of snapshot.index.slices) {
+  for (const { digest, firstClass } of snapshot.index.slices) {
     const { callees, callers } = digest
-    for (let row = 0; row < callees.count; row++) {
-      if (nameOf[callees.name[row] ?? -1] !== name || !owners.has(nameOf[callees.owner[row] ?? -1] ?? -1))
-        continue
+    for (let row = callees.name.indexOf(name); row !== -1; row = callees.name.indexOf(name, row + 1)) {
+      if (!owners.has(callees.owner[row] ?? -1)) continue
       for (let at = callees.firstCaller[row] ?? 0; at < (callees.firstCaller[row + 1] ?? 0); at++) {
-        found.add(firstClass + (callers.class[at] ?? 0))
+        const id = firstClass + (callers.class[at] ?? 0)
+        found.set(id, (found.get(id) ?? 0) + (callers.times[at] ?? 0))
       }
     }
   }
-  return [...found]
+  return Array.from(found, ([id, count]) => ({ id, count }))
 }
 
 function callsFrom(

@@ -1,9 +1,8 @@
 import { CONSTANT } from '../bytecode/columns.ts'
-import type { Facts } from '../bytecode/facts.ts'
+import { type Facts, rows } from '../bytecode/facts.ts'
 import { fault } from '../errors.ts'
 import { doubleOf, floatOf, longOf } from './annotation-value.ts'
-import { rows } from './class-show.ts'
-import { isLambdaBody, lambdaOwners } from './lambdas.ts'
+import { isLambdaBody, isMethodReference, lambdaOwners } from '../bytecode/lambdas.ts'
 import { methodKey, methodsWith, returnTest } from './methods-search.ts'
 import { toFqn } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -114,22 +113,6 @@ function callView(facts: Facts, call: number): CallView {
     constantArgs: rows(calls.firstArgument, call).map((each) => constantArg(facts, each)),
     lineNumber: lineOf(calls.line[call]),
   }
-}
-
-export function isMethodReference(
-  facts: Facts,
-  dynamicCall: number,
-  owners: ReadonlyMap<number, number>,
-): boolean {
-  const { dynamicCalls, strings } = facts
-  if ((dynamicCalls.handleOwner[dynamicCall] ?? -1) < 0) return false
-  if (strings.get(dynamicCalls.bootstrapOwner[dynamicCall] ?? 0) !== 'java/lang/invoke/LambdaMetafactory')
-    return false
-  const name = dynamicCalls.handleName[dynamicCall]
-  const descriptor = dynamicCalls.handleDescriptor[dynamicCall]
-  return ![...owners.keys()].some(
-    (body) => facts.methods.name[body] === name && facts.methods.descriptor[body] === descriptor,
-  )
 }
 
 function referenceView(facts: Facts, dynamicCall: number): CallView {

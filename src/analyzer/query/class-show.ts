@@ -1,7 +1,8 @@
 import { TARGET } from '../bytecode/columns.ts'
-import type { Facts } from '../bytecode/facts.ts'
+import { type Facts, rows } from '../bytecode/facts.ts'
 import { annotationsOn, annotationView, type AnnotationView } from './annotation-value.ts'
-import { ACC, classSummary } from './class-summary.ts'
+import { ACC } from '../bytecode/access-flags.ts'
+import { classSummary } from './class-summary.ts'
 import { toFqn, typeOfDescriptor, typesOfMethod } from './names.ts'
 import { parameterAnnotations } from './parameters.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -130,10 +131,4 @@ function visibilityOf(flags: number): Visibility {
   if (flags & ACC.PUBLIC) return 'PUBLIC'
   if (flags & ACC.PROTECTED) return 'PROTECTED'
   return flags & ACC.PRIVATE ? 'PRIVATE' : 'PACKAGE_PRIVATE'
-}
-
-/** The rows that belong to a row, from a column `first…`. */
-export function rows(first: Int32Array, row: number): readonly number[] {
-  const start = first[row] ?? 0
-  return Array.from({ length: (first[row + 1] ?? start) - start }, (_, i) => start + i)
 }

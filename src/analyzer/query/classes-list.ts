@@ -1,5 +1,6 @@
 import { countingPlaces } from './annotation-closure.ts'
-import { ACC, classSummary, type ClassSummary } from './class-summary.ts'
+import { ACC } from '../bytecode/access-flags.ts'
+import { classSummary, type ClassSummary } from './class-summary.ts'
 import { packageOf, simpleNameOf } from './names.ts'
 import { type Page, pageOf, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'

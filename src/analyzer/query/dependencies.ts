@@ -39,12 +39,12 @@ function* usesBy(
   snapshot: Snapshot,
   id: number,
 ): Generator<{ readonly name: number; readonly kind: number }> {
-  const { digest, nameOf, firstClass } = snapshot.index.sliceOf(id)
+  const { digest, firstClass } = snapshot.index.sliceOf(id)
   const { types, uses } = digest
   for (let type = 0; type < types.count; type++) {
     for (let row = types.firstUse[type] ?? 0; row < (types.firstUse[type + 1] ?? 0); row++) {
       if (uses.class[row] === id - firstClass) {
-        yield { name: nameOf[types.name[type] ?? -1] ?? -1, kind: uses.kind[row] ?? 0 }
+        yield { name: types.name[type] ?? -1, kind: uses.kind[row] ?? 0 }
       }
     }
   }

@@ -34,11 +34,11 @@ function makeGraph(snapshot: Snapshot): ClassGraph {
   const nodeOf = new Int32Array(index.classCount).fill(-1)
   for (const [node, id] of ids.entries()) nodeOf[id] = node
   const edges = new Set<number>()
-  for (const { digest, nameOf, firstClass, source } of index.slices) {
+  for (const { digest, firstClass, source } of index.slices) {
     if (source !== 'PROJECT') continue
     const { types, uses } = digest
     for (let row = 0; row < types.count; row++) {
-      const target = nodeOf[index.findByNameId(nameOf[types.name[row] ?? -1] ?? -1) ?? -1] ?? -1
+      const target = nodeOf[index.findByNameId(types.name[row] ?? -1) ?? -1] ?? -1
       if (target < 0) continue
       for (let use = types.firstUse[row] ?? 0; use < (types.firstUse[row + 1] ?? 0); use++) {
         const from = nodeOf[firstClass + (uses.class[use] ?? 0)] ?? -1

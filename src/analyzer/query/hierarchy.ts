@@ -1,4 +1,4 @@
-import { ACC } from './class-summary.ts'
+import { ACC } from '../bytecode/access-flags.ts'
 import { compare } from './implementations.ts'
 import { simpleNameOf, toFqn } from './names.ts'
 import type { Snapshot } from './snapshot.ts'

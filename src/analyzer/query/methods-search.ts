@@ -1,8 +1,8 @@
 import { TARGET } from '../bytecode/columns.ts'
 import { countingPlaces } from './annotation-closure.ts'
-import { ACC } from './class-summary.ts'
+import { ACC } from '../bytecode/access-flags.ts'
 import { methodView } from './class-show.ts'
-import { packageOf, simpleNameOf, typesOfMethod } from './names.ts'
+import { packageOf, simpleNameOf, typeOfDescriptor } from './names.ts'
 import { pageOf, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { wildcard } from './wildcard.ts'
@@ -69,43 +69,35 @@ function methodTest(snapshot: Snapshot, filter: MethodFilter): (id: number, meth
   const hasName = name === undefined ? undefined : nameTest(snapshot, wildcard(name))
   const annotated = annotation === undefined ? undefined : methodsWith(snapshot, annotation)
   const returns = returnType === undefined ? undefined : returnTest(snapshot, returnType)
+  const special = new Set([index.names.find('<init>'), index.names.find('<clinit>')])
   return (id, method) => {
-    const { digest, nameOf } = index.sliceOf(id)
-    if (((digest.methods.accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0) return false
-    const nameId = nameOf[digest.methods.name[method] ?? -1] ?? -1
-    if (index.names.get(nameId).startsWith('<')) return false
-    if (hasName?.(nameId) === false || annotated?.has(methodKey(id, method)) === false) return false
-    return returns?.(id, method) !== false
+    const { methods } = index.sliceOf(id).digest
+    if (((methods.accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0) return false
+    const nameId = methods.name[method] ?? -1
+    if (special.has(nameId) || hasName?.(nameId) === false) return false
+    return annotated?.has(methodKey(id, method)) !== false && returns?.(id, method) !== false
   }
 }
 
-/** Each name is looked at once, however many methods have it. */
+/** Each name is looked at once, however often it is asked for. */
 function nameTest(snapshot: Snapshot, fits: (text: string) => boolean): (name: number) => boolean {
-  const known = new Map<number, boolean>()
+  const { names } = snapshot.index
+  /** 0: not looked at yet; 1: it does not fit; 2: it does. */
+  const known = new Uint8Array(names.count)
   return (name) => {
-    let is = known.get(name)
-    if (is === undefined) known.set(name, (is = fits(snapshot.index.names.get(name))))
-    return is
+    if (known[name] === 0) known[name] = fits(names.get(name)) ? 2 : 1
+    return known[name] === 2
   }
 }
 
-/** Whether a method's erased return type is the one asked for; descriptors are looked at once in each slice. */
+/** Whether a method's erased return type is the one asked for. */
 export function returnTest(snapshot: Snapshot, returnType: string): (id: number, method: number) => boolean {
   const fits = wildcard(returnType)
-  const known = new Map<object, Map<number, boolean>>()
-  return (id, method) => {
-    const { digest } = snapshot.index.sliceOf(id)
-    let ofSlice = known.get(digest)
-    if (ofSlice === undefined) known.set(digest, (ofSlice = new Map()))
-    const descriptor = digest.methods.descriptor[method] ?? -1
-    let is = ofSlice.get(descriptor)
-    if (is === undefined) {
-      const { returns } = typesOfMethod(digest.strings.get(descriptor))
-      is = fits(returns) || fits(simpleNameOf(returns))
-      ofSlice.set(descriptor, is)
-    }
-    return is
-  }
+  const test = nameTest(snapshot, (descriptor) => {
+    const type = typeOfDescriptor(descriptor)
+    return fits(type) || fits(simpleNameOf(type))
+  })
+  return (id, method) => test(snapshot.index.sliceOf(id).digest.methods.returns[method] ?? -1)
 }
 
 /** The methods that carry an annotation, directly or by one that carries it. */

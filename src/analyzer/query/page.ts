@@ -37,3 +37,24 @@ export function pageOf<Row, T>(all: ArrayLike<Row>, { page, size }: Paging, show
   )
   return { rows, totalCount: all.length, page, pageSize: size, totalPages: Math.ceil(all.length / size) }
 }
+
+/** The same of groups whose sizes are known, but whose rows are made only where the page shows some of them. */
+export function pageOfGroups<Group extends { readonly count: number }, T>(
+  groups: readonly Group[],
+  { page, size }: Paging,
+  show: (group: Group) => readonly T[],
+): Page<T> {
+  const totalCount = groups.reduce((sum, { count }) => sum + count, 0)
+  const rows: T[] = []
+  let skipped = page * size
+  for (const group of groups) {
+    if (rows.length >= size) break
+    if (skipped >= group.count) {
+      skipped -= group.count
+      continue
+    }
+    rows.push(...show(group).slice(skipped, skipped + size - rows.length))
+    skipped = 0
+  }
+  return { rows, totalCount, page, pageSize: size, totalPages: Math.ceil(totalCount / size) }
+}

@@ -1,6 +1,6 @@
 import { TARGET } from '../bytecode/columns.ts'
 import type { Facts } from '../bytecode/facts.ts'
-import { ACC } from './class-summary.ts'
+import { ACC } from '../bytecode/access-flags.ts'
 import { typesOfMethod } from './names.ts'
 
 export interface Parameter {

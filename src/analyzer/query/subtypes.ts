@@ -51,13 +51,13 @@ export function supertypesOf(
   snapshot: Snapshot,
   id: number,
 ): { readonly superclass: number | undefined; readonly interfaces: readonly number[] } {
-  const { digest, nameOf, firstClass } = snapshot.index.sliceOf(id)
+  const { digest, firstClass } = snapshot.index.sliceOf(id)
   const { classes, interfaces } = digest
   const row = id - firstClass
   const superName = classes.superName[row] ?? -1
   const names: number[] = []
   for (let each = classes.firstInterface[row] ?? 0; each < (classes.firstInterface[row + 1] ?? 0); each++) {
-    names.push(nameOf[interfaces.name[each] ?? -1] ?? -1)
+    names.push(interfaces.name[each] ?? -1)
   }
-  return { superclass: superName < 0 ? undefined : nameOf[superName], interfaces: names }
+  return { superclass: superName < 0 ? undefined : superName, interfaces: names }
 }

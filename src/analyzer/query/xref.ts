@@ -1,13 +1,13 @@
 import { TARGET } from '../bytecode/columns.ts'
-import type { Facts } from '../bytecode/facts.ts'
+import { type Facts, rows } from '../bytecode/facts.ts'
 import { fault } from '../errors.ts'
 import { USE } from '../index/digest.ts'
-import { classesIn, methodTypes } from '../index/type-names.ts'
+import { readField, readMethod, RETURN } from '../index/type-names.ts'
+import { textOf } from '../bytecode/string-table.ts'
 import { annotationView } from './annotation-value.ts'
 import { lineOf } from './calls.ts'
-import { rows } from './class-show.ts'
 import { packageOf, simpleNameOf, toFqn, typeOfDescriptor } from './names.ts'
-import type { Paging } from './page.ts'
+import { pageOfGroups, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
 
@@ -62,14 +62,14 @@ export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, 
   }
   const all = usesOf(snapshot, name, filter)
   const shown = all.filter((use) => kind === undefined || use.kind === kind)
-  const totalCount = shown.reduce((sum, { count }) => sum + count, 0)
+  const fullName = index.names.get(name)
+  const { rows: references, ...page } = pageOfGroups(shown, paging, (use) =>
+    referencesIn(snapshot, fullName, use),
+  )
   return {
-    typeFqn: toFqn(index.names.get(name)),
-    references: pageOfReferences(snapshot, index.names.get(name), shown, paging),
-    totalCount,
-    page: paging.page,
-    pageSize: paging.size,
-    totalPages: Math.ceil(totalCount / paging.size),
+    typeFqn: toFqn(fullName),
+    references,
+    ...page,
     countsByKind: sums(all, ({ kind: each }) => each),
     countsByPackage: sums(shown, ({ id }) => packageOf(snapshot.fqnOf(id))),
     appliedFilter: {
@@ -106,27 +106,6 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
     .map(({ id, place, count }) => ({ id, kind: REFERENCE_KINDS[place] ?? 'EXTENDS', count }))
 }
 
-/** Goes to the facts only for those uses that the page shows. */
-function pageOfReferences(
-  snapshot: Snapshot,
-  name: string,
-  uses: readonly Use[],
-  { page, size }: Paging,
-): readonly Reference[] {
-  const references: Reference[] = []
-  let skipped = page * size
-  for (const use of uses) {
-    if (references.length >= size) break
-    if (skipped >= use.count) {
-      skipped -= use.count
-      continue
-    }
-    references.push(...referencesIn(snapshot, name, use).slice(skipped, skipped + size - references.length))
-    skipped = 0
-  }
-  return references
-}
-
 function referencesIn(snapshot: Snapshot, name: string, { id, kind }: Use): readonly Reference[] {
   const slice = snapshot.index.sliceOf(id)
   const facts = snapshot.facts(slice)
@@ -152,9 +131,7 @@ const finders: Readonly<
     rows(classes.firstField, row)
       .filter((field) => {
         const signature = fields.signature[field] ?? -1
-        return classesIn(strings.get(signature >= 0 ? signature : (fields.descriptor[field] ?? 0))).includes(
-          name,
-        )
+        return classesIn(strings, signature >= 0 ? signature : (fields.descriptor[field] ?? 0)).has(name)
       })
       .map((field) => ({
         member: strings.get(fields.name[field] ?? 0),
@@ -164,13 +141,13 @@ const finders: Readonly<
   PARAM: (facts, row, name) =>
     rows(facts.classes.firstMethod, row).flatMap((method) =>
       signatureOf(facts, method).parameters.flatMap((types, place) =>
-        types.includes(name) ? [{ member: memberOf(facts, method), detail: `parameter ${place}` }] : [],
+        types.has(name) ? [{ member: memberOf(facts, method), detail: `parameter ${place}` }] : [],
       ),
     ),
 
   RETURN: (facts, row, name) =>
     rows(facts.classes.firstMethod, row)
-      .filter((method) => signatureOf(facts, method).returns.includes(name))
+      .filter((method) => signatureOf(facts, method).returns.has(name))
       .map((method) => ({ member: memberOf(facts, method), detail: 'return type' })),
 
   ANNOTATION: (facts, row, name) =>
@@ -211,13 +188,40 @@ function inMethods(
 }
 
 /** As the digest has counted it. */
-function signatureOf({ methods, strings }: Facts, method: number) {
-  const erased = methodTypes(strings.get(methods.descriptor[method] ?? 0))
+function signatureOf({ methods, strings }: Facts, method: number): MethodTypes {
+  const erased = methodTypes(strings, methods.descriptor[method] ?? 0)
   const signature = methods.signature[method] ?? -1
   if (signature < 0) return erased
-  const full = methodTypes(strings.get(signature))
+  const full = methodTypes(strings, signature)
   return full.parameters.length === erased.parameters.length ? full : { ...erased, returns: full.returns }
 }
+
+interface MethodTypes {
+  readonly parameters: readonly ReadonlySet<string>[]
+  readonly returns: ReadonlySet<string>
+}
+
+function methodTypes({ bytes, offsets }: Facts['strings'], id: number): MethodTypes {
+  const parameters: Set<string>[] = []
+  const returns = new Set<string>()
+  const [start = 0, end = 0] = offsets.subarray(id, id + 2)
+  const count = readMethod(bytes, start, end, (place, ...name) => {
+    const types = place === RETURN ? returns : (parameters[place] ??= new Set())
+    types.add(nameIn(...name))
+  })
+  // Those that name no class are holes.
+  return { parameters: Array.from({ length: count }, (_, place) => parameters[place] ?? new Set()), returns }
+}
+
+function classesIn({ bytes, offsets }: Facts['strings'], id: number): ReadonlySet<string> {
+  const found = new Set<string>()
+  const [start = 0, end = 0] = offsets.subarray(id, id + 2)
+  readField(bytes, start, end, (...name) => found.add(nameIn(...name)))
+  return found
+}
+
+const nameIn = (bytes: Uint8Array, start: number, end: number): string =>
+  textOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), start, end)
 
 function memberOf({ methods, strings }: Facts, method: number): string {
   return strings.get(methods.name[method] ?? 0) + strings.get(methods.descriptor[method] ?? 0)

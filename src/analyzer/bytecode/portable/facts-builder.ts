@@ -1,4 +1,5 @@
 import { columns } from '../columns.ts'
+import { tableOf } from '../string-table.ts'
 import { packTables } from '../tables.ts'
 
 type Rows<Columns> = { readonly [Name in keyof Columns]: number[] }
@@ -81,6 +82,6 @@ export class FactsBuilder {
       const pointed = pointedAt[name]?.(this.tables)
       if (pointed !== undefined) values.push(pointed.length)
     }
-    return packTables(columns, this.tables, [...this.#ids.keys()])
+    return packTables(columns, this.tables, tableOf([...this.#ids.keys()]))
   }
 }

@@ -1,6 +1,5 @@
-import type { Facts } from '../bytecode/facts.ts'
-import { ACC } from './class-summary.ts'
-import { rows } from './class-show.ts'
+import { ACC } from './access-flags.ts'
+import { type Facts, rows } from './facts.ts'
 
 const METAFACTORY = 'java/lang/invoke/LambdaMetafactory'
 
@@ -49,4 +48,19 @@ export function lambdaOwners(facts: Facts, classRow: number): ReadonlyMap<number
     owners.set(body, owner)
   }
   return owners
+}
+
+export function isMethodReference(
+  facts: Facts,
+  dynamicCall: number,
+  owners: ReadonlyMap<number, number>,
+): boolean {
+  const { dynamicCalls, strings } = facts
+  if ((dynamicCalls.handleOwner[dynamicCall] ?? -1) < 0) return false
+  if (strings.get(dynamicCalls.bootstrapOwner[dynamicCall] ?? 0) !== METAFACTORY) return false
+  const name = dynamicCalls.handleName[dynamicCall]
+  const descriptor = dynamicCalls.handleDescriptor[dynamicCall]
+  return ![...owners.keys()].some(
+    (body) => facts.methods.name[body] === name && facts.methods.descriptor[body] === descriptor,
+  )
 }
