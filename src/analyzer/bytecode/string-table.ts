@@ -32,8 +32,10 @@ export class StringTable {
 }
 
 /** UTF-8, but for unpaired surrogates, which keep their three bytes (WTF-8). */
-export function textOf(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start, end)
+export function textOf(bytes: Uint8Array, start: number, end: number): string {
+  const buffer =
+    bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const text = buffer.toString('utf8', start, end)
   // A surrogate without its other half is what UTF-8 proper has not.
   return text.includes('\uFFFD') ? decodeWtf8(bytes.subarray(start, end)) : text
 }

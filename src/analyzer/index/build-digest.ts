@@ -249,19 +249,24 @@ function calleesByOwner(facts: Facts, names: DigestNames) {
 }
 
 function annotationsOnSource(facts: Facts, names: DigestNames) {
-  const types = new IntList()
   const owners = new IntList()
   const rows = new IntList()
   const { classes, annotations } = facts
   for (let owner = 0; owner < classes.count; owner++) {
     for (let i = classes.firstAnnotation[owner] ?? 0; i < (classes.firstAnnotation[owner + 1] ?? 0); i++) {
       if (!isOnSource(facts, i)) continue
-      types.push(names.idOf(annotations.type[i] ?? -1))
       owners.push(owner)
       rows.push(i)
     }
   }
-  return { type: types.values(), class: owners.values(), row: rows.values() }
+  const row = rows.values()
+  return {
+    type: row.map((each) => names.idOf(annotations.type[each] ?? -1)),
+    class: owners.values(),
+    row,
+    targetKind: row.map((each) => annotations.targetKind[each] ?? 0),
+    target: row.map((each) => annotations.target[each] ?? 0),
+  }
 }
 
 /**

@@ -41,6 +41,9 @@ export const digestColumns = {
     class: 'u16',
     /** Row in the facts' annotations. */
     row: 'i32',
+    /** What it stands on, as in the facts. */
+    targetKind: 'u8',
+    target: 'i32',
   },
   /** Row i is string i: its hash, as string-pool.ts makes it. */
   texts: { hash: 'i32' },

@@ -30,7 +30,9 @@ export class IntList {
 
   /** The values at the indexes. */
   picked(indexes: Int32Array): Int32Array {
-    return indexes.map((index) => this.#values[index] ?? 0)
+    const picked = new Int32Array(indexes.length)
+    for (let i = 0; i < indexes.length; i++) picked[i] = this.#values[indexes[i] ?? 0] ?? 0
+    return picked
   }
 
   values(): Int32Array {

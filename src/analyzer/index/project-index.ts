@@ -38,19 +38,24 @@ export class ProjectIndex {
   /** By name's id; -1 for what is no class. */
   readonly #classOfName: Int32Array
   readonly #sliceOf: Uint16Array
-  /** Names of classes by class id, where they have been asked for. */
+  /** By class id. */
+  readonly #nameIds: Int32Array
+  /** By class id, where they have been asked for. */
   readonly #texts: (string | undefined)[]
   #byName: Int32Array | undefined
+  #ranks: Int32Array | undefined
 
   constructor(slices: readonly IndexedSlice[], names: StringPool) {
     this.names = names
     this.slices = slices
     this.classCount = slices.reduce((sum, { digest }) => sum + digest.classes.count, 0)
     this.#sliceOf = new Uint16Array(this.classCount)
+    this.#nameIds = new Int32Array(this.classCount)
     this.#texts = Array.from({ length: this.classCount })
     this.#classOfName = new Int32Array(names.count).fill(-1)
     for (const [index, { digest, firstClass }] of slices.entries()) {
       this.#sliceOf.fill(index, firstClass, firstClass + digest.classes.count)
+      this.#nameIds.set(digest.classes.name, firstClass)
       for (const [row, name] of digest.classes.name.entries())
         if (this.#classOfName[name] === -1) this.#classOfName[name] = firstClass + row
     }
@@ -72,8 +77,7 @@ export class ProjectIndex {
   }
 
   nameIdOf(id: number): number {
-    const { digest, firstClass } = this.sliceOf(id)
-    return digest.classes.name[id - firstClass] ?? -1
+    return this.#nameIds[id] ?? -1
   }
 
   /** By internal name. */
@@ -95,10 +99,25 @@ export class ProjectIndex {
 
   /** All classes that are not hidden, by name. */
   byName(): Int32Array {
-    this.#byName ??= this.#classOfName
-      .filter((id) => id !== -1)
-      .sort((a, b) => (this.nameOf(a) < this.nameOf(b) ? -1 : 1))
+    this.#byName ??= this.#sorted()
     return this.#byName
+  }
+
+  /** By class id: its place in `byName`; 0 for a hidden one. */
+  ranks(): Int32Array {
+    if (this.#ranks === undefined) {
+      const ranks = new Int32Array(this.classCount)
+      for (const [rank, id] of this.byName().entries()) ranks[id] = rank
+      this.#ranks = ranks
+    }
+    return this.#ranks
+  }
+
+  #sorted(): Int32Array {
+    // Names that are kept would stay, and most are never asked for.
+    const texts = this.#classOfName.filter((id) => id !== -1)
+    const text = new Map(Array.from(texts, (id) => [id, this.names.get(this.nameIdOf(id))]))
+    return texts.sort((a, b) => ((text.get(a) ?? '') < (text.get(b) ?? '') ? -1 : 1))
   }
 
   /** The classes that use a type, with how and how often; within a slice in the order of its classes. */
@@ -206,9 +225,10 @@ function hold(packed: Digest, names: StringPool): Held {
   return { digest, typeOrder: orderOf(digest.types.name) }
 }
 
-function sortAnnotations({ type, class: owner, row }: DigestTables['annotations']): void {
-  const order = orderOf(type)
-  for (const column of [type, owner, row]) column.set(order.map((at) => column[at] ?? 0))
+function sortAnnotations(annotations: DigestTables['annotations']): void {
+  const order = orderOf(annotations.type)
+  const { type, class: owner, row, targetKind, target } = annotations
+  for (const column of [type, owner, row, targetKind, target]) column.set(order.map((at) => column[at] ?? 0))
 }
 
 /** More than a slice has rows of anything that is sorted. */

@@ -3,12 +3,14 @@ import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
 import { createPool, type Pool } from '../../lib/pool/pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
+import type { Facts } from '../bytecode/facts.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
 import { BuildToolMemory } from '../project/build-tool-memory.ts'
 import { type ClassPathEntry, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
+import { FactsCache } from './facts-cache.ts'
 import { HashFile } from './hash-file.ts'
 import type { ListedPlace, ListTask } from './list-place.ts'
 import { IndexBuilder, type SliceEntry } from './project-index.ts'
@@ -46,6 +48,10 @@ class ProjectScanner implements Scanner {
   readonly #buildTool = new BuildToolMemory()
   /** Places that have twice ended the process that read them, and are left out until they change; with their stamps. */
   readonly #quarantined = new Map<string, string | undefined>()
+  readonly #facts = new FactsCache(
+    (key) => this.#readFacts(key),
+    () => this.#rest(),
+  )
   #store: SliceStore | undefined
 
   constructor(config: AnalyzerConfig, root: string, logger: Logger) {
@@ -86,8 +92,9 @@ class ProjectScanner implements Scanner {
     }
     await this.#hashes.save()
     const index = builder.build(places.flatMap(entriesOf))
-    const snapshot = new Snapshot(index, (key) => this.#facts(key))
+    const snapshot = new Snapshot(index, (key) => this.#facts.get(key))
     index.byName()
+    this.#facts.restSoon()
     return {
       snapshot,
       classpathResolvedBy: classPath.resolvedBy,
@@ -109,6 +116,7 @@ class ProjectScanner implements Scanner {
   async close(): Promise<void> {
     this.#closed.abort(fault('SCAN_FAILED', 'the server is stopping'))
     await this.#pool.close()
+    this.#facts.clear()
     await this.#store?.close()
   }
 
@@ -204,7 +212,9 @@ class ProjectScanner implements Scanner {
 
   /** Opens the store, in another process first. One that is damaged is put aside: it can be made again. */
   async #openStore(): Promise<void> {
-    if (this.#store !== undefined) return
+    if (this.#store?.isWhole() === true) return
+    await this.#store?.close()
+    this.#store = undefined
     mkdirSync(this.#storeDir, { recursive: true, mode: 0o700 })
     const check = (): Promise<unknown> =>
       this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
@@ -222,10 +232,16 @@ class ProjectScanner implements Scanner {
     this.#store = SliceStore.open(this.#storeDir, 'read')
   }
 
-  #facts(key: string) {
+  #readFacts(key: string): Facts {
     const facts = this.#reading().facts(key)
     if (facts !== undefined) return facts
     throw fault('SCAN_NOT_READY', 'the index is damaged; "analyzer refresh" reads what is missing again')
+  }
+
+  /** Gives back what a server that nobody asks does not need; V8 lets it collect at once where it is started so. */
+  #rest(): void {
+    void this.#store?.close()
+    globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   }
 
   #reading(): SliceStore {

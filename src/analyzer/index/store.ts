@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { openFacts, type Facts } from '../bytecode/facts.ts'
@@ -16,33 +17,38 @@ const MAP_BYTES = 64 * 2 ** 30
  * memory when the disk is full), read anywhere.
  */
 export class SliceStore {
-  readonly #root: RootDatabase<Buffer, string>
-  readonly #data: Database<Buffer, string>
+  readonly #directory: string
+  readonly #mode: 'read' | 'write'
+  #opened: Opened | undefined
+  /** Of the file when it was last looked at; it never shrinks by itself. */
+  #bytes = 0
   #scratch = new ArrayBuffer(0)
 
-  private constructor(root: RootDatabase<Buffer, string>) {
-    this.#root = root
-    this.#data = root.openDB<Buffer, string>({ name: `v${STORE_VERSION}`, encoding: 'binary' })
+  private constructor(directory: string, mode: 'read' | 'write') {
+    this.#directory = directory
+    this.#mode = mode
   }
 
   /** @throws what lmdb throws for a directory that cannot be used */
   static open(directory: string, mode: 'read' | 'write'): SliceStore {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
-    return new SliceStore(
-      open<Buffer, string>({
-        path: directory,
-        encoding: 'binary',
-        maxDbs: 4,
-        mapSize: MAP_BYTES,
-        readOnly: mode === 'read',
-        // A crash of the machine can lose the last slices, which are then read again.
-        noSync: true,
-      }),
-    )
+    const store = new SliceStore(directory, mode)
+    store.#open()
+    store.isWhole()
+    return store
+  }
+
+  /** False where something else has cut the file short or taken it away: to read it then would end this process. */
+  isWhole(): boolean {
+    const bytes = statSync(join(this.#directory, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0
+    if (bytes < this.#bytes) return false
+    this.#bytes = bytes
+    return true
   }
 
   has(key: string): boolean {
-    return this.#data.doesExist(`${key} digest`) && this.#data.doesExist(`${key} facts`)
+    const { data } = this.#open()
+    return data.doesExist(`${key} digest`) && data.doesExist(`${key} facts`)
   }
 
   /** Shows the digest to `use`, during whose call alone it is valid. False when it is not there or damaged. */
@@ -64,29 +70,59 @@ export class SliceStore {
 
   /** Resolves once both are stored; rejects when they cannot be, after which this process should end. */
   async put(key: string, facts: ArrayBuffer, digest: ArrayBuffer): Promise<void> {
-    await this.#root.transaction(() => {
-      void this.#data.put(`${key} facts`, sealed(facts))
-      void this.#data.put(`${key} digest`, sealed(digest))
+    const { root, data } = this.#open()
+    await root.transaction(() => {
+      void data.put(`${key} facts`, sealed(facts))
+      void data.put(`${key} digest`, sealed(digest))
     })
   }
 
   /** Reads something of every entry: where the file is shorter than it says, that ends the process. */
   touchAll(): void {
-    for (const key of this.#data.getKeys()) this.#data.getBinaryFast(key)?.at(-1)
+    const { data } = this.#open()
+    for (const key of data.getKeys()) data.getBinaryFast(key)?.at(-1)
   }
 
+  /** Gives back the memory through which the file was read. It is opened again when it is used again. */
   async close(): Promise<void> {
-    await this.#root.close()
+    const opened = this.#opened
+    this.#opened = undefined
+    this.#scratch = new ArrayBuffer(0)
+    await opened?.root.close()
+  }
+
+  #open(): Opened {
+    this.#opened ??= openDatabase(this.#directory, this.#mode)
+    return this.#opened
   }
 
   /** In lmdb's own memory, until the next call of it. */
   #content(name: string): Uint8Array | undefined {
-    const stored = this.#data.getBinaryFast(name)
+    if (!this.isWhole()) return undefined
+    const stored = this.#open().data.getBinaryFast(name)
     if (stored === undefined || stored.length < CHECKSUM_BYTES) return undefined
     // The memory behind it is larger than the value.
     const content = stored.subarray(CHECKSUM_BYTES, stored.length)
     return crc32(content) === stored.readUInt32LE() ? content : undefined
   }
+}
+
+interface Opened {
+  readonly root: RootDatabase<Buffer, string>
+  readonly data: Database<Buffer, string>
+}
+
+function openDatabase(path: string, mode: 'read' | 'write'): Opened {
+  const root = open<Buffer, string>({
+    path,
+    encoding: 'binary',
+    maxDbs: 4,
+    mapSize: MAP_BYTES,
+    readOnly: mode === 'read',
+    // A crash of the machine can lose the last slices, which are then read again.
+    noSync: true,
+  })
+  return { root, data: root.openDB<Buffer, string>({ name: `v${STORE_VERSION}`, encoding: 'binary' }) }
 }
 
 function sealed(content: ArrayBuffer): Buffer {

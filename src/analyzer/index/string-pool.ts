@@ -14,7 +14,7 @@ export class StringPool {
   #offsets = new Int32Array(256)
   #hashes = new Int32Array(256)
   #count = 0
-  /** Open addressing by hash; at most half full. */
+  /** Open addressing by hash; at most three quarters full. */
   #slots = new Int32Array(512).fill(NONE)
 
   get count(): number {
@@ -38,7 +38,7 @@ export class StringPool {
     for (let i = start, at = from; i < end; i++, at++) this.#bytes[at] = bytes[i] ?? 0
     this.#offsets[id + 1] = to
     this.#hashes[id] = hash
-    if (2 * this.#count > this.#slots.length) this.#rehash(2 * this.#slots.length)
+    if (4 * this.#count > 3 * this.#slots.length) this.#rehash(2 * this.#slots.length)
     return id
   }
 

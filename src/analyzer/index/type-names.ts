@@ -52,6 +52,10 @@ function readType(bytes: Uint8Array, start: number, end: number, found: Found, d
   return readNested(bytes, name, at, end, found, depth)
 }
 
+/** Names that are made of parts of a text, those of its type arguments above its own. */
+let parts = new Uint8Array(1024)
+let top = 0
+
 /** Goes on with a name that has type arguments: a class nested in a generic one is "Lcom/Outer<TT;>.Inner;". */
 function readNested(
   bytes: Uint8Array,
@@ -61,12 +65,15 @@ function readNested(
   found: Found,
   depth: number,
 ): number {
-  const name = Array.from(bytes.subarray(start, after))
+  const name = top
+  if (name + end - start > parts.length) parts = grown(parts, name + end - start)
+  parts.set(bytes.subarray(start, after), name)
+  top += after - start
   let at = after
   for (; at < end && bytes[at] !== SEMICOLON; at++) {
     const byte = bytes[at] ?? 0
     if (byte !== LESS) {
-      name.push(byte === DOT ? DOLLAR : byte)
+      parts[top++] = byte === DOT ? DOLLAR : byte
       continue
     }
     at++
@@ -74,8 +81,15 @@ function readNested(
       at = WILDCARDS.includes(bytes[at] ?? 0) ? at + 1 : readType(bytes, at, end, found, depth + 1)
     }
   }
-  if (name.length > 0) found(Uint8Array.from(name), 0, name.length)
+  if (top > name) found(parts, name, top)
+  top = name
   return at + 1
+}
+
+function grown(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(2 * length)
+  larger.set(bytes)
+  return larger
 }
 
 function after(byte: number, bytes: Uint8Array, from: number, end: number): number {

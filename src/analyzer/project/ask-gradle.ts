@@ -45,12 +45,12 @@ export async function askGradle(question: BuildToolQuestion): Promise<BuildToolA
     const script = join(own, 'class-path.gradle')
     await writeFile(script, INIT_SCRIPT)
     const flags = ['--project-cache-dir', join(own, 'cache'), '--console=plain', '--no-daemon', '--continue']
-    const { status, stdout, stderr } = await runBuildTool(
+    const { status, stdout, stderr, name } = await runBuildTool(
       question,
       { wrapper: 'gradlew', command: 'gradle' },
       ['-q', '-I', script, ...flags, ...SETTINGS, 'analyzerClassPath'],
     )
-    if (status !== 0) throw new Error(`gradle: ${reasonOf(stderr) ?? `it ended with status ${status}`}`)
+    if (status !== 0) throw new Error(`${name}: ${reasonOf(stderr) ?? `it ended with status ${status}`}`)
     const missing = new Set(told(stdout, 'MISSING'))
     if (missing.size > 0) question.logger.warn({ missing: [...missing] }, 'Gradle could not resolve these')
     return {

@@ -6,14 +6,14 @@ import type { BuildToolQuestion } from './build-tool-question.ts'
 const TIMEOUT_MS = 170_000
 
 /**
- * Runs the project's own copy of a build tool, else the one on PATH, in the project's root. Throws an Error where it is not
- * there or takes too long.
+ * Runs the project's own copy of a build tool, else the one on PATH, in the project's root; `name` says which it was. Throws an
+ * Error where it is not there or takes too long.
  */
 export async function runBuildTool(
   { root, jvm, signal }: Pick<BuildToolQuestion, 'root' | 'jvm' | 'signal'>,
   names: { readonly wrapper: string; readonly command: string },
   argv: readonly string[],
-): Promise<RunResult> {
+): Promise<RunResult & { readonly name: string }> {
   const wrapper = join(root, names.wrapper)
   const program = existsSync(wrapper) ? wrapper : names.command
   const environment = { ...process.env, ...(jvm !== undefined && { JAVA_HOME: jvm.home }) }
@@ -27,7 +27,7 @@ export async function runBuildTool(
     throw error
   }
   if (result.signal !== null) throw new Error(`${program} took longer than ${TIMEOUT_MS / 1_000} s`)
-  return result
+  return { ...result, name: program === wrapper ? names.wrapper : names.command }
 }
 
 /** The jars of class paths, each once; those that are there. */

@@ -13,6 +13,9 @@ interface AnnotationPlace {
   readonly row: number
   /** The class that it stands in. */
   readonly id: number
+  /** What it stands on, as in the facts. */
+  readonly targetKind: number
+  readonly target: number
 }
 
 /** Every place where an annotation type is written, by the id of its name. */
@@ -20,7 +23,13 @@ function* placesOf(snapshot: Snapshot, type: number): Generator<AnnotationPlace>
   for (const slice of snapshot.index.slices) {
     const { annotations } = slice.digest
     for (const at of rowsOfType(slice, type)) {
-      yield { slice, row: annotations.row[at] ?? 0, id: slice.firstClass + (annotations.class[at] ?? 0) }
+      yield {
+        slice,
+        row: annotations.row[at] ?? 0,
+        id: slice.firstClass + (annotations.class[at] ?? 0),
+        targetKind: annotations.targetKind[at] ?? 0,
+        target: annotations.target[at] ?? 0,
+      }
     }
   }
 }
@@ -39,11 +48,11 @@ function annotationClosure(snapshot: Snapshot, type: number): ReadonlyMap<number
   while (level.length > 0) {
     const next: number[] = []
     for (const carried of level) {
-      for (const { slice, row, id } of placesOf(snapshot, carried)) {
+      for (const { slice, id, targetKind } of placesOf(snapshot, carried)) {
         const { digest, firstClass } = slice
         const isAnnotation = ((digest.classes.accessFlags[id - firstClass] ?? 0) & ACC.ANNOTATION) !== 0
         if (!isAnnotation || snapshot.index.isHidden(id)) continue
-        if (snapshot.facts(slice).annotations.targetKind[row] !== TARGET.CLASS) continue
+        if (targetKind !== TARGET.CLASS) continue
         const name = snapshot.index.nameIdOf(id)
         if (ways.has(name) || isOfTheLanguage(snapshot, name)) continue
         ways.set(name, [carried, ...(ways.get(carried) ?? [])])

@@ -3,7 +3,6 @@ import { fault } from '../errors.ts'
 import { countingPlaces } from './annotation-closure.ts'
 import { AnnotationSynthesis } from './annotation-synthesis.ts'
 import { type AnnotationView, annotationView } from './annotation-value.ts'
-import { compare } from './implementations.ts'
 import { packageOf, simpleNameOf, toFqn } from './names.ts'
 import { pageOf, type Paging } from './page.ts'
 import { parameterAnnotations } from './parameters.ts'
@@ -74,26 +73,25 @@ function parseScope(scope = 'all'): Scope {
 }
 
 function placesWith(snapshot: Snapshot, type: number, includeLibraries: boolean): readonly Place[] {
+  const { index } = snapshot
+  const constructor = index.names.find('<init>')
   const places: Place[] = []
-  for (const { slice, row, id, way, repeated } of countingPlaces(snapshot, type)) {
-    if (!snapshot.counts(id, includeLibraries) || snapshot.index.isHidden(id)) continue
-    const target = targetOf(snapshot, slice, row)
+  for (const { slice, row, id, targetKind, target: on, way, repeated } of countingPlaces(snapshot, type)) {
+    if (!snapshot.counts(id, includeLibraries) || index.isHidden(id)) continue
+    const isConstructor = targetKind === TARGET.METHOD && slice.digest.methods.name[on] === constructor
+    const target = isConstructor ? 'CONSTRUCTOR' : TARGETS[targetKind]
     if (target !== undefined) places.push({ id, slice, row, target, way, repeated })
   }
-  const nameOf = new Map(places.map(({ id }) => [id, snapshot.index.nameOf(id)]))
-  return places.toSorted((a, b) => compare(nameOf.get(a.id) ?? '', nameOf.get(b.id) ?? '') || a.row - b.row)
+  const ranks = index.ranks()
+  return places.toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0) || a.row - b.row)
 }
 
 /** A record's component is told as the field that it makes: the compiler copies its annotations where they belong. */
-function targetOf(snapshot: Snapshot, slice: IndexedSlice, row: number): Target | undefined {
-  const { annotations, methods, strings } = snapshot.facts(slice)
-  const kind = annotations.targetKind[row]
-  if (kind === TARGET.CLASS) return 'CLASS'
-  if (kind === TARGET.FIELD) return 'FIELD'
-  if (kind === TARGET.PARAMETER) return 'PARAMETER'
-  if (kind !== TARGET.METHOD) return undefined
-  const name = methods.name[annotations.target[row] ?? 0] ?? 0
-  return strings.get(name) === '<init>' ? 'CONSTRUCTOR' : 'METHOD'
+const TARGETS: Readonly<Record<number, Target>> = {
+  [TARGET.CLASS]: 'CLASS',
+  [TARGET.FIELD]: 'FIELD',
+  [TARGET.METHOD]: 'METHOD',
+  [TARGET.PARAMETER]: 'PARAMETER',
 }
 
 function usageAt(snapshot: Snapshot, place: Place, synthesis: AnnotationSynthesis): AnnotationUsage {

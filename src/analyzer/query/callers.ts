@@ -1,7 +1,6 @@
 import { fault } from '../errors.ts'
 import { lineOf } from './calls.ts'
 import { rows } from '../bytecode/facts.ts'
-import { compare } from './implementations.ts'
 import { isMethodReference, lambdaOwners } from '../bytecode/lambdas.ts'
 import { simpleNameOf, toFqn } from './names.ts'
 import { pageOf, pageOfGroups, type Paging } from './page.ts'
@@ -43,10 +42,10 @@ export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilt
   if (filter.includeSubtypes) {
     for (const id of allSubtypes(snapshot, index.nameIdOf(target)).keys()) owners.add(index.nameIdOf(id))
   }
+  const ranks = index.ranks()
   const callers = callingClasses(snapshot, owners, index.names.find(name))
     .filter(({ id }) => snapshot.counts(id, filter.includeLibraries) && !index.isHidden(id))
-    .map((each) => ({ ...each, fqn: index.nameOf(each.id) }))
-    .toSorted((a, b) => compare(a.fqn, b.fqn))
+    .toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0))
   const calls = (id: number) => callsFrom(snapshot, id, owners, name, filter.descriptor)
   const { rows: found, ...page } =
     filter.descriptor === undefined

@@ -57,7 +57,7 @@ export function callsOf(snapshot: Snapshot, fqn: string, filter: CallFilter) {
     }))
     .filter(({ methodName }) => filter.method === undefined || methodName === filter.method)
     .filter(({ descriptor }) => filter.descriptor === undefined || descriptor === filter.descriptor)
-    .filter(({ method }) => returns?.(id, method) !== false)
+    .filter(({ method }) => returns?.(slice.digest.methods.returns[method] ?? -1) !== false)
     .filter(({ method }) => annotated === undefined || isAnnotated(facts, method, id, annotated))
     .map(({ method, methodName, descriptor }) => ({
       methodName,

@@ -1,11 +1,10 @@
 import { countingPlaces } from './annotation-closure.ts'
 import { ACC } from '../bytecode/access-flags.ts'
 import { classSummary, type ClassSummary } from './class-summary.ts'
-import { packageOf, simpleNameOf } from './names.ts'
+import { classNameTest, packageTest } from './name-tests.ts'
 import { type Page, pageOf, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
-import { wildcard } from './wildcard.ts'
 import { TARGET } from '../bytecode/columns.ts'
 import { USE } from '../index/digest.ts'
 
@@ -49,17 +48,13 @@ function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number
     const below = allSubtypes(snapshot, snapshot.findName(filter.implements), [USE.IMPLEMENTS])
     tests.push((id) => below.has(id))
   }
-  const { package: packagePattern, name } = filter
-  if (packagePattern !== undefined) {
-    const fits = wildcard(packagePattern)
-    tests.push((id) => fits(packageOf(snapshot.fqnOf(id))))
+  if (filter.package !== undefined) {
+    const fits = packageTest(snapshot, filter.package)
+    tests.push((id) => fits(snapshot.index.nameIdOf(id)))
   }
-  if (name !== undefined) {
-    const fits = wildcard(name)
-    tests.push((id) => {
-      const fqn = snapshot.fqnOf(id)
-      return fits(simpleNameOf(fqn)) || fits(fqn)
-    })
+  if (filter.name !== undefined) {
+    const fits = classNameTest(snapshot, filter.name)
+    tests.push((id) => fits(snapshot.index.nameIdOf(id)))
   }
   return tests
 }
@@ -69,8 +64,8 @@ function classesWith(snapshot: Snapshot, annotation: string): ReadonlySet<number
   const found = new Set<number>()
   const type = snapshot.findName(annotation)
   if (type === undefined) return found
-  for (const { slice, row, id } of countingPlaces(snapshot, type)) {
-    if (snapshot.facts(slice).annotations.targetKind[row] === TARGET.CLASS) found.add(id)
+  for (const { id, targetKind } of countingPlaces(snapshot, type)) {
+    if (targetKind === TARGET.CLASS) found.add(id)
   }
   return found
 }

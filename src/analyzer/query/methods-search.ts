@@ -1,11 +1,14 @@
 import { TARGET } from '../bytecode/columns.ts'
+import { textOf } from '../bytecode/string-table.ts'
+import type { DigestTables } from '../index/digest.ts'
 import { countingPlaces } from './annotation-closure.ts'
 import { ACC } from '../bytecode/access-flags.ts'
 import { methodView } from './class-show.ts'
-import { packageOf, simpleNameOf, typeOfDescriptor } from './names.ts'
+import { classNameTest, nameTest, packageTest } from './name-tests.ts'
+import { simpleNameOf, typeOfDescriptor } from './names.ts'
 import { pageOf, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
-import { wildcard } from './wildcard.ts'
+import { bytesWildcard, wildcard } from './wildcard.ts'
 
 export interface MethodFilter {
   /** Patterns with `*`. */
@@ -29,13 +32,10 @@ export function searchMethods(snapshot: Snapshot, filter: MethodFilter, paging: 
   const found: Found[] = []
   for (const id of classesFor(snapshot, filter)) {
     const { digest, firstClass } = snapshot.index.sliceOf(id)
-    const { firstMethod } = digest.classes
-    for (
-      let method = firstMethod[id - firstClass] ?? 0;
-      method < (firstMethod[id - firstClass + 1] ?? 0);
-      method++
-    ) {
-      if (test(id, method)) found.push({ id, method })
+    const { methods, classes } = digest
+    const end = classes.firstMethod[id - firstClass + 1] ?? 0
+    for (let method = classes.firstMethod[id - firstClass] ?? 0; method < end; method++) {
+      if (test(methods, id, method)) found.push({ id, method })
     }
   }
   const { rows, ...page } = pageOf(found, paging, ({ id, method }) => {
@@ -52,52 +52,40 @@ export function searchMethods(snapshot: Snapshot, filter: MethodFilter, paging: 
 }
 
 function classesFor(snapshot: Snapshot, filter: MethodFilter): Int32Array {
-  const inPackage = filter.package === undefined ? undefined : wildcard(filter.package)
-  const inClass = filter.class === undefined ? undefined : wildcard(filter.class)
-  return snapshot.index.byName().filter((id) => {
+  const { index } = snapshot
+  const inPackage = filter.package === undefined ? undefined : packageTest(snapshot, filter.package)
+  const inClass = filter.class === undefined ? undefined : classNameTest(snapshot, filter.class)
+  return index.byName().filter((id) => {
     if (!snapshot.counts(id, filter.includeLibraries)) return false
-    if (inPackage === undefined && inClass === undefined) return true
-    const fqn = snapshot.fqnOf(id)
-    if (inPackage !== undefined && !inPackage(packageOf(fqn))) return false
-    return inClass === undefined || inClass(fqn) || inClass(simpleNameOf(fqn))
+    const name = index.nameIdOf(id)
+    return inPackage?.(name) !== false && inClass?.(name) !== false
   })
 }
 
-function methodTest(snapshot: Snapshot, filter: MethodFilter): (id: number, method: number) => boolean {
-  const { index } = snapshot
-  const { name, returnType, annotation } = filter
-  const hasName = name === undefined ? undefined : nameTest(snapshot, wildcard(name))
-  const annotated = annotation === undefined ? undefined : methodsWith(snapshot, annotation)
-  const returns = returnType === undefined ? undefined : returnTest(snapshot, returnType)
-  const special = new Set([index.names.find('<init>'), index.names.find('<clinit>')])
-  return (id, method) => {
-    const { methods } = index.sliceOf(id).digest
-    if (((methods.accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0) return false
-    const nameId = methods.name[method] ?? -1
-    if (special.has(nameId) || hasName?.(nameId) === false) return false
-    return annotated?.has(methodKey(id, method)) !== false && returns?.(id, method) !== false
-  }
-}
+type MethodTest = (methods: DigestTables['methods'], id: number, method: number) => boolean
 
-/** Each name is looked at once, however often it is asked for. */
-function nameTest(snapshot: Snapshot, fits: (text: string) => boolean): (name: number) => boolean {
+function methodTest(snapshot: Snapshot, { name, returnType, annotation }: MethodFilter): MethodTest {
   const { names } = snapshot.index
-  /** 0: not looked at yet; 1: it does not fit; 2: it does. */
-  const known = new Uint8Array(names.count)
-  return (name) => {
-    if (known[name] === 0) known[name] = fits(names.get(name)) ? 2 : 1
-    return known[name] === 2
+  const hasName = name === undefined ? undefined : nameTest(snapshot, bytesWildcard(name))
+  const returns = returnType === undefined ? undefined : returnTest(snapshot, returnType)
+  const annotated = annotation === undefined ? undefined : methodsWith(snapshot, annotation)
+  const [constructor, initializer] = [names.find('<init>'), names.find('<clinit>')]
+  return (methods, id, method) => {
+    const nameId = methods.name[method] ?? -1
+    if (hasName?.(nameId) === false || returns?.(methods.returns[method] ?? -1) === false) return false
+    if (((methods.accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0) return false
+    if (nameId === constructor || nameId === initializer) return false
+    return annotated?.has(methodKey(id, method)) !== false
   }
 }
 
-/** Whether a method's erased return type is the one asked for. */
-export function returnTest(snapshot: Snapshot, returnType: string): (id: number, method: number) => boolean {
+/** Whether a method's erased return type, by its descriptor's id, is the one asked for. */
+export function returnTest(snapshot: Snapshot, returnType: string): (descriptor: number) => boolean {
   const fits = wildcard(returnType)
-  const test = nameTest(snapshot, (descriptor) => {
-    const type = typeOfDescriptor(descriptor)
+  return nameTest(snapshot, (bytes, start, end) => {
+    const type = typeOfDescriptor(textOf(bytes, start, end))
     return fits(type) || fits(simpleNameOf(type))
   })
-  return (id, method) => test(snapshot.index.sliceOf(id).digest.methods.returns[method] ?? -1)
 }
 
 /** The methods that carry an annotation, directly or by one that carries it. */
@@ -105,9 +93,8 @@ export function methodsWith(snapshot: Snapshot, annotation: string): ReadonlySet
   const found = new Set<string>()
   const type = snapshot.findName(annotation)
   if (type === undefined) return found
-  for (const { slice, row, id } of countingPlaces(snapshot, type)) {
-    const { annotations } = snapshot.facts(slice)
-    if (annotations.targetKind[row] === TARGET.METHOD) found.add(methodKey(id, annotations.target[row] ?? 0))
+  for (const { id, targetKind, target } of countingPlaces(snapshot, type)) {
+    if (targetKind === TARGET.METHOD) found.add(methodKey(id, target))
   }
   return found
 }

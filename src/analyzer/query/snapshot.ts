@@ -3,35 +3,20 @@ import type { IndexedSlice, ProjectIndex, Source } from '../index/project-index.
 import { fault } from '../errors.ts'
 import { toFqn, toInternal } from './names.ts'
 
-/** How much of the slices' facts is kept in memory between queries. */
-const KEPT_BYTES = 32 * 2 ** 20
-
 /** A project as one scan saw it: what all queries read. */
 export class Snapshot {
   readonly index: ProjectIndex
-  readonly #read: (key: string) => Facts
-  readonly #kept = new Map<string, Facts>()
-  #keptBytes = 0
+  readonly #facts: (key: string) => Facts
 
-  /** @param read the facts of a slice; throws when they are not there any more */
-  constructor(index: ProjectIndex, read: (key: string) => Facts) {
+  /** @param facts those of a slice; throws when they are not there any more */
+  constructor(index: ProjectIndex, facts: (key: string) => Facts) {
     this.index = index
-    this.#read = read
+    this.#facts = facts
   }
 
+  /** Throws as the constructor's `facts`. */
   facts({ key }: IndexedSlice): Facts {
-    const known = this.#kept.get(key)
-    const facts = known ?? this.#read(key)
-    // Last used stands last.
-    this.#kept.delete(key)
-    this.#kept.set(key, facts)
-    if (known === undefined) this.#keptBytes += facts.buffer.byteLength
-    for (const [oldest, { buffer }] of this.#kept) {
-      if (this.#keptBytes <= KEPT_BYTES || oldest === key) break
-      this.#kept.delete(oldest)
-      this.#keptBytes -= buffer.byteLength
-    }
-    return facts
+    return this.#facts(key)
   }
 
   /** A class by the name people write; `Map.Entry` finds `Map$Entry`. Throws CLASS_NOT_FOUND. */

@@ -93,16 +93,17 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
   const { scopeImplementing, includeLibraries } = filter
   const scope =
     scopeImplementing === undefined ? undefined : allSubtypes(snapshot, snapshot.findName(scopeImplementing))
-  const uses: { id: number; fqn: string; place: number; count: number }[] = []
+  const ranks = index.ranks()
+  const uses: { id: number; rank: number; place: number; count: number }[] = []
   for (const { id, kind, count } of index.usesOf(name)) {
     if (kind > USE.CALL_RECEIVER || index.isHidden(id)) continue
     const isInCode = kind === USE.INSTANTIATION || kind === USE.CALL_RECEIVER
     if (!snapshot.counts(id, includeLibraries && !isInCode)) continue
     if (scope?.has(id) === false) continue
-    uses.push({ id, fqn: index.nameOf(id), place: kind, count })
+    uses.push({ id, rank: ranks[id] ?? 0, place: kind, count })
   }
   return uses
-    .toSorted((a, b) => (a.fqn < b.fqn ? -1 : a.fqn > b.fqn ? 1 : a.place - b.place))
+    .toSorted((a, b) => a.rank - b.rank || a.place - b.place)
     .map(({ id, place, count }) => ({ id, kind: REFERENCE_KINDS[place] ?? 'EXTENDS', count }))
 }
 
@@ -207,7 +208,7 @@ function methodTypes({ bytes, offsets }: Facts['strings'], id: number): MethodTy
   const [start = 0, end = 0] = offsets.subarray(id, id + 2)
   const count = readMethod(bytes, start, end, (place, ...name) => {
     const types = place === RETURN ? returns : (parameters[place] ??= new Set())
-    types.add(nameIn(...name))
+    types.add(textOf(...name))
   })
   // Those that name no class are holes.
   return { parameters: Array.from({ length: count }, (_, place) => parameters[place] ?? new Set()), returns }
@@ -216,12 +217,9 @@ function methodTypes({ bytes, offsets }: Facts['strings'], id: number): MethodTy
 function classesIn({ bytes, offsets }: Facts['strings'], id: number): ReadonlySet<string> {
   const found = new Set<string>()
   const [start = 0, end = 0] = offsets.subarray(id, id + 2)
-  readField(bytes, start, end, (...name) => found.add(nameIn(...name)))
+  readField(bytes, start, end, (...name) => found.add(textOf(...name)))
   return found
 }
-
-const nameIn = (bytes: Uint8Array, start: number, end: number): string =>
-  textOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), start, end)
 
 function memberOf({ methods, strings }: Facts, method: number): string {
   return strings.get(methods.name[method] ?? 0) + strings.get(methods.descriptor[method] ?? 0)
