@@ -5,6 +5,7 @@ import { isMethodReference, lambdaOwners } from '../bytecode/lambdas.ts'
 import { packTables } from '../bytecode/tables.ts'
 import { digestColumns, USE, USE_KINDS } from './digest.ts'
 import { DigestNames } from './digest-names.ts'
+import { groupRows } from './group-rows.ts'
 import { IntList } from './int-list.ts'
 import { PairIds } from './pair-ids.ts'
 
@@ -187,7 +188,7 @@ class UseCounter {
 
   /** Sorted by counting, which keeps the classes of a type in their order. */
   grouped() {
-    const { order, keys, first } = groupBy(this.#types, this.#names.pool.count)
+    const { order, keys, first } = groupRows(this.#types, this.#names.pool.count)
     return {
       types: { name: keys, firstUse: first },
       uses: {
@@ -237,7 +238,7 @@ function calleesByOwner(facts: Facts, names: DigestNames) {
         add(dynamicCalls.handleOwner[i] ?? -1, dynamicCalls.handleName[i] ?? -1, row)
     }
   }
-  const { order, first } = groupBy(callee, callees.count)
+  const { order, first } = groupRows(callee, callees.count)
   return {
     callees: {
       owner: callees.firsts().map((owner) => names.idOf(owner)),
@@ -267,34 +268,6 @@ function annotationsOnSource(facts: Facts, names: DigestNames) {
     targetKind: row.map((each) => annotations.targetKind[each] ?? 0),
     target: row.map((each) => annotations.target[each] ?? 0),
   }
-}
-
-/**
- * Sorts rows by a key from 0 to below `count`, keeping the order of those with the same.
- *
- * @returns the rows in order; the keys that there are, and where in the order the rows of each begin, with the last one's end
- */
-function groupBy(keyOf: IntList, count: number) {
-  const starts = new Int32Array(count + 1)
-  for (let row = 0; row < keyOf.length; row++)
-    starts[keyOf.at(row) + 1] = (starts[keyOf.at(row) + 1] ?? 0) + 1
-  const keys = new IntList()
-  const first = new IntList()
-  for (let key = 0; key < count; key++) {
-    if ((starts[key + 1] ?? 0) > 0) {
-      keys.push(key)
-      first.push(starts[key] ?? 0)
-    }
-    starts[key + 1] = (starts[key + 1] ?? 0) + (starts[key] ?? 0)
-  }
-  first.push(keyOf.length)
-  const order = new Int32Array(keyOf.length)
-  for (let row = 0; row < keyOf.length; row++) {
-    const key = keyOf.at(row)
-    order[starts[key] ?? 0] = row
-    starts[key] = (starts[key] ?? 0) + 1
-  }
-  return { order, keys: keys.values(), first: first.values() }
 }
 
 function span(first: Int32Array, row: number): number {

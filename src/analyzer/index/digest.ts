@@ -1,4 +1,11 @@
-import { copyTables, type Layout, openTables, type PackedTables, type Tables } from '../bytecode/tables.ts'
+import {
+  columnNames,
+  copyTables,
+  type Layout,
+  openTables,
+  type PackedTables,
+  type Tables,
+} from '../bytecode/tables.ts'
 
 /**
  * What the server keeps in memory of a slice: enough to find classes, members and who uses what; the details stay in the
@@ -68,6 +75,9 @@ export type Digest = PackedTables<typeof digestColumns>
 
 /** A digest in memory. */
 export type DigestTables = Tables<typeof digestColumns>
+
+/** The columns in packed order. */
+export const digestLayout: string = columnNames(digestColumns).join(' ')
 
 /** @throws Error when the buffer is no digest of this layout */
 export function openDigest(buffer: ArrayBuffer): Digest {

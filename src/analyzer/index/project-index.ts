@@ -1,30 +1,7 @@
-import { copyDigest, type Digest, type DigestTables } from './digest.ts'
+import type { Digest, DigestTables } from './digest.ts'
+import { type Held, hold, type IndexedSlice, nameColumns, type SliceEntry } from './indexed-slice.ts'
 import { StringPool } from './string-pool.ts'
-
-export type Source = 'PROJECT' | 'LIBRARY' | 'JDK'
-
-/** A slice that a project consists of. */
-export interface SliceEntry {
-  /** In the store. */
-  readonly key: string
-  readonly source: Source
-  /** Folder, archive or image that its classes come from. */
-  readonly location: string
-}
-
-/** One slice in memory. */
-export interface IndexedSlice extends SliceEntry, Held {
-  /** The id, in the index, of its first class. */
-  readonly firstClass: number
-}
-
-/** What is held of a slice, wherever it is on the class path. */
-interface Held {
-  /** With strings as ids of the index's names; annotations are sorted by type. */
-  readonly digest: DigestTables
-  /** The rows of the digest's types, by rising name. */
-  readonly typeOrder: Int32Array
-}
+import { SubtypeTable } from './subtype-table.ts'
 
 /**
  * The classes of a project and of what it is built on, in memory. A class has an id from 0, in the order of the class path;
@@ -44,6 +21,8 @@ export class ProjectIndex {
   readonly #texts: (string | undefined)[]
   #byName: Int32Array | undefined
   #ranks: Int32Array | undefined
+  #ofProject: Int32Array | undefined
+  #subtypes: SubtypeTable | undefined
 
   constructor(slices: readonly IndexedSlice[], names: StringPool) {
     this.names = names
@@ -103,6 +82,18 @@ export class ProjectIndex {
     return this.#byName
   }
 
+  /** Those of the project's own, by name. */
+  ofProject(): Int32Array {
+    this.#ofProject ??= this.byName().filter((id) => this.sliceOf(id).source === 'PROJECT')
+    return this.#ofProject
+  }
+
+  /** The classes that directly extend or implement a type, by the id of its name, as USE.EXTENDS or USE.IMPLEMENTS. */
+  subtypesOf(name: number, kinds: readonly number[]): readonly number[] {
+    this.#subtypes ??= new SubtypeTable(this.slices, this.names.count, (id) => this.isHidden(id))
+    return this.#subtypes.of(name, kinds)
+  }
+
   /** By class id: its place in `byName`; 0 for a hidden one. */
   ranks(): Int32Array {
     if (this.#ranks === undefined) {
@@ -117,7 +108,7 @@ export class ProjectIndex {
     // Names that are kept would stay, and most are never asked for.
     const texts = this.#classOfName.filter((id) => id !== -1)
     const text = new Map(Array.from(texts, (id) => [id, this.names.get(this.nameIdOf(id))]))
-    return texts.sort((a, b) => ((text.get(a) ?? '') < (text.get(b) ?? '') ? -1 : 1))
+    return texts.toSorted((a, b) => ((text.get(a) ?? '') < (text.get(b) ?? '') ? -1 : 1))
   }
 
   /** The classes that use a type, with how and how often; within a slice in the order of its classes. */
@@ -198,45 +189,4 @@ function hasMuchUnused({ slices, names }: ProjectIndex): boolean {
     for (const column of nameColumns(digest)) for (const id of column) used[id] = 1
   const count = used.reduce((sum, each) => sum + each, 0)
   return names.count > 2 * count
-}
-
-function nameColumns({ classes, interfaces, methods, types, callees, annotations }: DigestTables) {
-  return [
-    classes.name,
-    classes.superName,
-    interfaces.name,
-    methods.name,
-    methods.returns,
-    types.name,
-    callees.owner,
-    callees.name,
-    annotations.type,
-  ]
-}
-
-function hold(packed: Digest, names: StringPool): Held {
-  const { strings, texts } = packed
-  const { bytes, offsets } = strings
-  const nameOf = texts.hash.map((hash, id) => names.idOf(bytes, offsets[id] ?? 0, offsets[id + 1] ?? 0, hash))
-  const digest = copyDigest(packed)
-  for (const column of nameColumns(digest))
-    for (let row = 0; row < column.length; row++) column[row] = nameOf[column[row] ?? -1] ?? -1
-  sortAnnotations(digest.annotations)
-  return { digest, typeOrder: orderOf(digest.types.name) }
-}
-
-function sortAnnotations(annotations: DigestTables['annotations']): void {
-  const order = orderOf(annotations.type)
-  const { type, class: owner, row, targetKind, target } = annotations
-  for (const column of [type, owner, row, targetKind, target]) column.set(order.map((at) => column[at] ?? 0))
-}
-
-/** More than a slice has rows of anything that is sorted. */
-const ROWS = 2 ** 21
-
-/** The rows by rising value, those of the same value as they are. */
-function orderOf(values: Int32Array): Int32Array {
-  // Sorted as one number each: the value above, the row below.
-  const both = Float64Array.from(values, (value, row) => value * ROWS + row).toSorted()
-  return Int32Array.from(both, (each) => each - Math.floor(each / ROWS) * ROWS)
 }

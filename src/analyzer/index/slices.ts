@@ -85,7 +85,7 @@ function folderSlices(container: ClassContainer): readonly Slice[] {
 }
 
 function keyOf(parts: readonly string[]): string {
-  const hash = createHash('sha256').update(String(STORE_VERSION))
+  const hash = createHash('sha256').update(STORE_VERSION)
   for (const part of parts) hash.update('\0').update(part)
   return hash.digest('base64url').slice(0, 32)
 }

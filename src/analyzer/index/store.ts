@@ -2,11 +2,11 @@ import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { openFacts, type Facts } from '../bytecode/facts.ts'
-import { type Digest, openDigest } from './digest.ts'
+import { factsLayout, openFacts, type Facts } from '../bytecode/facts.ts'
+import { type Digest, digestLayout, openDigest } from './digest.ts'
 
-/** Changes with every change of what is stored; another version's files are left alone. */
-export const STORE_VERSION = 2
+/** Changes by itself with the columns. The number is for other changes of what is stored; another version's slices are left alone. */
+export const STORE_VERSION = `3-${crc32(`${factsLayout} ${digestLayout}`).toString(36)}`
 const CHECKSUM_BYTES = 4
 /** Address space, of which only what is used takes memory or disk. */
 const MAP_BYTES = 64 * 2 ** 30

@@ -106,7 +106,7 @@ export class StringPool {
   }
 }
 
-export function hashOf(bytes: Uint8Array, start: number, end: number): number {
+function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = BASIS
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ (bytes[i] ?? 0), PRIME)
   // The low bits choose the slot, and those of FNV hardly know the first bytes.

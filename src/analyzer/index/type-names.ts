@@ -60,16 +60,16 @@ let top = 0
 function readNested(
   bytes: Uint8Array,
   start: number,
-  after: number,
+  rest: number,
   end: number,
   found: Found,
   depth: number,
 ): number {
   const name = top
   if (name + end - start > parts.length) parts = grown(parts, name + end - start)
-  parts.set(bytes.subarray(start, after), name)
-  top += after - start
-  let at = after
+  parts.set(bytes.subarray(start, rest), name)
+  top += rest - start
+  let at = rest
   for (; at < end && bytes[at] !== SEMICOLON; at++) {
     const byte = bytes[at] ?? 0
     if (byte !== LESS) {

@@ -18,14 +18,14 @@ const TOGETHER = [
 export async function askMaven(question: BuildToolQuestion): Promise<BuildToolAnswer> {
   const ask = (...argv: readonly string[]) =>
     runBuildTool(question, { wrapper: 'mvnw', command: 'mvn' }, [...FLAGS, ...argv, GOAL])
-  const { status, stdout, name } = await ask()
+  const { status, stdout, name: tool } = await ask()
   if (status === 0) return answerOf([stdout], true)
   const isMany = stdout.includes('Reactor Summary')
   const together = isMany ? await ask(...TOGETHER) : undefined
   if (together?.status === 0) return answerOf([together.stdout], true)
   const answer = answerOf([stdout, together?.stdout ?? ''], false)
   const why = reasonOf(together?.stdout ?? stdout) ?? `it ended with status ${status}`
-  if (answer.libraries.length === 0) throw new Error(`${name}: ${why}`)
+  if (answer.libraries.length === 0) throw new Error(`${tool}: ${why}`)
   const without = [...(together?.stdout ?? '').matchAll(/^\[INFO\] (.+?) \.+ (?:FAILURE|SKIPPED)/gm)]
   const modules = without.map(([, name]) => name)
   question.logger.warn({ modules, why }, 'Maven did not tell the class paths of these modules')

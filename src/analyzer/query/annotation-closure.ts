@@ -3,7 +3,7 @@ import { ACC } from '../bytecode/access-flags.ts'
 import { toFqn, toInternal } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
 import { TARGET } from '../bytecode/columns.ts'
-import type { IndexedSlice } from '../index/project-index.ts'
+import type { IndexedSlice } from '../index/indexed-slice.ts'
 import { firstOf } from '../index/sorted.ts'
 
 /** One annotation on a class or a member. */

@@ -7,7 +7,7 @@ import { packageOf, simpleNameOf, toFqn } from './names.ts'
 import { pageOf, type Paging } from './page.ts'
 import { parameterAnnotations } from './parameters.ts'
 import type { Snapshot } from './snapshot.ts'
-import type { IndexedSlice } from '../index/project-index.ts'
+import type { IndexedSlice } from '../index/indexed-slice.ts'
 
 export const USAGE_SCOPES = ['class', 'method', 'field', 'param', 'all'] as const
 type Scope = (typeof USAGE_SCOPES)[number]

@@ -1,6 +1,6 @@
 import { ACC } from '../bytecode/access-flags.ts'
 import { TRAIT } from '../bytecode/columns.ts'
-import type { Source } from '../index/project-index.ts'
+import type { Source } from '../index/indexed-slice.ts'
 import { packageOf, simpleNameOf } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
 import { supertypesOf } from './subtypes.ts'

@@ -30,7 +30,7 @@ const NODES = 2 ** 24
 
 function makeGraph(snapshot: Snapshot): ClassGraph {
   const { index } = snapshot
-  const ids = index.byName().filter((id) => snapshot.sourceOf(id) === 'PROJECT')
+  const ids = index.ofProject()
   const nodeOf = new Int32Array(index.classCount).fill(-1)
   for (const [node, id] of ids.entries()) nodeOf[id] = node
   const edges = new Set<number>()

@@ -16,11 +16,15 @@ export function nameTest({ index: { names } }: Snapshot, fits: BytesTest): (name
 
 /** A test of classes by the id of their names: a pattern fits the whole name or the simple one. */
 export function classNameTest(snapshot: Snapshot, pattern: string): (name: number) => boolean {
+  return nameTest(snapshot, classNameFits(pattern))
+}
+
+/** The same of the internal name itself. */
+export function classNameFits(pattern: string): BytesTest {
   const fits = bytesWildcard(pattern.replaceAll('.', '/'))
-  return nameTest(
-    snapshot,
-    (bytes, start, end) => fits(bytes, start, end) || fits(bytes, simpleNameAt(bytes, start, end), end),
-  )
+  // What fits the end of the name fits the simple one too.
+  if (pattern.startsWith('*')) return fits
+  return (bytes, start, end) => fits(bytes, start, end) || fits(bytes, simpleNameAt(bytes, start, end), end)
 }
 
 /** The same of their packages. */

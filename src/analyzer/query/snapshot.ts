@@ -1,5 +1,6 @@
 import type { Facts } from '../bytecode/facts.ts'
-import type { IndexedSlice, ProjectIndex, Source } from '../index/project-index.ts'
+import type { IndexedSlice, Source } from '../index/indexed-slice.ts'
+import type { ProjectIndex } from '../index/project-index.ts'
 import { fault } from '../errors.ts'
 import { toFqn, toInternal } from './names.ts'
 
@@ -49,6 +50,11 @@ export class Snapshot {
 
   fqnOf(id: number): string {
     return toFqn(this.index.nameOf(id))
+  }
+
+  /** The classes that count, by name. */
+  classes(includeLibraries: boolean): Int32Array {
+    return includeLibraries ? this.index.byName() : this.index.ofProject()
   }
 
   /** Whether a class counts: project classes do, others where libraries are asked for too. */

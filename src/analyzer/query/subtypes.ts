@@ -9,11 +9,7 @@ export function directSubtypes(
   name: number,
   kinds: readonly number[] = BOTH,
 ): readonly number[] {
-  const { index } = snapshot
-  const found: number[] = []
-  for (const { id, kind } of index.usesOf(name))
-    if (kinds.includes(kind) && !index.isHidden(id)) found.push(id)
-  return found
+  return snapshot.index.subtypesOf(name, kinds)
 }
 
 /**

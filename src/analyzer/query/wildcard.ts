@@ -41,7 +41,10 @@ function placeOf(piece: Uint8Array, bytes: Uint8Array, start: number, end: numbe
     const found = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).indexOf(piece)
     return found === -1 ? -1 : start + found
   }
-  for (let at = start; at + piece.length <= end; at++) if (isAt(piece, bytes, at)) return at
+  const [first] = piece
+  const last = end - piece.length
+  for (let at = start; at <= last; at++)
+    if ((bytes[at] === first || first === undefined) && isAt(piece, bytes, at)) return at
   return -1
 }
 

@@ -43,5 +43,5 @@ function projectClasses({
 }: {
   readonly index: import('../../index/project-index.ts').ProjectIndex
 }): number {
-  return index.byName().filter((id) => index.sliceOf(id).source === 'PROJECT').length
+  return index.ofProject().length
 }
