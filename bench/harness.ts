@@ -11,6 +11,8 @@ export interface Case {
   readonly peerName: string
   /** What each side moves in one run; its rate is then told beside the time. */
   readonly megabytes?: number
+  /** What has to be made ready before each run of either side; not timed. */
+  readonly beforeEach?: () => unknown
 }
 
 /** What a bench file exports as default. `prepare` returns the cases and how to clean up after them. */
@@ -42,13 +44,17 @@ export interface Line {
  * The ratio is the median of the ratios of neighbours.
  */
 export async function measure(one: Case, runs: number): Promise<Line> {
-  await timeMs(one.ours)
-  await timeMs(one.peer)
+  const time = async (subject: Subject): Promise<number> => {
+    await one.beforeEach?.()
+    return timeMs(subject)
+  }
+  await time(one.ours)
+  await time(one.peer)
   const ours: number[] = []
   const peer: number[] = []
   for (let i = 0; i < runs; i++) {
-    ours.push(await timeMs(one.ours))
-    peer.push(await timeMs(one.peer))
+    ours.push(await time(one.ours))
+    peer.push(await time(one.peer))
   }
   const ratios = ours.map((oursMs, i) => (peer[i] ?? Number.NaN) / oursMs)
   return {

@@ -41,7 +41,8 @@ async function tableOf(name: string): Promise<string> {
   } finally {
     await prepared.cleanUp()
   }
-  return [heading(name), bench.note, table(lines), more].filter((part) => part !== undefined).join('\n\n')
+  const races = lines.length === 0 ? undefined : table(lines)
+  return [heading(name), bench.note, races, more].filter((part) => part !== undefined).join('\n\n')
 }
 
 function heading(name: string): string {

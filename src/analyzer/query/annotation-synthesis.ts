@@ -80,7 +80,8 @@ export class AnnotationSynthesis {
     for (const one of attributes) {
       for (const other of attributes) {
         const value = set[one.name]
-        if (one === other || value === undefined || !areMirrors(type, one, other)) continue
+        if (one === other || value === undefined) continue
+        if (this.#meaning(type, one) !== this.#meaning(type, other)) continue
         const isSetToo = set[other.name] !== undefined && set !== values
         const isDefault = same(value, one.default)
         if (!isSetToo && !isDefault) mirrored[other.name] = value
@@ -103,6 +104,26 @@ export class AnnotationSynthesis {
         target.isArray && value.kind !== 'ARRAY' ? { kind: 'ARRAY', items: [value] } : value
     }
     return values
+  }
+
+  /**
+   * The attribute that an attribute stands for in the end, along its aliases; those that stand for the same one mirror each other.
+   * Of two that name each other it is the first by name.
+   */
+  #meaning(type: string, attribute: Attribute, passed: readonly Attribute[] = []): string {
+    const { name, alias } = attribute
+    const own = `${type}#${name}`
+    // Aliases that go round in a circle are no Java that Spring takes, and must end all the same.
+    if (alias === undefined || passed.includes(attribute)) return own
+    const there = alias.annotation ?? type
+    const target = this.#typeOf(there)?.attributes.find((each) => each.name === alias.attribute)
+    if (there !== type) {
+      return target === undefined
+        ? `${there}#${alias.attribute}`
+        : this.#meaning(there, target, [...passed, attribute])
+    }
+    const isNamedBack = target?.alias?.attribute === name && (target.alias.annotation ?? type) === type
+    return isNamedBack && alias.attribute < name ? `${type}#${alias.attribute}` : own
   }
 
   #typeOf(fqn: string): AnnotationType | undefined {
@@ -149,17 +170,6 @@ function aliasOf(
 
 function textOf(value: ValueView | undefined): string | undefined {
   return value !== undefined && 'value' in value && value.value !== '' ? value.value : undefined
-}
-
-/** Each names the other, or both the same attribute of an annotation that is carried. */
-function areMirrors(type: string, one: Attribute, other: Attribute): boolean {
-  if (one.alias === undefined || other.alias === undefined) return false
-  const isOwn = (alias: { annotation: string | undefined }): boolean =>
-    alias.annotation === undefined || alias.annotation === type
-  if (isOwn(one.alias) && isOwn(other.alias)) {
-    return one.alias.attribute === other.name && other.alias.attribute === one.name
-  }
-  return one.alias.annotation === other.alias.annotation && one.alias.attribute === other.alias.attribute
 }
 
 function same(a: ValueView, b: ValueView | undefined): boolean {

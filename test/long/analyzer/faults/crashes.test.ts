@@ -12,11 +12,11 @@ import {
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { projectOf, startAnalyzer } from '../../support/analyzer-server.ts'
-import { classFile } from '../../support/class-file.ts'
-import { smallJdk } from '../../support/jdk.ts'
-import { tempDir } from '../../support/temp-dir.ts'
-import { zipOf } from '../../support/zip.ts'
+import { projectOf, startAnalyzer } from '../../../support/analyzer-server.ts'
+import { classFile } from '../../../support/class-file.ts'
+import { smallJdk } from '../../../support/jdk.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { zipOf } from '../../../support/zip.ts'
 
 /** A jar that takes a while: the classes of java.base. */
 function slowJar(folder: string): string {

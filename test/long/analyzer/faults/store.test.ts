@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto'
 import { closeSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { projectOf, startAnalyzer } from '../../support/analyzer-server.ts'
-import { tempDir } from '../../support/temp-dir.ts'
+import { projectOf, startAnalyzer } from '../../../support/analyzer-server.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
 
 const root = projectOf('shop')
 const QUESTIONS = [

@@ -1,28 +1,17 @@
-import {
-  chmodSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { basename, delimiter, join, relative } from 'node:path'
+import { chmodSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
-import { createLogger } from '../../../src/lib/log/logger.ts'
-import { run } from '../../../src/lib/process/run.ts'
-import { BuildToolMemory } from '../../../src/analyzer/project/build-tool-memory.ts'
-import { askBuildTool } from '../../../src/analyzer/project/build-tool.ts'
-import { findJvm } from '../../../src/analyzer/project/find-jvm.ts'
-import { tempDir } from '../../support/temp-dir.ts'
+import { createLogger } from '../../../../src/lib/log/logger.ts'
+import { run } from '../../../../src/lib/process/run.ts'
+import { BuildToolMemory } from '../../../../src/analyzer/project/build-tool-memory.ts'
+import { askBuildTool } from '../../../../src/analyzer/project/build-tool.ts'
+import { findJvm } from '../../../../src/analyzer/project/find-jvm.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
 
 const logger = createLogger({ level: 'fatal', format: 'json' })
 const { signal } = new AbortController()
 const jvm = findJvm(undefined, process.env)
 const question = (root: string) => ({ root, jvm, logger, signal })
-const isThere = (program: string): boolean =>
-  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
 
 function write(root: string, files: Readonly<Record<string, string>>): string {
   for (const [file, text] of Object.entries(files)) {
@@ -50,7 +39,7 @@ function mavenProject(library = needs('org.apache.commons', 'commons-lang3', '3.
   })
 }
 
-test.runIf(isThere('mvn'))(
+test(
   'Maven tells the class path of modules that need each other and are not installed, and makes no classes',
   { timeout: 300_000 },
   async () => {
@@ -71,20 +60,16 @@ test.runIf(isThere('mvn'))(
   },
 )
 
-test.runIf(isThere('mvn'))(
-  'what one module cannot resolve costs the others nothing',
-  { timeout: 300_000 },
-  async () => {
-    const root = mavenProject()
-    const without = needs('shop.nowhere', 'nothing', '1')
-    write(root, { 'web/pom.xml': `${head}${parent}<artifactId>web</artifactId>${without}</project>` })
-    const { libraries, isWhole } = await askBuildTool(question(root))
-    expect(isWhole).toBe(false)
-    expect(libraries.map((jar) => basename(jar))).toEqual(['commons-lang3-3.14.0.jar'])
-  },
-)
+test('what one module cannot resolve costs the others nothing', { timeout: 300_000 }, async () => {
+  const root = mavenProject()
+  const without = needs('shop.nowhere', 'nothing', '1')
+  write(root, { 'web/pom.xml': `${head}${parent}<artifactId>web</artifactId>${without}</project>` })
+  const { libraries, isWhole } = await askBuildTool(question(root))
+  expect(isWhole).toBe(false)
+  expect(libraries.map((jar) => basename(jar))).toEqual(['commons-lang3-3.14.0.jar'])
+})
 
-test.runIf(isThere('mvn'))('Maven without a network is told of as that', { timeout: 300_000 }, async () => {
+test('Maven without a network is told of as that', { timeout: 300_000 }, async () => {
   const root = mavenProject(needs('shop.nowhere', 'nothing', '1'))
   write(root, { '.mvn/maven.config': '--offline\n' })
   await expect(askBuildTool(question(root))).rejects.toThrow(
@@ -92,23 +77,19 @@ test.runIf(isThere('mvn'))('Maven without a network is told of as that', { timeo
   )
 })
 
-test.runIf(isThere('mvn'))(
-  'the project’s own mvnw is run, on the JVM named',
-  { timeout: 300_000 },
-  async () => {
-    const root = mavenProject()
-    const home = join(tempDir(), 'jdk')
-    symlinkSync(jvm?.home ?? '', home)
-    write(root, { mvnw: '#!/bin/sh\necho "$JAVA_HOME" > asked\nexec mvn "$@"\n' })
-    await expect(askBuildTool(question(root))).rejects.toThrow(`${join(root, 'mvnw')} must be executable`)
-    chmodSync(join(root, 'mvnw'), 0o755)
-    const named = findJvm(home, process.env)
-    expect((await askBuildTool({ ...question(root), jvm: named })).libraries).toHaveLength(1)
-    expect(readFileSync(join(root, 'asked'), 'utf8')).toBe(`${home}\n`)
-  },
-)
+test('the project’s own mvnw is run, on the JVM named', { timeout: 300_000 }, async () => {
+  const root = mavenProject()
+  const home = join(tempDir(), 'jdk')
+  symlinkSync(jvm?.home ?? '', home)
+  write(root, { mvnw: '#!/bin/sh\necho "$JAVA_HOME" > asked\nexec mvn "$@"\n' })
+  await expect(askBuildTool(question(root))).rejects.toThrow(`${join(root, 'mvnw')} must be executable`)
+  chmodSync(join(root, 'mvnw'), 0o755)
+  const named = findJvm(home, process.env)
+  expect((await askBuildTool({ ...question(root), jvm: named })).libraries).toHaveLength(1)
+  expect(readFileSync(join(root, 'asked'), 'utf8')).toBe(`${home}\n`)
+})
 
-test.runIf(isThere('gradle'))(
+test(
   'Gradle tells jars and class folders of all projects, and leaves the project as it was',
   { timeout: 300_000 },
   async () => {

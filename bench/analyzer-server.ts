@@ -1,0 +1,114 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { ServerRecord } from '../src/analyzer/lifecycle/server-file.ts'
+import { packageRoot } from '../src/lib/process/package.ts'
+
+/** The command as it is installed. */
+export const analyzerProgram = join(packageRoot, 'dist/src/bin/analyzer.js')
+
+let isBuilt = false
+
+/** Builds the package once in a bench's process: what is timed is what is shipped. */
+export function buildPackage(): void {
+  if (!isBuilt) execFileSync(join(packageRoot, 'scripts/build'), { stdio: ['ignore', 'ignore', 'inherit'] })
+  isBuilt = true
+}
+
+/** A user of the analyzer with folders of their own, and without a JVM: a project is then its own classes and libraries alone. */
+export class BenchUser {
+  readonly home = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
+  readonly cacheDir = join(this.home, 'cache')
+  readonly environment: NodeJS.ProcessEnv = {
+    PATH: dirname(process.execPath),
+    HOME: this.home,
+    XDG_RUNTIME_DIR: join(this.home, 'run'),
+    ANALYZER_CACHE_DIR: this.cacheDir,
+    ANALYZER_SERVER__MODE: 'jar',
+    ANALYZER_SERVER__IDLE_TIMEOUT: '0s',
+  }
+
+  /** Starts the server of a project and resolves when it has read it. */
+  async serve(root: string): Promise<AnalyzerProcess> {
+    mkdirSync(join(this.home, 'run'), { recursive: true })
+    const child = spawn(process.execPath, [analyzerProgram, 'serve', '--project', root], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: this.environment,
+    })
+    let log = ''
+    child.stderr.setEncoding('utf8').on('data', (part: string) => (log += part))
+    await new Promise<void>((resolve, reject) => {
+      let said = ''
+      child.stdout.setEncoding('utf8').on('data', (part: string) => {
+        said += part
+        if (/^ANALYZER_READY .*\n/m.test(said)) resolve()
+      })
+      child.once('exit', () => reject(new Error(`the server ended: ${said}${log}`)))
+    })
+    return new AnalyzerProcess(child.pid ?? 0, this.#record(), async () => {
+      child.kill('SIGTERM')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    })
+  }
+
+  #record(): ServerRecord {
+    const [file] = globSync('run/analyzer/*.json', { cwd: this.home })
+    return JSON.parse(readFileSync(join(this.home, file ?? ''), 'utf8')) as ServerRecord
+  }
+
+  removeCache(): void {
+    rmSync(this.cacheDir, { recursive: true, force: true })
+  }
+
+  remove(): void {
+    rmSync(this.home, { recursive: true, force: true })
+  }
+}
+
+export class AnalyzerProcess {
+  readonly pid: number
+  readonly stop: () => Promise<void>
+  readonly #record: ServerRecord
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+
+  constructor(pid: number, record: ServerRecord, stop: () => Promise<void>) {
+    this.pid = pid
+    this.#record = record
+    this.stop = async () => {
+      this.#agent.destroy()
+      await stop()
+    }
+  }
+
+  /** The body of a question below `/api/v1`, over one connection that is kept. */
+  async get(path: string): Promise<string> {
+    return this.#send('GET', path)
+  }
+
+  async refresh(): Promise<void> {
+    // On a connection of its own: the server ends one that nobody has used for a while, which a bench that waits for a peer does not see.
+    await this.#send('POST', '/project/refresh', false)
+  }
+
+  async #send(method: string, path: string, agent: Agent | false = this.#agent): Promise<string> {
+    const { host, port, token } = this.#record
+    const asked = request({
+      host,
+      port,
+      method,
+      path: `/api/v1${path}`,
+      agent,
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const answered = once(asked, 'response')
+    asked.end()
+    const [response] = (await answered) as [IncomingMessage]
+    const body = await text(response)
+    if (response.statusCode === 200) return body
+    throw new Error(`${method} ${path}: ${response.statusCode} ${body}`)
+  }
+}

@@ -1,0 +1,23 @@
+import { corpusJar } from '../../test/support/corpora.ts'
+import { coldIndex } from '../analyzer-cold.ts'
+import { javaBaseJar, nineJars } from '../analyzer-corpora.ts'
+import type { Bench } from '../harness.ts'
+
+const bench: Bench = {
+  note:
+    'From the start of the built server over an empty cache until everything is stored and it answers; peers are whole commands on ' +
+    'the same jars. Ours keeps members, annotations, references and calls with lines and constant arguments. jdeps -verbose:class ' +
+    'finds class dependencies alone; Jandex indexes declarations, annotations and class usages into a file; ClassGraph has all ' +
+    'information and dependencies between classes on, and keeps nothing. Warm page cache.',
+
+  prepare: () =>
+    coldIndex(
+      (folder) => [
+        { name: 'java.base', jars: [javaBaseJar(folder)] },
+        { name: 'kotlin-compiler', jars: [corpusJar('kotlin-compiler-1.')] },
+        { name: 'nine jars', jars: nineJars() },
+      ],
+      ['jdeps', 'Jandex', 'ClassGraph'],
+    ),
+}
+export default bench
