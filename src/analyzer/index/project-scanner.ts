@@ -53,6 +53,8 @@ class ProjectScanner implements Scanner {
     (key) => this.#readFacts(key),
     () => this.#rest(),
   )
+  /** Slices whose facts could not be had: a scan reads them again. */
+  readonly #damaged = new Set<string>()
   #store: SliceStore | undefined
 
   constructor(config: AnalyzerConfig, root: string, logger: Logger) {
@@ -66,7 +68,7 @@ class ProjectScanner implements Scanner {
 
   async scan(before: Scan | undefined): Promise<Scan> {
     const beganMs = performance.now()
-    await this.#openStore()
+    const isSame = await this.#openStore()
     const { signal } = this.#closed
     const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal, this.#buildTool)
     for (const [path, stamp] of this.#quarantined) {
@@ -75,7 +77,7 @@ class ProjectScanner implements Scanner {
     const problems: Diagnostic[] = []
     let readCount = 0
     let places: readonly Place[] = []
-    const builder = new IndexBuilder(before?.snapshot.index)
+    const builder = new IndexBuilder(isSame ? before?.snapshot.index : undefined)
     for (let attempt = 1; ; attempt++) {
       places = await this.#list(classPath.entries, classPath.release)
       const missing = this.#missing(places, builder)
@@ -152,7 +154,8 @@ class ProjectScanner implements Scanner {
   /** The slices whose digests are neither in memory nor in the store. A damaged one counts as missing, and is read again. */
   #missing(places: readonly Place[], builder: IndexBuilder): readonly Missing[] {
     const isHeld = (key: string): boolean =>
-      builder.has(key) || this.#reading().digest(key, (digest) => builder.add(key, digest))
+      !this.#damaged.has(key) &&
+      (builder.has(key) || this.#reading().digest(key, (digest) => builder.add(key, digest)))
     return places
       .map((place) => ({ ...place, keys: keysOf(place).filter((key) => !isHeld(key)) }))
       .filter(({ path, keys }) => keys.length > 0 && !this.#quarantined.has(path))
@@ -196,7 +199,9 @@ class ProjectScanner implements Scanner {
   }
 
   async #readTask(task: ReadTask): Promise<ReadReport> {
-    return (await this.#pool.run(workerFile('analyzer-read'), task)) as ReadReport
+    const report = (await this.#pool.run(workerFile('analyzer-read'), task)) as ReadReport
+    for (const key of report.stored) this.#damaged.delete(key)
+    return report
   }
 
   /** After a failed write lmdb's memory is not to be trusted any more: the process that wrote is replaced. */
@@ -211,9 +216,12 @@ class ProjectScanner implements Scanner {
     return createPool({ name: 'analyzer', logger: this.#logger })
   }
 
-  /** Opens the store, in another process first. One that is damaged is put aside: it can be made again. */
-  async #openStore(): Promise<void> {
-    if (this.#store?.isWhole() === true) return
+  /**
+   * Opens the store, in another process first. One that is damaged is put aside: it can be made again. Returns whether what
+   * the last scan has put there is still there.
+   */
+  async #openStore(): Promise<boolean> {
+    if (this.#store?.isWhole() === true) return true
     await this.#store?.close()
     this.#store = undefined
     mkdirSync(this.#storeDir, { recursive: true, mode: 0o700 })
@@ -231,11 +239,13 @@ class ProjectScanner implements Scanner {
       await check()
     }
     this.#store = SliceStore.open(this.#storeDir, 'read')
+    return false
   }
 
   #readFacts(key: string): Facts {
     const facts = this.#reading().facts(key)
     if (facts !== undefined) return facts
+    this.#damaged.add(key)
     throw fault('SCAN_NOT_READY', 'the index is damaged; "analyzer refresh" reads what is missing again')
   }
 

@@ -91,6 +91,26 @@ test('F7 a store that is smashed while a server runs gives right answers or none
   expect(await answersOf(analyzer.ask)).toEqual(expected)
 })
 
+test.each([
+  ['emptied', emptied],
+  ['cut in half', halved],
+  ['taken away', (file: string) => rmSync(file)],
+])(
+  'F7 a store that is %s while a server runs gives no wrong answer, and a refresh makes it again',
+  async (_how, damage) => {
+    const { environment, expected, file } = await filledCache()
+    const analyzer = await startAnalyzer(root, environment)
+    onTestFinished(() => analyzer.stop())
+    damage(file, statSync(file).size)
+    for (const answer of await answersOf(analyzer.ask)) {
+      if (answer.status === 200) expect(expected).toContainEqual(answer)
+      else expect(answer.body).toMatchObject({ code: 503, type: 'ScanNotReady' })
+    }
+    expect((await refresh(analyzer)).status).toBe(200)
+    expect(await answersOf(analyzer.ask)).toEqual(expected)
+  },
+)
+
 /** A file system of its own, so that it can be full. */
 function smallDisk(megabytes: number): string {
   const folder = tempDir()
