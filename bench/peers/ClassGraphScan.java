@@ -3,10 +3,11 @@ import io.github.classgraph.ClassGraph;
 /** Scans jars and folders with ClassGraph, all information and dependencies between classes, and prints how many classes it found. */
 class ClassGraphScan {
   public static void main(String[] places) {
-    // Without enableSystemJarsAndModules it passes over java.*; only the places named are scanned all the same.
+    // It passes over java.* unless system modules are enabled, and then it would scan the running JDK's 27,000 classes too.
     var graph = new ClassGraph()
         .overrideClasspath((Object[]) places)
         .enableSystemJarsAndModules()
+        .disableModuleScanning()
         .enableAllInfo()
         .enableInterClassDependencies();
     try (var result = graph.scan()) {

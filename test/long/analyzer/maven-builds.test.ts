@@ -29,47 +29,34 @@ test('the modes auto and jar find what they can', { timeout: 600_000 }, async ()
   })
 })
 
-test(
-  'diff tells what a change of a module’s API breaks, and an agent is offered every question',
-  { timeout: 600_000 },
-  async () => {
-    const user = mavenUser()
-    const before = join(folder, 'model-before.jar')
-    const after = join(root, 'model/target/shop-model-1.0.jar')
-    cpSync(after, before)
-    const source = join(root, 'model/src/main/java/shop/model/Item.java')
-    const text = readFileSync(source, 'utf8')
-    execFileSync('sed', ['-i', 's/public boolean isFree()/public boolean isGift()/', source])
-    expect(readFileSync(source, 'utf8')).not.toBe(text)
-    execFileSync('sed', [
-      '-i',
-      's/item\\.isFree/item.isGift/',
-      join(root, 'model/src/main/java/shop/model/Order.java'),
-    ])
-    mvn('package', '--projects', 'model')
+test('diff tells what a change of a module’s API breaks', { timeout: 600_000 }, async () => {
+  const user = mavenUser()
+  const before = join(folder, 'model-before.jar')
+  const after = join(root, 'model/target/shop-model-1.0.jar')
+  cpSync(after, before)
+  const source = join(root, 'model/src/main/java/shop/model/Item.java')
+  const text = readFileSync(source, 'utf8')
+  execFileSync('sed', ['-i', 's/public boolean isFree()/public boolean isGift()/', source])
+  expect(readFileSync(source, 'utf8')).not.toBe(text)
+  execFileSync('sed', [
+    '-i',
+    's/item\\.isFree/item.isGift/',
+    join(root, 'model/src/main/java/shop/model/Order.java'),
+  ])
+  mvn('package', '--projects', 'model')
 
-    const { status, stdout } = await user.analyzer(
-      'diff',
-      before,
-      after,
-      '--fail-on',
-      'incompatible',
-      '--json',
-    )
-    expect(status).toBe(1)
-    const { changes, incompatibleCount } = JSON.parse(stdout)
-    expect(incompatibleCount).toBe(1)
-    expect(
-      changes.map(({ classFqn, member, compatible }: any) => ({ classFqn, member, compatible })),
-    ).toEqual([
-      { classFqn: 'shop.model.Item', member: 'isFree()', compatible: false },
-      { classFqn: 'shop.model.Item', member: 'isGift()', compatible: true },
-    ])
+  const { status, stdout } = await user.analyzer('diff', before, after, '--fail-on', 'incompatible', '--json')
+  expect(status).toBe(1)
+  const { changes, incompatibleCount } = JSON.parse(stdout)
+  expect(incompatibleCount).toBe(1)
+  expect(changes.map(({ classFqn, member, compatible }: any) => ({ classFqn, member, compatible }))).toEqual([
+    { classFqn: 'shop.model.Item', member: 'isFree()', compatible: false },
+    { classFqn: 'shop.model.Item', member: 'isGift()', compatible: true },
+  ])
 
-    const { stdout: said } = await user.analyzer('diff', before, after, '--table')
-    expect(said).toContain('isFree')
-  },
-)
+  const { stdout: said } = await user.analyzer('diff', before, after, '--table')
+  expect(said).toContain('isFree')
+})
 
 test('an agent is offered every question, and asks one', { timeout: 600_000 }, async () => {
   const user = mavenUser()
