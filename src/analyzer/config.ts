@@ -1,3 +1,4 @@
+import { MODES } from './choices.ts'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import Type, { type Static } from 'typebox'
@@ -6,7 +7,6 @@ import { duration, optionalText, section, text } from '../lib/config/fields.ts'
 import { loadConfig } from '../lib/config/load.ts'
 import { LOG_LEVELS } from '../lib/log/logger.ts'
 
-export const MODES = ['auto', 'buildtool', 'jar'] as const
 type Mode = (typeof MODES)[number]
 
 const portOfRange = (value: number, description: string) =>

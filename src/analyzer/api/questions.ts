@@ -1,7 +1,4 @@
-import { USAGE_SCOPES } from '../query/annotation-usages.ts'
-import { CYCLE_MEMBERS } from '../query/cycles.ts'
-import { GRAPH_FORMATS } from '../query/graph-formats.ts'
-import { REFERENCE_KINDS } from '../query/xref.ts'
+import { USAGE_SCOPES, REFERENCE_KINDS, CYCLE_MEMBERS, GRAPH_FORMATS } from '../choices.ts'
 
 /** A parameter of a question, as JSON Schema describes it. */
 export interface QuestionParameter {

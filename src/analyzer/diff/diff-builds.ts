@@ -1,5 +1,5 @@
 import { compare } from '../query/implementations.ts'
-import { type Build } from './build.ts'
+import type { Build } from './build.ts'
 import { type Change, ChangeList } from './change.ts'
 import { compareClasses } from './compare-classes.ts'
 import { compareFields } from './compare-fields.ts'

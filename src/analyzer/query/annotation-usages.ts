@@ -1,3 +1,4 @@
+import { USAGE_SCOPES } from '../choices.ts'
 import { TARGET } from '../bytecode/columns.ts'
 import { fault } from '../errors.ts'
 import { countingPlaces } from './annotation-closure.ts'
@@ -9,7 +10,6 @@ import { parameterAnnotations } from './parameters.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { IndexedSlice } from '../index/indexed-slice.ts'
 
-export const USAGE_SCOPES = ['class', 'method', 'field', 'param', 'all'] as const
 type Scope = (typeof USAGE_SCOPES)[number]
 type Target = 'CLASS' | 'METHOD' | 'CONSTRUCTOR' | 'FIELD' | 'PARAMETER'
 

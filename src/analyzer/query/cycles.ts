@@ -1,10 +1,10 @@
+import { CYCLE_MEMBERS } from '../choices.ts'
 import { packageOf } from './names.ts'
 import { classGraph } from './graph.ts'
 import { compare } from './implementations.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** What cycles can be made of. */
-export const CYCLE_MEMBERS = ['class', 'package'] as const
 
 /** Classes, or packages, that all need each other: strongly connected, more than one. */
 interface Cycle {

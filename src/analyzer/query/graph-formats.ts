@@ -1,7 +1,7 @@
+import { GRAPH_FORMATS } from '../choices.ts'
 import type { graphView } from './graph.ts'
 import { renderHtml } from './graph-html.ts'
 
-export const GRAPH_FORMATS = ['json', 'dot', 'mermaid', 'graphml', 'html'] as const
 export type GraphFormat = (typeof GRAPH_FORMATS)[number]
 
 type Graph = ReturnType<typeof graphView>

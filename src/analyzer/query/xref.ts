@@ -1,3 +1,4 @@
+import { REFERENCE_KINDS } from '../choices.ts'
 import { TARGET } from '../bytecode/columns.ts'
 import { type Facts, rows } from '../bytecode/facts.ts'
 import { fault } from '../errors.ts'
@@ -11,16 +12,6 @@ import { pageOfGroups, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
 
-export const REFERENCE_KINDS = [
-  'EXTENDS',
-  'IMPLEMENTS',
-  'FIELD',
-  'PARAM',
-  'RETURN',
-  'ANNOTATION',
-  'INSTANTIATION',
-  'CALL_RECEIVER',
-] as const
 export type ReferenceKind = (typeof REFERENCE_KINDS)[number]
 
 const NEW = 187

@@ -1,4 +1,4 @@
-import { type IncomingMessage, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { json, text } from 'node:stream/consumers'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { isAlive } from '../../../lib/process/is-alive.ts'
@@ -11,6 +11,9 @@ import {
   removeRecord,
   type ServerRecord,
 } from '../../lifecycle/server-file.ts'
+
+/** Importing it would also load the WebSocket that it names: 30 ms. */
+const { request } = process.getBuiltinModule('node:http')
 
 const PROBE_MS = 3_000
 /** For a question; the slowest is the hierarchy of java.lang.Object. */

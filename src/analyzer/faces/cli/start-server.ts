@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { siblingModule } from '../../../lib/process/sibling.ts'
-import { loadAnalyzerConfig } from '../../config.ts'
 import { fault } from '../../errors.ts'
 import { recordFile } from '../../lifecycle/server-file.ts'
 import { findServer, type LiveServer } from './server-client.ts'
@@ -74,7 +73,7 @@ async function spawnServer(
   options: StartOptions,
   untilMs: number,
 ): Promise<Outcome | 'late'> {
-  const program = options.serverJar === undefined ? ownServer() : resolve(options.serverJar)
+  const program = options.serverJar === undefined ? await ownServer() : resolve(options.serverJar)
   const flags = [
     ...(options.port === undefined ? [] : ['--port', String(options.port)]),
     ...(options.mode === undefined ? [] : ['--mode', options.mode]),
@@ -117,7 +116,9 @@ async function spawnServer(
 }
 
 /** Of the checkout that ANALYZER_REPO_PATH names, else the one that this command is of. */
-function ownServer(): string {
+async function ownServer(): Promise<string> {
+  // The configuration's modules take longer to load than most commands.
+  const { loadAnalyzerConfig } = await import('../../config.ts')
   const { repoPath } = loadAnalyzerConfig(process.env)
   if (repoPath === undefined) return fileURLToPath(siblingModule(import.meta.url, '../../../bin/analyzer'))
   const found = ['dist/src/bin/analyzer.js', 'src/bin/analyzer.ts']

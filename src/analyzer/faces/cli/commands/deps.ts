@@ -1,10 +1,11 @@
+import { CYCLE_MEMBERS, GRAPH_FORMATS } from '../../../choices.ts'
 import { writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
-import { CYCLE_MEMBERS, type dependencyCycles } from '../../../query/cycles.ts'
+import type { dependencyCycles } from '../../../query/cycles.ts'
 import type { foundationClasses, graphView } from '../../../query/graph.ts'
-import { GRAPH_FORMATS, type GraphFormat } from '../../../query/graph-formats.ts'
+import type { GraphFormat } from '../../../query/graph-formats.ts'
 import { addProjectOption, contextOf } from '../context.ts'
 
 interface GraphFlags {

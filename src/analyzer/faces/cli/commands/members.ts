@@ -1,6 +1,7 @@
+import { USAGE_SCOPES } from '../../../choices.ts'
 import { type Command, Option } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
-import { type annotationUsages, USAGE_SCOPES } from '../../../query/annotation-usages.ts'
+import type { annotationUsages } from '../../../query/annotation-usages.ts'
 import type { searchMethods } from '../../../query/methods-search.ts'
 import { addLibrariesOption, addProjectOption, contextOf, pageLine, pathOf } from '../context.ts'
 import { addPageOptions } from './classes.ts'

@@ -1,0 +1,19 @@
+/** What an option may be, in a module of its own: the command line needs it, and should not load what answers. */
+export const MODES = ['auto', 'buildtool', 'jar'] as const
+
+export const USAGE_SCOPES = ['class', 'method', 'field', 'param', 'all'] as const
+
+export const REFERENCE_KINDS = [
+  'EXTENDS',
+  'IMPLEMENTS',
+  'FIELD',
+  'PARAM',
+  'RETURN',
+  'ANNOTATION',
+  'INSTANTIATION',
+  'CALL_RECEIVER',
+] as const
+
+export const CYCLE_MEMBERS = ['class', 'package'] as const
+
+export const GRAPH_FORMATS = ['json', 'dot', 'mermaid', 'graphml', 'html'] as const
