@@ -1,6 +1,6 @@
-import { listPlace, type ListedPlace, type ListTask } from '../src/analyzer/index/list-place.ts'
+import { type RefreshedPlace, refreshPlace, type RefreshTask } from '../src/analyzer/index/refresh-place.ts'
 
-/** Lists one place of a class path; see listPlace. */
-export default function analyzerList(task: ListTask): ListedPlace {
-  return listPlace(task)
+/** Lists one place of a class path; see refreshPlace. */
+export default function analyzerList(task: RefreshTask): Promise<RefreshedPlace> {
+  return refreshPlace(task)
 }

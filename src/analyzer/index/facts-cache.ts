@@ -1,7 +1,7 @@
 import type { Facts } from '../bytecode/facts.ts'
 
 /** How much is kept in memory between questions. */
-const KEPT_BYTES = 32 * 2 ** 20
+const KEPT_BYTES = 96 * 2 ** 20
 /** Nothing is kept once nobody has asked for so long … */
 const IDLE_MS = 30_000
 /** … or a scan has ended so long ago. */

@@ -14,6 +14,8 @@ export interface ListTask {
 export interface ListedPlace {
   readonly slices: readonly { readonly key: string; readonly location: string; readonly count: number }[]
   readonly problems: readonly ClassPathProblem[]
+  /** Of an archive: as long as it is the same, so is all this. */
+  readonly stamp?: string
   /** A hash that has been made anew. */
   readonly hash?: { readonly stamp: string; readonly hash: string }
 }
@@ -39,6 +41,7 @@ export function listPlace({ path, release, hashes }: ListTask): ListedPlace {
       count: classes.length,
     })),
     problems: place.problems,
+    ...(place.stamp !== undefined && { stamp: place.stamp }),
     ...(hash !== undefined && hash.stamp === place.stamp && { hash }),
   }
 }

@@ -1,5 +1,6 @@
 import type { Digest, DigestTables } from './digest.ts'
 import { type Held, hold, type IndexedSlice, nameColumns, type SliceEntry } from './indexed-slice.ts'
+import { sortNames } from './sort-names.ts'
 import { StringPool } from './string-pool.ts'
 import { SubtypeTable } from './subtype-table.ts'
 
@@ -17,20 +18,22 @@ export class ProjectIndex {
   readonly #sliceOf: Uint16Array
   /** By class id. */
   readonly #nameIds: Int32Array
-  /** By class id, where they have been asked for. */
-  readonly #texts: (string | undefined)[]
+  /** Classes by the text of their names. */
+  readonly #sortedNames: Int32Array
+  /** How many names there were before the first refresh. */
+  readonly namesAtFirst: number
   #byName: Int32Array | undefined
   #ranks: Int32Array | undefined
   #ofProject: Int32Array | undefined
   #subtypes: SubtypeTable | undefined
 
-  constructor(slices: readonly IndexedSlice[], names: StringPool) {
+  /** @param before one with the same names, whose order is taken over */
+  constructor(slices: readonly IndexedSlice[], names: StringPool, before: ProjectIndex | undefined) {
     this.names = names
     this.slices = slices
     this.classCount = slices.reduce((sum, { digest }) => sum + digest.classes.count, 0)
     this.#sliceOf = new Uint16Array(this.classCount)
     this.#nameIds = new Int32Array(this.classCount)
-    this.#texts = Array.from({ length: this.classCount })
     this.#classOfName = new Int32Array(names.count).fill(-1)
     for (const [index, { digest, firstClass }] of slices.entries()) {
       this.#sliceOf.fill(index, firstClass, firstClass + digest.classes.count)
@@ -38,6 +41,12 @@ export class ProjectIndex {
       for (const [row, name] of digest.classes.name.entries())
         if (this.#classOfName[name] === -1) this.#classOfName[name] = firstClass + row
     }
+    this.#sortedNames = sortNames(
+      names,
+      this.#classOfName,
+      before === undefined ? undefined : before.#sortedNames,
+    )
+    this.namesAtFirst = before?.namesAtFirst ?? names.count
   }
 
   sliceOf(id: number): IndexedSlice {
@@ -52,7 +61,7 @@ export class ProjectIndex {
 
   /** The class's internal name. */
   nameOf(id: number): string {
-    return (this.#texts[id] ??= this.names.get(this.nameIdOf(id)))
+    return this.names.get(this.nameIdOf(id))
   }
 
   nameIdOf(id: number): number {
@@ -78,7 +87,7 @@ export class ProjectIndex {
 
   /** All classes that are not hidden, by name. */
   byName(): Int32Array {
-    this.#byName ??= this.#sorted()
+    this.#byName ??= this.#sortedNames.map((name) => this.#classOfName[name] ?? -1)
     return this.#byName
   }
 
@@ -102,13 +111,6 @@ export class ProjectIndex {
       this.#ranks = ranks
     }
     return this.#ranks
-  }
-
-  #sorted(): Int32Array {
-    // Names that are kept would stay, and most are never asked for.
-    const texts = this.#classOfName.filter((id) => id !== -1)
-    const text = new Map(Array.from(texts, (id) => [id, this.names.get(this.nameIdOf(id))]))
-    return texts.toSorted((a, b) => ((text.get(a) ?? '') < (text.get(b) ?? '') ? -1 : 1))
   }
 
   /** The classes that use a type, with how and how often; within a slice in the order of its classes. */
@@ -148,14 +150,16 @@ function isSame(uses: DigestTables['uses'], a: number, b: number): boolean {
 
 /** Makes an index of slices' digests, and takes over from the one before it what is the same. */
 export class IndexBuilder {
+  /** With the same names. */
+  readonly #before: ProjectIndex | undefined
   readonly #names: StringPool
   readonly #held: Map<string, Held>
 
   constructor(before: ProjectIndex | undefined) {
-    const isKept = before !== undefined && !hasMuchUnused(before)
-    this.#names = isKept ? before.names : new StringPool()
+    this.#before = before === undefined || hasMuchUnused(before) ? undefined : before
+    this.#names = this.#before?.names ?? new StringPool()
     this.#held = new Map(
-      isKept ? before.slices.map(({ key, digest, typeOrder }) => [key, { digest, typeOrder }]) : [],
+      this.#before?.slices.map(({ key, digest, typeOrder }) => [key, { digest, typeOrder }]),
     )
   }
 
@@ -169,7 +173,7 @@ export class IndexBuilder {
 
   /** Of slices that have been added, in the order of the class path. */
   build(entries: readonly SliceEntry[]): ProjectIndex {
-    this.#names.trim()
+    if (this.#before === undefined) this.#names.trim()
     let firstClass = 0
     const slices = entries.flatMap((entry) => {
       const held = this.#held.get(entry.key)
@@ -178,12 +182,14 @@ export class IndexBuilder {
       firstClass += held.digest.classes.count
       return [slice]
     })
-    return new ProjectIndex(slices, this.#names)
+    return new ProjectIndex(slices, this.#names, this.#before)
   }
 }
 
 /** Each refresh leaves names that nothing has any more. */
-function hasMuchUnused({ slices, names }: ProjectIndex): boolean {
+function hasMuchUnused({ slices, names, namesAtFirst }: ProjectIndex): boolean {
+  // Counting takes longer than a small refresh.
+  if (names.count < 1.5 * namesAtFirst) return false
   const used = new Uint8Array(names.count)
   for (const { digest } of slices)
     for (const column of nameColumns(digest)) for (const id of column) used[id] = 1

@@ -8,20 +8,25 @@ import type { AnalyzerConfig } from '../config.ts'
 import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
 import { BuildToolMemory } from '../project/build-tool-memory.ts'
-import { type ClassPathEntry, resolveClassPath } from '../project/class-path.ts'
+import { type ClassPath, type ClassPathEntry, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
 import { FactsCache } from './facts-cache.ts'
 import { HashFile } from './hash-file.ts'
 import type { ListedPlace, ListTask } from './list-place.ts'
+import type { ProjectIndex } from './project-index.ts'
+import type { RefreshedPlace, RefreshTask } from './refresh-place.ts'
 import type { SliceEntry } from './indexed-slice.ts'
 import { IndexBuilder } from './project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
-import type { Diagnostic, Scan, Scanner } from './scanner.ts'
+import type { Scan, Scanner } from './scanner.ts'
 import { stampIfThere } from './slices.ts'
 import { SliceStore } from './store.ts'
+import type { StringPool } from './string-pool.ts'
 
 /** Slices that one task reads: enough to keep a thread busy, few enough to share the work. */
 const SLICES_A_TASK = 8
+/** The pool's process ends when nothing has been scanned for so long. */
+const POOL_IDLE_MS = 20_000
 /** Class files that change while they are read are read again so often. */
 const ATTEMPTS = 3
 
@@ -46,6 +51,8 @@ class ProjectScanner implements Scanner {
   readonly #closed = new AbortController()
   readonly #storeDir: string
   readonly #hashes: HashFile
+  /** What each place was when it was last listed. */
+  readonly #listed = new Map<string, ListedPlace>()
   readonly #buildTool = new BuildToolMemory()
   /** Places that have twice ended the process that read them, and are left out until they change; with their stamps. */
   readonly #quarantined = new Map<string, string | undefined>()
@@ -56,6 +63,9 @@ class ProjectScanner implements Scanner {
   /** Slices whose facts could not be had: a scan reads them again. */
   readonly #damaged = new Set<string>()
   #store: SliceStore | undefined
+  /** Of the last scan. */
+  #names: StringPool | undefined
+  #poolTimer: NodeJS.Timeout | undefined
 
   constructor(config: AnalyzerConfig, root: string, logger: Logger) {
     this.#config = config
@@ -67,6 +77,15 @@ class ProjectScanner implements Scanner {
   }
 
   async scan(before: Scan | undefined): Promise<Scan> {
+    clearTimeout(this.#poolTimer)
+    try {
+      return await this.#scan(before)
+    } finally {
+      this.#poolTimer = setTimeout(() => this.#restPool(), POOL_IDLE_MS).unref()
+    }
+  }
+
+  async #scan(before: Scan | undefined): Promise<Scan> {
     const beganMs = performance.now()
     const isSame = await this.#openStore()
     const { signal } = this.#closed
@@ -74,29 +93,29 @@ class ProjectScanner implements Scanner {
     for (const [path, stamp] of this.#quarantined) {
       if (stampIfThere(path) !== stamp) this.#quarantined.delete(path)
     }
-    const problems: Diagnostic[] = []
-    let readCount = 0
-    let places: readonly Place[] = []
-    const builder = new IndexBuilder(isSame ? before?.snapshot.index : undefined)
-    for (let attempt = 1; ; attempt++) {
-      places = await this.#list(classPath.entries, classPath.release)
-      const missing = this.#missing(places, builder)
-      if (missing.length === 0) break
+    const reports: ReadReport[] = []
+    const known = isSame ? before?.snapshot.index : undefined
+    const builder = new IndexBuilder(known)
+    const list = () => this.#list(classPath, known, reports)
+    let places = await list()
+    let missing = this.#missing(places, builder)
+    for (let attempt = 1; missing.length > 0; attempt++) {
       if (attempt > ATTEMPTS) {
         throw fault(
           'SCAN_FAILED',
           'class files change faster than they can be read; refresh when the build is done',
         )
       }
-      for (const report of await this.#read(missing, classPath.release)) {
-        readCount += report.classCount
-        problems.push(...report.problems)
-      }
+      reports.push(...(await this.#read(missing, classPath.release)))
+      missing = this.#missing(places, builder)
+      // Some have changed since they were listed.
+      if (missing.length > 0) places = await list()
+      missing = this.#missing(places, builder)
     }
     await this.#hashes.save()
     const index = builder.build(places.flatMap(entriesOf))
     const snapshot = new Snapshot(index, (key) => this.#facts.get(key))
-    index.byName()
+    this.#names = index.names
     this.#facts.restSoon()
     return {
       snapshot,
@@ -104,10 +123,10 @@ class ProjectScanner implements Scanner {
       classpathEntryCount: classPath.entries.length,
       durationMs: Math.round(performance.now() - beganMs),
       scannedAt: new Date(),
-      readCount,
+      readCount: reports.reduce((sum, { classCount }) => sum + classCount, 0),
       diagnostics: [
         ...places.flatMap(({ listed }) => listed.problems),
-        ...problems,
+        ...reports.flatMap(({ problems }) => problems),
         ...[...this.#quarantined.keys()].map((path) => ({
           path,
           message: 'reading it has ended its process twice; it is left out',
@@ -117,33 +136,51 @@ class ProjectScanner implements Scanner {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#poolTimer)
     this.#closed.abort(fault('SCAN_FAILED', 'the server is stopping'))
     await this.#pool.close()
     this.#facts.clear()
     await this.#store?.close()
   }
 
-  #list(entries: readonly ClassPathEntry[], release: number): Promise<readonly Place[]> {
-    return Promise.all(
-      entries.map(async (entry) => {
-        const listed = await this.#listPlace({ path: entry.path, release, hashes: this.#hashes.all })
+  async #list(
+    { entries, release }: ClassPath,
+    before: ProjectIndex | undefined,
+    reports: ReadReport[],
+  ): Promise<readonly Place[]> {
+    const held = Map.groupBy(before?.slices ?? [], ({ location }) => placeIn(location))
+    const places = await Promise.allSettled(
+      entries.map(async (entry): Promise<Place> => {
+        const { path } = entry
+        const known = this.#listed.get(path)
+        // Only of an archive a stamp says that all is as it was.
+        if (known?.stamp !== undefined && known.stamp === stampIfThere(path))
+          return { ...entry, listed: known }
+        const keys = held.get(path)?.map(({ key }) => key)
+        const { listed, report } = await this.#listPlace({ path, release, hashes: this.#hashes.all }, keys)
+        this.#listed.set(path, listed)
         if (listed.hash !== undefined) this.#hashes.add(listed.hash.stamp, listed.hash.hash)
+        if (report !== undefined) reports.push(report)
         return { ...entry, listed }
       }),
     )
+    const failure = places.find(({ status }) => status === 'rejected')
+    if (failure?.status === 'rejected') throw await this.#afterFailure(failure.reason)
+    return places.flatMap((place) => (place.status === 'fulfilled' ? [place.value] : []))
   }
 
   /** A crash takes with it what else was being listed: each place has as many attempts as it takes to show which it was. */
-  async #listPlace(task: ListTask): Promise<ListedPlace> {
-    for (let attempt = 1; !this.#quarantined.has(task.path); attempt++) {
+  async #listPlace(place: ListTask, held: readonly string[] | undefined): Promise<RefreshedPlace> {
+    const task: RefreshTask = { place, held, storeDir: this.#storeDir }
+    for (let attempt = 1; !this.#quarantined.has(place.path); attempt++) {
       try {
-        return (await this.#pool.run(workerFile('analyzer-list'), task)) as ListedPlace
+        return (await this.#pool.run(workerFile('analyzer-list'), task)) as RefreshedPlace
       } catch (error) {
         if (!hasCrashed(error)) throw error
-        if (attempt === ATTEMPTS) this.#quarantine(task.path)
+        if (attempt === ATTEMPTS) this.#quarantine(place.path)
       }
     }
-    return { slices: [], problems: [] }
+    return { listed: { slices: [], problems: [] } }
   }
 
   #quarantine(path: string): void {
@@ -212,6 +249,13 @@ class ProjectScanner implements Scanner {
     return error
   }
 
+  /** Its process holds more memory than the server, and is soon started again. */
+  #restPool(): void {
+    const old = this.#pool
+    this.#pool = this.#newPool()
+    void old.close()
+  }
+
   #newPool(): Pool {
     return createPool({ name: 'analyzer', logger: this.#logger })
   }
@@ -252,6 +296,7 @@ class ProjectScanner implements Scanner {
   /** Gives back what a server that nobody asks does not need; V8 lets it collect at once where it is started so. */
   #rest(): void {
     void this.#store?.close()
+    this.#names?.forget()
     globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   }
 
@@ -264,6 +309,9 @@ class ProjectScanner implements Scanner {
 function hasCrashed(error: unknown): boolean {
   return isFault(error) && error.code === 'POOL_CRASHED'
 }
+
+/** The place of the class path of a slice's location, which may be a jar inside it. */
+const placeIn = (location: string): string => location.split('!/', 1)[0] ?? location
 
 const keysOf = ({ listed }: Place): readonly string[] => listed.slices.map(({ key }) => key)
 

@@ -14,6 +14,8 @@ export class StringPool {
   #offsets = new Int32Array(256)
   #hashes = new Int32Array(256)
   #count = 0
+  /** Those that have been asked for. */
+  #texts: (string | undefined)[] = []
   /** Open addressing by hash; at most three quarters full. */
   #slots = new Int32Array(512).fill(NONE)
 
@@ -48,10 +50,20 @@ export class StringPool {
     return id === NONE ? undefined : id
   }
 
-  /** Decodes anew at each call. @throws RangeError for an id that is none, -1 among them */
+  /** Kept until `forget`. @throws RangeError for an id that is none, -1 among them */
   get(id: number): string {
+    return (this.#texts[id] ??= this.decode(id))
+  }
+
+  /** As `get`, for one that is not soon asked for again. */
+  decode(id: number): string {
     if (!(id >= 0 && id < this.#count)) throw new RangeError(`there is no string ${id}`)
     return textOf(this.#bytes, this.#offsets[id] ?? 0, this.#offsets[id + 1] ?? 0)
+  }
+
+  /** Gives back what `get` keeps. */
+  forget(): void {
+    this.#texts = []
   }
 
   /** What it holds now, as a view: strings that are added later are not in it. */

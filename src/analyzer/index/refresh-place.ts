@@ -1,0 +1,28 @@
+import { type ListedPlace, listPlace, type ListTask } from './list-place.ts'
+import { type ReadReport, readSlices } from './read-slices.ts'
+
+/** Slices that are read by the thread that has listed them: another one would have to list them again. */
+const FEW = 8
+
+export interface RefreshTask {
+  readonly place: ListTask
+  /** Keys of the slices that the server has of this place; undefined for one that it has not read yet. */
+  readonly held: readonly string[] | undefined
+  readonly storeDir: string
+}
+
+export interface RefreshedPlace {
+  readonly listed: ListedPlace
+  /** Where what is new was little, and has been read. */
+  readonly report?: ReadReport
+}
+
+/** Lists one place of a class path, in a pool's process. Throws as `readSlices`. */
+export async function refreshPlace({ place, held, storeDir }: RefreshTask): Promise<RefreshedPlace> {
+  const listed = listPlace(place)
+  if (held === undefined) return { listed }
+  const there = new Set(held)
+  const keys = listed.slices.map(({ key }) => key).filter((key) => !there.has(key))
+  if (keys.length === 0 || keys.length > FEW) return { listed }
+  return { listed, report: await readSlices({ place, keys, storeDir }) }
+}
