@@ -5,6 +5,12 @@ import { STATUS_OF_KIND } from '../lib/http/status.ts'
 export const ANALYZER_CODES = {
   BAD_REQUEST: 'invalid',
   CLASS_NOT_FOUND: 'missing',
+  METHOD_NOT_FOUND: 'missing',
+  FILE_NOT_FOUND: 'missing',
+  LIBRARY_CLASS: 'missing',
+  JDK_CLASS: 'missing',
+  DECOMPILATION_FAILED: 'internal',
+  DECOMPILATION_TIMEOUT: 'timeout',
   SCAN_NOT_READY: 'unavailable',
   SCAN_FAILED: 'unavailable',
   PROJECT_NOT_FOUND: 'missing',

@@ -12,6 +12,7 @@ import { addMcp } from './commands/mcp.ts'
 import { addMembers } from './commands/members.ts'
 import { addProject } from './commands/project.ts'
 import { addServer } from './commands/server.ts'
+import { addSource } from './commands/source.ts'
 import { addProjectOption } from './context.ts'
 
 /** The `analyzer` program; resolves with its exit status. */
@@ -32,6 +33,7 @@ export function createAnalyzerProgram(): Command {
   addMembers(program)
   addCalls(program)
   addDeps(program)
+  addSource(program)
   addDiff(program)
   addMcp(program)
   addProjectOptions(program)

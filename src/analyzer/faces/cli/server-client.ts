@@ -48,9 +48,14 @@ export interface LiveServer {
 export async function ask<T>(
   record: ServerRecord,
   path: string,
-  options: { readonly method?: 'GET' | 'POST'; readonly timeoutMs?: number } = {},
+  options: {
+    readonly method?: 'GET' | 'POST'
+    /** Sent as JSON. */
+    readonly body?: object | undefined
+    readonly timeoutMs?: number | undefined
+  } = {},
 ): Promise<T> {
-  const { method = 'GET', timeoutMs = ANSWER_MS } = options
+  const { method = 'GET', body, timeoutMs = ANSWER_MS } = options
   const where = `the server of ${record.projectPath} on ${record.host}:${record.port}`
   const signal = AbortSignal.timeout(timeoutMs)
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -59,7 +64,11 @@ export async function ask<T>(
       port: record.port,
       path,
       method,
-      headers: { authorization: `Bearer ${record.token}`, accept: 'application/json' },
+      headers: {
+        authorization: `Bearer ${record.token}`,
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
       agent: false,
       signal,
     })
@@ -68,7 +77,7 @@ export async function ask<T>(
         if (signal.aborted) reject(fault('SERVER_TIMEOUT', `${where} did not answer in time`, error))
         else reject(fault('SERVER_UNREACHABLE', `${where} cannot be reached: ${messageOf(error)}`, error))
       })
-      .end()
+      .end(body === undefined ? undefined : JSON.stringify(body))
   })
   const { statusCode = 500 } = response
   if (statusCode < 300) return (await json(response)) as T

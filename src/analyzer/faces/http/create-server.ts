@@ -5,6 +5,7 @@ import type { AnalyzerFace } from './face.ts'
 import { adminRoutes } from './routes-admin.ts'
 import { projectRoutes } from './routes-project.ts'
 import { queryRoutes } from './routes-query.ts'
+import { sourceRoutes } from './routes-source.ts'
 
 /** The REST face of one project's server, ready to listen. */
 export async function createAnalyzerHttp(
@@ -27,5 +28,6 @@ export async function createAnalyzerHttp(
   adminRoutes(server, face)
   projectRoutes(server, face)
   queryRoutes(server, face)
+  sourceRoutes(server, face)
   return server
 }
