@@ -47,6 +47,9 @@ const fileSchema = section({
     time_limit: duration('60s', 'decompiling a class that takes longer is given up'),
     memory_limit: size('1GiB', 'what decompiling may take of memory'),
   }),
+  lint: section({
+    ktlint: optionalText('ktlint or its jar, for Kotlin files; default the one that PATH leads to'),
+  }),
   log: section({
     level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'least severe level logged' }),
   }),
@@ -71,6 +74,7 @@ export interface AnalyzerConfig {
     readonly timeLimitMs: number
     readonly memoryLimitBytes: number
   }
+  readonly lint: { readonly ktlint: string | undefined }
   readonly logLevel: (typeof LOG_LEVELS)[number]
 }
 
@@ -103,6 +107,7 @@ export function loadAnalyzerConfig(
       timeLimitMs: settings.source.time_limit,
       memoryLimitBytes: settings.source.memory_limit,
     },
+    lint: { ktlint: settings.lint.ktlint },
     logLevel: settings.log.level,
   }
 }

@@ -11,6 +11,8 @@ export const ANALYZER_CODES = {
   JDK_CLASS: 'missing',
   DECOMPILATION_FAILED: 'internal',
   DECOMPILATION_TIMEOUT: 'timeout',
+  LINTER_NOT_FOUND: 'unavailable',
+  LINTER_FAILED: 'internal',
   SCAN_NOT_READY: 'unavailable',
   SCAN_FAILED: 'unavailable',
   PROJECT_NOT_FOUND: 'missing',

@@ -8,6 +8,7 @@ import type { AnalyzerFace } from './faces/http/face.ts'
 import { type Scanner } from './index/scanner.ts'
 import { createProjectScanner } from './index/project-scanner.ts'
 import { Analysis } from './lifecycle/analysis.ts'
+import { LintService } from './lint/lint-service.ts'
 import { IdleClock } from './lifecycle/idle-clock.ts'
 import { listenInRange } from './lifecycle/listen.ts'
 import { lockProject } from './lifecycle/project-lock.ts'
@@ -66,6 +67,8 @@ async function start(
     opened.push(() => analysis.close())
     const source = new SourceService(config, root, logger)
     opened.push(() => source.close())
+    const lint = new LintService(config, root, logger)
+    opened.push(() => lint.close())
     const watch = config.watch ? new ProjectWatch(root, analysis, logger) : undefined
     opened.push(() => watch?.close())
     const token = randomBytes(32).toString('base64url')
@@ -78,6 +81,7 @@ async function start(
       address: { port: 0 },
       analysis,
       source,
+      lint,
       watch,
       idle,
       shutDown: () => wantsToStop.resolve(),

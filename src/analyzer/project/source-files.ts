@@ -32,6 +32,14 @@ function isWalked(name: string, above: readonly string[]): boolean {
   return !BUILT.has(name) || above.includes('src')
 }
 
+/** Whether a file is of tests: by its source set (`src/test/…`), elsewhere by a folder called so. */
+export function isTestFile(path: string): boolean {
+  const parts = path.split(/[/\\]/).slice(0, -1)
+  const set = parts[parts.lastIndexOf('src') + 1]
+  if (parts.includes('src') && set !== undefined) return /test/i.test(set)
+  return parts.some((part) => /^tests?$/i.test(part))
+}
+
 function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })

@@ -8,6 +8,7 @@ import { addCalls } from './commands/calls.ts'
 import { addClasses } from './commands/classes.ts'
 import { addDeps } from './commands/deps.ts'
 import { addDiff } from './commands/diff.ts'
+import { addLint } from './commands/lint.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addMembers } from './commands/members.ts'
 import { addProject } from './commands/project.ts'
@@ -34,6 +35,7 @@ export function createAnalyzerProgram(): Command {
   addCalls(program)
   addDeps(program)
   addSource(program)
+  addLint(program)
   addDiff(program)
   addMcp(program)
   addProjectOptions(program)

@@ -3,6 +3,7 @@ import type { Logger } from '../../../lib/log/logger.ts'
 import { errorToWire } from '../../errors.ts'
 import type { AnalyzerFace } from './face.ts'
 import { adminRoutes } from './routes-admin.ts'
+import { lintRoutes } from './routes-lint.ts'
 import { projectRoutes } from './routes-project.ts'
 import { queryRoutes } from './routes-query.ts'
 import { sourceRoutes } from './routes-source.ts'
@@ -29,5 +30,6 @@ export async function createAnalyzerHttp(
   projectRoutes(server, face)
   queryRoutes(server, face)
   sourceRoutes(server, face)
+  lintRoutes(server, face)
   return server
 }

@@ -1,4 +1,5 @@
 import type { AnalyzerConfig } from '../../config.ts'
+import type { LintService } from '../../lint/lint-service.ts'
 import type { Analysis } from '../../lifecycle/analysis.ts'
 import type { ProjectWatch } from '../../watch/project-watch.ts'
 import type { SourceService } from '../../source/source-service.ts'
@@ -15,6 +16,7 @@ export interface AnalyzerFace {
   readonly address: { port: number }
   readonly analysis: Analysis
   readonly source: SourceService
+  readonly lint: LintService
   /** Undefined where nothing is watched. */
   readonly watch: ProjectWatch | undefined
   readonly idle: IdleClock
