@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import JSON5 from 'json5'
 import { parse as parseToml } from 'smol-toml'
@@ -11,6 +11,9 @@ export interface PrettierConfig {
   readonly options: Readonly<Record<string, unknown>>
   readonly diagnostics: readonly string[]
 }
+
+/** A package.json may hold much else. */
+const MAX_BYTES = 2 ** 22
 
 type Read = (text: string) => unknown
 
@@ -83,7 +86,9 @@ function ignored(path: string, diagnostic: string): PrettierConfig {
 
 function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    // A pipe or a device would be read without end.
+    const stat = statSync(path)
+    return stat.isFile() && stat.size <= MAX_BYTES ? readFileSync(path, 'utf8') : undefined
   } catch {
     return undefined
   }
