@@ -1,17 +1,18 @@
 import * as prettier from 'prettier'
 import java from 'prettier-plugin-java'
+import { messageOf } from '../../lib/errors/message.ts'
 
 /** Runs of the formatter after which a text that still changes is left as it is. */
 const MAX_PASSES = 12
 
-/** The formatter does not come to an end with a text, or not to one that it takes itself. */
-export class UnstableFormat extends Error {}
+/** A text that is Java has no formatted form: the formatter refuses it, or comes to no rest. */
+export class NoFormat extends Error {}
 
 /**
  * A text's formatted form, which is its own formatted form: the plugin alone is not idempotent, and moves some comments at every
  * pass. Of forms that follow each other in a circle it is the least, whichever one starts with.
  *
- * @throws what the formatter throws for a text that is no Java, and UnstableFormat
+ * @throws what the formatter throws at the first pass, and NoFormat
  */
 export async function formatJava(text: string, options: prettier.Options): Promise<string> {
   const forms: string[] = []
@@ -23,7 +24,7 @@ export async function formatJava(text: string, options: prettier.Options): Promi
     forms.push(next)
     form = next
   }
-  throw new UnstableFormat(`after ${MAX_PASSES} passes the formatter still changes what it has written`)
+  throw new NoFormat(`after ${MAX_PASSES} passes the formatter still changes what it has written`)
 }
 
 async function formatOnce(text: string, options: prettier.Options, pass: number): Promise<string> {
@@ -31,6 +32,16 @@ async function formatOnce(text: string, options: prettier.Options, pass: number)
     return await prettier.format(text, { ...options, parser: 'java', plugins: [java] })
   } catch (error) {
     if (pass === 0) throw error
-    throw new UnstableFormat('the formatter does not take what it has written itself', { cause: error })
+    throw new NoFormat('the formatter does not take what it has written itself', { cause: error })
+  }
+}
+
+/** What the formatter has against some options; undefined where it takes them. */
+export async function optionsProblem(options: prettier.Options): Promise<string | undefined> {
+  try {
+    await formatOnce('class A {}', options, 0)
+    return undefined
+  } catch (error) {
+    return messageOf(error)
   }
 }

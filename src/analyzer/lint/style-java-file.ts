@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { messageOf } from '../../lib/errors/message.ts'
 import { styleIssues, unifiedDiff } from './compare-texts.ts'
-import { formatJava, UnstableFormat } from './format-java.ts'
+import { formatJava, NoFormat, optionsProblem } from './format-java.ts'
 import { type FormatOptions, readFormatOptions } from './format-options.ts'
 import { type ReadSource, readSource } from './source-place.ts'
 import { fileIssue, fileStyle, type StyleIssue } from './style-issue.ts'
@@ -43,10 +43,18 @@ export async function styleJavaFile(task: StyleTask): Promise<StyledFile> {
   }
   const { options, diagnostics, isIgnored } = format
   if (isIgnored) return told([], { ...shown, isIgnored, diagnostics })
+  const isCheck = wanted === 'issues' && !writes
   const formatted = await formOf(text, options)
+  if (formatted instanceof NoFormat) {
+    const reason = `it has no formatted form: ${formatted.message}`
+    // No style is amiss where there is none; who wants it formatted is told that it is not.
+    return isCheck
+      ? told([], { diagnostics: [...diagnostics, `${place.filePath}: ${reason}`] })
+      : told([fileIssue('formatter', reason)], { ...shown, diagnostics })
+  }
   if (typeof formatted !== 'string') return told([formatted], { ...shown, diagnostics })
   const hasChanges = formatted !== text
-  if (wanted === 'issues' && !writes) return told(styleIssues(text, formatted), { hasChanges, diagnostics })
+  if (isCheck) return told(styleIssues(text, formatted), { hasChanges, diagnostics })
   const problem = writes && hasChanges ? await writeSource(place.path, formatted, read) : undefined
   return told(problem === undefined ? [] : [problem], {
     hasChanges: hasChanges && problem === undefined,
@@ -56,14 +64,23 @@ export async function styleJavaFile(task: StyleTask): Promise<StyledFile> {
   })
 }
 
-async function formOf(text: string, options: FormatOptions['options']): Promise<string | StyleIssue> {
+async function formOf(
+  text: string,
+  options: FormatOptions['options'],
+): Promise<string | StyleIssue | NoFormat> {
   try {
     return await formatJava(text, options)
   } catch (error) {
-    if (error instanceof UnstableFormat) return fileIssue('unstable', error.message)
-    const [first = ''] = messageOf(error).split('\n')
-    return (
-      (await syntaxIssue(text)) ?? fileIssue('options', `the formatter refuses it: ${first.slice(0, 200)}`)
-    )
+    if (error instanceof NoFormat) return error
+    const syntax = await syntaxIssue(text)
+    if (syntax !== undefined) return syntax
+    const problem = await optionsProblem(options)
+    return problem === undefined
+      ? new NoFormat(firstLine(messageOf(error)))
+      : fileIssue('options', firstLine(problem))
   }
+}
+
+function firstLine(text: string): string {
+  return (text.split('\n')[0] ?? '').slice(0, 200)
 }

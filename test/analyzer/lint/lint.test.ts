@@ -75,13 +75,11 @@ describe('a file', () => {
     expect(await rule('src/H.java')).toEqual(['read'])
   })
 
-  test('that is nested too deeply is an issue, and the server goes on', async () => {
+  test('that is nested too deeply for the formatter is told, and the server goes on', async () => {
     const deep = `class D { int x = ${'('.repeat(20_000)}1${')'.repeat(20_000)}; }\n`
     const { post } = await styleProject({ 'src/D.java': deep, 'src/A.java': UNTIDY })
-    const found = await post('/lint/file', { filePath: 'src/D.java' })
-    expect(found.errors.map((each: { canBeAutoCorrected: boolean }) => each.canBeAutoCorrected)).toEqual([
-      false,
-    ])
+    const { errors, diagnostics } = await post('/lint/file', { filePath: 'src/D.java' })
+    expect([errors, diagnostics]).toEqual([[], [expect.stringContaining('it has no formatted form: ')]])
     expect((await post('/lint/file', { filePath: 'src/A.java' })).errorCount).toBe(1)
   })
 
@@ -183,6 +181,24 @@ test('what the formatter moves at every pass comes to rest, and a check after it
   await post('/format/file', { filePath: 'src/M.java', writeToFile: true })
   expect((await post('/lint/file', { filePath: 'src/M.java' })).errors).toEqual([])
   expect((await post('/format/project', {})).filesFormatted).toEqual([])
+})
+
+test('what the formatter refuses, though it is Java, is no issue of style, and is left as it is', async () => {
+  const refused = 'class C {\n  private // a comment that it would lose\n  static final class D {}\n}\n'
+  const { post, read } = await styleProject({ 'src/C.java': refused })
+  const reason = expect.stringMatching(
+    /^(?:src\/C.java: )?it has no formatted form: Comment .* was not printed/,
+  )
+  expect(await post('/lint/file', { filePath: 'src/C.java' })).toMatchObject({
+    errors: [],
+    diagnostics: [reason],
+  })
+  expect(await post('/format/file', { filePath: 'src/C.java', writeToFile: true })).toMatchObject({
+    hasChanges: false,
+    formattedContent: refused,
+    remainingErrors: [{ ruleId: 'formatter', detail: reason, canBeAutoCorrected: false }],
+  })
+  expect(read('src/C.java')).toBe(refused)
 })
 
 test('the routes want the token', async () => {

@@ -35,9 +35,14 @@ test(
 
     const first = await project.post('/format/project', {})
     expect(first.filesScanned).toBeGreaterThan(1_000)
-    expect(
-      first.fileResults.filter((each: { remainingErrors: [] }) => each.remainingErrors.length > 0),
-    ).toEqual([])
+    // The plugin would lose a comment of this one, and refuses it.
+    const refused = first.fileResults.filter((each: { hasChanges: boolean }) => !each.hasChanges)
+    expect(refused).toMatchObject([
+      {
+        filePath: 'src/java.base/java/lang/invoke/BoundMethodHandle.java',
+        remainingErrors: [{ ruleId: 'formatter' }],
+      },
+    ])
     expect(first.filesWithChanges).toBeGreaterThan(1_000)
     const formatted = contentsOf(folder)
 

@@ -15,6 +15,8 @@ import {
 const PROBE_MS = 3_000
 /** For a question; the slowest is the hierarchy of java.lang.Object. */
 const ANSWER_MS = 60_000
+/** For one about source: decompiling has a limit of its own, and may wait for others'. */
+export const SOURCE_ANSWER_MS = 300_000
 
 /** What `GET /admin/info` answers. */
 interface ServerInfo {

@@ -6,9 +6,7 @@ import type { SourceView } from '../../../source/show-source.ts'
 import { SHOWN_LANGUAGES } from '../../../source/source-text.ts'
 import { VISIBILITIES } from '../../../source/visibility.ts'
 import { addProjectOption, contextOf, pathOf } from '../context.ts'
-
-/** Decompiling has a limit of its own, and may wait for others'. */
-const SOURCE_MS = 300_000
+import { SOURCE_ANSWER_MS } from '../server-client.ts'
 
 interface DecompileFlags {
   readonly decompilation: boolean
@@ -44,7 +42,7 @@ export function addSource(program: Command): void {
       const { get, output } = await contextOf(command)
       const { format, visibility, lang } = flags
       const parameters = { format, visibility, lang, ...decompiling(flags) }
-      const answer = await get<{ source: SourceView }>(pathOf('source', fqn), parameters, SOURCE_MS)
+      const answer = await get<{ source: SourceView }>(pathOf('source', fqn), parameters, SOURCE_ANSWER_MS)
       const { content, language } = answer.source
       await output.text(answer, content, language === 'java' ? paintJava : undefined)
     })
@@ -60,7 +58,7 @@ export function addSource(program: Command): void {
       const { paramTypes, context } = flags
       const path = `${pathOf('source', fqn)}/method/${encodeURIComponent(method)}`
       const parameters = { paramTypes, context, ...decompiling(flags) }
-      const answer = await get<{ methodSource: MethodSourceView }>(path, parameters, SOURCE_MS)
+      const answer = await get<{ methodSource: MethodSourceView }>(path, parameters, SOURCE_ANSWER_MS)
       await output.text(answer, methodText(answer.methodSource), paintJava)
     })
 }
