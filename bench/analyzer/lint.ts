@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,8 +19,10 @@ const bench: Bench = {
   async prepare() {
     const top = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
     const untidy = join(top, 'untidy')
-    const found = jdkSources(join(untidy, 'src'), ['java.base/java/', 'java.base/javax/'], FILES)
-    if (found !== FILES) throw new Error(`src.zip has ${found} files there, not ${FILES}`)
+    const found = jdkSources(join(untidy, 'src'), ['java.base/java/', 'java.base/javax/'], FILES + 1)
+    if (found !== FILES + 1) throw new Error(`src.zip has ${found} files there, not ${FILES + 1}`)
+    // The plugin refuses it, and Prettier's command then fails.
+    rmSync(join(untidy, 'src/java/lang/invoke/BoundMethodHandle.java'))
     const tidy = join(top, 'tidy')
     cpSync(untidy, tidy, { recursive: true })
     const logger = createLogger({ level: 'fatal', format: 'json' })
@@ -48,7 +50,6 @@ function caseOf(name: string, service: LintService, root: string): Case {
   // It ends with 1 where something is not in style.
   const command = `"${process.execPath}" "${prettier}" --check --log-level silent --plugin "${plugin}" "${root}/src"`
   writeFileSync(runner, `${command} || [ $? = 1 ]\n`)
-  if (readFileSync(runner).length === 0) throw new Error('the runner is empty')
   return {
     name: `${FILES} files, ${name}`,
     ours: () => service.project(scope, { writes: false, wanted: 'issues' }, new AbortController().signal),
