@@ -13,8 +13,7 @@ const FILES = 1_000
 const bench: Bench = {
   note:
     `A check of ${FILES} files of java.base: ours over all cores, warm, with the places that differ; prettier --check is Prettier's own ` +
-    'command with the same plugin, its start included (0.3 s). Ours runs the formatter once over a file that is in style, and until it ' +
-    'comes to rest, at least twice, over one that is not; Prettier does so once.',
+    'command with the same plugin, its start included (0.3 s).',
 
   async prepare() {
     const top = mkdtempSync(join(tmpdir(), 'workspace-bench-'))

@@ -1,19 +1,13 @@
-import { createTwoFilesPatch, FILE_HEADERS_ONLY, structuredPatch } from 'diff'
+import { FILE_HEADERS_ONLY, formatPatch, structuredPatch, type StructuredPatch } from 'diff'
 import type { StyleIssue } from './style-issue.ts'
 
-/** Finding the shortest difference of two texts that share little takes long. */
-const DIFF_MS = 2_000
+/** Finding the shortest difference takes the square of its lines: beyond so many it is told as one. */
+const MAX_EDITS = 400
 
 /** Where a text differs from its formatted form, one issue for each run of lines. */
 export function styleIssues(text: string, formatted: string): readonly StyleIssue[] {
   if (text === formatted) return []
-  const patch = structuredPatch('', '', text, formatted, undefined, undefined, {
-    context: 0,
-    timeout: DIFF_MS,
-  })
-  if (patch === undefined)
-    return [issueOf(1, text.split('\n').length, 1, 'the whole file', formatted.split('\n')[0])]
-  return patch.hunks.map(({ oldStart, oldLines, lines }) => {
+  return hunksOf(text, formatted, 0).map(({ oldStart, oldLines, lines }) => {
     const [before = ''] = lines.filter((line) => line.startsWith('-'))
     const [after] = lines.filter((line) => line.startsWith('+'))
     const first = Math.max(1, oldStart)
@@ -21,6 +15,55 @@ export function styleIssues(text: string, formatted: string): readonly StyleIssu
     const col = oldLines === 0 ? 1 : firstDifference(before.slice(1), after?.slice(1) ?? '')
     return issueOf(first, last, col, oldLines === 0 ? 'what is added here' : undefined, after?.slice(1))
   })
+}
+
+function hunksOf(text: string, formatted: string, context: number): StructuredPatch['hunks'] {
+  const options = { context, maxEditLength: MAX_EDITS }
+  const patch =
+    changedLines(text, formatted) > MAX_EDITS
+      ? undefined
+      : structuredPatch('', '', text, formatted, undefined, undefined, options)
+  return (patch ?? wholePatch(text, formatted, context)).hunks
+}
+
+/** How many lines of a text do not occur in the other: so many edits it takes at least. */
+export function changedLines(text: string, formatted: string): number {
+  const kept = new Set(formatted.split('\n'))
+  return text.split('\n').filter((line) => !kept.has(line)).length
+}
+
+/** All from the first to the last line that differs, as one change. */
+function wholePatch(text: string, formatted: string, context: number): Pick<StructuredPatch, 'hunks'> {
+  const [old, now] = [linesOf(text), linesOf(formatted)]
+  let start = 0
+  while (start < old.length && start < now.length && old[start] === now[start]) start++
+  let end = 0
+  while (end < old.length - start && end < now.length - start && old.at(-1 - end) === now.at(-1 - end)) end++
+  const [removed, added] = [old.slice(start, old.length - end), now.slice(start, now.length - end)]
+  const before = old.slice(Math.max(0, start - context), start)
+  const after = old.slice(old.length - end).slice(0, context)
+  const lines = [
+    ...marked(' ', before),
+    ...marked('-', removed),
+    ...marked('+', added),
+    ...marked(' ', after),
+  ]
+  const first = start - before.length + 1
+  const around = before.length + after.length
+  const oldLines = removed.length + around
+  return { hunks: [{ oldStart: first, oldLines, newStart: first, newLines: added.length + around, lines }] }
+}
+
+/** With their ends, so that a last line without one is another. */
+function linesOf(text: string): readonly string[] {
+  const lines = text.split('\n').map((line, place, all) => (place === all.length - 1 ? line : `${line}\n`))
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines
+}
+
+function marked(sign: ' ' | '-' | '+', lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line) =>
+    line.endsWith('\n') ? [sign + line.slice(0, -1)] : [sign + line, '\\ No newline at end of file'],
+  )
 }
 
 function issueOf(line: number, endLine: number, col: number, what?: string, expected?: string): StyleIssue {
@@ -41,9 +84,9 @@ function firstDifference(before: string, after: string): number {
   return at + 1
 }
 
-/** A unified diff that `git apply` and `patch -p1` take; null where finding it takes too long. */
-export function unifiedDiff(filePath: string, text: string, formatted: string): string | null {
-  const options = { context: 3, timeout: DIFF_MS, headerOptions: FILE_HEADERS_ONLY }
-  const names = [`a/${filePath}`, `b/${filePath}`] as const
-  return createTwoFilesPatch(...names, text, formatted, undefined, undefined, options) ?? null
+/** A unified diff that `git apply` and `patch -p1` take. */
+export function unifiedDiff(filePath: string, text: string, formatted: string): string {
+  const hunks = hunksOf(text, formatted, 3)
+  const names = { oldFileName: `a/${filePath}`, newFileName: `b/${filePath}` }
+  return formatPatch({ ...names, oldHeader: undefined, newHeader: undefined, hunks }, FILE_HEADERS_ONLY)
 }

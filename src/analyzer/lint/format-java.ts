@@ -1,9 +1,13 @@
 import * as prettier from 'prettier'
 import java from 'prettier-plugin-java'
 import { messageOf } from '../../lib/errors/message.ts'
+import { changedLines } from './compare-texts.ts'
 
 /** Runs of the formatter after which a text that still changes is left as it is. */
 const MAX_PASSES = 12
+
+/** Of a text's lines, when formatting changes so many that it never was formatted. */
+const FAR_SHARE = 1 / 4
 
 /** A text that is Java has no formatted form: the formatter refuses it, or comes to no rest. */
 export class NoFormat extends Error {}
@@ -25,6 +29,18 @@ export async function formatJava(text: string, options: prettier.Options): Promi
     form = next
   }
   throw new NoFormat(`after ${MAX_PASSES} passes the formatter still changes what it has written`)
+}
+
+/**
+ * What a text is compared with in a check: its formatted form, or, where it is far from it, what one pass makes of it. Texts that
+ * the formatter goes round between differ in few places.
+ *
+ * @throws as `formatJava`
+ */
+export async function nearestForm(text: string, options: prettier.Options): Promise<string> {
+  const form = await formatOnce(text, options, 0)
+  const isFar = changedLines(text, form) > FAR_SHARE * text.split('\n').length
+  return form === text || isFar ? form : formatJava(text, options)
 }
 
 async function formatOnce(text: string, options: prettier.Options, pass: number): Promise<string> {

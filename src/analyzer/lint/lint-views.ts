@@ -35,12 +35,12 @@ export interface FormatProjectView {
   readonly filesScanned: number
   readonly filesWithChanges: number
   readonly durationMs: number
-  /** Of the files that change, or keep errors; `diff` where nothing is written, null where it would take too long. */
+  /** Of the files that change, or keep errors; `diff` where nothing is written. */
   readonly fileResults: readonly {
     readonly filePath: string
     readonly hasChanges: boolean
     readonly remainingErrors: FileStyle['errors']
-    readonly diff?: string | null
+    readonly diff?: string
   }[]
   readonly filesWithRemainingErrors: number
   readonly dryRun: boolean

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { messageOf } from '../../lib/errors/message.ts'
 import { styleIssues, unifiedDiff } from './compare-texts.ts'
-import { formatJava, NoFormat, optionsProblem } from './format-java.ts'
+import { formatJava, nearestForm, NoFormat, optionsProblem } from './format-java.ts'
 import { type FormatOptions, readFormatOptions } from './format-options.ts'
 import { type ReadSource, readSource } from './source-place.ts'
 import { fileIssue, fileStyle, type StyleIssue } from './style-issue.ts'
@@ -44,7 +44,7 @@ export async function styleJavaFile(task: StyleTask): Promise<StyledFile> {
   const { options, diagnostics, isIgnored } = format
   if (isIgnored) return told([], { ...shown, isIgnored, diagnostics })
   const isCheck = wanted === 'issues' && !writes
-  const formatted = await formOf(text, options)
+  const formatted = await formOf(text, options, isCheck)
   if (formatted instanceof NoFormat) {
     const reason = `it has no formatted form: ${formatted.message}`
     // No style is amiss where there is none; who wants it formatted is told that it is not.
@@ -67,9 +67,10 @@ export async function styleJavaFile(task: StyleTask): Promise<StyledFile> {
 async function formOf(
   text: string,
   options: FormatOptions['options'],
+  isCheck: boolean,
 ): Promise<string | StyleIssue | NoFormat> {
   try {
-    return await formatJava(text, options)
+    return await (isCheck ? nearestForm : formatJava)(text, options)
   } catch (error) {
     if (error instanceof NoFormat) return error
     const syntax = await syntaxIssue(text)

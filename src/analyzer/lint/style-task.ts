@@ -16,6 +16,6 @@ export interface StyledFile extends FileStyle {
   readonly isIgnored: boolean
   /** The formatted form, or the file as it is where there is none. */
   readonly text?: string
-  readonly diff?: string | null
+  readonly diff?: string
   readonly diagnostics: readonly string[]
 }

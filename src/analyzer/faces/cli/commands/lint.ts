@@ -119,9 +119,7 @@ async function formatProject({ post, output }: CliContext, scope: object, dryRun
   sayDiagnostics(answer)
   const summary = `${filesScanned} files scanned, ${filesWithChanges} ${dryRun ? 'would change' : 'changed'}`
   if (dryRun) {
-    const diffs = fileResults.flatMap(({ filePath, hasChanges, diff }) =>
-      hasChanges ? [diff ?? `# ${filePath} differs as a whole\n`] : [],
-    )
+    const diffs = fileResults.map(({ diff = '' }) => diff)
     await output.text(answer, diffs.join(''))
     output.progress(summary)
   } else output.result(answer, () => [...filesFormatted, summary].join('\n'))
