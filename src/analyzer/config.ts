@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import Type, { type Static } from 'typebox'
 import type { SchemaNode } from '../lib/config/check.ts'
-import { duration, optionalText, section, text } from '../lib/config/fields.ts'
+import { duration, optionalText, section, size, text } from '../lib/config/fields.ts'
 import { loadConfig } from '../lib/config/load.ts'
 import { LOG_LEVELS } from '../lib/log/logger.ts'
 
@@ -40,6 +40,16 @@ const fileSchema = section({
   ),
   repo_path: optionalText("the tool's own checkout, whose server is then run"),
   cache_dir: optionalText('where indexes are kept; default the user’s cache folder'),
+  source: section({
+    vineflower: optionalText(
+      'jar of Vineflower, which then decompiles on the project’s JVM; without it a port of it to WebAssembly does',
+    ),
+    time_limit: duration('60s', 'decompiling a class that takes longer is given up'),
+    memory_limit: size('1GiB', 'what decompiling may take of memory'),
+  }),
+  lint: section({
+    ktlint: optionalText('ktlint or its jar, for Kotlin files; default the one that PATH leads to'),
+  }),
   log: section({
     level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'least severe level logged' }),
   }),
@@ -59,6 +69,12 @@ export interface AnalyzerConfig {
   readonly jvmHome: string | undefined
   readonly repoPath: string | undefined
   readonly cacheDir: string
+  readonly source: {
+    readonly vineflower: string | undefined
+    readonly timeLimitMs: number
+    readonly memoryLimitBytes: number
+  }
+  readonly lint: { readonly ktlint: string | undefined }
   readonly logLevel: (typeof LOG_LEVELS)[number]
 }
 
@@ -86,6 +102,12 @@ export function loadAnalyzerConfig(
     jvmHome: settings.jvm_home,
     repoPath: settings.repo_path,
     cacheDir: settings.cache_dir ?? defaultCacheDir(environment),
+    source: {
+      vineflower: settings.source.vineflower,
+      timeLimitMs: settings.source.time_limit,
+      memoryLimitBytes: settings.source.memory_limit,
+    },
+    lint: { ktlint: settings.lint.ktlint },
     logLevel: settings.log.level,
   }
 }

@@ -8,11 +8,13 @@ import type { AnalyzerFace } from './faces/http/face.ts'
 import type { Scanner } from './index/scanner.ts'
 import { createProjectScanner } from './index/project-scanner.ts'
 import { Analysis } from './lifecycle/analysis.ts'
+import { LintService } from './lint/lint-service.ts'
 import { IdleClock } from './lifecycle/idle-clock.ts'
 import { listenInRange } from './lifecycle/listen.ts'
 import { lockProject } from './lifecycle/project-lock.ts'
 import { recordFile, removeRecord, writeRecord } from './lifecycle/server-file.ts'
 import { fault } from './errors.ts'
+import { SourceService } from './source/source-service.ts'
 import { ProjectWatch } from './watch/project-watch.ts'
 
 export { loadAnalyzerConfig, type AnalyzerConfig } from './config.ts'
@@ -63,6 +65,10 @@ async function start(
     opened.push(() => idle.close())
     const analysis = new Analysis(scanner ?? createProjectScanner(config, root, logger), logger)
     opened.push(() => analysis.close())
+    const source = new SourceService(config, root, logger)
+    opened.push(() => source.close())
+    const lint = new LintService(config, root, logger)
+    opened.push(() => lint.close())
     const watch = config.watch ? new ProjectWatch(root, analysis, logger) : undefined
     opened.push(() => watch?.close())
     const token = randomBytes(32).toString('base64url')
@@ -74,6 +80,8 @@ async function start(
       startedAt: new Date(),
       address: { port: 0 },
       analysis,
+      source,
+      lint,
       watch,
       idle,
       shutDown: () => wantsToStop.resolve(),

@@ -8,6 +8,7 @@ import { USE } from '../../src/analyzer/index/digest.ts'
 import { recordFile } from '../../src/analyzer/lifecycle/server-file.ts'
 import { DEPENDENCY_TYPES } from '../../src/analyzer/query/dependency-type.ts'
 import { environmentKeys } from '../../src/lib/config/environment.ts'
+import { SOURCE_ORIGINS } from '../../src/analyzer/source/class-text.ts'
 import { Fault, type FaultKind } from '../../src/lib/errors/fault.ts'
 import { HTTP_CODES } from '../../src/lib/http/faults.ts'
 import { projectOf, startAnalyzer, type TestAnalyzer } from '../support/analyzer-server.ts'
@@ -100,12 +101,17 @@ test('the page has every kind of reference and every type of dependency', () => 
   for (const type of DEPENDENCY_TYPES) expect(spans(page.text)).toContain(type)
 })
 
+test('the page has every origin of a source', () => {
+  for (const origin of SOURCE_ORIGINS) expect(spans(page.text)).toContain(origin)
+})
+
 test('the page names no code, variable, option or key in passing that is not there', () => {
   const known = new Set<string>([
     ...Object.keys(codes),
     ...environmentKeys('ANALYZER', analyzerSchema).map(({ variable }) => variable),
     ...DEPENDENCY_TYPES,
     ...Object.keys(USE),
+    ...SOURCE_ORIGINS,
     'ANALYZER_CONFIG',
     'ANALYZER_READY',
     'ANALYZER_ERROR',
@@ -120,6 +126,6 @@ test('the page names no code, variable, option or key in passing that is not the
     each.flatMap((flag) => flag.match(/--[a-z-]+/g) ?? []),
   )
   expect(flags.filter((flag) => !there.includes(flag))).toEqual([])
-  const dotted = spans(page.text).filter((span) => /^(?:server|log)\.[a-z_.]+$/.test(span))
+  const dotted = spans(page.text).filter((span) => /^(?:server|log|source|lint)\.[a-z_.]+$/.test(span))
   expect(dotted.filter((key) => !keysOf(analyzerSchema).includes(key))).toEqual([])
 })

@@ -1,4 +1,7 @@
-import { USAGE_SCOPES, REFERENCE_KINDS, CYCLE_MEMBERS, GRAPH_FORMATS } from '../choices.ts'
+import { CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../choices.ts'
+import { SOURCE_FORMATS } from '../source/formats.ts'
+import { SHOWN_LANGUAGES } from '../source/source-text.ts'
+import { VISIBILITIES } from '../source/visibility.ts'
 
 /** A parameter of a question, as JSON Schema describes it. */
 export interface QuestionParameter {
@@ -9,12 +12,18 @@ export interface QuestionParameter {
   readonly maximum?: number
 }
 
+interface Subject {
+  readonly key: string
+  readonly description: string
+}
+
 export interface Question {
-  /** Below `/api/v1`; what the question is about, where it is about one thing, stands at the end as `:name`. */
+  /** Below `/api/v1`; what the question is about, where it is about one thing, stands in it as `:name`, a part of that by its key. */
   readonly path: string
   readonly summary: string
   /** What `:name` is. */
-  readonly about?: { readonly key: string; readonly description: string }
+  readonly about?: Subject
+  readonly part?: Subject
   readonly parameters: Readonly<Record<string, QuestionParameter>>
 }
 
@@ -30,6 +39,14 @@ const includeLibraries = flag('also classes of libraries and of the JDK; default
 const paging = {
   page: { type: 'integer', minimum: 0, description: 'which page, from 0; default 0' },
   size: { type: 'integer', minimum: 1, maximum: 10_000, description: 'how many on a page; default 50' },
+} as const satisfies Readonly<Record<string, QuestionParameter>>
+
+const decompiling = {
+  allowDecompilation: {
+    type: 'boolean',
+    description: 'whether a class without source is decompiled; default true',
+  },
+  forceRefresh: flag('decompiles again what has been decompiled before; default false'),
 } as const satisfies Readonly<Record<string, QuestionParameter>>
 
 const aboutClass = {
@@ -158,9 +175,43 @@ const QUESTIONS = {
     summary: 'Classes or packages that all need each other',
     parameters: { of: word(CYCLE_MEMBERS, 'what the cycles are made of; default class') },
   },
+  source_show: {
+    path: '/source/:name',
+    summary: 'The source of a class: the project’s, a library’s, the JDK’s, or decompiled',
+    about: aboutClass,
+    parameters: {
+      format: word(SOURCE_FORMATS, 'all of the file, or what it declares; default full'),
+      visibility: word(VISIBILITIES, 'the least visible members that an excerpt has; default private'),
+      lang: word(SHOWN_LANGUAGES, 'only a source in this language; Java is decompiled from any'),
+      ...decompiling,
+    },
+  },
+  source_method: {
+    path: '/source/:name/method/:method',
+    summary: 'The source of a class’s method, with all overloads',
+    about: aboutClass,
+    part: {
+      key: 'method',
+      description: 'name of a method; <init> or the class’s simple name for constructors',
+    },
+    parameters: {
+      paramTypes: text('only the overload with these parameters: int, java.lang.String; () for none'),
+      context: {
+        type: 'integer',
+        minimum: 0,
+        maximum: 10_000,
+        description: 'lines before and after; default 0',
+      },
+      ...decompiling,
+    },
+  },
 } as const satisfies Readonly<Record<string, Question>>
 
 export type QuestionName = keyof typeof QUESTIONS
+
+export function questionNamed(name: QuestionName): Question {
+  return QUESTIONS[name]
+}
 
 /** The table for those who take any question. */
 export const questions: readonly (readonly [QuestionName, Question])[] = Object.entries(

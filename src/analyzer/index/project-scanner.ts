@@ -1,8 +1,6 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
-import { createPool, type Pool } from '../../lib/pool/pool.ts'
-import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { Facts } from '../bytecode/facts.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import { isFault } from '../../lib/errors/fault.ts'
@@ -18,6 +16,7 @@ import type { RefreshedPlace, RefreshTask } from './refresh-place.ts'
 import type { SliceEntry } from './indexed-slice.ts'
 import { IndexBuilder } from './project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
+import { ScanPool } from './scan-pool.ts'
 import type { Scan, Scanner } from './scanner.ts'
 import { stampIfThere } from './slices.ts'
 import { SliceStore } from './store.ts'
@@ -25,8 +24,6 @@ import type { StringPool } from './string-pool.ts'
 
 /** Slices that one task reads: enough to keep a thread busy, few enough to share the work. */
 const SLICES_A_TASK = 8
-/** The pool's process ends when nothing has been scanned for so long. */
-const POOL_IDLE_MS = 20_000
 /** Class files that change while they are read are read again so often. */
 const ATTEMPTS = 3
 
@@ -47,7 +44,7 @@ class ProjectScanner implements Scanner {
   readonly #config: AnalyzerConfig
   readonly #root: string
   readonly #logger: Logger
-  #pool: Pool
+  readonly #pool: ScanPool
   readonly #closed = new AbortController()
   readonly #storeDir: string
   readonly #hashes: HashFile
@@ -65,23 +62,22 @@ class ProjectScanner implements Scanner {
   #store: SliceStore | undefined
   /** Of the last scan. */
   #names: StringPool | undefined
-  #poolTimer: NodeJS.Timeout | undefined
 
   constructor(config: AnalyzerConfig, root: string, logger: Logger) {
     this.#config = config
     this.#root = root
     this.#logger = logger
     this.#storeDir = join(config.cacheDir, 'slices')
-    this.#pool = this.#newPool()
+    this.#pool = new ScanPool(logger)
     this.#hashes = new HashFile(join(config.cacheDir, 'archive-hashes.json'))
   }
 
   async scan(before: Scan | undefined): Promise<Scan> {
-    clearTimeout(this.#poolTimer)
+    this.#pool.wake()
     try {
       return await this.#scan(before)
     } finally {
-      this.#poolTimer = setTimeout(() => this.#restPool(), POOL_IDLE_MS).unref()
+      this.#pool.rest()
     }
   }
 
@@ -136,7 +132,6 @@ class ProjectScanner implements Scanner {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#poolTimer)
     this.#closed.abort(fault('SCAN_FAILED', 'the server is stopping'))
     await this.#pool.close()
     this.#facts.clear()
@@ -174,7 +169,7 @@ class ProjectScanner implements Scanner {
     const task: RefreshTask = { place, held, storeDir: this.#storeDir }
     for (let attempt = 1; !this.#quarantined.has(place.path); attempt++) {
       try {
-        return (await this.#pool.run(workerFile('analyzer-list'), task)) as RefreshedPlace
+        return (await this.#pool.run('analyzer-list', task)) as RefreshedPlace
       } catch (error) {
         if (!hasCrashed(error)) throw error
         if (attempt === ATTEMPTS) this.#quarantine(place.path)
@@ -236,28 +231,15 @@ class ProjectScanner implements Scanner {
   }
 
   async #readTask(task: ReadTask): Promise<ReadReport> {
-    const report = (await this.#pool.run(workerFile('analyzer-read'), task)) as ReadReport
+    const report = (await this.#pool.run('analyzer-read', task)) as ReadReport
     for (const key of report.stored) this.#damaged.delete(key)
     return report
   }
 
   /** After a failed write lmdb's memory is not to be trusted any more: the process that wrote is replaced. */
   async #afterFailure(error: unknown): Promise<unknown> {
-    const old = this.#pool
-    this.#pool = this.#newPool()
-    await old.close()
+    await this.#pool.replace()
     return error
-  }
-
-  /** Its process holds more memory than the server, and is soon started again. */
-  #restPool(): void {
-    const old = this.#pool
-    this.#pool = this.#newPool()
-    void old.close()
-  }
-
-  #newPool(): Pool {
-    return createPool({ name: 'analyzer', logger: this.#logger })
   }
 
   /**
@@ -269,8 +251,7 @@ class ProjectScanner implements Scanner {
     await this.#store?.close()
     this.#store = undefined
     mkdirSync(this.#storeDir, { recursive: true, mode: 0o700 })
-    const check = (): Promise<unknown> =>
-      this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
+    const check = (): Promise<unknown> => this.#pool.run('analyzer-check', { storeDir: this.#storeDir })
     try {
       await check()
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../query/snapshot.ts'
 
 /** Something in a class path that could not be read. */
-export interface Diagnostic {
+interface Diagnostic {
   /** Folder, archive, or class file; an archive's entry behind "!/". */
   readonly path: string
   /** In bytes, where it is known. */

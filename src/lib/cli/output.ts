@@ -9,9 +9,14 @@ export interface Output {
   readonly result: (value: unknown, table: () => string) => void
   /** One of many results that come over time: lines for a person, one line of JSON for everything else. */
   readonly line: (value: unknown, lines: () => string) => void
+  /** A text of many lines: the text itself for a person, exactly as it is where it is piped. */
+  readonly text: (value: unknown, content: string, paint?: Paint) => Promise<void>
   /** Passing news of long work; only a person at a terminal sees it. */
   readonly progress: (message: string) => void
 }
+
+/** Colours a text that a terminal can show; a text that stays as it is when it cannot. */
+type Paint = (content: string) => Promise<string>
 
 /** Adds to a program and all its commands the two options by which a user overrides the terminal rule; both are bad usage. */
 export function addOutputOptions(program: Command): void {
@@ -39,10 +44,32 @@ export function createOutput(options: { readonly json?: boolean; readonly table?
     line(value, lines) {
       process.stdout.write(`${isTable ? printableLines(lines()) : printableJson(value, 0)}\n`)
     },
+    async text(value, content, paint) {
+      if (!isTable) process.stdout.write(`${printableJson(value)}\n`)
+      else process.stdout.write(process.stdout.isTTY ? await forTerminal(content, paint) : content)
+    },
     progress(message) {
       if (process.stderr.isTTY) process.stderr.write(`${printable(message)}\n`)
     },
   }
+}
+
+async function forTerminal(content: string, paint: Paint | undefined): Promise<string> {
+  const shown = printableText(content)
+  const isColoured = paint !== undefined && (process.env['NO_COLOR'] ?? '') === ''
+  return ended(isColoured ? await paint(shown) : shown)
+}
+
+function ended(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`
+}
+
+/** Tabs, which a terminal shows, stay. */
+function printableText(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.replace(/\r$/, '').split('\t').map(printable).join('\t'))
+    .join('\n')
 }
 
 function printableLines(text: string): string {

@@ -1,6 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+
+interface WriteOptions {
+  /** Less what the process's umask takes away. */
+  readonly mode?: number
+  /** The file whose mode the new one gets, bit by bit, and whose owner as far as that is allowed. */
+  readonly like?: { readonly mode: number; readonly uid: number; readonly gid: number }
+  /** Last thing before the old file is gone; what it throws leaves that in place. */
+  readonly beforeRename?: () => Promise<void>
+}
 
 /**
  * Replaces a file so that after a crash or a power cut either the old or the new content is there, whole, and the new
@@ -9,23 +18,35 @@ import { dirname } from 'node:path'
 export async function writeFileDurable(
   path: string,
   content: string | Uint8Array,
-  options: { readonly mode?: number } = {},
+  options: WriteOptions = {},
 ): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
     const file = await open(temporary, 'wx', options.mode ?? 0o644)
     try {
       await file.writeFile(content)
+      if (options.like !== undefined) await makeLike(file, options.like)
       await file.sync()
     } finally {
       await file.close()
     }
+    await options.beforeRename?.()
     await rename(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true })
     throw error
   }
   await syncDirectory(dirname(path))
+}
+
+async function makeLike(
+  file: FileHandle,
+  { mode, uid, gid }: NonNullable<WriteOptions['like']>,
+): Promise<void> {
+  const own = await file.stat()
+  if (own.uid !== uid || own.gid !== gid) await file.chown(uid, gid).catch(() => undefined)
+  // After the owner, whose change clears the bits that lend an identity.
+  await file.chmod(mode & 0o7777)
 }
 
 /** Removes one file for good: after a power cut it does not come back. A missing file is no error. */

@@ -7,8 +7,8 @@ import { ask, getServer } from './server-client.ts'
 export interface CliContext {
   readonly output: Output
   /** Path and query parameters; those that are undefined or false are left out. */
-  readonly get: <T>(path: string, parameters?: Parameters) => Promise<T>
-  readonly post: <T>(path: string) => Promise<T>
+  readonly get: <T>(path: string, parameters?: Parameters, timeoutMs?: number) => Promise<T>
+  readonly post: <T>(path: string, body?: object, timeoutMs?: number) => Promise<T>
 }
 
 type Parameters = Readonly<Record<string, string | number | boolean | undefined>>
@@ -29,8 +29,8 @@ export async function contextOf(command: Command): Promise<CliContext> {
   const { record } = await getServer(projectOf(command))
   return {
     output: createOutput(command.optsWithGlobals()),
-    get: (path, parameters = {}) => ask(record, path + queryOf(parameters)),
-    post: (path) => ask(record, path, { method: 'POST' }),
+    get: (path, parameters = {}, timeoutMs) => ask(record, path + queryOf(parameters), { timeoutMs }),
+    post: (path, body, timeoutMs) => ask(record, path, { method: 'POST', body, timeoutMs }),
   }
 }
 

@@ -8,10 +8,12 @@ import { addCalls } from './commands/calls.ts'
 import { addClasses } from './commands/classes.ts'
 import { addDeps } from './commands/deps.ts'
 import { addDiff } from './commands/diff.ts'
+import { addLint } from './commands/lint.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addMembers } from './commands/members.ts'
 import { addProject } from './commands/project.ts'
 import { addServer } from './commands/server.ts'
+import { addSource } from './commands/source.ts'
 import { addProjectOption } from './context.ts'
 
 /** The `analyzer` program; resolves with its exit status. */
@@ -32,6 +34,8 @@ export function createAnalyzerProgram(): Command {
   addMembers(program)
   addCalls(program)
   addDeps(program)
+  addSource(program)
+  addLint(program)
   addDiff(program)
   addMcp(program)
   addProjectOptions(program)

@@ -18,6 +18,8 @@ const { request } = process.getBuiltinModule('node:http')
 const PROBE_MS = 3_000
 /** For a question; the slowest is the hierarchy of java.lang.Object. */
 const ANSWER_MS = 60_000
+/** For one about source: decompiling has a limit of its own, and may wait for others'. */
+export const SOURCE_ANSWER_MS = 300_000
 
 /** What `GET /admin/info` answers. */
 interface ServerInfo {
@@ -51,9 +53,14 @@ export interface LiveServer {
 export async function ask<T>(
   record: ServerRecord,
   path: string,
-  options: { readonly method?: 'GET' | 'POST'; readonly timeoutMs?: number } = {},
+  options: {
+    readonly method?: 'GET' | 'POST'
+    /** Sent as JSON. */
+    readonly body?: object | undefined
+    readonly timeoutMs?: number | undefined
+  } = {},
 ): Promise<T> {
-  const { method = 'GET', timeoutMs = ANSWER_MS } = options
+  const { method = 'GET', body, timeoutMs = ANSWER_MS } = options
   const where = `the server of ${record.projectPath} on ${record.host}:${record.port}`
   const signal = AbortSignal.timeout(timeoutMs)
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -62,7 +69,11 @@ export async function ask<T>(
       port: record.port,
       path,
       method,
-      headers: { authorization: `Bearer ${record.token}`, accept: 'application/json' },
+      headers: {
+        authorization: `Bearer ${record.token}`,
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
       agent: false,
       signal,
     })
@@ -71,7 +82,7 @@ export async function ask<T>(
         if (signal.aborted) reject(fault('SERVER_TIMEOUT', `${where} did not answer in time`, error))
         else reject(fault('SERVER_UNREACHABLE', `${where} cannot be reached: ${messageOf(error)}`, error))
       })
-      .end()
+      .end(body === undefined ? undefined : JSON.stringify(body))
   })
   const { statusCode = 500 } = response
   if (statusCode < 300) return (await json(response)) as T

@@ -3,8 +3,10 @@ import type { Logger } from '../../../lib/log/logger.ts'
 import { errorToWire } from '../../errors.ts'
 import type { AnalyzerFace } from './face.ts'
 import { adminRoutes } from './routes-admin.ts'
+import { lintRoutes } from './routes-lint.ts'
 import { projectRoutes } from './routes-project.ts'
 import { queryRoutes } from './routes-query.ts'
+import { sourceRoutes } from './routes-source.ts'
 
 /** The REST face of one project's server, ready to listen. */
 export async function createAnalyzerHttp(
@@ -27,5 +29,7 @@ export async function createAnalyzerHttp(
   adminRoutes(server, face)
   projectRoutes(server, face)
   queryRoutes(server, face)
+  sourceRoutes(server, face)
+  lintRoutes(server, face)
   return server
 }

@@ -1,6 +1,8 @@
 import type { AnalyzerConfig } from '../../config.ts'
+import type { LintService } from '../../lint/lint-service.ts'
 import type { Analysis } from '../../lifecycle/analysis.ts'
 import type { ProjectWatch } from '../../watch/project-watch.ts'
+import type { SourceService } from '../../source/source-service.ts'
 import type { IdleClock } from '../../lifecycle/idle-clock.ts'
 
 /** What the HTTP routes work with. */
@@ -13,6 +15,8 @@ export interface AnalyzerFace {
   /** Set once it listens. */
   readonly address: { port: number }
   readonly analysis: Analysis
+  readonly source: SourceService
+  readonly lint: LintService
   /** Undefined where nothing is watched. */
   readonly watch: ProjectWatch | undefined
   readonly idle: IdleClock

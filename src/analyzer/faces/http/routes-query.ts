@@ -1,7 +1,6 @@
 import { CYCLE_MEMBERS, GRAPH_FORMATS } from '../../choices.ts'
-import type { FastifyRequest } from 'fastify'
 import type { HttpServer } from '../../../lib/http/server.ts'
-import { type Question, type QuestionName, questions } from '../../api/questions.ts'
+import type { QuestionName } from '../../api/questions.ts'
 import { fault } from '../../errors.ts'
 import type { Scan } from '../../index/scanner.ts'
 import { annotationUsages } from '../../query/annotation-usages.ts'
@@ -19,32 +18,22 @@ import { searchMethods } from '../../query/methods-search.ts'
 import { statsOf } from '../../query/stats.ts'
 import { xrefOf } from '../../query/xref.ts'
 import type { AnalyzerFace } from './face.ts'
-import { QueryReader } from './query.ts'
+import type { QueryReader } from './query.ts'
+import { addQuestion } from './question-route.ts'
+import type { SourceQuestion } from './routes-source.ts'
 
 /** The questions that are asked of a project's classes. */
-export function queryRoutes({ app }: HttpServer, face: AnalyzerFace): void {
-  for (const [name, question] of questions) {
-    const { path, summary, parameters } = question
-    const options = {
-      schema: { summary, querystring: querystringOf(question) },
-      // The schema is for the description: the reader's sentences say more than a validator's.
-      validatorCompiler: () => () => true,
-    }
-    app.get(`/api/v1${path}`, options, (request: FastifyRequest) => {
-      face.idle.touch()
-      const query = new QueryReader(request, Object.keys(parameters))
-      return ANSWERS[name](face.analysis.scan, query, (request.params as { name?: string }).name ?? '')
-    })
+export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
+  for (const [name, answer] of Object.entries(ANSWERS) as [keyof typeof ANSWERS, Answer][]) {
+    addQuestion(server, face, name, (query, { name: subject = '' }) =>
+      answer(face.analysis.scan, query, subject),
+    )
   }
-}
-
-function querystringOf({ parameters }: Question) {
-  return { type: 'object', properties: parameters }
 }
 
 type Answer = (scan: Scan, query: QueryReader, name: string) => unknown
 
-const ANSWERS: Readonly<Record<QuestionName, Answer>> = {
+const ANSWERS: Readonly<Record<Exclude<QuestionName, SourceQuestion>, Answer>> = {
   stats: (scan) => ({ stats: statsOf(scan) }),
 
   classes_list({ snapshot }, query) {

@@ -73,6 +73,16 @@ test('an agent asks every question, and gets what the command line gets', async 
     ],
     ['deps_graph', {}, ['deps', 'graph']],
     ['foundation', { minDependents: 1 }, ['deps', 'foundation', '--min-dependents', '1']],
+    [
+      'source_show',
+      { fqn: 'demo.Shapes', format: 'signatures' },
+      ['source', 'show', 'demo.Shapes', '-f', 'signatures'],
+    ],
+    [
+      'source_method',
+      { fqn: 'demo.Shapes$Square', method: 'local', context: 1 },
+      ['source', 'method', 'demo.Shapes$Square', 'local', '-c', '1'],
+    ],
     ['cycles', { of: 'package' }, ['deps', 'cycles', '--of', 'package']],
   ]
   expect(same.map(([name]) => name).toSorted()).toEqual(questions.map(([name]) => name).toSorted())

@@ -13,7 +13,7 @@ import { packageVersion } from '../../../../lib/process/package.ts'
 import { run } from '../../../../lib/process/run.ts'
 import { siblingModule } from '../../../../lib/process/sibling.ts'
 import { fault } from '../../../errors.ts'
-import { ask, findServer, type LiveServer } from '../server-client.ts'
+import { ask, findServer, type LiveServer, SOURCE_ANSWER_MS } from '../server-client.ts'
 import { startServer, type StartOptions } from '../start-server.ts'
 import { type AgentTool, agentTools } from './tools.ts'
 
@@ -108,7 +108,7 @@ class ProjectServer {
 
   async ask(path: string, method: 'GET' | 'POST'): Promise<JsonObject> {
     const { record } = await this.find()
-    return ask<JsonObject>(record, path, { method })
+    return ask<JsonObject>(record, path, { method, timeoutMs: SOURCE_ANSWER_MS })
   }
 
   /** Does not start one: an agent that asks nothing needs none. */

@@ -18,23 +18,29 @@ type ToolRequest =
 /** One for each question, `refresh` and `diff`. */
 export const agentTools: ReadonlyMap<string, AgentTool> = new Map(
   [
-    ...questions.map(([name, { path, summary, about, parameters }]) =>
-      toolOf(
+    ...questions.map(([name, { path, summary, about, part, parameters }]) => {
+      const subjects = [about, part].filter((subject) => subject !== undefined)
+      const keys = subjects.map(({ key }) => key)
+      return toolOf(
         name,
         summary,
-        { ...(about !== undefined && { [about.key]: text(about.description) }), ...parameters },
-        about === undefined ? [] : [about.key],
+        {
+          ...Object.fromEntries(subjects.map(({ key, description }) => [key, text(description)])),
+          ...parameters,
+        },
+        keys,
         (given) => {
-          const subject = about === undefined ? '' : String(given[about.key])
-          const query = Object.entries(given).filter(([key]) => key !== about?.key)
+          const said = (key: string | undefined): string =>
+            key === undefined ? '' : encodeURIComponent(String(given[key]))
+          const query = Object.entries(given).filter(([key]) => !keys.includes(key))
           return {
             is: 'get',
-            path: `/api/v1${path.replace(':name', () => encodeURIComponent(subject))}`,
+            path: `/api/v1${path.replace(':name', () => said(about?.key)).replace(`:${part?.key}`, () => said(part?.key))}`,
             query: new URLSearchParams(query.map(([key, value]): [string, string] => [key, String(value)])),
           }
         },
-      ),
-    ),
+      )
+    }),
     toolOf('refresh', 'Reads again what has changed in the compiled classes', {}, [], () => ({
       is: 'post',
       path: '/api/v1/project/refresh',

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Decompiler } from '../../src/analyzer/source/decompiler.ts'
+import type { VineflowerCommand } from '../../src/analyzer/source/decompile-protocol.ts'
+import { listClasses } from '../../src/analyzer/classpath/list-classes.ts'
+import { createLogger } from '../../src/lib/log/logger.ts'
+import { jdkHome } from '../../test/support/jdk.ts'
+import { mavenJar } from '../../test/support/maven-jar.ts'
+import type { Bench, Case } from '../harness.ts'
+
+const CLASSES = 100
+
+const bench: Bench = {
+  note:
+    'One class with all inside it, not from the cache: the port of Vineflower to WebAssembly in its warm process, against a JVM started ' +
+    'for it with Vineflower’s own jar, both as the server runs them.',
+
+  prepare() {
+    const cacheDir = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
+    const guava = mavenJar('com.google.guava:guava:33.0.0-jre')
+    const jar = mavenJar('org.vineflower:vineflower:1.11.1')
+    const java = join(jdkHome(), 'bin/java')
+    const vineflower = { java, jar, memoryMb: 1024, timeoutMs: 60_000 }
+    const logger = createLogger({ level: 'fatal', format: 'json' })
+    const decompiler = new Decompiler({ memoryMb: 1024, timeoutMs: 60_000, logger })
+    const names = listClasses(guava, 17).containers.flatMap(({ classes }) => classes.map(({ name }) => name))
+    const known = new Set(names)
+    const locate = (name: string): string | undefined => (known.has(name) ? guava : undefined)
+    const decompile = (outermost: string, on?: VineflowerCommand) =>
+      decompiler.run(
+        { location: guava, outermost, cacheDir, isFresh: true, vineflower: on },
+        { release: 17 },
+        locate,
+      )
+    const caseOf = (outermost: string): Case => ({
+      name: outermost,
+      ours: () => decompile(outermost),
+      peer: () => decompile(outermost, vineflower),
+      peerName: 'Vineflower on a JVM',
+    })
+    return {
+      cases: ['Strings', 'Splitter', 'CharMatcher']
+        .map((name) => caseOf(`com/google/common/base/${name}`))
+        .concat(caseOf('com/google/common/collect/Maps')),
+      more: () => distribution(names, decompile),
+      cleanUp() {
+        decompiler.close()
+        rmSync(cacheDir, { recursive: true })
+      },
+    }
+  },
+}
+export default bench
+
+/** Every so many of guava's outermost classes, each once. */
+async function distribution(
+  names: readonly string[],
+  decompile: (outermost: string) => Promise<unknown>,
+): Promise<string> {
+  const outermost = names.filter((name) => !name.includes('$'))
+  const step = Math.floor(outermost.length / CLASSES)
+  const times: number[] = []
+  for (let at = 0; times.length < CLASSES; at += step) {
+    const name = outermost[at] ?? ''
+    const beganMs = performance.now()
+    await decompile(name)
+    times.push(performance.now() - beganMs)
+  }
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number): string => `${(sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(0)} ms`
+  return `${CLASSES} classes of guava, the port: p50 ${at(0.5)}, p90 ${at(0.9)}, p99 ${at(0.99)}`
+}

@@ -1,0 +1,73 @@
+import { packageVersion } from '../../../lib/process/package.ts'
+import type { FileStyle, StyleIssue } from '../../lint/style-issue.ts'
+
+/** How CI services take what a check has found. */
+export const LINT_FORMATS = ['github', 'sarif'] as const
+export type LintFormat = (typeof LINT_FORMATS)[number]
+
+export function renderLint(files: readonly FileStyle[], format: LintFormat): string {
+  return format === 'github' ? github(files) : `${JSON.stringify(sarif(files), null, 2)}\n`
+}
+
+/** Workflow commands: https://docs.github.com/actions/reference/workflow-commands-for-github-actions */
+function github(files: readonly FileStyle[]): string {
+  return files
+    .flatMap(({ filePath, errors }) =>
+      errors.map((issue) => {
+        const { line, endLine, col, ruleId, detail } = issue
+        const properties = { file: filePath, line, endLine, col, title: ruleId }
+        const written = Object.entries(properties).map(([key, value]) => `${key}=${property(String(value))}`)
+        return `::${levelOf(issue)} ${written.join(',')}::${message(detail)}\n`
+      }),
+    )
+    .join('')
+}
+
+function message(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+}
+
+function property(text: string): string {
+  return message(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
+}
+
+/** SARIF 2.1.0: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
+function sarif(files: readonly FileStyle[]) {
+  const rules = new Set(files.flatMap(({ errors }) => errors.map(({ ruleId }) => ruleId)))
+  return {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [
+      {
+        tool: {
+          driver: {
+            name: 'analyzer',
+            version: packageVersion(),
+            rules: [...rules].toSorted().map((id) => ({ id })),
+          },
+        },
+        columnKind: 'utf16CodeUnits',
+        originalUriBaseIds: { PROJECT: { description: { text: 'the root of the project' } } },
+        results: files.flatMap(({ filePath, errors }) =>
+          errors.map((issue) => ({
+            ruleId: issue.ruleId,
+            level: levelOf(issue),
+            message: { text: issue.detail },
+            locations: [
+              {
+                physicalLocation: {
+                  artifactLocation: { uri: encodeURI(filePath), uriBaseId: 'PROJECT' },
+                  region: { startLine: issue.line, startColumn: issue.col, endLine: issue.endLine },
+                },
+              },
+            ],
+          })),
+        ),
+      },
+    ],
+  }
+}
+
+function levelOf({ canBeAutoCorrected }: StyleIssue): 'warning' | 'error' {
+  return canBeAutoCorrected ? 'warning' : 'error'
+}

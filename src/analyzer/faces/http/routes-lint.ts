@@ -1,0 +1,99 @@
+import type { FastifyReply } from 'fastify'
+import Type, { type Static, type TSchema } from 'typebox'
+import type { HttpServer } from '../../../lib/http/server.ts'
+import { formatFileView, formatProjectView, lintFileView, lintProjectView } from '../../lint/lint-views.ts'
+import type { AnalyzerFace } from './face.ts'
+
+const MAX_PATTERN = 1000
+
+const filePath = Type.String({
+  minLength: 1,
+  maxLength: 4096,
+  description: 'absolute, or relative to the project’s root',
+})
+const scope = {
+  pattern: Type.Optional(
+    Type.String({ minLength: 1, maxLength: MAX_PATTERN, description: 'only files that fit this glob' }),
+  ),
+  includeTests: Type.Optional(
+    Type.Boolean({ default: true, description: 'whether files of tests are looked at too' }),
+  ),
+}
+const exact = { additionalProperties: false }
+
+const lintFile = Type.Object({ filePath }, exact)
+const lintProject = Type.Object(scope, exact)
+const formatFile = Type.Object(
+  {
+    filePath,
+    writeToFile: Type.Optional(Type.Boolean({ default: false, description: 'whether the file is written' })),
+  },
+  exact,
+)
+const formatProject = Type.Object(
+  {
+    ...scope,
+    dryRun: Type.Optional(Type.Boolean({ default: false, description: 'whether nothing is written' })),
+  },
+  exact,
+)
+
+/** The style of the project's sources: what differs from it, and making them so. They need no classes, and so no scan. */
+export function lintRoutes({ app }: HttpServer, { lint, idle, projectPath }: AnalyzerFace): void {
+  const add = <Body extends TSchema>(
+    path: string,
+    summary: string,
+    body: Body,
+    answer: (asked: Static<Body>, signal: AbortSignal) => Promise<object>,
+  ): void => {
+    app.post(`/api/v1/linter${path}`, { schema: { summary, body } }, async (request, reply) => {
+      idle.touch()
+      try {
+        return await answer(request.body as Static<Body>, endOf(reply))
+      } finally {
+        idle.touch()
+      }
+    })
+  }
+
+  add('/lint/file', 'What is not in style in a file', lintFile, async (asked, signal) =>
+    lintFileView(await lint.file(asked.filePath, { writes: false, wanted: 'issues' }, signal)),
+  )
+
+  add('/lint/project', 'What is not in style in the project', lintProject, async (asked, signal) => {
+    const beganMs = performance.now()
+    const found = await lint.project(scopeOf(asked), { writes: false, wanted: 'issues' }, signal)
+    return lintProjectView(projectPath, found, beganMs)
+  })
+
+  add('/format/file', 'Brings a file into style', formatFile, async (asked, signal) => {
+    const wish = { writes: asked.writeToFile === true, wanted: 'text' } as const
+    return formatFileView(await lint.file(asked.filePath, wish, signal))
+  })
+
+  add('/format/project', 'Brings the project into style', formatProject, async (asked, signal) => {
+    const beganMs = performance.now()
+    const dryRun = asked.dryRun === true
+    const wish = dryRun
+      ? ({ writes: false, wanted: 'diff' } as const)
+      : ({ writes: true, wanted: 'issues' } as const)
+    return formatProjectView(projectPath, await lint.project(scopeOf(asked), wish, signal), dryRun, beganMs)
+  })
+}
+
+function scopeOf({
+  pattern,
+  includeTests = true,
+}: {
+  readonly pattern?: string
+  readonly includeTests?: boolean
+}) {
+  return { pattern, includeTests }
+}
+
+/** Aborts when whoever asked has gone, or has the answer: a project's work is not done for nobody. */
+function endOf({ raw }: FastifyReply): AbortSignal {
+  const end = new AbortController()
+  raw.once('close', () => end.abort(new Error('the client has gone')))
+  return end.signal
+}

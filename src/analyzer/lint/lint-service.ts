@@ -1,0 +1,176 @@
+import { availableParallelism } from 'node:os'
+import { isFault } from '../../lib/errors/fault.ts'
+import type { Logger } from '../../lib/log/logger.ts'
+import { IdlePool } from '../../lib/pool/idle-pool.ts'
+import { workerFile } from '../../lib/pool/worker-file.ts'
+import type { AnalyzerConfig } from '../config.ts'
+import { fault } from '../errors.ts'
+import { findJvm } from '../project/find-jvm.ts'
+import { findKtlint, type KtlintCommand, NO_KTLINT } from './ktlint-command.ts'
+import type { StyleFiles, StyleScope } from './list-style-files.ts'
+import { placeInProject, type SourcePlace } from './source-place.ts'
+import { fileIssue, fileStyle } from './style-issue.ts'
+import { styleKotlinFiles } from './style-kotlin-files.ts'
+import type { StyledFile, StyleTask } from './style-task.ts'
+
+const IDLE_MS = 30_000
+const LIST_MS = 60_000
+const FILE_MS = 60_000
+const THREAD_HEAP_MB = 1024
+
+type Wish = Pick<StyleTask, 'writes' | 'wanted'>
+
+/** What a whole project's files come to. */
+export interface StyledProject {
+  readonly files: readonly StyledFile[]
+  readonly filesScanned: number
+  /** What of the project is not looked at or not honoured, and why; each once. */
+  readonly diagnostics: readonly string[]
+}
+
+/** Checks and formats files, over all processors. Where one hangs or ends its process, that is an issue of the file. */
+export class LintService {
+  readonly #root: string
+  readonly #config: AnalyzerConfig
+  readonly #pool: IdlePool
+  readonly #threads = availableParallelism()
+  readonly #closed = new AbortController()
+  /** One run that writes at a time. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(config: AnalyzerConfig, root: string, logger: Logger) {
+    this.#root = root
+    this.#config = config
+    const options = { name: 'analyzer-lint', maxThreads: this.#threads, maxHeapMb: THREAD_HEAP_MB, logger }
+    this.#pool = new IdlePool(options, IDLE_MS)
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(fault('SCAN_FAILED', 'the server is stopping'))
+    await this.#pool.close()
+  }
+
+  /** One file. Throws FILE_NOT_FOUND, BAD_REQUEST, LINTER_NOT_FOUND. */
+  async file(named: string, wish: Wish, signal: AbortSignal): Promise<StyledFile> {
+    const place = await placeInProject(this.#root, named)
+    const stop = AbortSignal.any([signal, this.#closed.signal])
+    const style = async (): Promise<StyledFile> => {
+      if (place.path.endsWith('.java')) return this.#java(place, wish, stop)
+      if (!/\.kts?$/.test(place.path))
+        throw fault(
+          'BAD_REQUEST',
+          `"${place.filePath}" has neither the ending of a Java nor of a Kotlin file`,
+        )
+      const ktlint = this.#ktlint()
+      if (ktlint === undefined) throw fault('LINTER_NOT_FOUND', NO_KTLINT)
+      const [styled] = await this.#kotlin(ktlint, [place], wish, stop)
+      if (styled === undefined) throw fault('LINTER_FAILED', `ktlint said nothing of ${place.filePath}`)
+      return styled
+    }
+    return wish.writes ? this.#inTurn(style) : style()
+  }
+
+  /** All files of a scope; those that are ignored aside. Throws BAD_REQUEST for a pattern that is none. */
+  async project(scope: Omit<StyleScope, 'root'>, wish: Wish, signal: AbortSignal): Promise<StyledProject> {
+    const stop = AbortSignal.any([signal, this.#closed.signal])
+    const style = async (): Promise<StyledProject> => {
+      const { java, kotlin } = await this.#list(scope)
+      const ktlint = kotlin.length === 0 ? undefined : this.#ktlint()
+      const [styledJava, styledKotlin] = await Promise.all([
+        this.#each(java, wish, stop),
+        ktlint === undefined ? [] : this.#kotlin(ktlint, kotlin, wish, stop),
+      ])
+      const files = [...styledJava, ...styledKotlin].filter(({ isIgnored }) => !isIgnored)
+      const unchecked = kotlin.length > 0 && ktlint === undefined
+      return {
+        files,
+        filesScanned: files.length,
+        diagnostics: [
+          ...(unchecked ? [`${kotlin.length} Kotlin files are left out. ${NO_KTLINT}`] : []),
+          ...new Set(styledJava.flatMap(({ diagnostics }) => diagnostics)),
+        ],
+      }
+    }
+    return wish.writes ? this.#inTurn(style) : style()
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#turn.then(work)
+    this.#turn = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #list(scope: Omit<StyleScope, 'root'>): Promise<StyleFiles> {
+    const task: StyleScope = { root: this.#root, ...scope }
+    try {
+      return (await this.#pool.run(workerFile('analyzer-style-files'), task, {
+        timeoutMs: LIST_MS,
+      })) as StyleFiles
+    } catch (error) {
+      if (scope.pattern === undefined || !isFault(error) || error.code !== 'POOL_TIMEOUT') throw error
+      throw fault('BAD_REQUEST', `the pattern ${JSON.stringify(scope.pattern)} takes too long`, error)
+    }
+  }
+
+  /** As many at once as there are threads: the limit of each counts from when it is handed over. */
+  async #each(places: readonly SourcePlace[], wish: Wish, stop: AbortSignal): Promise<readonly StyledFile[]> {
+    const styled: StyledFile[] = []
+    const waiting = places.entries()
+    const work = async (): Promise<void> => {
+      for (const [at, place] of waiting) styled[at] = await this.#java(place, wish, stop)
+    }
+    await Promise.all(Array.from({ length: this.#threads }, work))
+    return styled
+  }
+
+  async #java(place: SourcePlace, wish: Wish, signal: AbortSignal): Promise<StyledFile> {
+    const beganMs = performance.now()
+    const task: StyleTask = { root: this.#root, place, ...wish }
+    try {
+      return (await this.#pool.run(workerFile('analyzer-style-java'), task, {
+        timeoutMs: FILE_MS,
+        signal,
+      })) as StyledFile
+    } catch (error) {
+      signal.throwIfAborted()
+      const lost = lostBy(error)
+      if (lost === undefined) throw error
+      const issue = fileIssue(...lost)
+      return {
+        ...fileStyle(place.filePath, [issue], beganMs),
+        hasChanges: false,
+        isIgnored: false,
+        diagnostics: [],
+      }
+    }
+  }
+
+  async #kotlin(
+    ktlint: KtlintCommand,
+    places: readonly SourcePlace[],
+    wish: Wish,
+    signal: AbortSignal,
+  ): Promise<readonly StyledFile[]> {
+    try {
+      return await styleKotlinFiles(ktlint, { root: this.#root, places, ...wish }, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      throw fault('LINTER_FAILED', error instanceof Error ? error.message : 'ktlint failed', error)
+    }
+  }
+
+  #ktlint(): KtlintCommand | undefined {
+    const jvm = findJvm(this.#config.jvmHome, process.env)
+    return findKtlint(this.#config.lint.ktlint, jvm?.home, process.env['PATH'])
+  }
+}
+
+/** What a file has done to the process that worked on it. */
+function lostBy(error: unknown): readonly [ruleId: string, detail: string] | undefined {
+  if (!isFault(error)) return undefined
+  if (error.code === 'POOL_TIMEOUT') return ['timeout', `it is not formatted after ${FILE_MS / 1_000} s`]
+  const isLost = error.code === 'POOL_TASK_FAILED' || error.code === 'POOL_CRASHED'
+  return isLost
+    ? ['crash', 'formatting it, or another file at the same time, has ended the process']
+    : undefined
+}

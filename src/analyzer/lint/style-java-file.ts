@@ -1,0 +1,87 @@
+import { isUtf8 } from 'node:buffer'
+import { messageOf } from '../../lib/errors/message.ts'
+import { styleIssues, unifiedDiff } from './compare-texts.ts'
+import { formatJava, nearestForm, NoFormat, optionsProblem } from './format-java.ts'
+import { type FormatOptions, readFormatOptions } from './format-options.ts'
+import { type ReadSource, readSource } from './source-place.ts'
+import { fileIssue, fileStyle, type StyleIssue } from './style-issue.ts'
+import type { StyledFile, StyleTask } from './style-task.ts'
+import { syntaxIssue } from './syntax-issue.ts'
+import { writeSource } from './write-source.ts'
+
+/** A file is no larger. */
+const MAX_BYTES = 2 ** 22
+
+/**
+ * Compares one Java file with its formatted form, and writes that where it is asked to. `errors` are, where the file is only looked
+ * at, the places that differ, and otherwise what keeps it from being formatted. What goes wrong with the file is an issue of it.
+ */
+export async function styleJavaFile(task: StyleTask): Promise<StyledFile> {
+  const { root, place, writes, wanted } = task
+  const beganMs = performance.now()
+  const told = (errors: readonly StyleIssue[], rest: Partial<StyledFile> = {}): StyledFile => ({
+    ...fileStyle(place.filePath, errors, beganMs),
+    hasChanges: false,
+    isIgnored: false,
+    diagnostics: [],
+    ...rest,
+  })
+  let read: ReadSource
+  let format: FormatOptions
+  try {
+    read = await readSource(place.path, MAX_BYTES)
+  } catch (error) {
+    return told([fileIssue('read', `it cannot be read: ${messageOf(error)}`)])
+  }
+  if (!isUtf8(read.bytes)) return told([fileIssue('encoding', 'it is not written in UTF-8')])
+  const text = read.bytes.toString('utf8')
+  const shown = wanted === 'text' ? { text } : {}
+  try {
+    format = await readFormatOptions(root, place.path)
+  } catch (error) {
+    return told([fileIssue('options', messageOf(error))], shown)
+  }
+  const { options, diagnostics, isIgnored } = format
+  if (isIgnored) return told([], { ...shown, isIgnored, diagnostics })
+  const isCheck = wanted === 'issues' && !writes
+  const formatted = await formOf(text, options, isCheck)
+  if (formatted instanceof NoFormat) {
+    const reason = `it has no formatted form: ${formatted.message}`
+    // No style is amiss where there is none; who wants it formatted is told that it is not.
+    return isCheck
+      ? told([], { diagnostics: [...diagnostics, `${place.filePath}: ${reason}`] })
+      : told([fileIssue('formatter', reason)], { ...shown, diagnostics })
+  }
+  if (typeof formatted !== 'string') return told([formatted], { ...shown, diagnostics })
+  const hasChanges = formatted !== text
+  if (isCheck) return told(styleIssues(text, formatted), { hasChanges, diagnostics })
+  const problem = writes && hasChanges ? await writeSource(place.path, formatted, read) : undefined
+  return told(problem === undefined ? [] : [problem], {
+    hasChanges: hasChanges && problem === undefined,
+    diagnostics,
+    ...(wanted === 'text' && { text: formatted }),
+    ...(wanted === 'diff' && hasChanges && { diff: unifiedDiff(place.filePath, text, formatted) }),
+  })
+}
+
+async function formOf(
+  text: string,
+  options: FormatOptions['options'],
+  isCheck: boolean,
+): Promise<string | StyleIssue | NoFormat> {
+  try {
+    return await (isCheck ? nearestForm : formatJava)(text, options)
+  } catch (error) {
+    if (error instanceof NoFormat) return error
+    const syntax = await syntaxIssue(text)
+    if (syntax !== undefined) return syntax
+    const problem = await optionsProblem(options)
+    return problem === undefined
+      ? new NoFormat(firstLine(messageOf(error)))
+      : fileIssue('options', firstLine(problem))
+  }
+}
+
+function firstLine(text: string): string {
+  return (text.split('\n')[0] ?? '').slice(0, 200)
+}

@@ -1,0 +1,131 @@
+import { isUtf8 } from 'node:buffer'
+import { mkdirSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { messageOf } from '../../lib/errors/message.ts'
+import { unifiedDiff } from './compare-texts.ts'
+import type { KtlintCommand } from './ktlint-command.ts'
+import { type KtlintIssue, runKtlint } from './run-ktlint.ts'
+import { type ReadSource, readSource, type SourcePlace } from './source-place.ts'
+import { fileIssue, fileStyle, type StyleIssue } from './style-issue.ts'
+import type { StyledFile, StyleTask } from './style-task.ts'
+import { writeSource } from './write-source.ts'
+
+const MAX_BYTES = 2 ** 22
+const MAX_CONFIG_BYTES = 2 ** 16
+/** As many names as a command line holds for certain. */
+const FILES_A_RUN = 200
+
+type KotlinTask = Omit<StyleTask, 'place'> & { readonly places: readonly SourcePlace[] }
+
+interface Copied {
+  readonly place: SourcePlace
+  readonly read: ReadSource
+}
+
+/**
+ * The same as `styleJavaFile` for Kotlin files, by ktlint. It works on copies, and what it writes there is written back as a
+ * whole; it reads of the project its `.editorconfig` files.
+ *
+ * @throws as `runKtlint`
+ */
+export async function styleKotlinFiles(
+  command: KtlintCommand,
+  task: KotlinTask,
+  signal: AbortSignal,
+): Promise<readonly StyledFile[]> {
+  const styled: StyledFile[] = []
+  for (let at = 0; at < task.places.length; at += FILES_A_RUN) {
+    const places = task.places.slice(at, at + FILES_A_RUN)
+    styled.push(...(await styleSome(command, { ...task, places }, signal)))
+  }
+  return styled
+}
+
+async function styleSome(
+  command: KtlintCommand,
+  { root, places, writes, wanted }: KotlinTask,
+  signal: AbortSignal,
+): Promise<readonly StyledFile[]> {
+  const beganMs = performance.now()
+  const top = await mkdtemp(join(tmpdir(), 'analyzer-ktlint-'))
+  try {
+    // Whatever stands above is another's.
+    await writeFile(join(top, '.editorconfig'), 'root = true\n')
+    const folder = join(top, 'project')
+    const refused: StyledFile[] = []
+    const copied: Copied[] = []
+    for (const place of places) {
+      const read = await copy(place, folder)
+      if ('bytes' in read) copied.push({ place, read })
+      else refused.push({ ...fileStyle(place.filePath, [read], beganMs), ...UNCHANGED })
+    }
+    if (copied.length === 0) return refused
+    await copyConfigs(root, folder, copied)
+    const names = copied.map(({ place }) => place.filePath)
+    const isCheck = wanted === 'issues' && !writes
+    const found = isCheck ? await runKtlint(command, folder, names, 'check', signal) : undefined
+    const left = await runKtlint(command, folder, names, 'format', signal)
+    const styled = copied.map(async ({ place, read }): Promise<StyledFile> => {
+      const text = read.bytes.toString('utf8')
+      const formatted = await readFile(join(folder, place.filePath), 'utf8')
+      const remaining = left.get(place.filePath) ?? []
+      const issues = issuesOf(found?.get(place.filePath) ?? (isCheck ? [] : remaining), remaining)
+      const problem =
+        writes && formatted !== text ? await writeSource(place.path, formatted, read) : undefined
+      const errors = problem === undefined ? issues : [problem]
+      return {
+        ...fileStyle(place.filePath, errors, beganMs),
+        ...UNCHANGED,
+        hasChanges: formatted !== text && problem === undefined,
+        ...(wanted === 'text' && { text: formatted }),
+        ...(wanted === 'diff' &&
+          formatted !== text && { diff: unifiedDiff(place.filePath, text, formatted) }),
+      }
+    })
+    return [...refused, ...(await Promise.all(styled))]
+  } finally {
+    await rm(top, { recursive: true, force: true })
+  }
+}
+
+const UNCHANGED = { hasChanges: false, isIgnored: false, diagnostics: [] } as const
+
+async function copy(place: SourcePlace, folder: string): Promise<ReadSource | StyleIssue> {
+  try {
+    const read = await readSource(place.path, MAX_BYTES)
+    if (!isUtf8(read.bytes)) return fileIssue('encoding', 'it is not written in UTF-8')
+    const target = join(folder, place.filePath)
+    mkdirSync(dirname(target), { recursive: true })
+    await writeFile(target, read.bytes)
+    return read
+  } catch (error) {
+    return fileIssue('read', `it cannot be read: ${messageOf(error)}`)
+  }
+}
+
+async function copyConfigs(root: string, folder: string, copied: readonly Copied[]): Promise<void> {
+  const folders = new Set<string>(['.'])
+  for (const { place } of copied)
+    for (let at = dirname(place.filePath); at !== '.'; at = dirname(at)) folders.add(at)
+  for (const each of folders) {
+    const config = await readSource(join(root, each, '.editorconfig'), MAX_CONFIG_BYTES).catch(
+      () => undefined,
+    )
+    if (config !== undefined) await writeFile(join(folder, each, '.editorconfig'), config.bytes)
+  }
+}
+
+/** ktlint does not say what it could correct: what is left of a rule after it has corrected is what it cannot. */
+function issuesOf(issues: readonly KtlintIssue[], left: readonly KtlintIssue[]): readonly StyleIssue[] {
+  const stubborn = new Set(left.map(({ rule }) => rule))
+  return issues.map(({ line, column, message, rule }) => ({
+    line: Math.max(1, line),
+    col: Math.max(1, column),
+    endLine: Math.max(1, line),
+    ruleId: rule === '' ? 'syntax' : rule,
+    detail: message,
+    canBeAutoCorrected: !stubborn.has(rule),
+  }))
+}

@@ -1,0 +1,18 @@
+import { messageOf } from '../../lib/errors/message.ts'
+import { ChangedMeanwhile, type ReadSource, replaceSource } from './source-place.ts'
+import { fileIssue, type StyleIssue } from './style-issue.ts'
+
+/** Replaces a source file as it was read; what hinders that is an issue of the file. */
+export async function writeSource(
+  path: string,
+  text: string,
+  { stat }: ReadSource,
+): Promise<StyleIssue | undefined> {
+  try {
+    await replaceSource(path, text, stat)
+    return undefined
+  } catch (error) {
+    if (error instanceof ChangedMeanwhile) return fileIssue('changed', `${error.message}; format it again`)
+    return fileIssue('write', `it cannot be written: ${messageOf(error)}`)
+  }
+}

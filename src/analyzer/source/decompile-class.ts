@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+import type { ClassBytes } from './class-bytes.ts'
+import type { ClassFiles, Decompiled, DecompileTask } from './decompile-protocol.ts'
+import { runVineflower } from './run-vineflower.ts'
+
+/** Changes when what is decompiled would come out otherwise. */
+const CACHE_VERSION = 1
+/** Kotlin's classes too are shown as Java, which is what their bytecode says for certain. */
+const VINEFLOWER_OPTIONS = { 'indent-string': '    ', 'kt-enable': '0' } as const
+
+/**
+ * The text of a class with all inside it: from the cache, else decompiled and kept there under the hash of the class files.
+ *
+ * @param locate where a class is that others name
+ * @throws Error with a sentence when the class files cannot be read or give no text
+ */
+export async function decompileClass(
+  task: DecompileTask,
+  classes: ClassBytes,
+  locate: (name: string) => Promise<string | undefined>,
+  signal: AbortSignal,
+): Promise<Decompiled> {
+  const { location, outermost, vineflower } = task
+  const files = new Map<string, Uint8Array>()
+  for (const name of classes.namesWithin(location, outermost)) {
+    const bytes = classes.read(location, name)
+    if (bytes !== undefined) files.set(name, bytes)
+  }
+  if (!files.has(outermost)) throw new Error(`${location} does not have the class ${outermost} any more`)
+  const module = classes.moduleOf(location, outermost) ?? null
+  const cached = cacheFile(task, files)
+  const known = task.isFresh ? undefined : readIfThere(cached)
+  if (known !== undefined) return { text: known, module }
+  const text =
+    vineflower === undefined
+      ? await runPort(outermost, files, classes, locate)
+      : await runVineflower(vineflower, outermost, files, VINEFLOWER_OPTIONS, signal)
+  mkdirSync(dirname(cached), { recursive: true, mode: 0o700 })
+  await writeFileDurable(cached, text)
+  return { text, module }
+}
+
+/** Vineflower as WebAssembly. It writes to the console when it cannot be loaded as that. */
+async function runPort(
+  outermost: string,
+  files: ClassFiles,
+  classes: ClassBytes,
+  locate: (name: string) => Promise<string | undefined>,
+): Promise<string> {
+  const { decompile } = await import('@run-slicer/vf')
+  const source = async (name: string): Promise<Uint8Array | null> => {
+    const own = files.get(name)
+    if (own !== undefined) return own
+    const place = await locate(name)
+    return (place === undefined ? undefined : classes.read(place, name)) ?? null
+  }
+  const texts = await decompile([...files.keys()], {
+    source,
+    options: VINEFLOWER_OPTIONS,
+    logger: { writeMessage() {} },
+  })
+  const text = texts[outermost]
+  if (text === undefined || text === '') throw new Error(`the decompiler gave no text for ${outermost}`)
+  return text
+}
+
+function cacheFile({ cacheDir, vineflower }: DecompileTask, files: ClassFiles): string {
+  const hash = createHash('sha256').update(`${CACHE_VERSION} ${toolOf(vineflower)}`)
+  for (const [name, bytes] of files) hash.update(`\0${name}\0${bytes.length}\0`).update(bytes)
+  const key = hash.digest('hex')
+  return join(cacheDir, key.slice(0, 2), `${key}.java`)
+}
+
+function toolOf(vineflower: DecompileTask['vineflower']): string {
+  if (vineflower === undefined) return 'port'
+  const { size, mtimeMs } = statSync(vineflower.jar)
+  return `${vineflower.jar} ${size} ${mtimeMs}`
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,68 @@
+import { fault } from '../errors.ts'
+import type { Scan } from '../index/scanner.ts'
+import { showClass } from '../query/class-show.ts'
+import { type MethodText, parseParameterTypes } from './find-methods.ts'
+import { textOf } from './show-source.ts'
+import type { ClassText, SourceService, TextWish } from './source-service.ts'
+
+export interface MethodSourceWish {
+  readonly method: string
+  /** "int, java.lang.String", or "()" for none; undefined for all overloads. */
+  readonly parameterTypes: string | undefined
+  readonly contextLines: number
+}
+
+export interface MethodSourceView extends MethodText {
+  readonly classFqn: string
+  readonly methodName: string
+  readonly sourceOrigin: ClassText['origin']
+  readonly filePath: string | null
+  /** All that fit, the first among them, where several do. */
+  readonly overloads?: readonly MethodText[]
+}
+
+/**
+ * The source of a class's methods of one name, or of its constructors. Of what is not written in Java the decompiled text is shown.
+ *
+ * @throws CLASS_NOT_FOUND, METHOD_NOT_FOUND, and as `SourceService.text`
+ */
+export async function showMethod(
+  service: SourceService,
+  scan: Scan,
+  fqn: string,
+  { method, parameterTypes, contextLines }: MethodSourceWish,
+  wish: Omit<TextWish, 'language'>,
+): Promise<MethodSourceView> {
+  const origin = await service.find(scan, fqn, 'java')
+  const text = await service.text(scan.snapshot, origin, { ...wish, language: 'java' })
+  const types = parameterTypes === undefined ? undefined : parseParameterTypes(parameterTypes)
+  const extracted = await service.extract({
+    ...textOf(text),
+    wanted: { is: 'methods', wish: { name: method, parameterTypes: types, contextLines } },
+  })
+  const methods = extracted?.is === 'methods' ? extracted.methods : []
+  const [first] = methods
+  if (first === undefined) throw notFound(scan, text, method, parameterTypes)
+  return {
+    classFqn: text.fqn,
+    methodName: method,
+    ...first,
+    sourceOrigin: text.origin,
+    filePath: text.filePath,
+    ...(methods.length > 1 && { overloads: methods }),
+  }
+}
+
+function notFound(scan: Scan, { fqn }: ClassText, method: string, parameterTypes: string | undefined) {
+  const { constructors, methods, name } = showClass(scan.snapshot, fqn)
+  const isConstructor = method === '<init>' || method === name.simpleName
+  const compiled = isConstructor ? constructors : methods.filter((each) => each.name === method)
+  const which = `${fqn} has no method "${method}"`
+  if (compiled.length === 0) return fault('METHOD_NOT_FOUND', which)
+  const known = compiled
+    .map(({ parameters }) => `(${parameters.map(({ type }) => type).join(', ')})`)
+    .join(' ')
+  return parameterTypes === undefined
+    ? fault('METHOD_NOT_FOUND', `"${method}" of ${fqn} is not written in its source: the compiler made it`)
+    : fault('METHOD_NOT_FOUND', `${which} with the parameters (${parameterTypes}); there are: ${known}`)
+}

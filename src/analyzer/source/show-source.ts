@@ -1,0 +1,106 @@
+import type { Scan } from '../index/scanner.ts'
+import { showClass } from '../query/class-show.ts'
+import type { Excerpt, SourceFormat } from './formats.ts'
+import { renderClassFile } from './render-class-file.ts'
+import {
+  type ClassOrigin,
+  type ClassText,
+  noSource,
+  type SourceService,
+  type TextWish,
+} from './source-service.ts'
+import type { VisibilityLevel } from './visibility.ts'
+
+export interface ShowWish extends TextWish {
+  readonly format: SourceFormat
+  /** The least visible members that are shown; not for `full`. */
+  readonly visibility: VisibilityLevel
+}
+
+export interface SourceView {
+  readonly fqn: string
+  /** Null for a text that stands in no file. */
+  readonly filePath: string | null
+  readonly language: string
+  readonly content: string
+  readonly lineCount: number
+  readonly module: string | null
+  readonly sourceOrigin: ClassText['origin']
+  readonly mavenCoordinates: string | null
+  readonly isDecompiled: boolean
+  readonly format: SourceFormat
+  /** Of the class in `content`, from 1; null where they are not known. Only for `full`. */
+  readonly startLine?: number | null
+  readonly endLine?: number | null
+}
+
+/** A class's source, whole or in excerpts. Throws CLASS_NOT_FOUND and as `SourceService.text`. */
+export async function showSource(
+  service: SourceService,
+  scan: Scan,
+  fqn: string,
+  wish: ShowWish,
+): Promise<SourceView> {
+  const origin = await service.find(scan, fqn, wish.language)
+  if (wish.format !== 'full') return showExcerpt(service, scan, origin, wish.format, wish)
+  const text = await service.text(scan.snapshot, origin, wish)
+  const place =
+    text.language === 'java' ? await service.extract({ ...textOf(text), wanted: { is: 'place' } }) : undefined
+  const { startLine = null, endLine = null } = place?.is === 'place' ? place : {}
+  return { ...viewOf(text, text.text, 'full'), startLine, endLine }
+}
+
+async function showExcerpt(
+  service: SourceService,
+  scan: Scan,
+  origin: ClassOrigin,
+  excerpt: Excerpt,
+  wish: ShowWish,
+): Promise<SourceView> {
+  const { found, mavenCoordinates } = origin.found
+  const { fqn, place } = origin
+  if (found?.language === 'java') {
+    const text: ClassText = { fqn, place, mavenCoordinates, ...found }
+    const wanted = { is: 'excerpt', excerpt, least: wish.visibility } as const
+    const extracted = await service.extract({ ...textOf(text), wanted })
+    if (extracted?.is === 'excerpt') return viewOf(text, extracted.content, excerpt)
+  }
+  // What documents it is in a source text alone.
+  if (excerpt === 'javadoc') throw noSource(origin, { language: 'java' })
+  const content = renderClassFile(showClass(scan.snapshot, fqn), excerpt, wish.visibility)
+  const made = {
+    fqn,
+    place,
+    mavenCoordinates,
+    text: content,
+    filePath: null,
+    language: 'java',
+    module: null,
+  } as const
+  return viewOf({ ...made, origin: 'DECOMPILED' }, content, excerpt)
+}
+
+export function textOf({ text, place, origin }: ClassText) {
+  return { text, steps: place.steps, isOriginal: origin !== 'DECOMPILED' }
+}
+
+function viewOf(text: ClassText, content: string, format: SourceFormat): SourceView {
+  const { fqn, filePath, language, module, origin, mavenCoordinates } = text
+  return {
+    fqn,
+    filePath,
+    language,
+    content,
+    lineCount: lineCount(content),
+    module,
+    sourceOrigin: origin,
+    mavenCoordinates,
+    isDecompiled: origin === 'DECOMPILED',
+    format,
+  }
+}
+
+function lineCount(text: string): number {
+  if (text === '') return 0
+  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+}

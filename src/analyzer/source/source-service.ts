@@ -1,0 +1,167 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from '../../lib/log/logger.ts'
+import { IdlePool } from '../../lib/pool/idle-pool.ts'
+import { workerFile } from '../../lib/pool/worker-file.ts'
+import type { AnalyzerConfig } from '../config.ts'
+import { fault } from '../errors.ts'
+import type { Scan } from '../index/scanner.ts'
+import type { Source } from '../index/indexed-slice.ts'
+import { findJvm } from '../project/find-jvm.ts'
+import type { Snapshot } from '../query/snapshot.ts'
+import { type ClassPlace, placeOfClass } from './class-steps.ts'
+import type { Decompiled, VineflowerCommand } from './decompile-protocol.ts'
+import { Decompiler } from './decompiler.ts'
+import type { Extracted, ExtractQuestion } from './extract-text.ts'
+import type { FoundText, SourceOrigin, TextAnswer, TextQuestion } from './class-text.ts'
+import type { Language } from './source-text.ts'
+
+const IDLE_MS = 60_000
+const FIND_MS = 30_000
+const THREAD_HEAP_MB = 512
+
+/** Which text of a class is wanted. */
+export interface TextWish {
+  readonly language: Language | undefined
+  readonly allowsDecompilation: boolean
+  /** Whether what has been decompiled before is decompiled again. */
+  readonly isFresh: boolean
+}
+
+/** A class's text, wherever it is from. */
+export interface ClassText extends Omit<FoundText, 'origin' | 'filePath'> {
+  readonly fqn: string
+  readonly place: ClassPlace
+  /** Null for a decompiled text. */
+  readonly filePath: string | null
+  readonly origin: SourceOrigin
+  readonly mavenCoordinates: string | null
+}
+
+/** What is known of a class before there is a text. */
+export interface ClassOrigin {
+  readonly id: number
+  readonly fqn: string
+  readonly source: Source
+  readonly location: string
+  readonly place: ClassPlace
+  readonly found: TextAnswer
+}
+
+/** Finds classes' texts. What reads archives and texts runs in processes of their own, which start when they are needed. */
+export class SourceService {
+  readonly #config: AnalyzerConfig
+  readonly #root: string
+  readonly #pool: IdlePool
+  readonly #decompiler: Decompiler
+
+  constructor(config: AnalyzerConfig, root: string, logger: Logger) {
+    this.#config = config
+    this.#root = root
+    const { memoryLimitBytes, timeLimitMs } = config.source
+    this.#pool = new IdlePool(
+      { name: 'analyzer-source', maxThreads: 2, maxHeapMb: THREAD_HEAP_MB, logger },
+      IDLE_MS,
+    )
+    this.#decompiler = new Decompiler({
+      memoryMb: Math.ceil(memoryLimitBytes / 2 ** 20),
+      timeoutMs: timeLimitMs,
+      logger,
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#decompiler.close()
+    await this.#pool.close()
+  }
+
+  /** Throws CLASS_NOT_FOUND. */
+  async find({ snapshot }: Scan, fqn: string, language: Language | undefined): Promise<ClassOrigin> {
+    const id = snapshot.getClass(fqn)
+    const place = placeOfClass(snapshot, id)
+    const { source, location } = snapshot.index.sliceOf(id)
+    const question: TextQuestion = {
+      root: this.#root,
+      source,
+      location,
+      outermost: place.outermost,
+      sourceFile: place.sourceFile,
+      language,
+      repositories: {
+        maven: join(homedir(), '.m2/repository'),
+        gradle: join(homedir(), '.gradle/caches'),
+      },
+    }
+    const found = (await this.#pool.run(workerFile('analyzer-find-text'), question, {
+      timeoutMs: FIND_MS,
+    })) as TextAnswer
+    return { id, fqn: snapshot.fqnOf(id), source, location, place, found }
+  }
+
+  /**
+   * The text that was found, else the decompiled one.
+   *
+   * @throws FILE_NOT_FOUND, LIBRARY_CLASS and JDK_CLASS where there is none and decompiling is not allowed;
+   *   DECOMPILATION_FAILED, DECOMPILATION_TIMEOUT
+   */
+  async text(snapshot: Snapshot, origin: ClassOrigin, wish: TextWish): Promise<ClassText> {
+    const { fqn, place, location, found } = origin
+    const { mavenCoordinates } = found
+    if (found.found !== undefined) return { fqn, place, mavenCoordinates, ...found.found }
+    const mayDecompile = wish.allowsDecompilation && (wish.language ?? 'java') === 'java'
+    if (!mayDecompile) throw noSource(origin, wish)
+    const { text, module } = await this.#decompile(snapshot, location, place.outermost, wish.isFresh)
+    return {
+      fqn,
+      place,
+      mavenCoordinates,
+      text,
+      filePath: null,
+      language: 'java',
+      origin: 'DECOMPILED',
+      module,
+    }
+  }
+
+  /** Throws as the pool does. */
+  async extract(question: ExtractQuestion): Promise<Extracted | undefined> {
+    return (await this.#pool.run(workerFile('analyzer-extract-text'), question, {
+      timeoutMs: this.#config.source.timeLimitMs,
+    })) as Extracted | undefined
+  }
+
+  #decompile(snapshot: Snapshot, location: string, outermost: string, isFresh: boolean): Promise<Decompiled> {
+    const { index } = snapshot
+    const jvm = findJvm(this.#config.jvmHome, process.env)
+    const vineflower = this.#vineflower(jvm?.home)
+    const task = {
+      location,
+      outermost,
+      cacheDir: join(this.#config.cacheDir, 'decompiled'),
+      isFresh,
+      vineflower,
+    }
+    return this.#decompiler.run(task, { release: jvm?.release ?? 8 }, (name) => {
+      const id = index.find(name)
+      return id === undefined ? undefined : index.sliceOf(id).location
+    })
+  }
+
+  #vineflower(jvmHome: string | undefined): VineflowerCommand | undefined {
+    const { vineflower: jar, memoryLimitBytes, timeLimitMs } = this.#config.source
+    if (jar === undefined || jvmHome === undefined) return undefined
+    const memoryMb = Math.ceil(memoryLimitBytes / 2 ** 20)
+    return { java: join(jvmHome, 'bin/java'), jar, memoryMb, timeoutMs: timeLimitMs }
+  }
+}
+
+export function noSource({ fqn, source, location }: ClassOrigin, { language }: Pick<TextWish, 'language'>) {
+  const what = `there is no ${language === undefined ? '' : `${language} `}source of ${fqn}`
+  if (source === 'PROJECT') return fault('FILE_NOT_FOUND', `${what} in the project`)
+  if (source === 'JDK')
+    return fault('JDK_CLASS', `${what}: the JDK of ${location} has no src.zip, or not with it`)
+  return fault(
+    'LIBRARY_CLASS',
+    `${what}: neither beside ${location} nor in the local repositories of Maven and Gradle is an archive with it`,
+  )
+}

@@ -1,0 +1,6 @@
+import { extractText, type Extracted, type ExtractQuestion } from '../src/analyzer/source/extract-text.ts'
+
+/** Finds a class or its methods in a text; see extractText. */
+export default function analyzerExtractText(task: ExtractQuestion): Promise<Extracted | undefined> {
+  return extractText(task)
+}
