@@ -14,6 +14,9 @@ import { readZipDirectory, type ZipEntry } from './zip-directory.ts'
 const maxManifestBytes = 2 ** 20
 const maxNestedBytes = 2 ** 29
 const maxDepth = 2
+/** Class files deflate to a half or a third. What inflates to much, and to so many times its size, was made to be harmful. */
+const manyBytes = 2 ** 26
+const maxRatio = 100
 const nestedArchive = /^(?:BOOT-INF\/lib|WEB-INF\/lib|lib)\/[^/]+\.jar$/
 const classOfJar = /^(?:BOOT-INF\/classes\/|WEB-INF\/classes\/)?(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 const classOfJmod = /^classes\/(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
@@ -90,7 +93,17 @@ function containerOf(
       extent: at,
     })
   }
+  refuseBomb(place, classes.values())
   return { path, kind: 'archive', inside, deflated, classes: [...classes.values()] }
+}
+
+function refuseBomb({ source }: Place, classes: Iterable<ClassEntry>): void {
+  let sum = 0
+  for (const { bytes } of classes) sum += bytes
+  if (sum <= manyBytes || sum <= maxRatio * source.bytes) return
+  throw new Error(
+    `its classes would inflate to ${sum} bytes, ${Math.floor(sum / source.bytes)} times its size`,
+  )
 }
 
 function hasVersions({ source }: Place, entries: readonly ZipEntry[]): boolean {

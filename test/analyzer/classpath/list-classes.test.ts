@@ -143,6 +143,14 @@ describe('archives', () => {
     expect((await readBoth(bomb)).messages).toEqual(['it is larger than what is read'])
   })
 
+  it('A1 are refused when their classes would inflate to many times their size', async () => {
+    const bytes = Buffer.alloc(2 ** 20)
+    const bomb = jarOf(Array.from({ length: 65 }, (_, i) => ({ name: `demo/Bomb${i}.class`, bytes })))
+    expect((await readBoth(bomb)).messages).toEqual([
+      expect.stringMatching(/^its classes would inflate to 68157440 bytes, \d{3} times its size$/),
+    ])
+  })
+
   it('are one problem when they are none, cut, or not there', async () => {
     const jar = jarOf([shape()])
     const whole = zipOf([shape()])
