@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer-server.ts'
+import { summary } from '../../support/class-summary.ts'
 
 let analyzer: TestAnalyzer
 beforeAll(async () => {
@@ -27,24 +28,6 @@ const MODEL = [
   'shop.model.Size',
   'shop.model.Size$1',
 ]
-
-/** A summary of a plain class, with what is said differently. */
-const summary = (fqn: string, simpleName: string, rest: object = {}) => ({
-  fqn,
-  simpleName,
-  packageName: 'shop.model',
-  source: 'PROJECT',
-  type: 'CLASS',
-  isInterface: false,
-  isAbstract: false,
-  isEnum: false,
-  isAnnotation: false,
-  isRecord: false,
-  isSealed: false,
-  methodCount: expect.any(Number),
-  fieldCount: expect.any(Number),
-  ...rest,
-})
 
 describe('the class list', () => {
   test('has every project class once, by name, with its page and the filter that was applied', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer-server.ts'
+import { summary } from '../../support/class-summary.ts'
 
 let analyzer: TestAnalyzer
 const root = projectOf('shop')
@@ -9,24 +10,6 @@ beforeAll(async () => {
 afterAll(() => analyzer.stop())
 
 const fqns = (rows: readonly { readonly fqn: string }[]): readonly string[] => rows.map(({ fqn }) => fqn)
-
-/** A summary of a plain class, with what is said differently. */
-const summary = (fqn: string, simpleName: string, rest: object = {}) => ({
-  fqn,
-  simpleName,
-  packageName: 'shop.model',
-  source: 'PROJECT',
-  type: 'CLASS',
-  isInterface: false,
-  isAbstract: false,
-  isEnum: false,
-  isAnnotation: false,
-  isRecord: false,
-  isSealed: false,
-  methodCount: expect.any(Number),
-  fieldCount: expect.any(Number),
-  ...rest,
-})
 
 describe('implementations', () => {
   test('tell direct from indirect ones', async () => {
