@@ -1,9 +1,9 @@
 import { copyFileSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer-server.ts'
-import { compiled } from '../../support/javac.ts'
-import { tempDir } from '../../support/temp-dir.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer-server.ts'
+import { compiled } from '../../../support/javac.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
 
 async function started(environment: Readonly<Record<string, string>>): Promise<TestAnalyzer> {
   const analyzer = await startAnalyzer(projectOf('kinds'), environment)

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { recordFile } from '../../../../src/analyzer/lifecycle/server-file.ts'
-import { isAlive } from '../../../../src/lib/process/is-alive.ts'
-import { packageVersion } from '../../../../src/lib/process/package.ts'
-import { type AnalyzerUser, analyzerUser, builtProject } from '../../../support/analyzer-cli.ts'
-import { tempDir } from '../../../support/temp-dir.ts'
+import { recordFile } from '../../../../../src/analyzer/lifecycle/server-file.ts'
+import { isAlive } from '../../../../../src/lib/process/is-alive.ts'
+import { packageVersion } from '../../../../../src/lib/process/package.ts'
+import { type AnalyzerUser, analyzerUser, builtProject } from '../../../../support/analyzer-cli.ts'
+import { tempDir } from '../../../../support/temp-dir.ts'
 
 interface Info {
   readonly pid: number
@@ -123,7 +123,7 @@ test.each([
     { pid: process.pid, projectPath: '/elsewhere' },
   ],
 ])('a record is not believed that names %s', async (_what, answer) => {
-  const { writeRecord } = await import('../../../../src/analyzer/lifecycle/server-file.ts')
+  const { writeRecord } = await import('../../../../../src/analyzer/lifecycle/server-file.ts')
   const user = analyzerUser()
   const root = builtProject()
   const file = recordOf(user, root)

@@ -2,9 +2,9 @@ import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type AnalyzerUser, analyzerUser, builtProject, spawnServe } from '../../support/analyzer-cli.ts'
-import { tempDir } from '../../support/temp-dir.ts'
-import { waitFor } from '../../support/wait-for.ts'
+import { type AnalyzerUser, analyzerUser, builtProject, spawnServe } from '../../../support/analyzer-cli.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { waitFor } from '../../../support/wait-for.ts'
 
 interface Status {
   readonly status: string

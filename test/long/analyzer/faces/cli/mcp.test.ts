@@ -5,10 +5,10 @@ import { text } from 'node:stream/consumers'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, onTestFinished, test } from 'vitest'
-import { questions } from '../../../../src/analyzer/api/questions.ts'
-import { packageRoot } from '../../../../src/lib/process/package.ts'
-import { type AnalyzerUser, analyzerUser, builtProject } from '../../../support/analyzer-cli.ts'
-import { waitFor } from '../../../support/wait-for.ts'
+import { questions } from '../../../../../src/analyzer/api/questions.ts'
+import { packageRoot } from '../../../../../src/lib/process/package.ts'
+import { type AnalyzerUser, analyzerUser, builtProject } from '../../../../support/analyzer-cli.ts'
+import { waitFor } from '../../../../support/wait-for.ts'
 
 const program = join(packageRoot, 'src/bin/analyzer.ts')
 
