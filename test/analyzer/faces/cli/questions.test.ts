@@ -55,7 +55,7 @@ test('every command asks what its options say, as JSON and as a table', async ()
     'classes implementations shop.model.Priced --table': 'shop.model.Item',
     'classes hierarchy shop.model.Priced --table': '    shop.model.Item  PROJECT',
     'classes dependencies shop.model.Item --table': 'METHOD_RETURN_TYPE',
-    'annotations usages shop.route.Route --table': 'page(I)Ljava/lang/String;',
+    'annotations usages shop.route.Route --table': 'name = "get"',
     'methods search --class Priced --table': 'isFree',
     'calls shop.service.Calls -m constants --table':
       '"text", -1, "1152921504606846976", 0.1, -2.5, "shop.model.Item"',

@@ -2,6 +2,7 @@ import { USAGE_SCOPES } from '../../../choices.ts'
 import { type Command, Option } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { annotationUsages } from '../../../query/annotation-usages.ts'
+import { attributesText } from '../annotation-text.ts'
 import type { searchMethods } from '../../../query/methods-search.ts'
 import { addLibrariesOption, addProjectOption, contextOf, pageLine, pathOf } from '../context.ts'
 import { addPageOptions } from './classes.ts'
@@ -64,7 +65,7 @@ function usageTable(answer: ReturnType<typeof annotationUsages>): string {
     usage.target,
     usage.classFqn,
     usage.field ?? (usage.method === undefined ? '' : usage.method + (usage.descriptor ?? '')),
-    Object.keys(usage.annotation.parameters).join(', '),
+    attributesText(usage.annotation),
   ])
   return `${formatTable(['Target', 'Class', 'Member', 'Attributes'], rows)}\n\n${pageLine(answer)}`
 }
