@@ -69,6 +69,9 @@ async function start(
     opened.push(() => source.close())
     const lint = new LintService(config, root, logger)
     opened.push(() => lint.close())
+    // Reading takes longest: it begins before there is a face to ask.
+    const scanned = analysis.start()
+    scanned.catch(() => undefined)
     const watch = config.watch ? new ProjectWatch(root, analysis, logger) : undefined
     opened.push(() => watch?.close())
     const token = randomBytes(32).toString('base64url')
@@ -104,7 +107,7 @@ async function start(
     }
     await writeRecord(record)
     opened.push(() => removeRecord(recordFile(root), process.pid))
-    const ready = analysis.start().then((scan) => watch?.follow(scan))
+    const ready = scanned.then((scan) => watch?.follow(scan))
     ready.catch(() => undefined)
     const { host } = config
     return {

@@ -6,16 +6,16 @@ import type { AnalyzerConfig } from '../config.ts'
 import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
 import { BuildToolMemory } from '../project/build-tool-memory.ts'
-import { type ClassPath, type ClassPathEntry, resolveClassPath } from '../project/class-path.ts'
+import { type ClassPath, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
 import { FactsCache } from './facts-cache.ts'
 import { HashFile } from './hash-file.ts'
 import type { ListedPlace, ListTask } from './list-place.ts'
 import type { ProjectIndex } from './project-index.ts'
 import type { RefreshedPlace, RefreshTask } from './refresh-place.ts'
-import type { SliceEntry } from './indexed-slice.ts'
 import { IndexBuilder } from './project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
+import { entriesOf, keysOf, type Missing, type Place, placeIn } from './place.ts'
 import { ScanPool } from './scan-pool.ts'
 import type { Scan, Scanner } from './scanner.ts'
 import { stampIfThere } from './slices.ts'
@@ -30,14 +30,6 @@ const ATTEMPTS = 3
 /** Reads a project's class path into the store, and from there into an index in memory. */
 export function createProjectScanner(config: AnalyzerConfig, root: string, logger: Logger): Scanner {
   return new ProjectScanner(config, root, logger)
-}
-
-interface Place extends ClassPathEntry {
-  readonly listed: ListedPlace
-}
-
-interface Missing extends Place {
-  readonly keys: readonly string[]
 }
 
 class ProjectScanner implements Scanner {
@@ -102,7 +94,7 @@ class ProjectScanner implements Scanner {
           'class files change faster than they can be read; refresh when the build is done',
         )
       }
-      reports.push(...(await this.#read(missing, classPath.release)))
+      reports.push(...(await this.#read(missing, classPath.release, builder)))
       missing = this.#missing(places, builder)
       // Some have changed since they were listed.
       if (missing.length > 0) places = await list()
@@ -185,15 +177,22 @@ class ProjectScanner implements Scanner {
 
   /** The slices whose digests are neither in memory nor in the store. A damaged one counts as missing, and is read again. */
   #missing(places: readonly Place[], builder: IndexBuilder): readonly Missing[] {
-    const isHeld = (key: string): boolean =>
-      !this.#damaged.has(key) &&
-      (builder.has(key) || this.#reading().digest(key, (digest) => builder.add(key, digest)))
     return places
-      .map((place) => ({ ...place, keys: keysOf(place).filter((key) => !isHeld(key)) }))
+      .map((place) => ({ ...place, keys: keysOf(place).filter((key) => !this.#isHeld(key, builder)) }))
       .filter(({ path, keys }) => keys.length > 0 && !this.#quarantined.has(path))
   }
 
-  async #read(missing: readonly Missing[], release: number): Promise<readonly ReadReport[]> {
+  /** Takes it from the store where it is there. */
+  #isHeld(key: string, builder: IndexBuilder): boolean {
+    if (this.#damaged.has(key)) return false
+    return builder.has(key) || this.#reading().digest(key, (digest) => builder.add(key, digest))
+  }
+
+  async #read(
+    missing: readonly Missing[],
+    release: number,
+    builder: IndexBuilder,
+  ): Promise<readonly ReadReport[]> {
     const tasks = missing.flatMap(({ path, keys }) =>
       Array.from({ length: Math.ceil(keys.length / SLICES_A_TASK) }, (_, place) => ({
         place: { path, release, hashes: this.#hashes.all },
@@ -207,7 +206,7 @@ class ProjectScanner implements Scanner {
     await Promise.all(
       tasks.map(async (task) => {
         try {
-          reports.push(await this.#readTask(task))
+          reports.push(await this.#readTask(task, builder))
         } catch (error) {
           if (hasCrashed(error)) suspects.push(task)
           else failures.push(error)
@@ -221,7 +220,7 @@ class ProjectScanner implements Scanner {
       const { path } = task.place
       if (this.#quarantined.has(path)) continue
       try {
-        reports.push(await this.#readTask(task))
+        reports.push(await this.#readTask(task, builder))
       } catch (error) {
         if (!hasCrashed(error)) throw await this.#afterFailure(error)
         this.#quarantine(path)
@@ -230,9 +229,13 @@ class ProjectScanner implements Scanner {
     return reports
   }
 
-  async #readTask(task: ReadTask): Promise<ReadReport> {
+  async #readTask(task: ReadTask, builder: IndexBuilder): Promise<ReadReport> {
     const report = (await this.#pool.run('analyzer-read', task)) as ReadReport
-    for (const key of report.stored) this.#damaged.delete(key)
+    for (const key of report.stored) {
+      this.#damaged.delete(key)
+      // While others are still being read.
+      this.#isHeld(key, builder)
+    }
     return report
   }
 
@@ -290,11 +293,3 @@ class ProjectScanner implements Scanner {
 function hasCrashed(error: unknown): boolean {
   return isFault(error) && error.code === 'POOL_CRASHED'
 }
-
-/** The place of the class path of a slice's location, which may be a jar inside it. */
-const placeIn = (location: string): string => location.split('!/', 1)[0] ?? location
-
-const keysOf = ({ listed }: Place): readonly string[] => listed.slices.map(({ key }) => key)
-
-const entriesOf = ({ source, listed }: Place): readonly SliceEntry[] =>
-  listed.slices.map(({ key, location }) => ({ key, source, location }))

@@ -37,17 +37,22 @@ export async function readSlices({ place, keys, storeDir }: ReadTask): Promise<R
   const stored: string[] = []
   const problems: ClassPathProblem[] = []
   let classCount = 0
+  // While one slice is written, the next is read.
+  let written = Promise.resolve()
   for (const slice of slices) {
     if (!wanted.has(slice.key)) continue
     const { facts, problems: own } = await readClasses(slice.container, slice.classes)
     const digest = buildDigest(facts)
     // One that was replaced while it was read would be kept under the old one's key.
     if (!isUnchanged(slice, stamp)) continue
-    await writing(storeDir).put(slice.key, facts.buffer, digest)
+    await written
+    written = writing(storeDir).put(slice.key, facts.buffer, digest)
+    written.catch(() => undefined)
     stored.push(slice.key)
     problems.push(...own)
     classCount += facts.classes.count
   }
+  await written
   return { stored, classCount, problems }
 }
 
