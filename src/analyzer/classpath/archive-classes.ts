@@ -3,6 +3,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { partOf, sourceOf, type ByteSource } from './byte-source.ts'
 import {
   displayPath,
+  maxClassBytes,
   type ClassContainer,
   type ClassEntry,
   type ClassPathProblem,
@@ -99,7 +100,7 @@ function containerOf(
 
 function refuseBomb({ source }: Place, classes: Iterable<ClassEntry>): void {
   let sum = 0
-  for (const { bytes } of classes) sum += bytes
+  for (const { bytes } of classes) if (bytes <= maxClassBytes) sum += bytes
   if (sum <= manyBytes || sum <= maxRatio * source.bytes) return
   throw new Error(
     `its classes would inflate to ${sum} bytes, ${Math.floor(sum / source.bytes)} times its size`,

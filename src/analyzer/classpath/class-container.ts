@@ -46,3 +46,6 @@ export function displayPath(
 ): string {
   return [path, ...inside, ...(file === undefined ? [] : [file])].join('!/')
 }
+
+/** Larger class files are not read. */
+export const maxClassBytes = 2 ** 24

@@ -12,13 +12,13 @@ import { portableReader } from '../bytecode/portable/portable-reader.ts'
 import { sourceOf, withFile, type ByteSource } from './byte-source.ts'
 import {
   displayPath,
+  maxClassBytes,
   type ClassContainer,
   type ClassEntry,
   type ClassPathProblem,
 } from './class-container.ts'
 import { readExtent } from './read-extent.ts'
 
-const maxClassBytes = 2 ** 24
 const maxNestedBytes = 2 ** 29
 
 export interface ClassSlice {
