@@ -5,6 +5,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { SMALL_MEMORY } from '../src/analyzer/faces/cli/small-memory.ts'
 import type { ServerRecord } from '../src/analyzer/lifecycle/server-file.ts'
 import { packageRoot } from '../src/lib/process/package.ts'
 
@@ -32,13 +33,17 @@ export class BenchUser {
     ANALYZER_SERVER__IDLE_TIMEOUT: '0s',
   }
 
-  /** Starts the server of a project and resolves when it has read it. */
+  /** Starts the server of a project as `analyzer start` does, and resolves when it has read it. */
   async serve(root: string): Promise<AnalyzerProcess> {
     mkdirSync(join(this.home, 'run'), { recursive: true })
-    const child = spawn(process.execPath, [analyzerProgram, 'serve', '--project', root], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: this.environment,
-    })
+    const child = spawn(
+      process.execPath,
+      [...SMALL_MEMORY.flags, analyzerProgram, 'serve', '--project', root],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...SMALL_MEMORY.environment, ...this.environment },
+      },
+    )
     let log = ''
     child.stderr.setEncoding('utf8').on('data', (part: string) => (log += part))
     await new Promise<void>((resolve, reject) => {

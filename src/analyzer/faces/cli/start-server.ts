@@ -7,6 +7,7 @@ import { siblingModule } from '../../../lib/process/sibling.ts'
 import { fault } from '../../errors.ts'
 import { recordFile } from '../../lifecycle/server-file.ts'
 import { findServer, type LiveServer } from './server-client.ts'
+import { SMALL_MEMORY } from './small-memory.ts'
 
 const POLL_MS = 100
 
@@ -57,15 +58,6 @@ function late(projectPath: string, { timeoutMs }: StartOptions) {
 
 type Outcome =
   { readonly is: 'ready' } | { readonly is: 'failed'; readonly reason: string; readonly message: string }
-
-/**
- * The server's memory is flat tables: little is young in V8's heap (which takes three times so many MiB), it is collected
- * when there is nothing to do, and glibc is to give back what is free.
- */
-const SMALL_MEMORY = {
-  flags: ['--max-semi-space-size=2', '--expose-gc'],
-  environment: { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' },
-}
 
 /** Runs the server on its own, and reads the one line that it says. */
 async function spawnServer(
