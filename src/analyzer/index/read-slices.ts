@@ -1,6 +1,7 @@
 import { lstatSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClassPathProblem } from '../classpath/class-container.ts'
+import { fileIdentity } from '../classpath/list-classes.ts'
 import { readClasses } from '../classpath/read-classes.ts'
 import { fault } from '../errors.ts'
 import { buildDigest } from './build-digest.ts'
@@ -59,10 +60,9 @@ export async function readSlices({ place, keys, storeDir }: ReadTask): Promise<R
 function isUnchanged({ container, classes }: Slice, stamp: string | undefined): boolean {
   try {
     if (container.kind !== 'folder') return stampOf(container.path) === stamp
-    return classes.every(({ file, identity }) => {
-      const { size, mtimeNs } = lstatSync(join(container.path, file), { bigint: true })
-      return `${size}-${mtimeNs}` === identity
-    })
+    return classes.every(
+      ({ file, identity }) => fileIdentity(lstatSync(join(container.path, file))) === identity,
+    )
   } catch {
     return false
   }

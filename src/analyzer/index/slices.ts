@@ -85,9 +85,8 @@ function folderSlices(container: ClassContainer): readonly Slice[] {
 }
 
 function keyOf(parts: readonly string[]): string {
-  const hash = createHash('sha256').update(STORE_VERSION)
-  for (const part of parts) hash.update('\0').update(part)
-  return hash.digest('base64url').slice(0, 32)
+  const text = [STORE_VERSION, ...parts].join('\0')
+  return createHash('sha256').update(text).digest('base64url').slice(0, 32)
 }
 
 /** What tells an archive from one that was there before at its place, without reading it. */
