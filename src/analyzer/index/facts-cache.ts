@@ -37,8 +37,13 @@ export class FactsCache {
       this.#kept.delete(oldest)
       this.#keptBytes -= buffer.byteLength
     }
-    this.#restIn(IDLE_MS)
+    this.used()
     return facts
+  }
+
+  /** Somebody asks: what that leaves behind is given back a while later. */
+  used(): void {
+    this.#restIn(IDLE_MS)
   }
 
   /** A scan has left much behind. */

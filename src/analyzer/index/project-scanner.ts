@@ -123,6 +123,10 @@ class ProjectScanner implements Scanner {
     }
   }
 
+  used(): void {
+    this.#facts.used()
+  }
+
   async close(): Promise<void> {
     this.#closed.abort(fault('SCAN_FAILED', 'the server is stopping'))
     await this.#pool.close()

@@ -25,5 +25,7 @@ export interface Scan {
 export interface Scanner {
   /** @param before the last scan, of which is kept what has not changed */
   scan(before: Scan | undefined): Promise<Scan>
+  /** A question is about to be answered from a scan. */
+  used?(): void
   close(): Promise<void>
 }

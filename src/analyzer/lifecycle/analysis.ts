@@ -35,6 +35,7 @@ export class Analysis {
   /** What queries read. Throws SCAN_NOT_READY before the first scan is done, and SCAN_FAILED. */
   get scan(): Scan {
     const state = this.#state
+    this.#scanner.used?.()
     if (state.is === 'READY' || state.is === 'REFRESHING') return state.scan
     if (state.is === 'FAILED') throw fault('SCAN_FAILED', `the project could not be scanned: ${state.reason}`)
     throw fault('SCAN_NOT_READY', 'the first scan of the project is not done yet; ask again in a moment')

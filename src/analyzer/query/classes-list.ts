@@ -1,7 +1,7 @@
 import { countingPlaces } from './annotation-closure.ts'
 import { ACC } from '../bytecode/access-flags.ts'
 import { classSummary, type ClassSummary } from './class-summary.ts'
-import { classNameFits, packageFits } from './name-tests.ts'
+import { classNameTest, packageTest } from './name-tests.ts'
 import { type Page, pageOf, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
@@ -47,12 +47,12 @@ function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number
     tests.push((id) => below.has(id))
   }
   if (filter.package !== undefined) {
-    const fits = packageFits(filter.package)
-    tests.push((id) => fits(snapshot.index.nameOf(id)))
+    const fits = packageTest(snapshot, filter.package)
+    tests.push((id) => fits(snapshot.index.nameIdOf(id)))
   }
   if (filter.name !== undefined) {
-    const fits = classNameFits(filter.name)
-    tests.push((id) => fits(snapshot.index.nameOf(id)))
+    const fits = classNameTest(snapshot, filter.name)
+    tests.push((id) => fits(snapshot.index.nameIdOf(id)))
   }
   return tests
 }

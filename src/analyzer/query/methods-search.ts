@@ -1,13 +1,14 @@
 import { TARGET } from '../bytecode/columns.ts'
+import { textOf } from '../bytecode/string-table.ts'
 import type { DigestTables } from '../index/digest.ts'
 import { countingPlaces } from './annotation-closure.ts'
 import { ACC } from '../bytecode/access-flags.ts'
 import { methodView } from './class-show.ts'
-import { classNameFits, nameTest, packageFits } from './name-tests.ts'
+import { classNameFits, classNameTest, nameTest, packageTest } from './name-tests.ts'
 import { simpleNameOf, typeOfDescriptor } from './names.ts'
 import { pageOf, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
-import { wildcard } from './wildcard.ts'
+import { bytesWildcard, wildcard } from './wildcard.ts'
 
 export interface MethodFilter {
   /** Patterns with `*`. */
@@ -58,17 +59,17 @@ export function searchMethods(snapshot: Snapshot, filter: MethodFilter, paging: 
 
 function classTest(snapshot: Snapshot, filter: MethodFilter): (id: number) => boolean {
   const { index } = snapshot
-  const inPackage = filter.package === undefined ? undefined : packageFits(filter.package)
-  const inClass = filter.class === undefined ? undefined : classNameFits(filter.class)
+  const inPackage = filter.package === undefined ? undefined : packageTest(snapshot, filter.package)
+  const inClass = filter.class === undefined ? undefined : classNameTest(snapshot, filter.class)
   return (id) => {
-    const name = index.nameOf(id)
+    const name = index.nameIdOf(id)
     return inPackage?.(name) !== false && inClass?.(name) !== false && !index.isHidden(id)
   }
 }
 
 function methodTest(snapshot: Snapshot, { name, returnType, annotation }: MethodFilter) {
   const { names } = snapshot.index
-  const hasName = name === undefined ? undefined : nameTest(snapshot, wildcard(name))
+  const hasName = name === undefined ? undefined : nameTest(snapshot, bytesWildcard(name))
   const returns = returnType === undefined ? undefined : returnTest(snapshot, returnType)
   const annotated = annotation === undefined ? undefined : methodsWith(snapshot, annotation)
   const [constructor, initializer] = [names.find('<init>'), names.find('<clinit>')]
@@ -83,13 +84,15 @@ function methodTest(snapshot: Snapshot, { name, returnType, annotation }: Method
   }
 }
 
+const CLASS = 'L'.charCodeAt(0)
+
 /** Whether a method's erased return type, by its descriptor's id, is the one asked for. */
 export function returnTest(snapshot: Snapshot, returnType: string): (descriptor: number) => boolean {
   const classFits = classNameFits(returnType)
   const fits = wildcard(returnType)
-  return nameTest(snapshot, (descriptor) => {
-    if (descriptor.startsWith('L')) return classFits(descriptor.slice(1, -1))
-    const type = typeOfDescriptor(descriptor)
+  return nameTest(snapshot, (bytes, start, end) => {
+    if (bytes[start] === CLASS) return classFits(bytes, start + 1, end - 1)
+    const type = typeOfDescriptor(textOf(bytes, start, end))
     return fits(type) || fits(simpleNameOf(type))
   })
 }
