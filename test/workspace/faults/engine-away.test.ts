@@ -100,7 +100,8 @@ test(
     expect(await stateOf(kept)).toBe('running')
     expect(await leftovers(kept)).toHaveLength(2)
     expect(await leftovers(removed)).toEqual([`volume ws-${removed}`])
-    expect(await ssh.run(kept, 'exit 3')).toMatchObject({ status: 3 })
+    // A busy machine can find the engine silent for a moment again, with all that it has to catch up on.
+    await waitFor('a session', async () => (await ssh.run(kept, 'exit 3')).status === 3, RESYNC_MS)
   },
 )
 
