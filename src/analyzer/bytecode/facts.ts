@@ -1,4 +1,4 @@
-import { columns } from './columns.ts'
+import { columns, TARGET } from './columns.ts'
 import { columnNames, openTables, type PackedTables } from './tables.ts'
 
 /** What a slice of class files says; columns.ts describes each table. */
@@ -25,4 +25,9 @@ export function openFacts(buffer: ArrayBuffer): Facts {
 export function rows(first: Int32Array, row: number): readonly number[] {
   const start = first[row] ?? 0
   return Array.from({ length: (first[row + 1] ?? start) - start }, (_, i) => start + i)
+}
+
+/** Whether an annotation is on a class or a member, and not a value inside another annotation. */
+export function isOnSource({ annotations }: Facts, row: number): boolean {
+  return (annotations.targetKind[row] ?? 0) <= TARGET.RECORD_COMPONENT
 }

@@ -1,6 +1,5 @@
 import { ACC } from '../bytecode/access-flags.ts'
-import { TARGET } from '../bytecode/columns.ts'
-import type { Facts } from '../bytecode/facts.ts'
+import { type Facts, isOnSource } from '../bytecode/facts.ts'
 import { isMethodReference, lambdaOwners } from '../bytecode/lambdas.ts'
 import { packTables } from '../bytecode/tables.ts'
 import { digestColumns, USE, USE_KINDS } from './digest.ts'
@@ -129,11 +128,6 @@ function countOthers(facts: Facts, row: number, names: DigestNames, counter: Use
   for (let i = classes.firstReference[row] ?? 0; i < (classes.firstReference[row + 1] ?? 0); i++) {
     counter.addIfNew(names.idOf(references.name[i] ?? -1), USE.OTHER)
   }
-}
-
-/** On a class or a member, and not a value inside another annotation. */
-function isOnSource({ annotations }: Facts, row: number): boolean {
-  return (annotations.targetKind[row] ?? 0) <= TARGET.RECORD_COMPONENT
 }
 
 /** Counts for one class at a time. */

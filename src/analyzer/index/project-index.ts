@@ -1,6 +1,7 @@
 import type { Digest, DigestTables } from './digest.ts'
 import { type Held, hold, type IndexedSlice, nameColumns, type SliceEntry } from './indexed-slice.ts'
 import { sortNames } from './sort-names.ts'
+import { firstFrom } from './sorted.ts'
 import { StringPool } from './string-pool.ts'
 import { SubtypeTable } from './subtype-table.ts'
 
@@ -131,17 +132,8 @@ export class ProjectIndex {
 }
 
 function rowOfType(type: number, names: Int32Array, order: Int32Array): number | undefined {
-  let low = 0
-  let high = order.length - 1
-  while (low <= high) {
-    const middle = (low + high) >> 1
-    const row = order[middle] ?? 0
-    const found = names[row] ?? 0
-    if (found === type) return row
-    if (found < type) low = middle + 1
-    else high = middle - 1
-  }
-  return undefined
+  const row = order[firstFrom(0, order.length, (at) => (names[order[at] ?? 0] ?? 0) < type)]
+  return row !== undefined && names[row] === type ? row : undefined
 }
 
 function isSame(uses: DigestTables['uses'], a: number, b: number): boolean {

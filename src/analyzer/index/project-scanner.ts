@@ -1,6 +1,8 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
+import { IdlePool } from '../../lib/pool/idle-pool.ts'
+import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { Facts } from '../bytecode/facts.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import { isFault } from '../../lib/errors/fault.ts'
@@ -11,12 +13,10 @@ import { Snapshot } from '../query/snapshot.ts'
 import { FactsCache } from './facts-cache.ts'
 import { HashFile } from './hash-file.ts'
 import type { ListedPlace, ListTask } from './list-place.ts'
-import type { ProjectIndex } from './project-index.ts'
 import type { RefreshedPlace, RefreshTask } from './refresh-place.ts'
-import { IndexBuilder } from './project-index.ts'
+import { IndexBuilder, type ProjectIndex } from './project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
 import { entriesOf, keysOf, type Missing, type Place, placeIn } from './place.ts'
-import { ScanPool } from './scan-pool.ts'
 import type { Scan, Scanner } from './scanner.ts'
 import { stampIfThere } from './slices.ts'
 import { SliceStore } from './store.ts'
@@ -24,6 +24,8 @@ import type { StringPool } from './string-pool.ts'
 
 /** Slices that one task reads: enough to keep a thread busy, few enough to share the work. */
 const SLICES_A_TASK = 8
+/** The pool's process ends when nothing has been scanned for so long. */
+const POOL_IDLE_MS = 20_000
 /** Class files that change while they are read are read again so often. */
 const ATTEMPTS = 3
 
@@ -36,7 +38,8 @@ class ProjectScanner implements Scanner {
   readonly #config: AnalyzerConfig
   readonly #root: string
   readonly #logger: Logger
-  readonly #pool: ScanPool
+  /** Reads class files and writes the store; its process holds more memory than the server, and is soon started again. */
+  readonly #pool: IdlePool
   readonly #closed = new AbortController()
   readonly #storeDir: string
   readonly #hashes: HashFile
@@ -60,20 +63,11 @@ class ProjectScanner implements Scanner {
     this.#root = root
     this.#logger = logger
     this.#storeDir = join(config.cacheDir, 'slices')
-    this.#pool = new ScanPool(logger)
+    this.#pool = new IdlePool({ name: 'analyzer', logger }, POOL_IDLE_MS)
     this.#hashes = new HashFile(join(config.cacheDir, 'archive-hashes.json'))
   }
 
   async scan(before: Scan | undefined): Promise<Scan> {
-    this.#pool.wake()
-    try {
-      return await this.#scan(before)
-    } finally {
-      this.#pool.rest()
-    }
-  }
-
-  async #scan(before: Scan | undefined): Promise<Scan> {
     const beganMs = performance.now()
     const isSame = await this.#openStore()
     const { signal } = this.#closed
@@ -96,8 +90,9 @@ class ProjectScanner implements Scanner {
       }
       reports.push(...(await this.#read(missing, classPath.release, builder)))
       missing = this.#missing(places, builder)
+      if (missing.length === 0) break
       // Some have changed since they were listed.
-      if (missing.length > 0) places = await list()
+      places = await list()
       missing = this.#missing(places, builder)
     }
     await this.#hashes.save()
@@ -165,7 +160,7 @@ class ProjectScanner implements Scanner {
     const task: RefreshTask = { place, held, storeDir: this.#storeDir }
     for (let attempt = 1; !this.#quarantined.has(place.path); attempt++) {
       try {
-        return (await this.#pool.run('analyzer-list', task)) as RefreshedPlace
+        return (await this.#pool.run(workerFile('analyzer-list'), task)) as RefreshedPlace
       } catch (error) {
         if (!hasCrashed(error)) throw error
         if (attempt === ATTEMPTS) this.#quarantine(place.path)
@@ -234,7 +229,7 @@ class ProjectScanner implements Scanner {
   }
 
   async #readTask(task: ReadTask, builder: IndexBuilder): Promise<ReadReport> {
-    const report = (await this.#pool.run('analyzer-read', task)) as ReadReport
+    const report = (await this.#pool.run(workerFile('analyzer-read'), task)) as ReadReport
     for (const key of report.stored) {
       this.#damaged.delete(key)
       // While others are still being read.
@@ -245,7 +240,7 @@ class ProjectScanner implements Scanner {
 
   /** After a failed write lmdb's memory is not to be trusted any more: the process that wrote is replaced. */
   async #afterFailure(error: unknown): Promise<unknown> {
-    await this.#pool.replace()
+    await this.#pool.end()
     return error
   }
 
@@ -258,7 +253,8 @@ class ProjectScanner implements Scanner {
     await this.#store?.close()
     this.#store = undefined
     mkdirSync(this.#storeDir, { recursive: true, mode: 0o700 })
-    const check = (): Promise<unknown> => this.#pool.run('analyzer-check', { storeDir: this.#storeDir })
+    const check = (): Promise<unknown> =>
+      this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
     try {
       await check()
     } catch (error) {

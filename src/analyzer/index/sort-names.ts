@@ -1,3 +1,4 @@
+import { firstFrom } from './sorted.ts'
 import type { StringPool } from './string-pool.ts'
 
 /**
@@ -22,23 +23,11 @@ export function sortNames(
   const sorted = new Int32Array(kept.length + added.length)
   let from = 0
   for (const [index, { name, text }] of added.entries()) {
-    const to = placeOf(text, names, kept, from)
+    const to = firstFrom(from, kept.length, (at) => names.decode(kept[at] ?? 0) < text)
     sorted.set(kept.subarray(from, to), from + index)
     sorted[to + index] = name
     from = to
   }
   sorted.set(kept.subarray(from), from + added.length)
   return sorted
-}
-
-/** Where a text belongs among sorted names, from a place on. */
-function placeOf(text: string, names: StringPool, sorted: Int32Array, from: number): number {
-  let low = from
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (names.decode(sorted[middle] ?? 0) < text) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -1,10 +1,10 @@
-/** The place of the first of a sorted array that is not below a value; its length where there is none. */
-export function firstOf(value: number, sorted: ArrayLike<number>): number {
-  let low = 0
-  let high = sorted.length
+/** The first place from `start` on that is not before what is looked for; `end` where all are. What is before must come first. */
+export function firstFrom(start: number, end: number, isBefore: (at: number) => boolean): number {
+  let low = start
+  let high = end
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((sorted[middle] ?? 0) < value) low = middle + 1
+    if (isBefore(middle)) low = middle + 1
     else high = middle
   }
   return low

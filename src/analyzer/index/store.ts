@@ -46,11 +46,6 @@ export class SliceStore {
     return true
   }
 
-  has(key: string): boolean {
-    const { data } = this.#open()
-    return data.doesExist(`${key} digest`) && data.doesExist(`${key} facts`)
-  }
-
   /** Shows the digest to `use`, during whose call alone it is valid. False when it is not there or damaged. */
   digest(key: string, use: (digest: Digest) => void): boolean {
     const content = this.#content(`${key} digest`)

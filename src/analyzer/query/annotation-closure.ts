@@ -4,7 +4,7 @@ import { toFqn, toInternal } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
 import { TARGET } from '../bytecode/columns.ts'
 import type { IndexedSlice } from '../index/indexed-slice.ts'
-import { firstOf } from '../index/sorted.ts'
+import { firstFrom } from '../index/sorted.ts'
 
 /** One annotation on a class or a member. */
 interface AnnotationPlace {
@@ -35,7 +35,8 @@ function* placesOf(snapshot: Snapshot, type: number): Generator<AnnotationPlace>
 }
 
 function* rowsOfType({ digest: { annotations } }: IndexedSlice, type: number): Generator<number> {
-  for (let at = firstOf(type, annotations.type); annotations.type[at] === type; at++) yield at
+  const first = firstFrom(0, annotations.count, (at) => (annotations.type[at] ?? 0) < type)
+  for (let at = first; annotations.type[at] === type; at++) yield at
 }
 
 /**

@@ -1,6 +1,6 @@
 import { REFERENCE_KINDS } from '../choices.ts'
 import { TARGET } from '../bytecode/columns.ts'
-import { type Facts, rows } from '../bytecode/facts.ts'
+import { type Facts, isOnSource, rows } from '../bytecode/facts.ts'
 import { fault } from '../errors.ts'
 import { USE } from '../index/digest.ts'
 import { readField, readMethod, RETURN } from '../index/type-names.ts'
@@ -214,10 +214,6 @@ function classesIn({ bytes, offsets }: Facts['strings'], id: number): ReadonlySe
 
 function memberOf({ methods, strings }: Facts, method: number): string {
   return strings.get(methods.name[method] ?? 0) + strings.get(methods.descriptor[method] ?? 0)
-}
-
-function isOnSource({ annotations }: Facts, row: number): boolean {
-  return (annotations.targetKind[row] ?? 0) <= TARGET.RECORD_COMPONENT
 }
 
 function targetOf(facts: Facts, row: number): string {

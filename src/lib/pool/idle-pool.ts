@@ -26,16 +26,17 @@ export class IdlePool implements Pool {
     try {
       return await pool.run(...asked)
     } finally {
-      if (--this.#running === 0) this.#timer = setTimeout(() => void this.#end(), this.#idleMs).unref()
+      if (--this.#running === 0) this.#timer = setTimeout(() => void this.end(), this.#idleMs).unref()
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#end()
+    await this.end()
   }
 
-  async #end(): Promise<void> {
+  /** Ends the process, and rejects what still runs in it with POOL_CLOSED. */
+  async end(): Promise<void> {
     clearTimeout(this.#timer)
     const pool = this.#pool
     this.#pool = undefined
