@@ -13,6 +13,7 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("dialLoopback", Napi::Function::New(env, dialLoopback, "dialLoopback"));
   exports.Set("makePipe", Napi::Function::New(env, makePipe, "makePipe"));
   exports.Set("sendDescriptors", Napi::Function::New(env, sendDescriptors, "sendDescriptors"));
+  exports.Set("digestLayout", Napi::Function::New(env, digestLayout, "digestLayout"));
   exports.Set("factsLayout", Napi::Function::New(env, factsLayout, "factsLayout"));
   exports.Set("readClasses", Napi::Function::New(env, readClasses, "readClasses"));
   exports.Set("readExtents", Napi::Function::New(env, readExtents, "readExtents"));
