@@ -76,8 +76,17 @@ function isUnchanged({ container, classes }: Slice, stamp: string | undefined): 
   }
 }
 
-function writing(directory: string): SliceStore {
+/** Whether a slice has been read before, for whatever project. It may be damaged: that shows when it is used. */
+export function isStored(storeDir: string, key: string): boolean {
+  return opened(storeDir).has(key)
+}
+
+function opened(directory: string): SliceStore {
   if (store?.directory !== directory) store = { directory, store: SliceStore.open(directory, 'write') }
+  return store.store
+}
+
+function writing(directory: string): SliceStore {
   const { bavail, bsize } = statfsSync(directory)
   if (bavail * bsize < SPARE_BYTES) {
     throw fault(
@@ -85,5 +94,5 @@ function writing(directory: string): SliceStore {
       `${directory} has less than 256 MiB free; make room, or set ANALYZER_CACHE_DIR`,
     )
   }
-  return store.store
+  return opened(directory)
 }

@@ -46,6 +46,10 @@ export class SliceStore {
     return true
   }
 
+  has(key: string): boolean {
+    return this.#open().data.doesExist(`${key} digest`)
+  }
+
   /** Shows the digest to `use`, during whose call alone it is valid. False when it is not there or damaged. */
   digest(key: string, use: (digest: Digest) => void): boolean {
     const content = this.#content(`${key} digest`)

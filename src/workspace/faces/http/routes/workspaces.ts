@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import Type, { type Static } from 'typebox'
+import { Type } from '../../../../lib/schema/type.ts'
+import type { Static } from 'typebox'
 import type { Fault } from '../../../../lib/errors/fault.ts'
 import { isFault } from '../../../../lib/errors/fault.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
