@@ -10,6 +10,7 @@
         "native/archive/inflate.cc",
         "native/binding/addon.cc",
         "native/binding/dial-loopback.cc",
+        "native/binding/match-names.cc",
         "native/binding/pipe.cc",
         "native/binding/read-classes.cc",
         "native/binding/read-extents.cc",
@@ -39,7 +40,8 @@
         "native/disk/walk-tree.cc",
         "native/pipe/pipe.cc",
         "native/netns/dial.cc",
-        "native/tcp/user-timeout.cc"
+        "native/tcp/user-timeout.cc",
+        "native/text/wildcard.cc"
       ],
       # System headers, so that -Wextra speaks of our own code only.
       "cflags_cc": [

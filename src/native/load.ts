@@ -16,6 +16,7 @@ export interface Addon {
     withDigest: boolean,
   ): Promise<unknown>
   readFiles(paths: readonly string[], withDigest: boolean): Promise<unknown>
+  matchNames(bytes: Uint8Array, offsets: Int32Array, ids: Int32Array, pattern: string, part: number): unknown
   setUserTimeout(fd: number, timeoutMs: number): boolean
   makePipe(capacityBytes: number): [reader: number, writer: number]
   sendDescriptors(socket: number, descriptors: readonly number[]): void
