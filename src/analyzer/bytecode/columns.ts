@@ -186,6 +186,9 @@ export const DIRECTIVE = { MODULE: 0, REQUIRES: 1, EXPORTS: 2, OPENS: 3, USES: 4
 
 export const CONSTANT = { INT: 1, LONG: 2, FLOAT: 3, DOUBLE: 4, STRING: 5, CLASS: 6 } as const
 
+/** The opcode of type references that make an instance (JVMS §6.5). */
+export const NEW = 187
+
 export const TARGET = {
   CLASS: 0,
   FIELD: 1,

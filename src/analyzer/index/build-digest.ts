@@ -1,4 +1,5 @@
 import { ACC } from '../bytecode/access-flags.ts'
+import { NEW } from '../bytecode/columns.ts'
 import { type Facts, isOnSource } from '../bytecode/facts.ts'
 import { isMethodReference, lambdaOwners } from '../bytecode/lambdas.ts'
 import { packTables } from '../bytecode/tables.ts'
@@ -8,7 +9,6 @@ import { groupRows } from './group-rows.ts'
 import { IntList } from './int-list.ts'
 import { PairIds } from './pair-ids.ts'
 
-const NEW = 187
 const PUBLIC_PRIVATE_PROTECTED_STATIC = 0x000f
 /** What one row counts at most. */
 const MOST_TIMES = 0xff

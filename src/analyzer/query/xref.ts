@@ -1,5 +1,5 @@
 import { REFERENCE_KINDS } from '../choices.ts'
-import { TARGET } from '../bytecode/columns.ts'
+import { NEW, TARGET } from '../bytecode/columns.ts'
 import { type Facts, isOnSource, rows } from '../bytecode/facts.ts'
 import { fault } from '../errors.ts'
 import { USE } from '../index/digest.ts'
@@ -13,8 +13,6 @@ import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
 
 export type ReferenceKind = (typeof REFERENCE_KINDS)[number]
-
-const NEW = 187
 
 export interface XrefFilter {
   readonly kind?: string | undefined

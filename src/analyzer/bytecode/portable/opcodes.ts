@@ -1,3 +1,5 @@
+import { NEW } from '../columns.ts'
+
 /** How an instruction reads and what it does to the stack, where that does not depend on its operands (JVMS §6.5). */
 export interface Instruction {
   /** Bytes behind the opcode. */
@@ -77,7 +79,7 @@ export const OP = {
   INVOKESTATIC: 184,
   INVOKEINTERFACE: 185,
   INVOKEDYNAMIC: 186,
-  NEW: 187,
+  NEW,
   ANEWARRAY: 189,
   ATHROW: 191,
   CHECKCAST: 192,
