@@ -15,6 +15,8 @@ export interface ToolOptions {
   readonly environment?: Readonly<Record<string, string>>
   readonly input?: Readable
   readonly signal?: AbortSignal | undefined
+  /** What the program and those that it started are sent when they are to stop; default SIGKILL. */
+  readonly stopSignal?: NodeJS.Signals
   /** Called with each line that it prints. */
   readonly onLine?: (line: string) => void
 }
@@ -30,8 +32,10 @@ export async function runTool(argv: readonly string[], options: ToolOptions): Pr
   const child = spawn(program, rest, {
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     env: toolEnvironment(options.environment),
+    // A group of its own, so that it ends whole.
+    detached: true,
   })
-  const kill = (): void => void child.kill('SIGKILL')
+  const kill = (): void => endGroup(child.pid, options.stopSignal ?? 'SIGKILL')
   signal?.addEventListener('abort', kill, { once: true })
   const out = collect(child.stdout, onLine)
   const said = collect(child.stderr, onLine)
@@ -61,6 +65,14 @@ export async function runTool(argv: readonly string[], options: ToolOptions): Pr
   } finally {
     signal?.removeEventListener('abort', kill)
     input?.destroy()
+  }
+}
+
+function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch {
+    // It has ended by itself.
   }
 }
 
