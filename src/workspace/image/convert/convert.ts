@@ -8,6 +8,7 @@ import { fault } from '../../errors.ts'
 import type { ImageBackend } from '../image-backend.ts'
 import type { ImageStore } from '../image-store.ts'
 import { BOOT_FILES, type FileFacts, type Manifest } from '../manifest.ts'
+import { systemFault } from '../system-fault.ts'
 import type { ConversionParts } from './conversion-parts.ts'
 import { findMke2fs } from './formatter-files.ts'
 import type { ConfiguredKernel } from './kernel-source.ts'
@@ -61,6 +62,8 @@ export async function convert(
       const staging = await store.stage()
       try {
         return await fill(converter, { source, key, staging, progress, signal })
+      } catch (error) {
+        throw systemFault(`converting ${source.ref}`, error)
       } finally {
         await rm(staging, { recursive: true, force: true, maxRetries: 3 })
       }

@@ -7,6 +7,7 @@ import type { Pool } from '../../../lib/pool/pool.ts'
 import { workerFile } from '../../../lib/pool/worker-file.ts'
 import { fault } from '../../errors.ts'
 import type { ImageStore } from '../image-store.ts'
+import { systemFault } from '../system-fault.ts'
 import type { FileFacts } from '../manifest.ts'
 import { NO_CONFIG, type RootfsSource } from './rootfs-source.ts'
 
@@ -52,7 +53,7 @@ async function spool(archive: Readable, file: string, signal: AbortSignal | unde
     await pipeline(archive, handle.createWriteStream(), { ...(signal && { signal }) })
   } catch (error) {
     signal?.throwIfAborted()
-    throw fault('BACKEND_ERROR', `the archive could not be taken in: ${messageOf(error)}`, error)
+    throw systemFault('taking the archive in', error)
   }
 }
 
