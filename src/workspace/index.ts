@@ -39,6 +39,8 @@ export interface WorkspaceDeps {
   readonly logger: Logger
   /** Backends in place of the configured ones. */
   readonly backends?: readonly Backend[]
+  /** The programs for guests, in place of the built ones. */
+  readonly guestDir?: string | undefined
   readonly now?: () => Date
 }
 
@@ -62,7 +64,7 @@ export function create(
 
 async function start(
   config: WorkspaceConfig,
-  { logger, backends: given, now = () => new Date() }: WorkspaceDeps,
+  { logger, backends: given, guestDir, now = () => new Date() }: WorkspaceDeps,
 ) {
   /** What has been opened, undone in reverse on stop and on a failed start. */
   const opened: (() => Promise<void>)[] = []
@@ -106,7 +108,12 @@ async function start(
 
     const availableBackends = (): readonly BackendName[] =>
       [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
-    const images = await openImageLibrary(config, { hasDocker: given === undefined, logger, opened })
+    const images = await openImageLibrary(config, {
+      hasDocker: given === undefined,
+      guestDir,
+      logger,
+      opened,
+    })
     const ssh = new SshServer(
       await connectionKeeper(config, { hostKey, state, table, backends, given, logger }),
       ({ user, fingerprint, address }) => {

@@ -9,7 +9,7 @@ import { fault } from '../../errors.ts'
 import type { ImageStore } from '../image-store.ts'
 import { systemFault } from '../system-fault.ts'
 import type { FileFacts } from '../manifest.ts'
-import { NO_CONFIG, type RootfsSource } from './rootfs-source.ts'
+import { type ImageConfig, NO_CONFIG, type RootfsSource } from './rootfs-source.ts'
 
 /** A source that may have to be cleaned up after. */
 export interface TarSource extends RootfsSource {
@@ -27,10 +27,12 @@ export async function tarSource(
     readonly pool: Pool
     /** For the manifest; the file's own name where it is left out. */
     readonly name?: string
+    /** What it does not say of itself. */
+    readonly config?: ImageConfig
     readonly signal?: AbortSignal
   },
 ): Promise<TarSource> {
-  const { store, pool, signal } = parts
+  const { store, pool, signal, config = NO_CONFIG } = parts
   const staging = typeof archive === 'string' ? undefined : await store.stage()
   const close = async (): Promise<void> => {
     if (staging !== undefined) await rm(staging, { recursive: true, force: true })
@@ -40,7 +42,7 @@ export async function tarSource(
     if (typeof archive !== 'string') await spool(archive, file, signal)
     const { digest } = await facts(pool, file)
     const ref = parts.name ?? basename(file)
-    return { ref, digest, arch: process.arch, config: NO_CONFIG, open: () => Promise.resolve(file), close }
+    return { ref, digest, arch: process.arch, config, open: () => Promise.resolve(file), close }
   } catch (error) {
     await close()
     throw error
