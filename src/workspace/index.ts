@@ -159,8 +159,8 @@ async function start(
     })
     idle.start()
     opened.push(() => Promise.resolve(idle.close()))
-    // First of all when stopping: requests that wait for a creation keep the HTTP server open.
-    opened.push(() => lifecycle.endCreations())
+    // First of all when stopping: requests that wait for a creation or an image keep the HTTP server open.
+    opened.push(async () => void (await Promise.all([lifecycle.endCreations(), images.close()])))
     return {
       httpPort: ports.http,
       sshPort: ports.ssh,

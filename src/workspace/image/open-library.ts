@@ -32,7 +32,5 @@ export async function openImageLibrary(
     }),
   )
   const { defaultBackend: backend, defaultImage: image, imageAliases: aliases } = config
-  const library = new ImageLibrary([...(isListed ? [engine] : []), ...shelves], { backend, image, aliases })
-  opened.push(() => library.close())
-  return library
+  return new ImageLibrary([...(isListed ? [engine] : []), ...shelves], { backend, image, aliases })
 }

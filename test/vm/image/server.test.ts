@@ -1,4 +1,5 @@
-import { createReadStream, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { createReadStream, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
@@ -16,6 +17,7 @@ const kernel = () => ({ kernel: testKernel().file, modules: testKernel().modules
 
 async function startServer(settings: Readonly<Record<string, unknown>> = {}): Promise<TestServer> {
   const server = await startWorkspaceServer({
+    stateDir: tempDir(),
     backends: () => [new FakeBackend()],
     guestDir: guestDir(POWER_OFF),
     settings: {
@@ -62,6 +64,28 @@ test('a server pulls with progress, stays awake meanwhile, and has the image aft
     image: { name: 'tiny', docker_ref: name, cached: true, source: 'user' },
     manifest: { source_ref: name },
   })
+})
+
+test('F36 a server that is told to stop gives up what it pulls, and leaves nothing of it', async () => {
+  const name = await engineImage()
+  const server = await startServer()
+  const response = await fetch(`${server.url}/api/images/pull`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify({ docker_ref: name }),
+  })
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let events = ''
+  while (!events.includes('installing')) events += (await reader?.read())?.value ?? ''
+  const beforeMs = performance.now()
+  await server.stop()
+  expect(performance.now() - beforeMs).toBeLessThan(5_000)
+  for (let part = await reader?.read(); part?.done === false; part = await reader?.read())
+    events += part.value
+  expect(events).toMatch(
+    /event: error\ndata: \{"code":"BACKEND_UNAVAILABLE","message":"the server is stopping"\}/,
+  )
+  expect(readdirSync(join(server.stateDir, 'qemu/images/blobs/sha256'))).toEqual([])
 })
 
 test('the command line pulls, lists, inspects, tags, removes and prunes', async () => {
@@ -125,6 +149,8 @@ test('an image is built of an archive, a compressed one and standard input: one 
   const second = await build(createReadStream(archive), 'piped')
   expect(second).toMatchObject({ tag: 'piped', digest: first.digest })
   expect(told.filter((message) => message === 'checking it')).toHaveLength(1)
+  execFileSync('gzip', ['-k', archive])
+  expect(await build(`${archive}.gz`)).toMatchObject({ tag: 'tiny', digest: first.digest })
   const tag = JSON.parse(readFileSync(join(config.qemu.root, 'images/tags/piped.json'), 'utf8')) as object
   expect(tag).toEqual({ digest: first.digest, dockerRef: '' })
   await expect(build(Readable.from([]))).rejects.toThrow('needs a tag')
