@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { allBlobs, unfinishedBlobs, wholeBlobs } from '../../support/images.ts'
+import { testKernel } from '../../support/vm-parts.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { convertTar, converter, pack, tinyTree } from '../../support/tiny-image.ts'
 
@@ -77,6 +78,13 @@ describe('hostile archives', () => {
       ],
     ],
     [
+      'enables our units behind a link that leads out',
+      (path) => [
+        'i.name = "usr/lib/systemd/systemd"',
+        `i.name = "etc/systemd/system/multi-user.target.wants"; i.type = tarfile.SYMTYPE; i.linkname = "${join(path, '..')}"`,
+      ],
+    ],
+    [
       'takes a file of this machine for its kernel',
       () => [
         'i.name = "boot/"; i.type = tarfile.DIRTYPE; i.mode = 0o755',
@@ -107,6 +115,22 @@ describe('hostile archives', () => {
     writeFileSync(archive, content ?? readFileSync(pack(tinyTree())).subarray(0, 100_000))
     const parts = await converter()
     await expect(convertTar(parts, archive)).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
+    expect(allBlobs(parts.store)).toEqual([])
+  })
+
+  test('no file of this machine gets into the initrd by a link among the modules of an image', async () => {
+    const tree = tinyTree()
+    const { file, modules } = testKernel()
+    mkdirSync(join(tree, 'boot'))
+    mkdirSync(join(tree, 'lib/modules'), { recursive: true })
+    execFileSync('cp', [file, join(tree, 'boot/vmlinuz-1')])
+    execFileSync('cp', ['-a', modules, join(tree, 'lib/modules/1')])
+    const path = victim()
+    const module = join(tree, 'lib/modules/1/kernel/fs/overlayfs/overlay.ko')
+    rmSync(module)
+    symlinkSync(path, module)
+    const parts = await converter()
+    await expect(convertTar(parts, pack(tree))).rejects.toThrow(/no such file/)
     expect(allBlobs(parts.store)).toEqual([])
   })
 })

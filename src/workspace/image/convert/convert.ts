@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { mkdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Pool } from '../../../lib/pool/pool.ts'
 import { workerFile } from '../../../lib/pool/worker-file.ts'
 import { run } from '../../../lib/process/run.ts'
@@ -10,6 +10,7 @@ import type { ImageStore } from '../image-store.ts'
 import { type BootFile, BOOT_FILES, type FileFacts, type Manifest } from '../manifest.ts'
 import { systemFault } from '../system-fault.ts'
 import type { ConversionParts } from './conversion-parts.ts'
+import { pathInTree } from './in-tree.ts'
 import { findMke2fs } from './formatter-files.ts'
 import type { ConfiguredKernel } from './kernel-source.ts'
 import { checkRootfs, makeRootfs, syncFile } from './make-rootfs.ts'
@@ -97,7 +98,8 @@ async function fill(
   const inPool = { ...(signal && { signal }) }
   const prepared = (await pool.run(workerFile('image-prepare'), task, inPool)) as PreparedTree
   await owners.giveToRoot(
-    prepared.ownPaths.map((path) => join(tree, path)),
+    // The last part may be a link of ours.
+    prepared.ownPaths.map((path) => join(pathInTree(tree, dirname(path)), basename(path))),
     signal,
   )
   progress(`making a file system of ${Math.ceil(prepared.bytes / 2 ** 20)} MiB`)
