@@ -10,6 +10,7 @@
         "native/archive/inflate.cc",
         "native/binding/addon.cc",
         "native/binding/dial-loopback.cc",
+        "native/binding/match-names.cc",
         "native/binding/pipe.cc",
         "native/binding/read-classes.cc",
         "native/binding/read-extents.cc",
@@ -29,13 +30,18 @@
         "native/classfile/modified-utf8.cc",
         "native/classfile/signature.cc",
         "native/classfile/string-table.cc",
+        "native/digest/build-digest.cc",
+        "native/digest/digest-names.cc",
+        "native/digest/method-handles.cc",
+        "native/digest/string-pool.cc",
         "native/disk/directory-reader.cc",
         "native/disk/directory.cc",
         "native/disk/stat-entry.cc",
         "native/disk/walk-tree.cc",
         "native/pipe/pipe.cc",
         "native/netns/dial.cc",
-        "native/tcp/user-timeout.cc"
+        "native/tcp/user-timeout.cc",
+        "native/text/wildcard.cc"
       ],
       # System headers, so that -Wextra speaks of our own code only.
       "cflags_cc": [

@@ -1,6 +1,7 @@
 #include <napi.h>
 
 #include "dial-loopback.h"
+#include "match-names.h"
 #include "pipe.h"
 #include "read-classes.h"
 #include "read-extents.h"
@@ -11,8 +12,10 @@ namespace workspace::binding {
 
 static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("dialLoopback", Napi::Function::New(env, dialLoopback, "dialLoopback"));
+  exports.Set("matchNames", Napi::Function::New(env, matchNames, "matchNames"));
   exports.Set("makePipe", Napi::Function::New(env, makePipe, "makePipe"));
   exports.Set("sendDescriptors", Napi::Function::New(env, sendDescriptors, "sendDescriptors"));
+  exports.Set("digestLayout", Napi::Function::New(env, digestLayout, "digestLayout"));
   exports.Set("factsLayout", Napi::Function::New(env, factsLayout, "factsLayout"));
   exports.Set("readClasses", Napi::Function::New(env, readClasses, "readClasses"));
   exports.Set("readExtents", Napi::Function::New(env, readExtents, "readExtents"));
