@@ -70,6 +70,13 @@ const fileSchema = section({
     ),
     network: optionalText("network that workspaces join; default the engine's own"),
   }),
+  firecracker: section({ root: optionalText('directory of its images; default firecracker in state_dir') }),
+  vz: section({ root: optionalText('directory of its images; default vz in state_dir') }),
+  qemu: section({ root: optionalText('directory of its images; default qemu in state_dir') }),
+  image: section({
+    kernel: optionalText('kernel of VM images that have none; default the newest in /boot'),
+    modules: optionalText('directory of its modules; default /lib/modules/<release>'),
+  }),
   log: section({
     level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'least severe level logged' }),
     format: Type.Enum(LOG_FORMATS, {
@@ -111,6 +118,10 @@ export interface WorkspaceConfig {
   readonly tunnel: { readonly denyPorts: readonly number[] }
   readonly audit: { readonly file: string | undefined }
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
+  readonly firecracker: { readonly root: string }
+  readonly vz: { readonly root: string }
+  readonly qemu: { readonly root: string }
+  readonly image: { readonly kernel: string | undefined; readonly modules: string | undefined }
   readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
 }
 
@@ -167,6 +178,10 @@ function fromSettings(
     tunnel: { denyPorts: settings.tunnel.deny_ports },
     audit: { file: settings.audit.file },
     docker: { host: docker.host ?? environment['DOCKER_HOST'], network: docker.network },
+    firecracker: { root: settings.firecracker.root ?? join(stateDir, 'firecracker') },
+    vz: { root: settings.vz.root ?? join(stateDir, 'vz') },
+    qemu: { root: settings.qemu.root ?? join(stateDir, 'qemu') },
+    image: { kernel: settings.image.kernel, modules: settings.image.modules },
     log: settings.log,
   }
 }

@@ -21,6 +21,7 @@ import { Crew } from './faces/ssh/crew.ts'
 import { createGate } from './faces/ssh/gate.ts'
 import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
 import { type ConnectionKeeper, SshServer } from './faces/ssh/server.ts'
+import { openImageLibrary } from './image/open-library.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { parseRepo, type Repo } from './lifecycle/repo.ts'
@@ -38,6 +39,8 @@ export interface WorkspaceDeps {
   readonly logger: Logger
   /** Backends in place of the configured ones. */
   readonly backends?: readonly Backend[]
+  /** The programs for guests, in place of the built ones. */
+  readonly guestDir?: string | undefined
   readonly now?: () => Date
 }
 
@@ -61,7 +64,7 @@ export function create(
 
 async function start(
   config: WorkspaceConfig,
-  { logger, backends: given, now = () => new Date() }: WorkspaceDeps,
+  { logger, backends: given, guestDir, now = () => new Date() }: WorkspaceDeps,
 ) {
   /** What has been opened, undone in reverse on stop and on a failed start. */
   const opened: (() => Promise<void>)[] = []
@@ -105,6 +108,12 @@ async function start(
 
     const availableBackends = (): readonly BackendName[] =>
       [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
+    const images = await openImageLibrary(config, {
+      hasDocker: given === undefined,
+      guestDir,
+      logger,
+      opened,
+    })
     const ssh = new SshServer(
       await connectionKeeper(config, { hostKey, state, table, backends, given, logger }),
       ({ user, fingerprint, address }) => {
@@ -133,6 +142,7 @@ async function start(
       activity,
       disk: new DiskReporter(table, backends.values(), now),
       sessions,
+      images,
     }
     const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
     opened.push(() => http.stop())
@@ -149,8 +159,8 @@ async function start(
     })
     idle.start()
     opened.push(() => Promise.resolve(idle.close()))
-    // First of all when stopping: requests that wait for a creation keep the HTTP server open.
-    opened.push(() => lifecycle.endCreations())
+    // First of all when stopping: requests that wait for a creation or an image keep the HTTP server open.
+    opened.push(async () => void (await Promise.all([lifecycle.endCreations(), images.close()])))
     return {
       httpPort: ports.http,
       sshPort: ports.ssh,
