@@ -57,12 +57,12 @@ test('a second server of a project is refused', async () => {
 })
 
 test('a server that nobody asks ends by itself; one that is asked does not', async () => {
-  const user = analyzerUser({ ANALYZER_SERVER__IDLE_TIMEOUT: '1200ms' })
+  const user = analyzerUser({ ANALYZER_SERVER__IDLE_TIMEOUT: '3s' })
   const { exit, stdout, stderr } = spawnServe(user, ['-p', builtProject()])
   await waitFor('ready', () => stdout().includes('ANALYZER_READY'), 60_000)
   const [record] = user.records()
   const url = `http://127.0.0.1:${record?.port}/api/v1/project`
-  const untilMs = performance.now() + 2_400
+  const untilMs = performance.now() + 4_500
   while (performance.now() < untilMs) {
     expect((await fetch(url)).status).toBe(200)
     await new Promise((resolve) => void setTimeout(resolve, 200))
