@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { messageOf } from '../lib/errors/message.ts'
+import { tryLock } from '../lib/fs/file-lock.ts'
 import { writeFileDurable } from '../lib/fs/write-durable.ts'
 import type { Logger } from '../lib/log/logger.ts'
 
@@ -46,33 +47,14 @@ export async function openStateDir(path: string, logger: Logger): Promise<StateD
 }
 
 async function lock(file: string, stateDir: string, logger: Logger): Promise<() => Promise<void>> {
-  const handle = await open(file, 'a', 0o600)
-  const flock = await loadFlock()
-  if (flock === undefined) {
+  const unguarded = (): void =>
     logger.warn('fs-ext is not built: nothing keeps a second server from the same state directory')
-    return () => handle.close()
-  }
-  try {
-    flock(handle.fd, 'exnb')
-  } catch (error) {
-    await handle.close()
-    throw stateFault(
-      'STATE_DIR_IN_USE',
-      `another server uses the state directory ${stateDir}; stop it, or give this one its own state_dir`,
-      error,
-    )
-  }
-  // The kernel drops the lock with the file, however this process ends.
-  return () => handle.close()
-}
-
-/** fs-ext is compiled at installation, which fails where there is no compiler. */
-async function loadFlock(): Promise<((fd: number, flags: 'exnb') => void) | undefined> {
-  try {
-    return (await import('fs-ext')).flockSync
-  } catch {
-    return undefined
-  }
+  const release = await tryLock(file, unguarded)
+  if (release !== 'taken') return release
+  throw stateFault(
+    'STATE_DIR_IN_USE',
+    `another server uses the state directory ${stateDir}; stop it, or give this one its own state_dir`,
+  )
 }
 
 async function readServerId(file: string): Promise<string> {

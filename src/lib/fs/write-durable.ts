@@ -55,7 +55,8 @@ export async function removeFileDurable(path: string): Promise<void> {
   await syncDirectory(dirname(path))
 }
 
-async function syncDirectory(path: string): Promise<void> {
+/** Makes what was created, renamed or removed in a directory outlast a power cut. */
+export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r')
   try {
     await directory.sync()

@@ -1,0 +1,67 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { messageOf } from '../../lib/errors/message.ts'
+import { removeFileDurable, writeFileDurable } from '../../lib/fs/write-durable.ts'
+import { isDigest, isTag } from './tag.ts'
+
+/** What a tag stands for. */
+export interface Tag {
+  readonly tag: string
+  readonly digest: string
+  /** The Docker reference that it was pulled from; '' for none. */
+  readonly dockerRef: string
+}
+
+/** A tag's file as it is found. What cannot be read may stand for any image: it is never taken for absent. */
+export type TagReading =
+  ({ readonly is: 'known' } & Tag) | { readonly is: 'unreadable'; readonly tag: string; readonly why: string }
+
+/** Tags as files, one each. Names have been checked. */
+export class TagFiles {
+  readonly #directory: string
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  async list(): Promise<readonly TagReading[]> {
+    const names = (await readdir(this.#directory))
+      .filter((file) => file.endsWith('.json'))
+      .map((file) => file.slice(0, -'.json'.length))
+    const readings = await Promise.all(
+      names
+        .filter(isTag)
+        .toSorted()
+        .map((tag) => this.find(tag)),
+    )
+    return readings.filter((reading) => reading !== undefined)
+  }
+
+  /** Undefined when there is none of that name. */
+  async find(tag: string): Promise<TagReading | undefined> {
+    const path = this.#path(tag)
+    try {
+      const value = JSON.parse(await readFile(path, 'utf8')) as Partial<Tag> | null
+      const { digest, dockerRef } = value ?? {}
+      if (typeof digest !== 'string' || !isDigest(digest) || typeof dockerRef !== 'string')
+        return { is: 'unreadable', tag, why: `${path} does not say which image it stands for` }
+      return { is: 'known', tag, digest, dockerRef }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      return { is: 'unreadable', tag, why: `${path} cannot be used: ${messageOf(error)}` }
+    }
+  }
+
+  async write({ tag, digest, dockerRef }: Tag): Promise<void> {
+    await writeFileDurable(this.#path(tag), `${JSON.stringify({ digest, dockerRef })}\n`, { mode: 0o600 })
+  }
+
+  /** A damaged one goes as well: it is removed by its name. */
+  async remove(tag: string): Promise<void> {
+    await removeFileDurable(this.#path(tag))
+  }
+
+  #path(tag: string): string {
+    return join(this.#directory, `${tag}.json`)
+  }
+}
