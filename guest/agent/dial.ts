@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net'
+import { connect, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { GuestFailure } from './failure.ts'
 
@@ -25,7 +25,9 @@ async function connectLoopback(port: number): Promise<Socket> {
   let last: unknown
   for (const host of LOOPBACK) {
     try {
-      return await connected(connect({ host, port, allowHalfOpen: true, noDelay: true, timeout: CONNECT_TIMEOUT_MS }))
+      return await connected(
+        connect({ host, port, allowHalfOpen: true, noDelay: true, timeout: CONNECT_TIMEOUT_MS }),
+      )
     } catch (error) {
       last = error
     }
@@ -47,6 +49,7 @@ function connected(socket: Socket): Promise<Socket> {
 
 /** A reset and no end: what was cut off must not look complete. */
 function cutOff(stream: Duplex): void {
-  if ('resetAndDestroy' in stream) (stream as Socket).resetAndDestroy()
+  // TCP alone has a reset.
+  if (stream instanceof Socket && stream.remoteAddress !== undefined) stream.resetAndDestroy()
   else stream.destroy()
 }

@@ -21,18 +21,21 @@ export function serveExec(connection: Duplex, request: GuestProgram, accept: () 
     target.once('close', () => stdin.resume())
     stdin.pipe(target, { end: request.terminal === undefined })
   }
-  targets.forEach((target, i) => {
+  for (const [i, target] of targets.entries()) {
     // The host's half of it holds nothing but its end.
     target.resume()
     const output = program.outputs[i]
-    if (output === undefined) return void target.end()
+    if (output === undefined) {
+      target.end()
+      continue
+    }
     output.pipe(target)
     output.on('error', () => undefined)
     // A terminal's end can come as an error, and then nothing ends the pipe.
     output.once('close', () => target.end())
     // Nobody reads it any more: the program is told by SIGPIPE, as with a pipe.
     target.once('close', () => (request.terminal === undefined ? output.destroy() : undefined))
-  })
+  }
   connection.once('close', () => program.hangUp())
   void obey(control, program)
   void program.ended.then((ended) => control.write(encodeMessage({ say: 'exit', ...ended })))

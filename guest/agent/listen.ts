@@ -26,7 +26,10 @@ export async function serveListen(
   let mux: Mux | undefined
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => undefined)
-    if (mux === undefined || held.size >= MAX_CONNECTIONS) return void socket.destroy()
+    if (mux === undefined || held.size >= MAX_CONNECTIONS) {
+      socket.destroy()
+      return
+    }
     held.add(socket)
     socket.once('close', () => held.delete(socket))
     const channel = mux.open(Buffer.alloc(0))

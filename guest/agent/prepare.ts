@@ -25,7 +25,8 @@ function setHostname(hostname: string): void {
 
 async function setNetwork(network: NonNullable<GuestSetting['network']>): Promise<void> {
   const device = findInterface(network.mac) ?? (await loadedInterface(network.mac))
-  if (device === undefined) throw new GuestFailure('NO_NETWORK', `there is no network interface ${network.mac}`)
+  if (device === undefined)
+    throw new GuestFailure('NO_NETWORK', `there is no network interface ${network.mac}`)
   const { address, prefixLength, gateway, nameServers } = network
   const { status, said } = await run(findStarter() ?? 'workspace-start', [
     'address',

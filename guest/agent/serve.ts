@@ -53,7 +53,10 @@ async function obey(connection: Duplex, request: GuestRequest): Promise<void> {
       await shutDown(request.by)
       break
     default:
-      throw new GuestFailure('BAD_REQUEST', 'this agent knows no such request: the image is older than the server')
+      throw new GuestFailure(
+        'BAD_REQUEST',
+        'this agent knows no such request: the image is older than the server',
+      )
   }
   connection.end()
   connection.resume()

@@ -21,7 +21,13 @@ export function findUser(nameOrNumber: string): User | undefined {
     const [name = '', , uid = '', gid = '', , home = ''] = line.split(':')
     if (!/^\d+$/.test(uid) || !/^\d+$/.test(gid)) continue
     if (name !== nameOrNumber && !(isNumber && Number(uid) === Number(nameOrNumber))) continue
-    return { name, uid: Number(uid), gid: Number(gid), groups: groupsOf(name, Number(gid)), home: home || '/' }
+    return {
+      name,
+      uid: Number(uid),
+      gid: Number(gid),
+      groups: groupsOf(name, Number(gid)),
+      home: home || '/',
+    }
   }
   if (!isNumber) return nameOrNumber === 'root' ? ROOT : undefined
   const uid = Number(nameOrNumber)

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { builtFiles } from './load.ts'
 
 /** What the program is called that a guest's agent starts others with (`native/start/`). */
-export const STARTER = 'workspace-start'
+const STARTER = 'workspace-start'
 
 /** Where it is; undefined where it was not built, which is where the C library cannot be linked into a program. */
 export function findStarter(): string | undefined {

@@ -3,9 +3,6 @@ import { loadAddon } from './load.ts'
 
 // libuv knows no stream of AF_VSOCK, so each connection comes as a Unix socket that the addon joins it with.
 
-/** The address of the machine that a virtual machine runs on. Source: vsock(7). */
-export const HOST_CID = 2
-
 /** Whether this process can use vsock at all; whether the kernel has it is for the calls to say. */
 export function canUseVsock(): boolean {
   return loadAddon().is === 'loaded' && process.platform === 'linux'

@@ -40,6 +40,7 @@ export function createIn(backend: Backend, name: string, localDir = ''): Promise
       environment: { FROM_CREATION: 'a = b' },
       cpus: 1,
       memoryMb: 256,
+      upperBytes: 0,
     },
     () => undefined,
     new AbortController().signal,

@@ -26,7 +26,7 @@ export async function readMessage(connection: Duplex): Promise<unknown> {
 }
 
 /** So many bytes, or undefined when the connection ends before them; what came beyond them is put back. */
-export async function readExactly(connection: Duplex, bytes: number): Promise<Buffer | undefined> {
+async function readExactly(connection: Duplex, bytes: number): Promise<Buffer | undefined> {
   const pieces: Buffer[] = []
   let missing = bytes
   while (missing > 0) {

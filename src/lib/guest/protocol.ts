@@ -17,8 +17,7 @@ export type GuestRequest =
   | { readonly do: 'shut-down'; readonly by: 'poweroff' | 'reboot' }
 
 export type GuestAnswer<T = Record<string, never>> =
-  | ({ readonly ok: true } & T)
-  | { readonly ok: false; readonly code: string; readonly message: string }
+  ({ readonly ok: true } & T) | { readonly ok: false; readonly code: string; readonly message: string }
 
 export interface GuestProgram {
   readonly argv: readonly string[]

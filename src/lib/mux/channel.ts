@@ -44,7 +44,7 @@ export class MuxChannel extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
-    this.#send(chunk).then(() => done(), done)
+    void this.#sendAll(chunk, done)
   }
 
   override _final(done: () => void): void {
@@ -91,6 +91,11 @@ export class MuxChannel extends Duplex {
   /** The other side cut it off. */
   arriveReset(why: string): void {
     this.destroy(Object.assign(new Error(why), { code: 'ECONNRESET' }))
+  }
+
+  async #sendAll(chunk: Buffer, done: (error?: Error) => void): Promise<void> {
+    await this.#send(chunk)
+    done()
   }
 
   async #send(chunk: Buffer): Promise<void> {

@@ -36,7 +36,7 @@ export class Mux {
     link.once('end', () => link.destroy())
     link.on('error', () => undefined)
     link.once('close', () => {
-      for (const channel of [...this.#channels.values()]) channel.arriveLoss()
+      for (const channel of this.#channels.values()) channel.arriveLoss()
       this.#wake()
     })
   }
@@ -126,7 +126,8 @@ export class Mux {
     this.#link.cork()
     for (const piece of encodeFrame(id, kind, payload)) this.#link.write(piece)
     process.nextTick(() => this.#link.uncork())
-    if (this.#link.writableLength > MAX_WAITING_BYTES) this.#link.destroy(new Error('the other side does not read'))
+    if (this.#link.writableLength > MAX_WAITING_BYTES)
+      this.#link.destroy(new Error('the other side does not read'))
   }
 
   #wake(): void {

@@ -3,7 +3,7 @@ import { messageOf } from '../../../lib/errors/message.ts'
 import { AGENT_PORT, type GuestSocket } from '../../../lib/guest/protocol.ts'
 import { Mux } from '../../../lib/mux/mux.ts'
 import { fault } from '../../errors.ts'
-import type { ExecProcess, ExecRequest, InsideListener, LoginEnvironment } from '../backend.ts'
+import type { BackendInside, ExecProcess, ExecRequest, InsideListener, LoginEnvironment } from '../backend.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
 import { askGuest, GuestRefusal } from './ask-guest.ts'
 import { execInGuest } from './guest-exec.ts'
@@ -19,7 +19,7 @@ export interface GuestReach {
 }
 
 /** Enters running machines by their agents; any number of processes may do so at once. */
-export class GuestDoor {
+export class GuestDoor implements BackendInside {
   readonly #reach: (name: string) => Promise<GuestReach>
   readonly #logins = new Map<string, { readonly bootKey: string; readonly login: LoginEnvironment }>()
 
@@ -46,8 +46,16 @@ export class GuestDoor {
       return connection
     } catch (error) {
       if (!(error instanceof GuestRefusal)) throw error
-      throw fault('CONNECT_FAILED', `port ${port} inside the workspace cannot be reached: ${error.message}`, error)
+      throw fault(
+        'CONNECT_FAILED',
+        `port ${port} inside the workspace cannot be reached: ${error.message}`,
+        error,
+      )
     }
+  }
+
+  canListenInside(): boolean {
+    return true
   }
 
   async listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {

@@ -58,7 +58,8 @@ function inputOf(channel: Duplex): Writable {
       done()
     },
     destroy(error, done) {
-      channel.destroy()
+      // What has been ended in good order is left to arrive.
+      if (!channel.writableEnded) channel.destroy()
       done(error)
     },
   })

@@ -1,0 +1,69 @@
+import { nameKey } from '../../lifecycle/name.ts'
+import { boundLog } from './console-log.ts'
+import type { MachineFiles } from './machine-files.ts'
+import { isRunning } from './machine-process.ts'
+import type { Metadata } from './metadata.ts'
+
+const LOOK_EVERY_MS = 500
+/** At every so many looks the consoles' logs are looked at too. */
+const BOUND_EVERY = 20
+
+/**
+ * Notices machines that end by themselves. By looking: those that an earlier server started are nobody's children, and tell
+ * nobody.
+ */
+export class MachineWatch {
+  readonly #files: MachineFiles
+  readonly #onEnd: (name: string) => Promise<void>
+  /** Machines that are to run, by name. */
+  readonly #machines = new Map<string, Metadata>()
+  #timer: NodeJS.Timeout | undefined
+  #looks = 0
+  #isLooking = false
+
+  constructor(files: MachineFiles, onEnd: (name: string) => Promise<void>) {
+    this.#files = files
+    this.#onEnd = onEnd
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      if (this.#isLooking) return
+      this.#isLooking = true
+      void this.#look().finally(() => (this.#isLooking = false))
+    }, LOOK_EVERY_MS)
+    this.#timer.unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  add(metadata: Metadata): void {
+    this.#machines.set(nameKey(metadata.name), metadata)
+  }
+
+  remove(name: string): void {
+    this.#machines.delete(nameKey(name))
+  }
+
+  has(name: string): boolean {
+    return this.#machines.has(nameKey(name))
+  }
+
+  async #look(): Promise<void> {
+    const hasTimeForLogs = ++this.#looks % BOUND_EVERY === 0
+    for (const [key, metadata] of this.#machines) {
+      const [monitor] = metadata.run?.processes ?? []
+      if (monitor !== undefined && (await isRunning(monitor))) {
+        // One that cannot be cut is looked at again.
+        if (hasTimeForLogs) await boundLog(this.#files.consoleOf(metadata.name)).catch(() => undefined)
+        continue
+      }
+      // Meanwhile it can have been started anew, or be about to be.
+      if (this.#machines.get(key) !== metadata) continue
+      this.#machines.delete(key)
+      await this.#onEnd(metadata.name)
+    }
+  }
+}
