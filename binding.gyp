@@ -69,7 +69,7 @@
     }
   ],
   "conditions": [
-    # Runs inside containers, whose libraries are not ours: static, or not at all.
+    # Run inside containers and VMs, whose libraries are not ours: static, or not at all.
     ["OS=='linux' and \"<!(scripts/has-static-libc)\"=='yes'", {
       "targets": [
         {
@@ -97,6 +97,25 @@
             "native/run/program.cc",
             "native/start/address.cc",
             "native/start/main.cc"
+          ],
+          "include_dirs!": ["<(node_root_dir)/include/node"],
+          "cflags_cc": ["-std=c++20", "-Os", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti"],
+          "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O3"],
+          "cflags": ["-ffunction-sections", "-fdata-sections"],
+          "cflags!": ["-fPIC"],
+          "ldflags": ["-static", "-no-pie", "-s", "-Wl,--gc-sections"],
+          "ldflags!": ["-rdynamic"]
+        },
+        {
+          "target_name": "workspace-init",
+          "type": "executable",
+          "sources": [
+            "native/init/console.cc",
+            "native/init/disks.cc",
+            "native/init/main.cc",
+            "native/init/modules.cc",
+            "native/init/root.cc",
+            "native/init/upper.cc"
           ],
           "include_dirs!": ["<(node_root_dir)/include/node"],
           "cflags_cc": ["-std=c++20", "-Os", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti"],

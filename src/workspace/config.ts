@@ -111,6 +111,12 @@ const fileSchema = section({
     ),
     network: optionalText("network that workspaces join; default the engine's own"),
   }),
+  firecracker: section({ root: optionalText('directory of its images; default firecracker in state_dir') }),
+  vz: section({ root: optionalText('directory of its images; default vz in state_dir') }),
+  image: section({
+    kernel: optionalText('kernel of VM images that have none; default the newest in /boot'),
+    modules: optionalText('directory of its modules; default /lib/modules/<release>'),
+  }),
   log: section({
     level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'least severe level logged' }),
     format: Type.Enum(LOG_FORMATS, {
@@ -167,6 +173,9 @@ export interface WorkspaceConfig {
     readonly virtiofsd: string | undefined
   }
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
+  readonly firecracker: { readonly root: string }
+  readonly vz: { readonly root: string }
+  readonly image: { readonly kernel: string | undefined; readonly modules: string | undefined }
   readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
 }
 
@@ -238,6 +247,9 @@ function fromSettings(
       virtiofsd: qemu.virtiofsd,
     },
     docker: { host: docker.host ?? environment['DOCKER_HOST'], network: docker.network },
+    firecracker: { root: settings.firecracker.root ?? join(stateDir, 'firecracker') },
+    vz: { root: settings.vz.root ?? join(stateDir, 'vz') },
+    image: { kernel: settings.image.kernel, modules: settings.image.modules },
     log: settings.log,
   }
 }

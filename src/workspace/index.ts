@@ -22,6 +22,7 @@ import { Crew } from './faces/ssh/crew.ts'
 import { createGate } from './faces/ssh/gate.ts'
 import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
 import { type ConnectionKeeper, SshServer } from './faces/ssh/server.ts'
+import { openImageLibrary } from './image/open-library.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { parseRepo, type Repo } from './lifecycle/repo.ts'
@@ -106,6 +107,7 @@ async function start(
 
     const availableBackends = (): readonly BackendName[] =>
       [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
+    const images = await openImageLibrary(config, { hasDocker: given === undefined, logger, opened })
     const ssh = new SshServer(
       await connectionKeeper(config, { hostKey, state, table, backends, given, logger }),
       ({ user, fingerprint, address }) => {
@@ -134,6 +136,7 @@ async function start(
       activity,
       disk: new DiskReporter(table, backends.values(), now),
       sessions,
+      images,
     }
     const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
     opened.push(() => http.stop())

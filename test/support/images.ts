@@ -10,7 +10,8 @@ export const sha256 = (content: string | Buffer): string =>
 
 /** A store in a directory of the test's own; nothing in it is pinned unless told. */
 export function openStore(options: Partial<ImageStoreOptions> = {}): Promise<ImageStore> {
-  return ImageStore.open({ root: tempDir(), pinnedDigests: () => Promise.resolve(new Set()), ...options })
+  const { root = tempDir(), pinnedDigests = () => Promise.resolve(new Set<string>()) } = options
+  return ImageStore.open({ root, pinnedDigests })
 }
 
 /** Puts an image into the store whose files hold a few bytes, which is all that a store knows of files. */

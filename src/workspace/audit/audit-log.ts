@@ -11,6 +11,10 @@ export const AUDIT_ACTIONS = [
   'workspace.stop',
   'workspace.reset',
   'workspace.delete',
+  'image.pull',
+  'image.tag',
+  'image.delete',
+  'image.prune',
   'session.kill',
   'tunnel.open',
   'ssh.login',
@@ -21,6 +25,8 @@ export interface AuditSubject {
   readonly action: (typeof AUDIT_ACTIONS)[number]
   /** As the caller named it, also where there is none of that name. */
   readonly workspace: string
+  /** The image, as the caller named it; with `image.…` alone, which concern no workspace. */
+  readonly image?: string
   /** Where the caller connected from; '' on a Unix socket and for what the server does by itself. */
   readonly address: string
   /** Of the key that an SSH client proved to hold. */
@@ -69,12 +75,12 @@ export class AuditLog {
     this.#now = now
   }
 
-  record({ action, workspace, address, fingerprint, reason }: AuditSubject, outcome: Outcome): void {
+  record({ action, workspace, image, address, fingerprint, reason }: AuditSubject, outcome: Outcome): void {
     if (this.#file === undefined) return
     const time = this.#now().toISOString()
     const who = { address, fingerprint, reason, outcome: outcome.outcome, code: outcome.code }
     // A name that was refused may be anything.
-    const entry = { time, action, workspace: workspace.slice(0, 80), ...who }
+    const entry = { time, action, workspace: workspace.slice(0, 80), image: image?.slice(0, 255), ...who }
     this.#pending.push(`${JSON.stringify(entry)}\n`)
     this.#writing ??= this.#write()
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { WorkspaceConfig } from '../config.ts'
-import type { ImageBackend } from '../image/image-backend.ts'
+import { type ImageBackend, imageDirOf } from '../image/image-backend.ts'
 import type { Driver } from './microvm/driver.ts'
 import { MicroVmBackend } from './microvm/microvm-backend.ts'
 import { QemuDriver } from './qemu/qemu-driver.ts'
@@ -48,7 +48,7 @@ function kinds({ qemu }: WorkspaceConfig): readonly {
     {
       backend: 'qemu',
       root: qemu.root,
-      imageRoot: join(qemu.root, 'images'),
+      imageRoot: join(qemu.root, imageDirOf('qemu')),
       driver: () => new QemuDriver(qemu),
     },
   ]

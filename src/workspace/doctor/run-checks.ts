@@ -3,6 +3,7 @@ import { run } from '../../lib/process/run.ts'
 import { loadAddon } from '../../native/load.ts'
 import { probeDocker } from '../backend/docker/probe.ts'
 import type { WorkspaceConfig } from '../config.ts'
+import { probeImages } from '../image/probe.ts'
 import type { Check } from './check.ts'
 import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './ssh-crypto.ts'
 
@@ -14,6 +15,7 @@ export async function runChecks(config: WorkspaceConfig): Promise<readonly Check
     sshCryptoCheck(),
     await sshClientCheck(),
     ...(await probeDocker(config.docker.host, config.defaultImage)),
+    ...(await probeImages(config)),
     ...(['firecracker', 'vz', 'qemu'] as const).map((name) => ({
       name,
       ok: !config.enabledBackends.includes(name),

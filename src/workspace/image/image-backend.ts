@@ -1,5 +1,16 @@
 import type { BackendName } from '../workspace.ts'
 
-/** The backends whose images are files of ours. */
-const IMAGE_BACKENDS = ['firecracker', 'vz', 'qemu'] as const satisfies readonly BackendName[]
-export type ImageBackend = (typeof IMAGE_BACKENDS)[number]
+/** The backends whose images are files of ours, and where those are below the backend's own directory. */
+const DIRECTORIES = { firecracker: 'images', qemu: 'images', vz: '.' } as const satisfies Partial<
+  Record<BackendName, string>
+>
+export type ImageBackend = keyof typeof DIRECTORIES
+
+export function isImageBackend(name: BackendName): name is ImageBackend {
+  return name in DIRECTORIES
+}
+
+/** Where below a backend's directory its images are. */
+export function imageDirOf(backend: ImageBackend): string {
+  return DIRECTORIES[backend]
+}

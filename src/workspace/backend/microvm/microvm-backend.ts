@@ -27,6 +27,7 @@ import { holdRoot } from './hold-root.ts'
 import { readMachineUsage } from './microvm-usage.ts'
 import type { NetworkMode } from './network.ts'
 import { Networks } from './networks.ts'
+import { readPinnedDigests } from './pinned-digests.ts'
 import { reachMachine } from './reach-machine.ts'
 import { SocketDirs } from './socket-dir.ts'
 
@@ -47,7 +48,7 @@ export interface MicroVmOptions {
 /** Workspaces as virtual machines: an image that many share, and above it a disk of each one's own. */
 export class MicroVmBackend implements Backend {
   readonly name: Backend['name']
-  readonly images: Promise<ImageStore>
+  readonly #images: Promise<ImageStore>
   readonly #options: MicroVmOptions
   readonly #files: MachineFiles
   readonly #sockets: SocketDirs
@@ -65,8 +66,11 @@ export class MicroVmBackend implements Backend {
     this.#options = options
     this.#files = new MachineFiles(options.root)
     this.#sockets = new SocketDirs(options.socketRoot)
-    this.images = ImageStore.open({ root: options.imageRoot, pinnedDigests: () => this.pinnedDigests() })
-    this.images.catch(() => undefined)
+    this.#images = ImageStore.open({
+      root: options.imageRoot,
+      pinnedDigests: () => readPinnedDigests(this.#files),
+    })
+    this.#images.catch(() => undefined)
     this.#watch = new MachineWatch(this.#files, async (name) => {
       await this.#locks.run(nameKey(name), () => this.#noteEnd(name)).catch(() => undefined)
       this.#onChange({ is: 'changed', name })
@@ -82,7 +86,7 @@ export class MicroVmBackend implements Backend {
     const { driver, root, network, bootTimeoutMs } = this.#options
     this.#onChange = onChange
     this.#release = await holdRoot(root, this.name)
-    await this.images
+    await this.#images
     this.#hostBoot = await readHostBoot()
     this.#runner = new MachineRunner({
       driver,
@@ -131,27 +135,13 @@ export class MicroVmBackend implements Backend {
     return reading.is === 'known' && reading.metadata.isKept
   }
 
-  /** What no image may be removed from below: of all machines, those kept for later included. Throws when one cannot be read. */
-  async pinnedDigests(): Promise<ReadonlySet<string>> {
-    const digests = new Set<string>()
-    for (const { key, reading } of await this.#files.list()) {
-      if (reading.is === 'unreadable')
-        throw fault(
-          'BACKEND_ERROR',
-          `metadata.json of workspace "${key}" cannot be used (${reading.why}); it may use any image`,
-        )
-      if (reading.is === 'known') digests.add(reading.metadata.digest)
-    }
-    return digests
-  }
-
   async create(
     request: BackendCreate,
     progress: (message: string) => void,
     signal: AbortSignal,
   ): Promise<Workspace> {
     this.#sockets.check()
-    const images = await this.images
+    const images = await this.#images
     if (request.localDir !== '') {
       const why = await this.#options.driver.cannotShare()
       if (why !== undefined)
@@ -183,7 +173,7 @@ export class MicroVmBackend implements Backend {
 
   async start(name: string): Promise<Workspace> {
     return this.#change(name, async (metadata) => {
-      const image = await (await this.images).resolve(metadata.digest)
+      const image = await (await this.#images).resolve(metadata.digest)
       await this.#boot(metadata, image, () => undefined, new AbortController().signal)
     })
   }
@@ -251,7 +241,7 @@ export class MicroVmBackend implements Backend {
   }
 
   async usage(): Promise<BackendUsage> {
-    return readMachineUsage(this.#files, await this.images)
+    return readMachineUsage(this.#files, await this.#images)
   }
 
   get #running(): MachineRunner {

@@ -28,6 +28,11 @@ export class WorkspaceClient {
     return this.#ask<T>('POST', path)
   }
 
+  /** Posts what is answered without content. */
+  async send(path: string, body: unknown): Promise<void> {
+    await this.#ask('POST', path, undefined, body)
+  }
+
   async delete(path: string): Promise<void> {
     await this.#ask('DELETE', path)
   }
@@ -59,8 +64,8 @@ export class WorkspaceClient {
   }
 
   /** Undefined for an answer without content. */
-  async #ask<T>(method: string, path: string, signal?: AbortSignal): Promise<T> {
-    const response = await this.#request(method, path, undefined, 'application/json', signal)
+  async #ask<T>(method: string, path: string, signal?: AbortSignal, body?: unknown): Promise<T> {
+    const response = await this.#request(method, path, body, 'application/json', signal)
     return (response.statusCode === 204 ? response.resume() && undefined : await json(response)) as T
   }
 

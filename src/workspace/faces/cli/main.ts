@@ -8,6 +8,7 @@ import { addConfig } from './commands/config.ts'
 import { addConnect } from './commands/connect.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addEvents } from './commands/events.ts'
+import { addImages, addServerCommands } from './commands/images.ts'
 import { addInfo } from './commands/info.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
@@ -32,6 +33,8 @@ export function createWorkspaceProgram(): Command {
   addSessions(program)
   addConnect(program)
   addEvents(program)
+  addImages(program)
+  addServerCommands(program)
   addInfo(program)
   addDoctor(program)
   addConfig(program)

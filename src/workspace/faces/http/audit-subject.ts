@@ -9,3 +9,12 @@ export function subjectOf(
 ): AuditSubject {
   return { action, workspace, address: request.raw.socket.remoteAddress ?? '' }
 }
+
+/** What a request asks for of an image. */
+export function imageSubjectOf(
+  request: { readonly raw: IncomingMessage },
+  action: Extract<AuditSubject['action'], `image.${string}`>,
+  image: string,
+): AuditSubject {
+  return { ...subjectOf(request, action, ''), image }
+}

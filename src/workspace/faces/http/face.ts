@@ -3,6 +3,7 @@ import type { AuditLog } from '../../audit/audit-log.ts'
 import type { Backend } from '../../backend/backend.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import type { DiskReporter } from '../../disk/report.ts'
+import type { ImageLibrary } from '../../image/image-library.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { SessionDirectory } from '../../session/session-directory.ts'
@@ -22,4 +23,5 @@ export interface HttpFace {
   readonly activity: ActivityTable
   readonly disk: DiskReporter
   readonly sessions: SessionDirectory
+  readonly images: ImageLibrary
 }

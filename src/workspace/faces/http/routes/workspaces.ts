@@ -1,16 +1,12 @@
-import type { FastifyReply } from 'fastify'
 import Type, { type Static } from 'typebox'
-import type { Fault } from '../../../../lib/errors/fault.ts'
-import { isFault } from '../../../../lib/errors/fault.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { createBodySchema, createFromWire } from '../../../api/create.ts'
-import { errorToWire } from '../../../api/error.ts'
 import { workspaceToWire } from '../../../api/workspace.ts'
 import { fault } from '../../../errors.ts'
 import { parseWorkspaceName } from '../../../lifecycle/name.ts'
-import type { Workspace } from '../../../workspace.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
+import { streamProgress, wantsEvents } from '../stream-progress.ts'
 
 interface Named {
   readonly Params: { readonly name: string }
@@ -55,7 +51,10 @@ export function workspaceRoutes(server: HttpServer, { table, lifecycle, audit }:
       const prepare = () => lifecycle.prepareCreate(createFromWire(request.body))
       const creation = await audit.followRefusal(subject, prepare)
       const make: typeof creation.make = (progress) => audit.follow(subject, () => creation.make(progress))
-      if (wantsEvents(request.headers.accept)) return streamCreation(server, reply, make)
+      if (wantsEvents(request.headers.accept))
+        return streamProgress(server, reply, 'creation', async (progress) =>
+          workspaceToWire(await make(progress)),
+        )
       return reply.status(201).send(workspaceToWire(await make(() => undefined)))
     },
   )
@@ -113,27 +112,4 @@ function parseKeepVolume(value: unknown): boolean {
   if (value === undefined || value === 'false') return false
   if (value === 'true') return true
   throw fault('INVALID_REQUEST', `keep_volume must be true or false, not ${JSON.stringify(value)}`)
-}
-
-function wantsEvents(accept: string | undefined): boolean {
-  return /(?:^|,)\s*text\/event-stream\s*(?:;|,|$)/i.test(accept ?? '')
-}
-
-async function streamCreation(
-  server: HttpServer,
-  reply: FastifyReply,
-  make: (progress: (message: string) => void) => Promise<Workspace>,
-): Promise<void> {
-  const stream = server.openStream(reply)
-  try {
-    const made = await make((message) => stream.send({ message }, 'progress'))
-    stream.send(workspaceToWire(made), 'complete')
-  } catch (error) {
-    if (!isFault(error)) reply.log.error({ err: error }, 'creating a workspace failed')
-    const told: Fault = isFault(error)
-      ? error
-      : fault('BACKEND_ERROR', 'creation failed; the server log says why')
-    stream.send(errorToWire(told).error, 'error')
-  }
-  stream.end()
 }

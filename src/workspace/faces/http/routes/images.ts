@@ -1,0 +1,147 @@
+import Type, { type Static } from 'typebox'
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import {
+  backendQuerySchema,
+  imageToWire,
+  inspectQuerySchema,
+  manifestSchema,
+  manifestToWire,
+  pruneQuerySchema,
+  pullBodySchema,
+  tagBodySchema,
+} from '../../../api/image.ts'
+import { fault } from '../../../errors.ts'
+import { BACKEND_NAMES, type BackendName } from '../../../workspace.ts'
+import { imageSubjectOf } from '../audit-subject.ts'
+import type { HttpFace } from '../face.ts'
+import { streamProgress, wantsEvents } from '../stream-progress.ts'
+
+interface Named {
+  readonly Params: { readonly name: string }
+}
+
+const image = Type.Ref('Image')
+const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
+
+/** Images of all backends: list, inspect, pull, tag, delete, prune. */
+export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): void {
+  const { app } = server
+  app.get(
+    '/api/images',
+    {
+      schema: {
+        summary: 'Images that are here, and those that the configuration names',
+        response: { 200: Type.Object({ images: Type.Array(image) }), ...failures },
+      },
+    },
+    async () => ({ images: (await images.list()).map(imageToWire) }),
+  )
+
+  app.get<Named & { readonly Querystring: Static<typeof inspectQuerySchema> }>(
+    '/api/images/inspect/:name',
+    {
+      schema: {
+        summary: 'One image and what it is made of',
+        querystring: inspectQuerySchema,
+        response: { 200: Type.Object({ image, manifest: manifestSchema }), ...failures },
+      },
+    },
+    async ({ params, query }) => {
+      const options = { backend: parseBackend(query.backend), verify: parseFlag('verify', query.verify) }
+      const { image: found, facts } = await images.inspect(params.name, options)
+      return { image: imageToWire(found), manifest: manifestToWire(facts) }
+    },
+  )
+
+  app.post<{ Body: Static<typeof pullBodySchema> }>(
+    '/api/images/pull',
+    {
+      schema: {
+        summary: 'Pull a Docker image, and make it into one that VMs boot where the backend has VMs',
+        description:
+          'Answers when it is done. With `Accept: text/event-stream` answers at once with a stream of `progress` events ' +
+          'and a last `complete` (the answer) or `error` (`{code, message}`).',
+        body: pullBodySchema,
+        response: { 200: Type.Object({ tag: Type.String(), digest: Type.String() }), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const { docker_ref: dockerRef, tag = '', backend } = request.body
+      const subject = imageSubjectOf(request, 'image.pull', dockerRef)
+      const prepare = () =>
+        Promise.resolve().then(() => images.preparePull({ dockerRef, tag, backend: parseBackend(backend) }))
+      const pull = await audit.followRefusal(subject, prepare)
+      const make: typeof pull.make = (progress) => audit.follow(subject, () => pull.make(progress))
+      if (wantsEvents(request.headers.accept)) return streamProgress(server, reply, 'pulling the image', make)
+      return reply.send(await make(() => undefined))
+    },
+  )
+
+  app.post<{ Body: Static<typeof tagBodySchema> }>(
+    '/api/images/tag',
+    {
+      schema: {
+        summary: 'Give an image another tag',
+        body: tagBodySchema,
+        response: { 204: Type.Null(), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const { source, target, backend } = request.body
+      const subject = imageSubjectOf(request, 'image.tag', target)
+      await audit.follow(subject, async () => images.tag(source, target, parseBackend(backend)))
+      return reply.status(204).send(null)
+    },
+  )
+
+  app.delete<Named & { readonly Querystring: Static<typeof backendQuerySchema> }>(
+    '/api/images/:name',
+    {
+      schema: {
+        summary: 'Take away a tag, or delete the image that a digest names',
+        querystring: backendQuerySchema,
+        response: { 204: Type.Null(), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const { name } = request.params
+      const subject = imageSubjectOf(request, 'image.delete', name)
+      await audit.follow(subject, async () => images.remove(name, parseBackend(request.query.backend)))
+      return reply.status(204).send(null)
+    },
+  )
+
+  app.post<{ readonly Querystring: Static<typeof pruneQuerySchema> }>(
+    '/api/images/prune',
+    {
+      schema: {
+        summary: 'Delete images of VMs that nothing needs',
+        querystring: pruneQuerySchema,
+        response: { 200: Type.Object({ deleted: Type.Array(image) }), ...failures },
+      },
+    },
+    async (request) => {
+      const isDryRun = parseFlag('dry_run', request.query.dry_run)
+      const prune = () => images.prune(isDryRun)
+      const deleted = isDryRun
+        ? await prune()
+        : await audit.follow(imageSubjectOf(request, 'image.prune', ''), prune)
+      return { deleted: deleted.map(imageToWire) }
+    },
+  )
+}
+
+/** Anything but true and false is refused before anything is touched: a misread `TRUE` would delete. */
+function parseFlag(name: string, value: string | undefined): boolean {
+  if (value === undefined || value === 'false') return false
+  if (value === 'true') return true
+  throw fault('INVALID_REQUEST', `${name} must be true or false, not ${JSON.stringify(value)}`)
+}
+
+function parseBackend(value: string | undefined): BackendName | undefined {
+  if (value === undefined || value === '') return undefined
+  const known = BACKEND_NAMES.find((name) => name === value)
+  if (known !== undefined) return known
+  const shown = JSON.stringify(value.slice(0, 80))
+  throw fault('INVALID_REQUEST', `backend ${shown} must be one of ${BACKEND_NAMES.join(', ')}`)
+}

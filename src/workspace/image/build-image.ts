@@ -1,0 +1,94 @@
+import { rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { packageRoot } from '../../lib/process/package.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import { fault } from '../errors.ts'
+import { convert } from './convert/convert.ts'
+import { runTool } from './convert/tool.ts'
+import { type ImageBackend, isImageBackend } from './image-backend.ts'
+import { converterOf, createImagePool, imageBackendsOf, openImageStore } from './open-images.ts'
+import { tarSource } from './source/tar-source.ts'
+import { parseTag, tagOfReference } from './tag.ts'
+
+export interface BuildRequest {
+  /** A file or a stream; left out, the base image is built. */
+  readonly archive: string | Readable | undefined
+  readonly tag: string | undefined
+  readonly backend: string | undefined
+  readonly progress: (message: string) => void
+  readonly signal: AbortSignal
+}
+
+/** Makes an image on this machine, where a server may be running. Throws INVALID_REQUEST, BACKEND_ERROR. */
+export async function buildImage(
+  config: WorkspaceConfig,
+  request: BuildRequest,
+): Promise<{ readonly tag: string; readonly digest: string; readonly backend: ImageBackend }> {
+  const { archive, progress, signal } = request
+  const backend = backendOf(config, request.backend)
+  const tag = parseTag(request.tag ?? defaultTag(archive))
+  const store = await openImageStore(config, backend)
+  const pool = createImagePool()
+  const workshop = archive === undefined ? await store.stage() : undefined
+  try {
+    const made = workshop === undefined ? archive : await makeBase(workshop, progress, signal)
+    const name =
+      archive === undefined ? 'base' : typeof archive === 'string' ? basename(archive) : 'standard input'
+    const source = await tarSource(made ?? '', { store, pool, name, signal })
+    try {
+      const { digest } = await convert(converterOf(config, store, backend, pool), source, {
+        progress,
+        signal,
+      })
+      await store.setTag(tag, digest, '')
+      return { tag, digest, backend }
+    } finally {
+      await source.close()
+    }
+  } finally {
+    if (workshop !== undefined) await rm(workshop, { recursive: true, force: true })
+    await pool.close()
+  }
+}
+
+async function makeBase(
+  directory: string,
+  progress: (message: string) => void,
+  signal: AbortSignal,
+): Promise<string> {
+  const file = join(directory, 'base.tar')
+  const onLine = (line: string): void => {
+    if (line.startsWith('setup: ')) progress(line.slice('setup: '.length))
+  }
+  await runTool([join(packageRoot, 'scripts', 'vm-base'), file], {
+    what: 'building the base image',
+    package: 'bash',
+    signal,
+    onLine,
+    // Takes down what it has mounted, and then itself.
+    stopSignal: 'SIGTERM',
+  })
+  return file
+}
+
+function backendOf(config: WorkspaceConfig, named: string | undefined): ImageBackend {
+  const known = ['firecracker', 'vz', 'qemu'] as const
+  const found =
+    known.find((backend) => backend === named) ??
+    (named === undefined ? imageBackendsOf(config)[0] : undefined)
+  if (found !== undefined && isImageBackend(found)) return found
+  throw fault(
+    'INVALID_REQUEST',
+    named === undefined
+      ? 'no backend with VMs is in enabled_backends: name one with --backend'
+      : `backend ${JSON.stringify(named.slice(0, 80))} must be one of ${known.join(', ')}`,
+  )
+}
+
+function defaultTag(archive: string | Readable | undefined): string {
+  if (archive === undefined) return 'base'
+  if (typeof archive !== 'string')
+    throw fault('INVALID_REQUEST', 'an archive from standard input needs a tag (--tag)')
+  return tagOfReference(basename(archive).replace(/(?:\.tar)?(?:\.\w+)?$/, ''))
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { findInit } from '../../../native/init.ts'
+import { fault } from '../../errors.ts'
+import { cpioArchive, type CpioEntry } from './cpio.ts'
+import { formatterFiles } from './formatter-files.ts'
+import { modulesToLoad } from './kernel-modules.ts'
+
+/** Places that `native/init` mounts something at. */
+const MOUNT_POINTS = ['dev', 'proc', 'sys', 'lower', 'upper', 'new', 'format'] as const
+
+/**
+ * The initrd of VMs with one kernel: our init, the modules that it loads, and what formats an upper. The same input makes
+ * the same bytes. Synchronous: for worker threads. Throws BACKEND_ERROR.
+ */
+export function buildInitrd(modulesDirectory: string): Buffer {
+  const init = findInit()
+  if (init === undefined)
+    throw fault(
+      'BACKEND_ERROR',
+      'the init of VMs is not built (workspace-init): run npm run build:native, with g++ and a static C library installed',
+    )
+  const modules = modulesToLoad(modulesDirectory).map(({ name, content }, index) => ({
+    path: `modules/${String(index).padStart(3, '0')}-${name}.ko`,
+    content,
+  }))
+  const list = modules.map(({ path }) => `/${path}\n`).join('')
+  const files = [
+    { path: 'init', content: readFileSync(init) },
+    { path: 'modules.list', content: Buffer.from(list) },
+    ...modules,
+    ...formatterFiles(),
+  ]
+  const directories = new Set<string>(MOUNT_POINTS)
+  for (const { path } of files)
+    for (let above = dirname(path); above !== '.'; above = dirname(above)) directories.add(above)
+  const entries: readonly CpioEntry[] = [
+    ...[...directories].toSorted().map((path) => ({ is: 'directory', path, mode: 0o755 }) as const),
+    // The kernel opens it for init before init has mounted anything.
+    { is: 'device', path: 'dev/console', mode: 0o600, major: 5, minor: 1 },
+    ...files.map((file) => ({ is: 'file', mode: 0o755, ...file }) as const),
+  ]
+  return gzipSync(cpioArchive(entries))
+}

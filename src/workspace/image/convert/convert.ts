@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import { mkdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Pool } from '../../../lib/pool/pool.ts'
+import { workerFile } from '../../../lib/pool/worker-file.ts'
+import { run } from '../../../lib/process/run.ts'
+import { fault } from '../../errors.ts'
+import type { ImageBackend } from '../image-backend.ts'
+import type { ImageStore } from '../image-store.ts'
+import { BOOT_FILES, type FileFacts, type Manifest } from '../manifest.ts'
+import type { ConversionParts } from './conversion-parts.ts'
+import { findMke2fs } from './formatter-files.ts'
+import type { ConfiguredKernel } from './kernel-source.ts'
+import { checkRootfs, makeRootfs, syncFile } from './make-rootfs.ts'
+import { Owners } from './owners.ts'
+import type { PreparedTree, PrepareTask } from './prepare-tree.ts'
+import type { RootfsSource } from '../source/rootfs-source.ts'
+import { unpack } from './unpack.ts'
+
+/** Changes with everything that makes the same source into another image. */
+const RECIPE = 1
+
+/** What all conversions of a server have in common. */
+export interface Converter {
+  readonly store: ImageStore
+  readonly backend: ImageBackend
+  /** Where heavy work is done. */
+  readonly pool: Pool
+  readonly kernel: ConfiguredKernel
+  /** The programs for guests, as `npm run build` leaves them. */
+  readonly guestDir: string
+  readonly now: () => Date
+}
+
+export interface ConversionOptions {
+  readonly progress: (message: string) => void
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Makes a root file system into an image of the store, or finds the one that was made of the same. What a failure leaves is
+ * removed, what a crash leaves is named `*.tmp`. Throws BACKEND_ERROR, INVALID_REQUEST for another machine's architecture.
+ */
+export async function convert(
+  converter: Converter,
+  source: RootfsSource,
+  options: ConversionOptions,
+): Promise<Manifest> {
+  const { store } = converter
+  const { progress, signal } = options
+  if (source.arch !== process.arch)
+    throw fault(
+      'INVALID_REQUEST',
+      `image ${source.ref} is for ${source.arch}, and this machine is ${process.arch}`,
+    )
+  const key = await conversionKey(converter, source)
+  const onWait = (): void => progress(`waiting for another conversion of ${source.ref}`)
+  return store.once(
+    key,
+    async () => {
+      const staging = await store.stage()
+      try {
+        return await fill(converter, { source, key, staging, progress, signal })
+      } finally {
+        await rm(staging, { recursive: true, force: true, maxRetries: 3 })
+      }
+    },
+    { signal, onWait },
+  )
+}
+
+async function fill(
+  { store, backend, pool, kernel, guestDir, now }: Converter,
+  {
+    source,
+    key,
+    staging,
+    progress,
+    signal,
+  }: ConversionOptions & { readonly source: RootfsSource; readonly key: string; readonly staging: string },
+): Promise<Manifest> {
+  const tree = join(staging, 'tree')
+  const target = join(staging, 'image')
+  for (const directory of [tree, target]) await mkdir(directory, { mode: 0o755 })
+  // By the file system's own clock, which may not be this process's.
+  const startMs = (await stat(tree)).mtimeMs
+  const owners = new Owners(staging)
+  const stop = signal ?? new AbortController().signal
+
+  progress(`unpacking ${source.ref}`)
+  await unpack(await source.open(stop), tree, owners, signal)
+  progress('installing the programs for guests, kernel and initrd')
+  const task: PrepareTask = { tree, target, backend, kernel, guestDir, config: source.config, startMs }
+  const inPool = { ...(signal && { signal }) }
+  const prepared = (await pool.run(workerFile('image-prepare'), task, inPool)) as PreparedTree
+  await owners.giveToRoot(
+    prepared.ownPaths.map((path) => join(tree, path)),
+    signal,
+  )
+  progress(`making a file system of ${Math.ceil(prepared.bytes / 2 ** 20)} MiB`)
+  const rootfs = join(target, 'rootfs.ext4')
+  await makeRootfs({ tree, file: rootfs, measure: prepared }, owners, signal)
+  progress('checking it')
+  const paths = BOOT_FILES.map((name) => join(target, name))
+  const parts = (await pool.run(
+    workerFile('image-finish'),
+    { rootfs, paths },
+    inPool,
+  )) as readonly FileFacts[]
+  await checkRootfs(rootfs, signal)
+  await syncFile(rootfs)
+  signal?.throwIfAborted()
+  return store.publish(target, {
+    schemaVersion: 1,
+    backend,
+    arch: source.arch,
+    sourceRef: source.ref,
+    sourceRefDigest: source.digest,
+    files: Object.fromEntries(BOOT_FILES.map((name, i) => [name, parts[i]])) as Manifest['files'],
+    rootfsPhysicalBytes: (await stat(rootfs)).blocks * 512,
+    kernelVersion: prepared.kernelVersion,
+    conversionKey: key,
+    createdAt: now().toISOString(),
+  })
+}
+
+/** Everything that the bytes of an image depend on. */
+async function conversionKey(
+  { backend, pool, kernel, guestDir }: Converter,
+  { digest, arch, config }: RootfsSource,
+): Promise<string> {
+  const task = { guestDir, kernel }
+  const parts = (await pool.run(workerFile('image-parts'), task)) as ConversionParts
+  const mke2fs = findMke2fs()
+  if (mke2fs === undefined) throw fault('BACKEND_ERROR', 'mke2fs is not here: install e2fsprogs')
+  const { stderr } = await run(mke2fs, ['-V'])
+  const all = JSON.stringify([RECIPE, backend, digest, arch, config, parts, stderr])
+  return `sha256:${createHash('sha256').update(all).digest('hex')}`
+}

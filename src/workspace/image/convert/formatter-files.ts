@@ -1,0 +1,46 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { basename } from 'node:path'
+import { messageOf } from '../../../lib/errors/message.ts'
+import { fault } from '../../errors.ts'
+
+const PLACES = ['/usr/sbin/mke2fs', '/sbin/mke2fs', '/usr/bin/mke2fs', '/bin/mke2fs'] as const
+
+/** Where this machine's mke2fs is; undefined where it is not installed. */
+export function findMke2fs(): string | undefined {
+  return PLACES.find((path) => existsSync(path))
+}
+
+/**
+ * This machine's mke2fs and the libraries it is linked with, as files of an initrd: an image may have none. Paths have no
+ * leading slash. Synchronous: for worker threads. Throws BACKEND_ERROR.
+ */
+export function formatterFiles(): readonly { readonly path: string; readonly content: Buffer }[] {
+  const program = findMke2fs()
+  if (program === undefined) throw fault('BACKEND_ERROR', 'mke2fs is not here: install e2fsprogs')
+  const files = [{ path: 'sbin/mke2fs', content: readFileSync(realpathSync(program)) }]
+  for (const { name, file } of librariesOf(program)) files.push({ path: name, content: readFileSync(file) })
+  return files
+}
+
+/** The loader stands under the name that the program has it by, the others where that loader looks. */
+function librariesOf(program: string): readonly { readonly name: string; readonly file: string }[] {
+  let lines: readonly string[]
+  try {
+    lines = execFileSync('ldd', [program], { encoding: 'utf8', env: { LC_ALL: 'C' } }).split('\n')
+  } catch (error) {
+    // A program that is linked with nothing is no failure.
+    if ((error as { stdout?: string }).stdout?.includes('not a dynamic') === true) return []
+    throw fault(
+      'BACKEND_ERROR',
+      `ldd cannot tell which libraries ${program} needs: ${messageOf(error)}`,
+      error,
+    )
+  }
+  return lines.flatMap((line) => {
+    const linked = /^\s*(\S+) => (\/\S+) \(/.exec(line)
+    if (linked?.[2] !== undefined) return [{ name: `lib/${basename(linked[1] ?? '')}`, file: linked[2] }]
+    const loader = /^\s*(\/\S+) \(/.exec(line)?.[1]
+    return loader === undefined ? [] : [{ name: loader.slice(1), file: loader }]
+  })
+}

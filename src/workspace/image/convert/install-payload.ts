@@ -1,0 +1,72 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { fault } from '../../errors.ts'
+import { directoryInTree, kindInTree, pathInTree } from './in-tree.ts'
+import type { ImageConfig } from '../source/rootfs-source.ts'
+
+/** Where in an image everything of ours is. */
+const PAYLOAD_DIR = '/opt/workspace'
+const SYSTEM_UNITS = '/etc/systemd/system'
+
+/** Where systemd is in the image, whether or not /sbin/init leads there. */
+const SYSTEMD = ['/lib/systemd/systemd', '/usr/lib/systemd/systemd'] as const
+
+/**
+ * Puts into an unpacked image what makes it a workspace's: the guest's programs, what the image says of its user, and their
+ * units where it has systemd. Takes away what would make every VM of it take itself for the same machine, or for a
+ * container. Returns the paths in the image that are ours. Synchronous: for worker threads. Throws BACKEND_ERROR.
+ */
+export function installPayload(tree: string, guestDir: string, config: ImageConfig): readonly string[] {
+  if (!existsSync(guestDir))
+    throw fault('BACKEND_ERROR', `the programs for guests are not in ${guestDir}: run npm run build`)
+  const payload = pathInTree(tree, PAYLOAD_DIR)
+  directoryInTree(tree, '/opt')
+  rmSync(payload, { recursive: true, force: true })
+  // Links in it are ours, and mean what they say inside the image.
+  cpSync(guestDir, payload, { recursive: true, verbatimSymlinks: true })
+  writeFileSync(join(payload, 'image.json'), `${JSON.stringify(config)}\n`, { mode: 0o644 })
+  for (const path of ['/proc', '/sys', '/dev', '/run', '/tmp']) directoryInTree(tree, path)
+  rmSync(join(tree, '.dockerenv'), { force: true })
+
+  if (!SYSTEMD.some((path) => kindInTree(tree, path) === 'file')) return [PAYLOAD_DIR]
+  // Empty, as systemd wants it of images: each VM then makes its own.
+  if (kindInTree(tree, '/etc/machine-id') === 'file') writeFileSync(pathInTree(tree, '/etc/machine-id'), '')
+  return [PAYLOAD_DIR, ...installUnits(tree, join(guestDir, 'units'))]
+}
+
+function installUnits(tree: string, units: string): readonly string[] {
+  if (!existsSync(units)) return []
+  const directory = directoryInTree(tree, SYSTEM_UNITS)
+  return readdirSync(units)
+    .filter((name) => name.endsWith('.service'))
+    .toSorted()
+    .flatMap((name) => {
+      const text = readFileSync(join(units, name), 'utf8')
+      rmSync(join(directory, name), { recursive: true, force: true })
+      writeFileSync(join(directory, name), text, { mode: 0o644 })
+      const links = wantedBy(text).map((target) => {
+        const wants = `${target}.wants`
+        mkdirSync(join(directory, wants), { recursive: true, mode: 0o755 })
+        rmSync(join(directory, wants, name), { recursive: true, force: true })
+        symlinkSync(`../${name}`, join(directory, wants, name))
+        return `${SYSTEM_UNITS}/${wants}/${name}`
+      })
+      return [`${SYSTEM_UNITS}/${name}`, ...links]
+    })
+}
+
+/** As `systemctl enable` would. */
+function wantedBy(unit: string): readonly string[] {
+  const targets = [...unit.matchAll(/^WantedBy=(.*)$/gm)].flatMap(([, names = '']) => names.split(/\s+/))
+  const good = targets.filter((name) => /^[\w@-]+\.target$/.test(name))
+  return good.length > 0 ? good : ['multi-user.target']
+}

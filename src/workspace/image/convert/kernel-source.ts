@@ -1,0 +1,81 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { messageOf } from '../../../lib/errors/message.ts'
+import { fault } from '../../errors.ts'
+import { kindInTree, pathInTree } from './in-tree.ts'
+import { releaseOf } from './kernel-image.ts'
+
+/** The kernel of images that have none. Left out, this machine's newest. */
+export interface ConfiguredKernel {
+  readonly file: string | undefined
+  /** Its directory of modules, which holds `modules.dep`; left out, `/lib/modules/<release>`. */
+  readonly modules: string | undefined
+}
+
+/** A kernel, and the directory that holds its modules. Both are paths of this machine. */
+export interface KernelSource {
+  readonly release: string
+  readonly file: string
+  readonly modules: string
+  /** Whether the image came with it. */
+  readonly isOfImage: boolean
+}
+
+/** The newest kernel of an unpacked image that has its modules with it. Synchronous: for worker threads. */
+export function kernelOfImage(tree: string): KernelSource | undefined {
+  const inImage = (path: string): string => pathInTree(tree, path)
+  if (kindInTree(tree, '/boot') !== 'directory') return undefined
+  return newest(readdirSync(inImage('/boot')), (release) => ({
+    release,
+    file: inImage(`/boot/vmlinuz-${release}`),
+    modules: inImage(`/lib/modules/${release}`),
+    isOfImage: true,
+  }))
+}
+
+/**
+ * The kernel for images without one: the configured one, else the newest in /boot. Synchronous: for worker threads. Throws
+ * BACKEND_ERROR when there is none.
+ */
+export function configuredKernel({ file, modules }: ConfiguredKernel): KernelSource {
+  if (file === undefined) {
+    const names = existsSync('/boot') ? readdirSync('/boot') : []
+    const found = newest(names, (release) => ({
+      release,
+      file: `/boot/vmlinuz-${release}`,
+      modules: modules ?? `/lib/modules/${release}`,
+      isOfImage: false,
+    }))
+    if (found !== undefined) return found
+    const remedy =
+      'install one in it (Debian: linux-image-cloud-amd64), or set image.kernel and image.modules'
+    throw fault('BACKEND_ERROR', `the image has no kernel with its modules, nor has /boot here: ${remedy}`)
+  }
+  const release = releaseFrom(file)
+  return { release, file, modules: modules ?? `/lib/modules/${release}`, isOfImage: false }
+}
+
+function releaseFrom(file: string): string {
+  try {
+    return releaseOf(readFileSync(file)) ?? basename(file).replace(/^(?:vmlinuz|vmlinux|Image)-/, '')
+  } catch (error) {
+    throw fault(
+      'BACKEND_ERROR',
+      `the kernel ${file} (image.kernel) cannot be read: ${messageOf(error)}`,
+      error,
+    )
+  }
+}
+
+/** Debian's releases are ordered by their numbers: 6.1.0-56 after 6.1.0-9. */
+function newest(
+  names: readonly string[],
+  sourceOf: (release: string) => KernelSource,
+): KernelSource | undefined {
+  return names
+    .filter((name) => /^vmlinuz-[\w.+-]+$/.test(name))
+    .map((name) => sourceOf(name.slice('vmlinuz-'.length)))
+    .filter(({ modules }) => existsSync(join(modules, 'modules.dep')))
+    .toSorted((a, b) => a.release.localeCompare(b.release, 'en', { numeric: true }))
+    .at(-1)
+}

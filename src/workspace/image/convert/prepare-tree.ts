@@ -1,0 +1,78 @@
+import { closeSync, cpSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf } from '../../../lib/errors/message.ts'
+import { fault } from '../../errors.ts'
+import type { ImageBackend } from '../image-backend.ts'
+import { buildInitrd } from './build-initrd.ts'
+import { directoryInTree, kindInTree, pathInTree } from './in-tree.ts'
+import { installPayload } from './install-payload.ts'
+import { unpackKernel } from './kernel-image.ts'
+import { type ConfiguredKernel, configuredKernel, kernelOfImage } from './kernel-source.ts'
+import { measureTree, type TreeMeasure } from './measure-tree.ts'
+import type { ImageConfig } from '../source/rootfs-source.ts'
+
+export interface PrepareTask {
+  /** The unpacked image. */
+  readonly tree: string
+  /** Where the kernel and the initrd go. */
+  readonly target: string
+  readonly backend: ImageBackend
+  readonly kernel: ConfiguredKernel
+  readonly guestDir: string
+  readonly config: ImageConfig
+  /** When the tree was begun: what is newer in it is ours. */
+  readonly startMs: number
+}
+
+export interface PreparedTree extends TreeMeasure {
+  readonly kernelVersion: string
+  /** Paths in the image that are ours, and so root's. */
+  readonly ownPaths: readonly string[]
+}
+
+/** What is done to an unpacked image before it becomes a file system. Synchronous: for worker threads. Throws BACKEND_ERROR. */
+export function prepareTree(task: PrepareTask): PreparedTree {
+  const { tree, target, backend, guestDir, config, startMs } = task
+  const kernel = kernelOfImage(tree) ?? configuredKernel(task.kernel)
+  const ownPaths = [...installPayload(tree, guestDir, config)]
+  if (!kernel.isOfImage) ownPaths.push(...installModules(tree, kernel.release, kernel.modules))
+  const image = readKernel(kernel.file)
+  writeSynced(join(target, 'kernel'), bootsUnpacked(backend) ? unpackKernel(image, kernel.file) : image)
+  writeSynced(join(target, 'initrd'), buildInitrd(kernel.modules))
+  return { ...measureTree(tree, startMs), kernelVersion: kernel.release, ownPaths }
+}
+
+/** Firecracker boots no bzImage, and Apple's framework no packed arm64 kernel. */
+function bootsUnpacked(backend: ImageBackend): boolean {
+  return backend === 'firecracker' || (backend === 'vz' && process.arch === 'arm64')
+}
+
+/** For what programs in the VM load later. */
+function installModules(tree: string, release: string, modules: string): readonly string[] {
+  const path = `/lib/modules/${release}`
+  if (kindInTree(tree, path) !== undefined) return []
+  directoryInTree(tree, '/lib/modules')
+  // Links to the headers it was built with lead nowhere there.
+  const filter = (from: string): boolean =>
+    from !== join(modules, 'build') && from !== join(modules, 'source')
+  cpSync(modules, pathInTree(tree, path), { recursive: true, verbatimSymlinks: true, filter })
+  return [path]
+}
+
+function readKernel(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw fault('BACKEND_ERROR', `the kernel ${file} cannot be read: ${messageOf(error)}`, error)
+  }
+}
+
+function writeSynced(path: string, content: Uint8Array): void {
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    for (let done = 0; done < content.length;) done += writeSync(file, content, done)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,158 @@
+import { fault } from '../errors.ts'
+import { parseImage } from '../lifecycle/image-reference.ts'
+import type { BackendName } from '../workspace.ts'
+import type { ImageFacts, ImageShelf, ShelfImage } from './image-shelf.ts'
+import { isDigest } from './tag.ts'
+
+/** What the configuration says of images. */
+export interface ImageDefaults {
+  readonly backend: BackendName
+  readonly image: string
+  readonly aliases: ReadonlyMap<string, string>
+}
+
+/** An image with what the configuration has to do with it. */
+export interface LibraryImage extends ShelfImage {
+  /** `config`: the configuration names it; `dangling`: nothing does; `user`: somebody gave it its tag. */
+  readonly source: 'config' | 'user' | 'dangling'
+  /** '' for none. */
+  readonly alias: string
+  readonly isDefault: boolean
+}
+
+/**
+ * The images of all backends. Whoever names an image may say whose is meant; else it is the first that has it, the default
+ * backend before the others.
+ */
+export class ImageLibrary {
+  readonly #shelves: readonly ImageShelf[]
+  readonly #defaults: ImageDefaults
+  readonly #closing = new AbortController()
+  readonly #underWay = new Set<Promise<unknown>>()
+
+  constructor(shelves: readonly ImageShelf[], defaults: ImageDefaults) {
+    const isFirst = ({ backend }: ImageShelf): number => Number(backend === defaults.backend)
+    this.#shelves = shelves.toSorted((a, b) => isFirst(b) - isFirst(a))
+    this.#defaults = defaults
+  }
+
+  /** Gives up what is under way and waits for its end. */
+  async close(): Promise<void> {
+    this.#closing.abort(fault('BACKEND_UNAVAILABLE', 'the server is stopping'))
+    await Promise.allSettled(this.#underWay)
+  }
+
+  /** Those that are there, and those that the configuration names and the default backend has not. */
+  async list(): Promise<readonly LibraryImage[]> {
+    const all: LibraryImage[] = []
+    for (const shelf of this.#shelves)
+      all.push(...(await shelf.list()).map((image) => this.#described(image)))
+    const [first] = this.#shelves
+    if (first === undefined) return all
+    const wanted = new Set([this.#defaults.image, ...this.#defaults.aliases.values()])
+    for (const name of wanted) {
+      if (all.some(({ backend, ...image }) => backend === first.backend && isCalled(image, name))) continue
+      const nothing = { path: '', sizeBytes: 0, isCached: false, digest: '', tag: '', isInUse: false }
+      all.push(
+        this.#described({ name, backend: first.backend, dockerRef: isDigest(name) ? '' : name, ...nothing }),
+      )
+    }
+    return all
+  }
+
+  /** Throws INVALID_REQUEST and IMAGE_NOT_FOUND, as all below do. */
+  async inspect(
+    text: string,
+    { backend, verify }: { readonly backend?: BackendName | undefined; readonly verify: boolean },
+  ): Promise<{ readonly image: LibraryImage; readonly facts: ImageFacts }> {
+    const { shelf, name } = await this.#find(text, backend)
+    const facts = await this.#follow(shelf.inspect(name, verify))
+    const rows = (await shelf.list()).map((image) => this.#described(image))
+    const image = rows.find((row) => isCalled(row, name)) ?? rows.find((row) => row.digest === facts.digest)
+    if (image === undefined) throw notFound(name)
+    return { image, facts }
+  }
+
+  async tag(source: string, target: string, backend?: BackendName): Promise<void> {
+    const { shelf, name } = await this.#find(source, backend)
+    await shelf.tag(name, target)
+  }
+
+  /** Checks the request at once; the work begins with `make`. */
+  preparePull(request: {
+    readonly dockerRef: string
+    readonly tag: string
+    readonly backend?: BackendName | undefined
+  }): {
+    readonly make: (
+      progress: (message: string) => void,
+    ) => Promise<{ readonly tag: string; readonly digest: string }>
+  } {
+    const dockerRef = parseImage(request.dockerRef, this.#defaults.aliases)
+    if (isDigest(dockerRef)) throw fault('INVALID_REQUEST', `docker_ref ${dockerRef} names no repository`)
+    const shelf = this.#shelfOf(request.backend ?? this.#shelves[0]?.backend ?? this.#defaults.backend)
+    const { signal } = this.#closing
+    const pull = { dockerRef, tag: request.tag }
+    return { make: (progress) => this.#follow(shelf.pull(pull, { progress, signal })) }
+  }
+
+  async remove(text: string, backend?: BackendName): Promise<void> {
+    const { shelf, name } = await this.#find(text, backend)
+    await shelf.remove(name)
+  }
+
+  /** Deletes the images that neither the configuration nor a workspace nor a snapshot needs. */
+  async prune(isDryRun: boolean): Promise<readonly LibraryImage[]> {
+    const pruned: LibraryImage[] = []
+    for (const shelf of this.#shelves) {
+      const images = await this.#follow(
+        shelf.prune((image) => this.#described(image).source === 'config', isDryRun),
+      )
+      pruned.push(...images.map((image) => this.#described(image)))
+    }
+    return pruned
+  }
+
+  async #find(
+    text: string,
+    backend: BackendName | undefined,
+  ): Promise<{ readonly shelf: ImageShelf; readonly name: string }> {
+    const name = parseImage(text, this.#defaults.aliases)
+    const shelves = backend === undefined ? this.#shelves : [this.#shelfOf(backend)]
+    for (const shelf of shelves) if (await shelf.has(name)) return { shelf, name }
+    throw notFound(name)
+  }
+
+  #shelfOf(backend: BackendName): ImageShelf {
+    const shelf = this.#shelves.find((each) => each.backend === backend)
+    if (shelf !== undefined) return shelf
+    throw fault('BACKEND_UNAVAILABLE', `backend ${backend} is not enabled here, and so has no images`)
+  }
+
+  #described(image: ShelfImage): LibraryImage {
+    const { image: standard, aliases } = this.#defaults
+    const alias = [...aliases].find(([, name]) => isCalled(image, name))?.[0] ?? ''
+    const isDefault = isCalled(image, aliases.get(standard) ?? standard)
+    const isNamed = image.tag !== '' || image.dockerRef !== ''
+    const source = isDefault || alias !== '' ? 'config' : isNamed ? 'user' : 'dangling'
+    return { ...image, source, alias, isDefault }
+  }
+
+  /** So that the server's end waits for it. */
+  async #follow<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work)
+    try {
+      return await work
+    } finally {
+      this.#underWay.delete(work)
+    }
+  }
+}
+
+function isCalled(image: Pick<ShelfImage, 'name' | 'tag' | 'dockerRef' | 'digest'>, name: string): boolean {
+  return name !== '' && [image.name, image.tag, image.dockerRef, image.digest].includes(name)
+}
+
+function notFound(name: string) {
+  return fault('IMAGE_NOT_FOUND', `no image is called ${JSON.stringify(name)} here; pull or build it`)
+}

@@ -1,0 +1,76 @@
+import type { BackendName } from '../workspace.ts'
+import type { RootfsSource } from './source/rootfs-source.ts'
+
+/** An image as a backend has it. Texts are '' and sizes 0 for what there is not. */
+export interface ShelfImage {
+  readonly name: string
+  readonly backend: BackendName
+  /** Where it is: a directory, or the engine's own identifier. */
+  readonly path: string
+  readonly dockerRef: string
+  /** What it takes on disk. */
+  readonly sizeBytes: number
+  /** Whether it is there and as far as a look tells whole. */
+  readonly isCached: boolean
+  /** `sha256:…` */
+  readonly digest: string
+  readonly tag: string
+  readonly isInUse: boolean
+}
+
+/** What is known of an image's making. Sizes are bytes, 0 for what there is not. */
+export interface ImageFacts {
+  readonly schemaVersion: number
+  readonly digest: string
+  readonly backend: BackendName
+  readonly arch: string
+  readonly sourceRef: string
+  readonly sourceRefDigest: string
+  readonly kernelBytes: number
+  readonly initrdBytes: number
+  readonly rootfsLogicalBytes: number
+  readonly rootfsPhysicalBytes: number
+  readonly createdAt: string
+}
+
+export interface PullRequest {
+  readonly dockerRef: string
+  /** '' for the one that the reference suggests. */
+  readonly tag: string
+}
+
+/** What long work on images is given. */
+export interface ImageWork {
+  readonly progress: (message: string) => void
+  readonly signal: AbortSignal
+}
+
+/**
+ * The images of one backend. Names have been checked to be a reference, a tag or a digest. All methods fail with
+ * IMAGE_NOT_FOUND for an image that is not there, and as backends do.
+ */
+export interface ImageShelf {
+  readonly backend: BackendName
+  readonly list: () => Promise<readonly ShelfImage[]>
+  readonly has: (name: string) => Promise<boolean>
+  /** With `verify` every byte is read and compared with the digest: BACKEND_ERROR for an image that is damaged. */
+  readonly inspect: (name: string, verify: boolean) => Promise<ImageFacts>
+  readonly tag: (source: string, target: string) => Promise<void>
+  readonly pull: (
+    request: PullRequest,
+    work: ImageWork,
+  ) => Promise<{ readonly tag: string; readonly digest: string }>
+  /** Takes a tag away, or deletes what a digest names: IMAGE_IN_USE when something needs it. */
+  readonly remove: (name: string) => Promise<void>
+  /** Deletes what nothing needs and `isKept` does not hold, or only tells what that would be. */
+  readonly prune: (
+    isKept: (image: ShelfImage) => boolean,
+    isDryRun: boolean,
+  ) => Promise<readonly ShelfImage[]>
+}
+
+/** An engine that has root file systems. */
+export interface RootfsEngine {
+  /** The image of a reference, pulled where the engine has not the newest. */
+  readonly source: (dockerRef: string, work: ImageWork) => Promise<RootfsSource>
+}

@@ -1,0 +1,170 @@
+import { isFault } from '../../lib/errors/fault.ts'
+import { workerFile } from '../../lib/pool/worker-file.ts'
+import { fault } from '../errors.ts'
+import { convert, type Converter } from './convert/convert.ts'
+import type {
+  ImageFacts,
+  ImageShelf,
+  ImageWork,
+  PullRequest,
+  RootfsEngine,
+  ShelfImage,
+} from './image-shelf.ts'
+import type { ImageStore, StoredImage } from './image-store.ts'
+import { BOOT_FILES, type FileFacts, type Manifest } from './manifest.ts'
+import { isDigest, parseTag, tagOfReference } from './tag.ts'
+
+/** The images of a backend whose workspaces are VMs: directories of a store, made from an engine's images. */
+export class MicrovmShelf implements ImageShelf {
+  readonly #converter: Converter
+  readonly #store: ImageStore
+  readonly #engine: RootfsEngine
+
+  constructor(converter: Converter, engine: RootfsEngine) {
+    this.#converter = converter
+    this.#store = converter.store
+    this.#engine = engine
+  }
+
+  get backend(): Converter['backend'] {
+    return this.#converter.backend
+  }
+
+  async list(): Promise<readonly ShelfImage[]> {
+    const { images, unreadableTags } = await this.#store.list()
+    const pins = await this.#store.pinned().catch(() => undefined)
+    const rows = images.flatMap((image) => this.#rowsOf(image, pins === undefined || pins.has(image.digest)))
+    const unreadable = unreadableTags.map(({ tag }) => ({ ...this.#blank(tag), tag, isInUse: true }))
+    return [...rows, ...unreadable]
+  }
+
+  async has(name: string): Promise<boolean> {
+    try {
+      const digest = await this.#store.digestOf(name)
+      return !isDigest(name) || (await this.#find(digest)) !== undefined
+    } catch (error) {
+      if (isFault(error) && error.code === 'IMAGE_NOT_FOUND') return false
+      // What is damaged is here, whatever it is.
+      return true
+    }
+  }
+
+  async inspect(name: string, verify: boolean): Promise<ImageFacts> {
+    const { digest, manifest } = await this.#store.get(name)
+    if (verify) await this.#verify(digest, manifest)
+    const { schemaVersion, backend, arch, sourceRef, sourceRefDigest, files, createdAt } = manifest
+    return {
+      schemaVersion,
+      digest,
+      backend,
+      arch,
+      sourceRef,
+      sourceRefDigest,
+      createdAt,
+      kernelBytes: files.kernel.bytes,
+      initrdBytes: files.initrd.bytes,
+      rootfsLogicalBytes: files['rootfs.ext4'].bytes,
+      rootfsPhysicalBytes: manifest.rootfsPhysicalBytes,
+    }
+  }
+
+  async tag(source: string, target: string): Promise<void> {
+    parseTag(target)
+    const { digest } = await this.#store.get(source)
+    await this.#store.setTag(target, digest, '')
+  }
+
+  async pull(
+    { dockerRef, tag: given }: PullRequest,
+    work: ImageWork,
+  ): Promise<{ readonly tag: string; readonly digest: string }> {
+    const tag = given === '' ? tagOfReference(dockerRef) : parseTag(given)
+    const source = await this.#engine.source(dockerRef, work)
+    const { digest } = await convert(this.#converter, source, work)
+    await this.#store.setTag(tag, digest, dockerRef)
+    return { tag, digest }
+  }
+
+  async remove(name: string): Promise<void> {
+    if (!isDigest(name)) return this.#store.removeTag(await this.#tagOf(name))
+    const image = await this.#find(name)
+    if (image === undefined) throw fault('IMAGE_NOT_FOUND', `no image ${name} is in ${this.#store.root}`)
+    const [tag] = image.tags
+    if (tag !== undefined) throw inUse(name, `tag ${tag.tag} stands for it; remove that`)
+    if (!(await this.#store.remove(name, ({ tags }) => tags.length === 0)))
+      throw inUse(name, 'a workspace or a snapshot boots from it; delete that first')
+  }
+
+  async prune(isKept: (image: ShelfImage) => boolean, isDryRun: boolean): Promise<readonly ShelfImage[]> {
+    // Told as a failure, and not as nothing to delete.
+    const pins = await this.#store.pinned()
+    const isNeeded = (image: StoredImage): boolean => this.#rowsOf(image, pins.has(image.digest)).some(isKept)
+    const pruned: ShelfImage[] = []
+    for (const image of (await this.#store.list()).images) {
+      if (pins.has(image.digest) || isNeeded(image)) continue
+      if (isDryRun || (await this.#store.remove(image.digest, (now) => !isNeeded(now))))
+        pruned.push(...this.#rowsOf(image, false))
+    }
+    return pruned
+  }
+
+  async #find(digest: string): Promise<StoredImage | undefined> {
+    return (await this.#store.list()).images.find((image) => image.digest === digest)
+  }
+
+  /** A tag may be called by the reference that it was pulled from. */
+  async #tagOf(name: string): Promise<string> {
+    const { images } = await this.#store.list()
+    const tags = images.flatMap((image) => image.tags)
+    return (
+      (tags.find(({ tag }) => tag === name) ?? tags.find(({ dockerRef }) => dockerRef === name))?.tag ?? name
+    )
+  }
+
+  async #verify(digest: string, manifest: Manifest): Promise<void> {
+    const { pool } = this.#converter
+    for (const name of BOOT_FILES) {
+      const path = `${this.#store.directoryOf(digest)}/${name}`
+      const found = (await pool.run(workerFile('image-facts'), { path })) as FileFacts
+      const wanted = manifest.files[name].digest
+      if (found.digest !== wanted)
+        throw fault(
+          'BACKEND_ERROR',
+          `image ${digest} is damaged: ${path} is ${found.digest} and should be ${wanted}; ` +
+            'delete the image and pull or build it again',
+        )
+    }
+  }
+
+  #rowsOf({ digest, directory, reading, tags }: StoredImage, isInUse: boolean): readonly ShelfImage[] {
+    const manifest = reading.is === 'whole' ? reading.manifest : undefined
+    const { kernel, initrd } = manifest?.files ?? {}
+    const row = {
+      backend: this.backend,
+      path: directory,
+      sizeBytes: (manifest?.rootfsPhysicalBytes ?? 0) + (kernel?.bytes ?? 0) + (initrd?.bytes ?? 0),
+      isCached: manifest !== undefined,
+      digest,
+      isInUse,
+    }
+    if (tags.length === 0) return [{ ...row, name: digest, tag: '', dockerRef: '' }]
+    return tags.map(({ tag, dockerRef }) => ({ ...row, name: tag, tag, dockerRef }))
+  }
+
+  #blank(name: string): ShelfImage {
+    const nothing = {
+      path: '',
+      dockerRef: '',
+      sizeBytes: 0,
+      isCached: false,
+      digest: '',
+      tag: '',
+      isInUse: false,
+    }
+    return { name, backend: this.backend, ...nothing }
+  }
+}
+
+function inUse(name: string, why: string) {
+  return fault('IMAGE_IN_USE', `image ${name} is in use: ${why}`)
+}

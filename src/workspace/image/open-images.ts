@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import type { Logger } from '../../lib/log/logger.ts'
+import { createPool, type Pool } from '../../lib/pool/pool.ts'
+import { packageRoot } from '../../lib/process/package.ts'
+import { MachineFiles } from '../backend/microvm/machine-files.ts'
+import { readPinnedDigests } from '../backend/microvm/pinned-digests.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import type { Converter } from './convert/convert.ts'
+import { type ImageBackend, imageDirOf, isImageBackend } from './image-backend.ts'
+import { ImageStore } from './image-store.ts'
+
+/** Where `npm run build` leaves the programs for guests. */
+export const GUEST_DIR = join(packageRoot, 'dist', 'guest')
+
+/** The backends of a configuration whose images are files of ours. */
+export function imageBackendsOf(config: WorkspaceConfig): readonly ImageBackend[] {
+  return config.enabledBackends.filter(isImageBackend)
+}
+
+/** The store of a backend's images, as the configuration has it. */
+export function openImageStore(
+  config: WorkspaceConfig,
+  backend: ImageBackend,
+  pinnedDigests: () => Promise<ReadonlySet<string>> = () =>
+    readPinnedDigests(new MachineFiles(config[backend].root)),
+): Promise<ImageStore> {
+  return ImageStore.open({ root: join(config[backend].root, imageDirOf(backend)), pinnedDigests })
+}
+
+/** What conversions for a backend need. */
+export function converterOf(
+  config: WorkspaceConfig,
+  store: ImageStore,
+  backend: ImageBackend,
+  pool: Pool,
+): Converter {
+  const kernel = { file: config.image.kernel, modules: config.image.modules }
+  return { store, backend, pool, kernel, guestDir: GUEST_DIR, now: () => new Date() }
+}
+
+/** Threads, in a process of their own, for what takes long. */
+export function createImagePool(logger?: Logger): Pool {
+  return createPool({ name: 'image', maxThreads: 2, ...(logger && { logger }) })
+}

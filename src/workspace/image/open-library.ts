@@ -1,0 +1,33 @@
+import type { Logger } from '../../lib/log/logger.ts'
+import { DockerImages } from '../backend/docker/images.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import { ImageLibrary } from './image-library.ts'
+import { MicrovmShelf } from './microvm-shelf.ts'
+import { converterOf, createImagePool, imageBackendsOf, openImageStore } from './open-images.ts'
+
+/** The images of all enabled backends. The engine's serve VMs as well, which are made from them. */
+export async function openImageLibrary(
+  config: WorkspaceConfig,
+  parts: { readonly hasDocker: boolean; readonly logger: Logger; readonly opened: (() => Promise<void>)[] },
+): Promise<ImageLibrary> {
+  const { hasDocker, logger, opened } = parts
+  const engine = new DockerImages(config.docker.host)
+  const backends = imageBackendsOf(config)
+  const isListed = hasDocker && config.enabledBackends.includes('docker')
+  if (isListed || backends.length > 0) {
+    await engine.open()
+    opened.push(() => engine.close())
+  }
+  const pool = createImagePool(logger)
+  opened.push(() => pool.close())
+  const shelves = await Promise.all(
+    backends.map(async (backend) => {
+      const store = await openImageStore(config, backend)
+      return new MicrovmShelf(converterOf(config, store, backend, pool), engine)
+    }),
+  )
+  const { defaultBackend: backend, defaultImage: image, imageAliases: aliases } = config
+  const library = new ImageLibrary([...(isListed ? [engine] : []), ...shelves], { backend, image, aliases })
+  opened.push(() => library.close())
+  return library
+}

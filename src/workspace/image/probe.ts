@@ -1,0 +1,108 @@
+import { access, statfs } from 'node:fs/promises'
+import { messageOf } from '../../lib/errors/message.ts'
+import { run } from '../../lib/process/run.ts'
+import { toolEnvironment } from '../../lib/process/tool-environment.ts'
+import { findInit } from '../../native/init.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import type { Check } from '../doctor/check.ts'
+import { configuredKernel } from './convert/kernel-source.ts'
+import { GUEST_DIR, imageBackendsOf } from './open-images.ts'
+
+/** A program that conversions run: how it tells its version, and what brings it. */
+interface Tool {
+  readonly name: string
+  readonly argv: readonly [string, ...string[]]
+  readonly remedy: string
+  /** Whether there is no conversion without it. */
+  readonly isNeeded: boolean
+}
+
+/** What making images for VMs needs on this machine; nothing where no backend has VMs. */
+export async function probeImages(config: WorkspaceConfig): Promise<readonly Check[]> {
+  const backends = imageBackendsOf(config)
+  if (backends.length === 0) return []
+  const isRoot = process.getuid?.() === 0
+  const tools: readonly Tool[] = [
+    { name: 'GNU tar', argv: ['tar', '--version'], remedy: 'install tar (GNU)', isNeeded: true },
+    { name: 'mke2fs', argv: ['mke2fs', '-V'], remedy: 'install e2fsprogs', isNeeded: true },
+    { name: 'e2fsck', argv: ['e2fsck', '-V'], remedy: 'install e2fsprogs', isNeeded: true },
+    { name: 'ldd', argv: ['ldd', '--version'], remedy: 'install libc-bin', isNeeded: true },
+    ...(isRoot
+      ? []
+      : [
+          { name: 'fakeroot', argv: ['fakeroot', '-v'], remedy: 'install fakeroot', isNeeded: true } as const,
+        ]),
+    {
+      name: 'debootstrap',
+      argv: ['debootstrap', '--version'],
+      remedy: 'install debootstrap (for image build --base alone)',
+      isNeeded: false,
+    },
+  ]
+  return [
+    ...(await Promise.all(tools.map(toolCheck))),
+    initCheck(),
+    await guestCheck(),
+    kernelCheck(config),
+    ...(await Promise.all(backends.map((backend) => spaceCheck(config[backend].root)))),
+  ]
+}
+
+async function toolCheck({ name, argv, remedy, isNeeded }: Tool): Promise<Check> {
+  try {
+    const [program, ...rest] = argv
+    const { stdout, stderr } = await run(program, rest, { environment: toolEnvironment() })
+    const [found = ''] = `${stdout}${stderr}`.trim().split('\n')
+    const isRight = name !== 'GNU tar' || found.includes('GNU')
+    return { name, ok: isRight, found, remedy: isRight ? '' : remedy }
+  } catch (error) {
+    return { name, ok: !isNeeded, found: messageOf(error), remedy }
+  }
+}
+
+function initCheck(): Check {
+  const file = findInit()
+  const remedy = 'npm run build:native, with g++ and a static C library installed'
+  const name = 'init of VMs'
+  return file === undefined
+    ? { name, ok: false, found: 'not built', remedy }
+    : { name, ok: true, found: file, remedy: '' }
+}
+
+async function guestCheck(): Promise<Check> {
+  const name = 'programs for guests'
+  try {
+    await access(GUEST_DIR)
+    return { name, ok: true, found: GUEST_DIR, remedy: '' }
+  } catch {
+    return { name, ok: false, found: `${GUEST_DIR} is missing`, remedy: 'npm run build' }
+  }
+}
+
+/** An image may bring its own. */
+function kernelCheck({ image }: WorkspaceConfig): Check {
+  const name = 'kernel for images without one'
+  try {
+    const { file, release } = configuredKernel({ file: image.kernel, modules: image.modules })
+    return { name, ok: true, found: `${release} (${file})`, remedy: '' }
+  } catch (error) {
+    return { name, ok: true, found: 'none', remedy: messageOf(error) }
+  }
+}
+
+async function spaceCheck(root: string): Promise<Check> {
+  const name = `room for images in ${root}`
+  // Not there before the first start: the nearest directory above is on the same disk.
+  for (let path = root; ; path = path.slice(0, path.lastIndexOf('/')) || '/') {
+    const found = await statfs(path).catch(() => undefined)
+    if (found === undefined && path !== '/') continue
+    const free = (found?.bavail ?? 0) * (found?.bsize ?? 0)
+    const ok = free > 2 * 2 ** 30
+    return {
+      name,
+      ok,
+      found: `${Math.floor(free / 2 ** 30)} GiB free`,
+      remedy: ok ? '' : 'make room: an image takes 1 to 2 GiB while it is made',
+    }
+  }
+}
