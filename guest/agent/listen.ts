@@ -3,21 +3,25 @@ import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Mux } from '../../src/lib/mux/mux.ts'
+import { GuestFailure } from './failure.ts'
 import { workspaceUser } from './image-config.ts'
+import { findUser } from './users.ts'
 
 const DIRECTORY = '/run/workspace'
 /** How many connections one socket holds at once: a workspace must not take all that the host has. */
 const MAX_CONNECTIONS = 100
 
 /**
- * Listens on a Unix socket that the workspace's user alone may connect to; each connection becomes a channel to the host.
+ * Listens on a Unix socket that one user, the workspace's own unless named, may connect to; each connection becomes a channel to the host.
  * It goes with the host's connection.
  */
 export async function serveListen(
   connection: Duplex,
+  userName: string | undefined,
   accept: (answer: { readonly path: string }) => void,
 ): Promise<void> {
-  const user = workspaceUser()
+  const user = userName === undefined ? workspaceUser() : findUser(userName)
+  if (user === undefined) throw new GuestFailure('NO_SUCH_USER', `there is no user "${userName}" inside`)
   mkdirSync(DIRECTORY, { recursive: true, mode: 0o755 })
   const directory = `${DIRECTORY}/${randomBytes(16).toString('hex')}`
   mkdirSync(directory, { mode: 0o700 })

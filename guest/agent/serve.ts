@@ -39,7 +39,7 @@ async function obey(connection: Duplex, request: GuestRequest): Promise<void> {
     case 'dial':
       return serveDial(connection, request.port, accept)
     case 'listen':
-      return serveListen(connection, accept)
+      return serveListen(connection, request.user, accept)
     case 'health':
       accept(readHealth())
       break

@@ -111,8 +111,16 @@ const fileSchema = section({
     ),
     network: optionalText("network that workspaces join; default the engine's own"),
   }),
-  firecracker: section({ root: optionalText('directory of its images; default firecracker in state_dir') }),
-  vz: section({ root: optionalText('directory of its images; default vz in state_dir') }),
+  firecracker: section({
+    root: optionalText(
+      'where images, disks and metadata of firecracker workspaces are; default firecracker in state_dir',
+    ),
+    binary: text('firecracker', 'name or path of Firecracker'),
+  }),
+  vz: section({
+    root: optionalText('where images, disks and metadata of vz workspaces are; default vz in state_dir'),
+    vfkit: text('vfkit', 'name or path of vfkit'),
+  }),
   image: section({
     kernel: optionalText('kernel of VM images that have none; default the newest in /boot'),
     modules: optionalText('directory of its modules; default /lib/modules/<release>'),
@@ -173,8 +181,8 @@ export interface WorkspaceConfig {
     readonly virtiofsd: string | undefined
   }
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
-  readonly firecracker: { readonly root: string }
-  readonly vz: { readonly root: string }
+  readonly firecracker: { readonly root: string; readonly binary: string }
+  readonly vz: { readonly root: string; readonly vfkit: string }
   readonly image: { readonly kernel: string | undefined; readonly modules: string | undefined }
   readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
 }
@@ -247,8 +255,11 @@ function fromSettings(
       virtiofsd: qemu.virtiofsd,
     },
     docker: { host: docker.host ?? environment['DOCKER_HOST'], network: docker.network },
-    firecracker: { root: settings.firecracker.root ?? join(stateDir, 'firecracker') },
-    vz: { root: settings.vz.root ?? join(stateDir, 'vz') },
+    firecracker: {
+      ...settings.firecracker,
+      root: settings.firecracker.root ?? join(stateDir, 'firecracker'),
+    },
+    vz: { ...settings.vz, root: settings.vz.root ?? join(stateDir, 'vz') },
     image: { kernel: settings.image.kernel, modules: settings.image.modules },
     log: settings.log,
   }

@@ -1,4 +1,4 @@
-import { makeVmImage } from './vm-image.ts'
+import { makeVmImages } from './vm-image.ts'
 
-/** Before all suites of VMs, and after their parts are there: makes the image that workspaces boot from. */
-export default makeVmImage
+/** Before all suites of VMs, and after their parts are there: makes the images that workspaces boot from. */
+export default makeVmImages

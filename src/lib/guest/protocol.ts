@@ -8,7 +8,7 @@ export type GuestRequest =
   /** Then the connection is one to that port of the guest's loopback address. */
   | { readonly do: 'dial'; readonly port: number }
   /** Then both are at the ends of a `Mux`, and the guest opens a channel for each connection. Answer: `GuestSocket`. */
-  | { readonly do: 'listen' }
+  | { readonly do: 'listen'; readonly user?: string }
   /** Answer: `GuestHealth`. */
   | { readonly do: 'health' }
   /** Answer: nothing. */

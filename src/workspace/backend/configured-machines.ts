@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import type { WorkspaceConfig } from '../config.ts'
 import { type ImageBackend, imageDirOf } from '../image/image-backend.ts'
+import { FirecrackerDriver } from './firecracker/firecracker-driver.ts'
 import type { Driver } from './microvm/driver.ts'
 import { MicroVmBackend } from './microvm/microvm-backend.ts'
 import { QemuDriver } from './qemu/qemu-driver.ts'
+import { VzDriver } from './vz/vz-driver.ts'
 
 /** Where a kind of virtual machine has its files, and its sockets. */
 interface MachinePlace {
@@ -38,18 +40,22 @@ export function microVmBackends(config: WorkspaceConfig): readonly MicroVmBacken
     )
 }
 
-function kinds({ qemu }: WorkspaceConfig): readonly {
+function kinds({ qemu, firecracker, vz }: WorkspaceConfig): readonly {
   readonly backend: ImageBackend
   readonly root: string
   readonly imageRoot: string
   readonly driver: () => Driver
 }[] {
-  return [
-    {
-      backend: 'qemu',
-      root: qemu.root,
-      imageRoot: join(qemu.root, imageDirOf('qemu')),
-      driver: () => new QemuDriver(qemu),
-    },
-  ]
+  const drivers = {
+    firecracker: () => new FirecrackerDriver({ ...firecracker, kvm: '/dev/kvm' }),
+    vz: () => new VzDriver(vz),
+    qemu: () => new QemuDriver(qemu),
+  }
+  const roots = { firecracker: firecracker.root, vz: vz.root, qemu: qemu.root }
+  return (['firecracker', 'vz', 'qemu'] as const).map((backend) => ({
+    backend,
+    root: roots[backend],
+    imageRoot: join(roots[backend], imageDirOf(backend)),
+    driver: drivers[backend],
+  }))
 }

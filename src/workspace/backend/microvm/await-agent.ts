@@ -1,13 +1,14 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isFault } from '../../../lib/errors/fault.ts'
 import { AGENT_PORT, type GuestSetting } from '../../../lib/guest/protocol.ts'
 import { fault } from '../../errors.ts'
 import { askGuest, GuestRefusal } from './ask-guest.ts'
-import { findInitFault, lastLines } from './console-log.ts'
+import { findInitFault, lastLines, saysReady } from './console-log.ts'
 import { isRunning, type MachineProcess } from './machine-process.ts'
 
 const RETRY_MS = 100
+/** A console that says nothing for so long may be one that nobody hears. */
+const SILENT_MS = 60_000
 
 export interface Booting {
   readonly process: MachineProcess
@@ -25,11 +26,14 @@ export interface Booting {
  */
 export async function awaitAgent(booting: Booting): Promise<void> {
   const until = performance.now() + booting.timeoutMs
+  const silentUntil = performance.now() + SILENT_MS
+  let hasInit = false
   for (;;) {
     booting.signal.throwIfAborted()
     const left = until - performance.now()
-    const why = await whyNotYet(booting, left)
-    if (why === undefined) return
+    // Knocked at before there is anybody, vsock devices of some monitors stay deaf.
+    hasInit ||= performance.now() > silentUntil || (await hasInitStarted(booting))
+    if (hasInit && (await isPrepared(booting, left))) return
     const said = await findInitFault(booting.consoleLog, booting.consoleStart)
     if (said !== undefined) throw fault('BACKEND_ERROR', `the machine does not boot: ${said}`)
     if (!(await isRunning(booting.process)))
@@ -45,17 +49,22 @@ export async function awaitAgent(booting: Booting): Promise<void> {
   }
 }
 
-async function whyNotYet({ dialGuest, setting }: Booting, leftMs: number): Promise<string | undefined> {
+function hasInitStarted({ consoleLog, consoleStart }: Booting): Promise<boolean> {
+  return saysReady(consoleLog, consoleStart)
+}
+
+/** False while nobody listens. */
+async function isPrepared({ dialGuest, setting }: Booting, leftMs: number): Promise<boolean> {
   try {
     const connection = await dialGuest(AGENT_PORT)
     await askGuest(connection, { do: 'prepare', ...setting }, Math.max(leftMs, 1_000))
     connection.destroy()
-    return undefined
+    return true
   } catch (error) {
     // It is there, and cannot do what is asked: waiting changes nothing.
     if (error instanceof GuestRefusal)
       throw fault('BACKEND_ERROR', `the machine is not usable: ${error.message}`, error)
-    return isFault(error) ? error.message : 'nobody listens'
+    return false
   }
 }
 

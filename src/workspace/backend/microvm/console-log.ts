@@ -5,6 +5,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 const MAX_BYTES = 16 * 1024 * 1024
 const KEPT_BYTES = 5 * 1024 * 1024
 const FAULT = /^.*workspace-init: FAULT (.{1,500}?)\s*$/m
+const READY = /workspace-init: ready/
 const MAX_READ_BYTES = 1024 * 1024
 
 /** How many bytes a log has; 0 when there is none. */
@@ -14,6 +15,18 @@ export async function consoleSize(path: string): Promise<number> {
 
 /** What the init inside said kept it from booting, in what was printed since `start`; undefined when it said nothing. */
 export async function findInitFault(path: string, start: number): Promise<string | undefined> {
+  // A guest says what it wants: control characters are no part of a sentence.
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  return FAULT.exec(await printedSince(path, start))?.[1]?.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '')
+}
+
+/** Whether the init inside has said since `start` that it hands over to the image's own. */
+export async function saysReady(path: string, start: number): Promise<boolean> {
+  return READY.test(await printedSince(path, start))
+}
+
+/** What a console printed since `start`, of very much the end. */
+async function printedSince(path: string, start: number): Promise<string> {
   const text = await withFile(path, async (file) => {
     const { size } = await file.stat()
     // A log that was cut since is shorter than where this run began.
@@ -22,9 +35,7 @@ export async function findInitFault(path: string, start: number): Promise<string
     await file.read(buffer, 0, buffer.length, from)
     return buffer.toString('latin1')
   })
-  // A guest says what it wants: control characters are no part of a sentence.
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
-  return FAULT.exec(text ?? '')?.[1]?.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '')
+  return text ?? ''
 }
 
 /** The last lines of a log, for a message. */
@@ -40,6 +51,11 @@ export async function lastLines(path: string, count: number): Promise<string> {
     .filter((line) => line.trim() !== '')
     .slice(-count)
     .join(' | ')
+}
+
+/** Whether a console's last words are those of a kernel that ends its machine. */
+export async function hasPoweredOff(path: string): Promise<boolean> {
+  return /reboot: (?:Power down|Restarting system|System halted)/.test(await lastLines(path, 3))
 }
 
 /** Cuts a log that has grown too long down to its end, in place: its writer appends. */

@@ -35,8 +35,13 @@ export interface StartedMachine {
 /** One program that runs virtual machines: what differs between them, and nothing else. */
 export interface Driver {
   readonly name: ImageBackend
-  /** Whether console.log is the monitor's to write. */
-  readonly hasConsole: boolean
+  /**
+   * Where the guest's console goes: `appended` to console.log, which may then be cut at any time; `overwritten`, which may
+   * not; or `output`, what the monitor itself says.
+   */
+  readonly console: 'appended' | 'overwritten' | 'output'
+  /** Whether it connects guests to the outside by itself. */
+  readonly hasUserNetwork: boolean
   /** How a guest is told to end: some monitors have no power to switch off. */
   readonly endsBy: 'poweroff' | 'reboot'
   /** What keeps it from running machines here, as a sentence that says what to do; undefined when nothing does. */

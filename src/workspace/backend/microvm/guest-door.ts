@@ -14,6 +14,8 @@ export interface GuestReach {
   readonly dialGuest: (port: number) => Promise<Duplex>
   /** For every program, beside what its image sets. */
   readonly environment: Readonly<Record<string, string>>
+  /** Who programs run as that name nobody; the image's own user when left out. */
+  readonly user?: string
   /** Another one after each start of the machine. */
   readonly bootKey: string
 }
@@ -32,6 +34,7 @@ export class GuestDoor implements BackendInside {
     const { environment, ...rest } = request
     const reach = await this.#reach(name)
     return execInGuest(await this.#dialAgent(name, reach), {
+      ...(reach.user !== undefined && { user: reach.user }),
       ...rest,
       stdin: request.stdin ?? true,
       environment: { ...reach.environment, ...environment },
@@ -59,8 +62,12 @@ export class GuestDoor implements BackendInside {
   }
 
   async listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
-    const connection = await this.#dialAgent(name, await this.#reach(name))
-    const { path } = await askGuest<GuestSocket>(connection, { do: 'listen' })
+    const reach = await this.#reach(name)
+    const connection = await this.#dialAgent(name, reach)
+    const { path } = await askGuest<GuestSocket>(connection, {
+      do: 'listen',
+      ...(reach.user !== undefined && { user: reach.user }),
+    })
     const mux = new Mux(connection, {
       isFirst: true,
       onChannel: (channel) => onConnection(channel.on('error', () => undefined)),

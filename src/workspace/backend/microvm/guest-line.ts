@@ -10,11 +10,14 @@ const CONNECT_TIMEOUT_MS = 10_000
 /** The socket that stands for a machine's vsock, in its directory; for a serial port the server puts one there. */
 export const VSOCK_SOCKET = 'vsock.sock'
 
+/** By which a monitor is told what to do, where that is all it is told by. */
+export const API_SOCKET = 'api.sock'
+
 /** The serial port's socket, where that is all there is. */
 export const SERIAL_SOCKET = 'serial.sock'
 
 /** The socket that stands for one of its ports, where each has its own. */
-function portSocket(port: number): string {
+export function portSocket(port: number): string {
   return port === 1025 ? 'agent.sock' : `bus.sock_${port}`
 }
 

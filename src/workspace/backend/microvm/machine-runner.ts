@@ -6,9 +6,9 @@ import { fault } from '../../errors.ts'
 import type { BootImage } from '../../image/image-store.ts'
 import { askGuest } from './ask-guest.ts'
 import { awaitAgent } from './await-agent.ts'
-import { consoleSize, findInitFault } from './console-log.ts'
+import { consoleSize, findInitFault, hasPoweredOff } from './console-log.ts'
 import type { Driver, StartedMachine } from './driver.ts'
-import { dialGuest, SERIAL_SOCKET, VSOCK_SOCKET } from './guest-line.ts'
+import { API_SOCKET, dialGuest, SERIAL_SOCKET, VSOCK_SOCKET } from './guest-line.ts'
 import type { MachineFiles } from './machine-files.ts'
 import { hasEndedWithin, isRunning, type MachineProcess, signalProcess } from './machine-process.ts'
 import type { Metadata, MachineRun } from './metadata.ts'
@@ -109,7 +109,10 @@ export class MachineRunner {
     this.#bridges.get(metadata.id)?.close()
     this.#bridges.delete(metadata.id)
     const known = metadata.run?.hostBoot === hostBoot ? metadata.run.processes : []
-    const stray = await findProcessesWith(files.upperOf(metadata.name))
+    const stray = [
+      ...(await findProcessesWith(files.upperOf(metadata.name))),
+      ...(await findProcessesWith(join(sockets.pathOf(metadata.id), API_SOCKET))),
+    ]
     for (const each of [...known, ...stray]) await endProcess(each)
     await networks.release(metadata.id)
     await sockets.remove(metadata.id)
@@ -130,11 +133,12 @@ export class MachineRunner {
 
   /** Why a machine that was to run does not any more; '' when its user ended it from inside. */
   async whyEnded(metadata: Metadata): Promise<string> {
-    const { files, driver } = this.#options
-    const said = await findInitFault(files.consoleOf(metadata.name), metadata.run?.consoleStart ?? 0)
+    const { driver } = this.#options
+    const said = await findInitFault(this.#consoleOf(metadata.name), metadata.run?.consoleStart ?? 0)
     if (said !== undefined) return `the machine does not boot: ${said}`
-    const isInOrder = driver.hasEndedInOrder(this.#placeOf(metadata))
-    return isInOrder === true ? '' : 'its virtual machine ended unexpectedly; start it again'
+    const isInOrder =
+      driver.hasEndedInOrder(this.#placeOf(metadata)) ?? (await hasPoweredOff(this.#consoleOf(metadata.name)))
+    return isInOrder ? '' : 'its virtual machine ended unexpectedly; start it again'
   }
 
   /** Lets the bridges go; machines go on. */
@@ -159,7 +163,7 @@ export class MachineRunner {
       throw fault('BACKEND_ERROR', `${upper} is gone: the workspace's files with it`)
     const socketDir = await sockets.make(id)
     const network = await networks.attach(id)
-    const consoleLog = files.consoleOf(name)
+    const consoleLog = this.#consoleOf(name)
     const consoleStart = await consoleSize(consoleLog)
     const share = localDir === '' ? undefined : { tag: SHARE_TAG, directory: localDir }
     const started = await driver.start(
@@ -173,7 +177,7 @@ export class MachineRunner {
         socketDir,
         network,
         share,
-        consoleLog,
+        consoleLog: files.consoleOf(name),
         monitorLog: files.monitorLogOf(name),
         // Only as long as nothing can be on it: a damaged disk is never formatted.
         commandLine: metadata.isFormatted ? [] : ['workspace.format=1'],
@@ -204,7 +208,7 @@ export class MachineRunner {
       signal,
       consoleStart: run.consoleStart,
       dialGuest: (port) => dialGuest(run.line, this.#placeOf(metadata), port),
-      consoleLog: this.#options.files.consoleOf(metadata.name),
+      consoleLog: this.#consoleOf(metadata.name),
       timeoutMs: this.#options.bootTimeoutMs,
     })
   }
@@ -222,6 +226,12 @@ export class MachineRunner {
 
   async #isCurrent(run: MachineRun, monitor: MachineProcess): Promise<boolean> {
     return run.hostBoot === this.#options.hostBoot && (await isRunning(monitor))
+  }
+
+  /** What its guest's console says. */
+  #consoleOf(name: string): string {
+    const { driver, files } = this.#options
+    return driver.console === 'output' ? files.monitorLogOf(name) : files.consoleOf(name)
   }
 
   #placeOf({ id }: Metadata): { readonly id: string; readonly socketDir: string } {

@@ -1,5 +1,6 @@
 import { nameKey } from '../../lifecycle/name.ts'
 import { boundLog } from './console-log.ts'
+import type { Driver } from './driver.ts'
 import type { MachineFiles } from './machine-files.ts'
 import { isRunning } from './machine-process.ts'
 import type { Metadata } from './metadata.ts'
@@ -14,6 +15,7 @@ const BOUND_EVERY = 20
  */
 export class MachineWatch {
   readonly #files: MachineFiles
+  readonly #driver: Driver
   readonly #onEnd: (name: string) => Promise<void>
   /** Machines that are to run, by name. */
   readonly #machines = new Map<string, Metadata>()
@@ -21,8 +23,9 @@ export class MachineWatch {
   #looks = 0
   #isLooking = false
 
-  constructor(files: MachineFiles, onEnd: (name: string) => Promise<void>) {
+  constructor(files: MachineFiles, driver: Driver, onEnd: (name: string) => Promise<void>) {
     this.#files = files
+    this.#driver = driver
     this.#onEnd = onEnd
   }
 
@@ -51,13 +54,19 @@ export class MachineWatch {
     return this.#machines.has(nameKey(name))
   }
 
+  async #cutLogs(name: string): Promise<void> {
+    const logs = [this.#files.monitorLogOf(name)]
+    // Cut under a writer that does not append, its next line would land where the end was, behind a hole.
+    if (this.#driver.console === 'appended') logs.push(this.#files.consoleOf(name))
+    for (const log of logs) await boundLog(log).catch(() => undefined)
+  }
+
   async #look(): Promise<void> {
     const hasTimeForLogs = ++this.#looks % BOUND_EVERY === 0
     for (const [key, metadata] of this.#machines) {
       const [monitor] = metadata.run?.processes ?? []
       if (monitor !== undefined && (await isRunning(monitor))) {
-        // One that cannot be cut is looked at again.
-        if (hasTimeForLogs) await boundLog(this.#files.consoleOf(metadata.name)).catch(() => undefined)
+        if (hasTimeForLogs) await this.#cutLogs(metadata.name)
         continue
       }
       // Meanwhile it can have been started anew, or be about to be.

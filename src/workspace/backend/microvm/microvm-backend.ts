@@ -71,7 +71,7 @@ export class MicroVmBackend implements Backend {
       pinnedDigests: () => readPinnedDigests(this.#files),
     })
     this.#images.catch(() => undefined)
-    this.#watch = new MachineWatch(this.#files, async (name) => {
+    this.#watch = new MachineWatch(this.#files, options.driver, async (name) => {
       await this.#locks.run(nameKey(name), () => this.#noteEnd(name)).catch(() => undefined)
       this.#onChange({ is: 'changed', name })
     })

@@ -1,8 +1,16 @@
+import { stat } from 'node:fs/promises'
 import { fault } from '../../errors.ts'
 import type { GuestReach } from './guest-door.ts'
 import { dialGuest } from './guest-line.ts'
 import type { MachineFiles } from './machine-files.ts'
 import type { SocketDirs } from './socket-dir.ts'
+
+/** Root for root's directories, whose files nobody else could write. */
+async function userOf(localDir: string): Promise<{ readonly user?: string }> {
+  if (localDir === '') return {}
+  const owner = await stat(localDir).catch(() => undefined)
+  return owner?.uid === 0 ? { user: '0' } : {}
+}
 
 /** Looks up how a running machine is entered, from its files alone: so can every process of the server. */
 export function reachMachine(
@@ -20,6 +28,7 @@ export function reachMachine(
     return {
       dialGuest: (port) => dialGuest(line, at, port),
       environment: metadata.environment,
+      ...(await userOf(metadata.localDir)),
       bootKey: `${monitor.pid} ${monitor.began}`,
     }
   }

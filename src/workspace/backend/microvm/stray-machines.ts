@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { identify, type MachineProcess } from './machine-process.ts'
 
 /**
- * Processes that have a file's path among their arguments, whole or as `file=PATH`: a machine that a killed server had
+ * Processes that have a file's path among their arguments, whole or in a list: a machine that a killed server had
  * started and not yet noted, or whose metadata is lost. None where there is no /proc.
  */
 export async function findProcessesWith(path: string): Promise<readonly MachineProcess[]> {
@@ -20,8 +20,8 @@ function namesPath(pid: string, path: string): boolean {
   if (Number(pid) === process.pid) return false
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-    const escaped = path.replaceAll(',', ',,')
-    return words.some((word) => word === path || word.split(/,(?!,)/).includes(`file=${escaped}`))
+    const named = [`file=${path.replaceAll(',', ',,')}`, `path=${path}`]
+    return words.some((word) => word === path || word.split(/,(?!,)/).some((part) => named.includes(part)))
   } catch {
     return false
   }

@@ -1,13 +1,12 @@
 import { constants, existsSync } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import { canUseVsock } from '../../../native/vsock.ts'
 import { fault } from '../../errors.ts'
 import type { Driver, Machine, StartedMachine } from '../microvm/driver.ts'
 import { cidOf, VSOCK_SOCKET } from '../microvm/guest-line.ts'
-import { lastLines } from '../microvm/console-log.ts'
+import { awaitSocket } from '../microvm/await-socket.ts'
 import { type Monitor, spawnMonitor } from '../microvm/spawn-monitor.ts'
 import { signalProcess } from '../microvm/machine-process.ts'
 import {
@@ -22,9 +21,6 @@ import { type ACCELERATORS, findAccelerator } from './accelerator.ts'
 import { findHelper } from './tools.ts'
 import { qmp } from './qmp.ts'
 
-const START_TIMEOUT_MS = 20_000
-const LOOK_EVERY_MS = 20
-
 export interface QemuOptions {
   /** Name or path of the program. */
   readonly binary: string
@@ -38,7 +34,8 @@ export interface QemuOptions {
 /** QEMU's `microvm` machines, accelerated by the kernel where that works and emulated where not. */
 export class QemuDriver implements Driver {
   readonly name = 'qemu'
-  readonly hasConsole = true
+  readonly console = 'appended'
+  readonly hasUserNetwork = true
   readonly endsBy = 'poweroff'
   readonly #options: QemuOptions
   #accelerator: Promise<Accelerator> | undefined
@@ -72,7 +69,7 @@ export class QemuDriver implements Driver {
       const argv = qemuArguments(machine, await this.#accelerator, line)
       const monitor = await spawnMonitor(this.#options.binary, argv, machine.monitorLog)
       started.unshift(monitor)
-      await awaitSocket(join(machine.socketDir, QMP_SOCKET), monitor, machine, signal)
+      await awaitSocket(join(machine.socketDir, QMP_SOCKET), monitor, machine.monitorLog, signal)
       return { processes: [monitor.process, ...started.slice(1).map((each) => each.process)], line }
     } catch (error) {
       for (const { process } of started) await signalProcess(process, 'SIGKILL')
@@ -109,7 +106,7 @@ export class QemuDriver implements Driver {
       join(socketDir, VSOCK_SOCKET),
     ]
     const monitor = await spawnMonitor(helper, argv, monitorLog)
-    await awaitSocket(socket, monitor, machine, signal)
+    await awaitSocket(socket, monitor, machine.monitorLog, signal)
     return monitor
   }
 
@@ -120,7 +117,7 @@ export class QemuDriver implements Driver {
     if (helper === undefined) throw fault('BACKEND_ERROR', 'virtiofsd is gone, which shares local_dir')
     const argv = [`--socket-path=${socket}`, '-o', `source=${directory}`, '-o', 'cache=auto']
     const monitor = await spawnMonitor(helper, argv, machine.monitorLog)
-    await awaitSocket(socket, monitor, machine, signal)
+    await awaitSocket(socket, monitor, machine.monitorLog, signal)
     return monitor
   }
 }
@@ -130,28 +127,4 @@ async function isUsable(device: string): Promise<boolean> {
     () => true,
     () => false,
   )
-}
-
-/** Waits until a program listens; fails when it ends before, with what it said last. */
-async function awaitSocket(
-  path: string,
-  monitor: Monitor,
-  { monitorLog }: Pick<Machine, 'monitorLog'>,
-  signal: AbortSignal,
-): Promise<void> {
-  const until = performance.now() + START_TIMEOUT_MS
-  let ended: number | string | undefined
-  void monitor.ended.then((how) => (ended = how))
-  while (!existsSync(path)) {
-    if (ended === undefined && performance.now() < until) {
-      await delay(LOOK_EVERY_MS, undefined, { signal })
-      continue
-    }
-    await signalProcess(monitor.process, 'SIGKILL')
-    const how = ended === undefined ? 'does not answer' : `ended with ${ended}`
-    throw fault(
-      'BACKEND_ERROR',
-      `the machine cannot be started: its monitor ${how}: ${await lastLines(monitorLog, 3)}`,
-    )
-  }
 }
