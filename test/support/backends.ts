@@ -39,6 +39,8 @@ interface TestedBackend {
   /** Whether programs run elsewhere than on this machine itself, as users of their own. */
   readonly isReal: boolean
   readonly isDirect: boolean
+  /** Whether it differs from another of these in nothing but how programs are reached. */
+  readonly isVariant?: boolean
 }
 
 /** A machine takes seconds to boot: these run in `npm run test:vm`, which says so by a variable. */
@@ -55,6 +57,7 @@ const MACHINE_BACKENDS: readonly TestedBackend[] = [
     kind: 'qemu over a serial port',
     name: 'qemu',
     make: () => machineBackend({ vhostVsock: '/nonexistent' }),
+    isVariant: true,
     isDocker: false,
     isReal: true,
     isDirect: true,

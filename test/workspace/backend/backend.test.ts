@@ -9,7 +9,9 @@ import { FakeBackend } from '../../support/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-describe.each(BACKENDS)('the $kind backend', ({ make: makeBackend, isDocker, name: backendName }) => {
+const engines = BACKENDS.filter(({ isVariant }) => isVariant !== true)
+
+describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, name: backendName }) => {
   let backend: Backend
   const changes: BackendChange[] = []
   const shared = uniqueName('shared')

@@ -7,10 +7,6 @@ import { fault } from '../../errors.ts'
 const MAX_PATH_BYTES = process.platform === 'darwin' ? 103 : 107
 /** Every name in a machine's directory, the longest that a driver or a guest's port makes among them. */
 const LONGEST = 'vsock.sock_4294967295'
-/** What drivers make there; nothing else is ever removed. */
-const OURS =
-  /^(?:(?:vsock|vhost|qmp|serial|api|rest|agent|bus|virtiofs|firecracker)\.sock(?:_\d{1,10})?|[a-z]+\.pid)$/
-
 /** Where machines have their sockets: a short path, since a socket's may not be long (threat W2). */
 export class SocketDirs {
   readonly #root: string
@@ -56,8 +52,8 @@ export class SocketDirs {
     const path = this.pathOf(id)
     const stat = await lstat(path).catch(ignoreMissing)
     if (stat === undefined) return
-    for (const name of (await readdir(path)).filter((each) => OURS.test(each)))
-      await unlink(join(path, name)).catch(ignoreMissing)
+    // Monitors make what they like there, and nobody else can: the directory is the server's user's alone.
+    for (const name of await readdir(path)) await unlink(join(path, name)).catch(ignoreMissing)
     await rmdir(path)
   }
 }
