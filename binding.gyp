@@ -10,6 +10,7 @@
         "native/archive/inflate.cc",
         "native/binding/addon.cc",
         "native/binding/dial-loopback.cc",
+        "native/binding/match-names.cc",
         "native/binding/pipe.cc",
         "native/binding/pty.cc",
         "native/binding/read-classes.cc",
@@ -31,6 +32,10 @@
         "native/classfile/modified-utf8.cc",
         "native/classfile/signature.cc",
         "native/classfile/string-table.cc",
+        "native/digest/build-digest.cc",
+        "native/digest/digest-names.cc",
+        "native/digest/method-handles.cc",
+        "native/digest/string-pool.cc",
         "native/disk/directory-reader.cc",
         "native/disk/directory.cc",
         "native/disk/stat-entry.cc",
@@ -41,6 +46,7 @@
         "native/relay/direction.cc",
         "native/relay/relay.cc",
         "native/tcp/user-timeout.cc",
+        "native/text/wildcard.cc",
         "native/vsock/socket.cc"
       ],
       # System headers, so that -Wextra speaks of our own code only.

@@ -1,6 +1,7 @@
 #include <napi.h>
 
 #include "dial-loopback.h"
+#include "match-names.h"
 #include "pipe.h"
 #include "pty.h"
 #include "read-classes.h"
@@ -19,8 +20,10 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("openDevice", Napi::Function::New(env, openDevice, "openDevice"));
   exports.Set("openPty", Napi::Function::New(env, openPty, "openPty"));
   exports.Set("resizePty", Napi::Function::New(env, resizePty, "resizePty"));
+  exports.Set("matchNames", Napi::Function::New(env, matchNames, "matchNames"));
   exports.Set("makePipe", Napi::Function::New(env, makePipe, "makePipe"));
   exports.Set("sendDescriptors", Napi::Function::New(env, sendDescriptors, "sendDescriptors"));
+  exports.Set("digestLayout", Napi::Function::New(env, digestLayout, "digestLayout"));
   exports.Set("factsLayout", Napi::Function::New(env, factsLayout, "factsLayout"));
   exports.Set("readClasses", Napi::Function::New(env, readClasses, "readClasses"));
   exports.Set("readExtents", Napi::Function::New(env, readExtents, "readExtents"));

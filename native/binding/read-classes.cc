@@ -1,12 +1,17 @@
 #include "read-classes.h"
 
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "../archive/inflate.h"
+#include "../digest/digest.h"
 
 namespace workspace::binding {
 
@@ -40,7 +45,7 @@ class ReaderLease {
   }
 
   ~ReaderLease() {
-    if (reader_->facts().packedBytes() > keptBytes) return;
+    if (classfile::packedBytes(reader_->facts()) > keptBytes) return;
     reader_->clear();
     const std::lock_guard lock(keptMutex());
     if (kept().size() < keptReaders) kept().push_back(std::move(reader_));
@@ -56,12 +61,33 @@ class ReaderLease {
   std::unique_ptr<classfile::ClassReader> reader_;
 };
 
-Napi::Object packedFacts(Napi::Env env, classfile::ClassReader& reader) {
-  classfile::Facts& facts = reader.facts();
-  const std::size_t bytes = facts.packedBytes();
-  if (bytes > std::numeric_limits<std::uint32_t>::max()) throw Napi::RangeError::New(env, "the facts of one slice pass 4 GiB");
-  Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, bytes);
-  facts.pack(static_cast<std::uint8_t*>(buffer.Data()));
+/** Tables as they are stored, sealed by their CRC-32; JavaScript takes the memory over. */
+class Packed {
+ public:
+  template <typename Tables>
+  void fill(Tables& tables) {
+    const std::size_t packed = classfile::packedBytes(tables);
+    if (packed > std::numeric_limits<std::uint32_t>::max()) throw std::length_error("what one slice says passes 4 GiB");
+    bytes_ = packed + sizeof(std::uint32_t);
+    memory_.reset(new std::uint8_t[bytes_]);
+    classfile::pack(tables, memory_.get());
+    const std::uint32_t crc = archive::crc32Of({memory_.get(), packed});
+    std::memcpy(memory_.get() + packed, &crc, sizeof crc);
+  }
+
+  bool isEmpty() const { return memory_ == nullptr; }
+
+  Napi::ArrayBuffer handOver(Napi::Env env) {
+    std::uint8_t* memory = memory_.release();
+    return Napi::ArrayBuffer::New(env, memory, bytes_, [](Napi::Env, void* data) { delete[] static_cast<std::uint8_t*>(data); });
+  }
+
+ private:
+  std::unique_ptr<std::uint8_t[]> memory_;
+  std::size_t bytes_ = 0;
+};
+
+Napi::Array faultsOf(Napi::Env env, const classfile::ClassReader& reader) {
   Napi::Array faults = Napi::Array::New(env, reader.faults().size());
   std::uint32_t at = 0;
   for (const classfile::ClassFault& fault : reader.faults()) {
@@ -71,46 +97,60 @@ Napi::Object packedFacts(Napi::Env env, classfile::ClassReader& reader) {
     each.Set("message", Napi::String::New(env, fault.message));
     faults[at++] = each;
   }
-  Napi::Object result = Napi::Object::New(env);
-  result.Set("buffer", buffer);
-  result.Set("faults", faults);
-  return result;
+  return faults;
 }
 
 /** Runs a job that fills a reader, on a thread of libuv. */
 class ReadWorker : public Napi::AsyncWorker {
  public:
   /** @param kept held until the job is done, so that what it refers to is not collected */
-  ReadWorker(Napi::Env env, std::function<void(classfile::ClassReader&)> job, const Napi::Object& kept)
-      : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), job_(std::move(job)), kept_(Napi::Persistent(kept)) {}
+  ReadWorker(Napi::Env env, std::function<void(classfile::ClassReader&)> job, Wanted wanted, const Napi::Object& kept)
+      : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), job_(std::move(job)), wanted_(wanted), kept_(Napi::Persistent(kept)) {}
 
   Napi::Promise promise() const { return deferred_.Promise(); }
 
   void Execute() override {
     job_(*reader_);
     reader_->facts().finish();
+    facts_.fill(reader_->facts());
+    if (wanted_ != Wanted::factsAndDigest) return;
+    digest::Digest digest = digest::buildDigest(reader_->facts());
+    digest_.fill(digest);
   }
 
-  void OnOK() override { deferred_.Resolve(packedFacts(Env(), *reader_)); }
+  void OnOK() override {
+    const Napi::Env env = Env();
+    Napi::Object result = Napi::Object::New(env);
+    result.Set("buffer", facts_.handOver(env));
+    if (!digest_.isEmpty()) result.Set("digest", digest_.handOver(env));
+    result.Set("faults", faultsOf(env, *reader_));
+    deferred_.Resolve(result);
+  }
+
   void OnError(const Napi::Error& error) override { deferred_.Reject(error.Value()); }
 
  private:
   Napi::Promise::Deferred deferred_;
   std::function<void(classfile::ClassReader&)> job_;
+  Wanted wanted_;
   Napi::ObjectReference kept_;
   ReaderLease reader_;
+  Packed facts_;
+  Packed digest_;
 };
 
 }  // namespace
 
-Napi::Promise startReading(Napi::Env env, std::function<void(classfile::ClassReader&)> job, const Napi::Object& kept) {
-  auto* worker = new ReadWorker(env, std::move(job), kept);
+Napi::Promise startReading(Napi::Env env, std::function<void(classfile::ClassReader&)> job, Wanted wanted, const Napi::Object& kept) {
+  auto* worker = new ReadWorker(env, std::move(job), wanted, kept);
   const Napi::Promise promise = worker->promise();
   worker->Queue();
   return promise;
 }
 
 Napi::Value factsLayout(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), classfile::factsLayout()); }
+
+Napi::Value digestLayout(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), digest::digestLayout()); }
 
 Napi::Value readClasses(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
@@ -128,7 +168,7 @@ Napi::Value readClasses(const Napi::CallbackInfo& info) {
   const auto job = [bytes = std::move(bytes)](classfile::ClassReader& reader) {
     for (std::size_t i = 0; i < bytes.size(); i++) reader.read(bytes[i], static_cast<std::int32_t>(i));
   };
-  return startReading(env, job, files);
+  return startReading(env, job, Wanted::facts, files);
 }
 
 }  // namespace workspace::binding

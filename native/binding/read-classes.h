@@ -11,13 +11,21 @@ namespace workspace::binding {
 /** factsLayout(): string. The columns of the buffers below, in order: "strings.bytes:u8 strings.offsets:i32 …". */
 Napi::Value factsLayout(const Napi::CallbackInfo& info);
 
+/** digestLayout(): string. As factsLayout, of digests. */
+Napi::Value digestLayout(const Napi::CallbackInfo& info);
+
 /**
  * readClasses(files: Uint8Array[]): Promise<{buffer: ArrayBuffer, faults: {input, offset, message}[]}>. Works on a thread of
  * libuv; the bytes must stay as they are until it is done.
  */
 Napi::Value readClasses(const Napi::CallbackInfo& info);
 
-/** Runs a job that fills a reader, on a thread of libuv; `kept` is held until then. Resolves with {buffer, faults}. */
-Napi::Promise startReading(Napi::Env env, std::function<void(classfile::ClassReader&)> job, const Napi::Object& kept);
+enum class Wanted { facts, factsAndDigest };
+
+/**
+ * Runs a job that fills a reader, on a thread of libuv; `kept` is held until then. Resolves with {buffer, faults}, and with
+ * {digest} where that is wanted. Buffers end with a CRC-32 of what is before it.
+ */
+Napi::Promise startReading(Napi::Env env, std::function<void(classfile::ClassReader&)> job, Wanted wanted, const Napi::Object& kept);
 
 }  // namespace workspace::binding

@@ -53,6 +53,8 @@ std::vector<Extent> extentsOf(Napi::Env env, const Napi::Value& value) {
   return extents;
 }
 
+Wanted wantedOf(const Napi::Value& withDigest) { return withDigest.ToBoolean() ? Wanted::factsAndDigest : Wanted::facts; }
+
 std::string pathOf(Napi::Env env, const Napi::Value& value) {
   if (!value.IsString()) throw Napi::TypeError::New(env, "a path must be a string");
   std::string path = value.As<Napi::String>().Utf8Value();
@@ -85,7 +87,7 @@ std::string sentence(int number) { return "it cannot be opened: " + std::generic
 
 Napi::Value readExtents(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  if (info.Length() != 3) throw Napi::TypeError::New(env, "readExtents expects a path, a container and extents");
+  if (info.Length() != 4) throw Napi::TypeError::New(env, "readExtents expects a path, a container, extents and whether to make a digest");
   const auto job = [path = pathOf(env, info[0]), container = extentsOf(env, info[1]), extents = extentsOf(env, info[2])](ClassReader& reader) {
     const File file(path);
     if (file.failure() != 0) return failAll(reader, extents.size(), sentence(file.failure()));
@@ -96,12 +98,12 @@ Napi::Value readExtents(const Napi::CallbackInfo& info) {
     if (fault != nullptr) return failAll(reader, extents.size(), std::string("its archive inside the archive is not read: ") + fault);
     readAll(reader, Source(bytes), extents);
   };
-  return startReading(env, job, Napi::Object::New(env));
+  return startReading(env, job, wantedOf(info[3]), Napi::Object::New(env));
 }
 
 Napi::Value readFiles(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  if (info.Length() != 1 || !info[0].IsArray()) throw Napi::TypeError::New(env, "readFiles expects an array of paths");
+  if (info.Length() != 2 || !info[0].IsArray()) throw Napi::TypeError::New(env, "readFiles expects an array of paths and whether to make a digest");
   const auto array = info[0].As<Napi::Array>();
   std::vector<std::string> paths;
   for (std::uint32_t i = 0; i < array.Length(); i++) paths.push_back(pathOf(env, array[i]));
@@ -124,7 +126,7 @@ Napi::Value readFiles(const Napi::CallbackInfo& info) {
       }
     }
   };
-  return startReading(env, job, Napi::Object::New(env));
+  return startReading(env, job, wantedOf(info[1]), Napi::Object::New(env));
 }
 
 }  // namespace workspace::binding

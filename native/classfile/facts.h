@@ -1,17 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "pack.h"
 #include "string-table.h"
 
 namespace workspace::classfile {
-
-using I32 = std::vector<std::int32_t>;
-using U16 = std::vector<std::uint16_t>;
-using U8 = std::vector<std::uint8_t>;
 
 /**
  * What a slice of class files says, as columns: row i of a table is element i of each of its columns. What each column
@@ -65,18 +61,9 @@ struct Facts {
 
   /** Ends the columns `first…`; nothing may be added after it. */
   void finish();
-
-  /** How many bytes `pack` writes. */
-  std::size_t packedBytes();
-
-  /**
-   * Writes all columns into one buffer: a word with the number of columns, then for each its byte offset and its length in
-   * elements (32-bit words of this machine's byte order), then the columns, each at a multiple of 8.
-   */
-  void pack(std::uint8_t* buffer);
 };
 
-/** The columns' names and types in packed order, "strings.bytes:u8 strings.offsets:i32 …": both sides must agree on it. */
+/** The layout of facts, as both sides must have it. */
 std::string factsLayout();
 
 /** Takes back the rows that a faulty class has left. Strings stay. */

@@ -4,12 +4,23 @@
 #include <vector>
 
 #include "../classfile/class-reader.h"
+#include "../digest/digest.h"
 
 using workspace::classfile::ClassReader;
 
+namespace {
+
+template <typename Tables>
+void pack(Tables& tables) {
+  std::vector<std::uint8_t> packed(workspace::classfile::packedBytes(tables));
+  workspace::classfile::pack(tables, packed.data());
+}
+
+}  // namespace
+
 /**
  * libFuzzer's entry: whatever the bytes are, reading them ends in facts or in one fault whose offset lies in the file, leaves no
- * row of a faulty class, and the facts can be packed.
+ * row of a faulty class, and the facts can be packed, and so can their digest.
  */
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static ClassReader reader;
@@ -22,7 +33,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!reader.faults().empty() && reader.faults()[0].offset > size) std::abort();
   if (rows == 0 && !reader.facts().calls.owner.empty()) std::abort();
   reader.facts().finish();
-  std::vector<std::uint8_t> packed(reader.facts().packedBytes());
-  reader.facts().pack(packed.data());
+  pack(reader.facts());
+  auto digest = workspace::digest::buildDigest(reader.facts());
+  if (digest.classes.name.size() != rows) std::abort();
+  pack(digest);
   return 0;
 }

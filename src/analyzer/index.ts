@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Logger } from '../lib/log/logger.ts'
+import type { IdlePool } from '../lib/pool/idle-pool.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import type { AnalyzerConfig } from './config.ts'
-import { createAnalyzerHttp } from './faces/http/create-server.ts'
 import type { AnalyzerFace } from './faces/http/face.ts'
 import type { Scanner } from './index/scanner.ts'
 import { createProjectScanner } from './index/project-scanner.ts'
@@ -23,6 +23,8 @@ export interface AnalyzerDeps {
   readonly logger: Logger
   /** In place of the one that reads the project's class path. */
   readonly scanner?: Scanner
+  /** In which the scanner reads, where it has been started before. */
+  readonly scanPool?: IdlePool
 }
 
 /** A running server of one project. */
@@ -49,7 +51,7 @@ export function create(
 async function start(
   config: AnalyzerConfig,
   { root, port }: { readonly root: string; readonly port?: number | undefined },
-  { logger, scanner }: AnalyzerDeps,
+  { logger, scanner, scanPool }: AnalyzerDeps,
 ): Promise<AnalyzerServer> {
   const opened: (() => Promise<void> | void)[] = []
   const stop = async (): Promise<void> => {
@@ -63,13 +65,13 @@ async function start(
       wantsToStop.resolve()
     })
     opened.push(() => idle.close())
-    const analysis = new Analysis(scanner ?? createProjectScanner(config, root, logger), logger)
+    const analysis = new Analysis(scanner ?? createProjectScanner(config, root, logger, scanPool), logger)
     opened.push(() => analysis.close())
     const source = new SourceService(config, root, logger)
     opened.push(() => source.close())
     const lint = new LintService(config, root, logger)
     opened.push(() => lint.close())
-    // Reading takes longest: it begins before there is a face to ask.
+    // Reading takes longest: it begins before there is a face to ask, or even its code.
     const scanned = analysis.start()
     scanned.catch(() => undefined)
     const watch = config.watch ? new ProjectWatch(root, analysis, logger) : undefined
@@ -89,6 +91,7 @@ async function start(
       idle,
       shutDown: () => wantsToStop.resolve(),
     }
+    const { createAnalyzerHttp } = await import('./faces/http/create-server.ts')
     const http = await createAnalyzerHttp(face, token, logger)
     opened.push(() => http.stop())
     const listen = (at: number): Promise<number> => http.listen({ host: config.host, port: at })

@@ -1,10 +1,12 @@
 import { warnOfFallback } from './fallback-warning.ts'
-import { loadAddon } from './load.ts'
+import { type Addon, loadAddon } from './load.ts'
 
 /** What the addon answers for a slice of class files. */
 export interface PackedFacts {
   /** The columns, as src/analyzer/bytecode/facts.ts describes them. The caller's own: it may be transferred. */
   readonly buffer: ArrayBuffer
+  /** Where it was asked for: as src/analyzer/index/digest.ts describes it. */
+  readonly digest?: ArrayBuffer
   /** One for each class file that gave no facts, in the order of the inputs. */
   readonly faults: readonly PackedFault[]
 }
@@ -17,16 +19,27 @@ interface PackedFault {
   readonly message: string
 }
 
+/** Columns of facts and of digests: "table.column:type …" in order. */
+export interface Layouts {
+  readonly facts: string
+  /** Where digests are wanted. */
+  readonly digest?: string | undefined
+}
+
 /**
- * Whether the addon reads class files, and into these columns: "table.column:type …" in order. Where it does not, it says so
- * once, as what is done in its place is slower.
+ * Whether the addon reads class files, and into these columns. Where it does not, it says so once, as what is done in its place
+ * is slower.
  */
-export function readsNatively(layout: string): boolean {
+export function readsNatively({ facts, digest }: Layouts): boolean {
   const loaded = loadAddon()
-  if (loaded.is === 'loaded' && loaded.addon.factsLayout() === layout) return true
+  if (loaded.is === 'loaded' && hasLayouts(loaded.addon, { facts, digest })) return true
   const reason = loaded.is === 'loaded' ? `${loaded.file} is of another version` : loaded.reason
   warnOfFallback('reading class files', reason)
   return false
+}
+
+function hasLayouts(given: Addon, { facts, digest }: Layouts): boolean {
+  return given.factsLayout() === facts && (digest === undefined || given.digestLayout() === digest)
 }
 
 /** Where the bytes of something inside a file are. */
@@ -56,8 +69,8 @@ export function readClassFiles(files: readonly Uint8Array[]): Promise<PackedFact
 }
 
 /** As `readClassFiles`, of files by their paths. */
-export function readClassFilesAt(paths: readonly string[]): Promise<PackedFacts> {
-  return addon().readFiles(paths) as Promise<PackedFacts>
+export function readClassFilesAt(paths: readonly string[], withDigest: boolean): Promise<PackedFacts> {
+  return addon().readFiles(paths, withDigest) as Promise<PackedFacts>
 }
 
 /**
@@ -69,10 +82,11 @@ export function readClassFilesAt(paths: readonly string[]): Promise<PackedFacts>
 export function readClassFilesIn(
   path: string,
   extents: readonly Extent[],
-  container?: Extent,
+  container: Extent | undefined,
+  withDigest: boolean,
 ): Promise<PackedFacts> {
   const around = numbersOf(container === undefined ? [] : [container])
-  return addon().readExtents(path, around, numbersOf(extents)) as Promise<PackedFacts>
+  return addon().readExtents(path, around, numbersOf(extents), withDigest) as Promise<PackedFacts>
 }
 
 function numbersOf(extents: readonly Extent[]): Float64Array {
@@ -88,7 +102,7 @@ function numbersOf(extents: readonly Extent[]): Float64Array {
   )
 }
 
-function addon() {
+function addon(): Addon {
   const loaded = loadAddon()
   if (loaded.is !== 'loaded')
     throw new Error(`reading class files natively needs the addon: ${loaded.reason}`)

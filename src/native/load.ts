@@ -4,12 +4,19 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The functions of the .node file as they are; their wrappers in this folder are what others call. */
-interface Addon {
+export interface Addon {
   walkTree(path: string, threads: number): unknown
   factsLayout(): string
+  digestLayout(): string
   readClasses(files: readonly Uint8Array[]): Promise<unknown>
-  readExtents(path: string, container: Float64Array, extents: Float64Array): Promise<unknown>
-  readFiles(paths: readonly string[]): Promise<unknown>
+  readExtents(
+    path: string,
+    container: Float64Array,
+    extents: Float64Array,
+    withDigest: boolean,
+  ): Promise<unknown>
+  readFiles(paths: readonly string[], withDigest: boolean): Promise<unknown>
+  matchNames(bytes: Uint8Array, offsets: Int32Array, ids: Int32Array, pattern: string, part: number): unknown
   setUserTimeout(fd: number, timeoutMs: number): boolean
   makePipe(capacityBytes: number): [reader: number, writer: number]
   sendDescriptors(socket: number, descriptors: readonly number[]): void

@@ -1,6 +1,7 @@
 import { availableParallelism, homedir, hostname } from 'node:os'
 import { join } from 'node:path'
-import Type, { type Static } from 'typebox'
+import { Type } from '../lib/schema/type.ts'
+import type { Static } from 'typebox'
 import type { SchemaNode } from '../lib/config/check.ts'
 import { loadConfig } from '../lib/config/load.ts'
 import { duration, optionalSection, optionalText, port, section, text, texts } from '../lib/config/fields.ts'

@@ -40,6 +40,8 @@ export interface WorkspaceDeps {
   readonly logger: Logger
   /** Backends in place of the configured ones. */
   readonly backends?: readonly Backend[]
+  /** The programs for guests, in place of the built ones. */
+  readonly guestDir?: string | undefined
   readonly now?: () => Date
 }
 
@@ -63,7 +65,7 @@ export function create(
 
 async function start(
   config: WorkspaceConfig,
-  { logger, backends: given, now = () => new Date() }: WorkspaceDeps,
+  { logger, backends: given, guestDir, now = () => new Date() }: WorkspaceDeps,
 ) {
   /** What has been opened, undone in reverse on stop and on a failed start. */
   const opened: (() => Promise<void>)[] = []
@@ -107,7 +109,12 @@ async function start(
 
     const availableBackends = (): readonly BackendName[] =>
       [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
-    const images = await openImageLibrary(config, { hasDocker: given === undefined, logger, opened })
+    const images = await openImageLibrary(config, {
+      hasDocker: given === undefined,
+      guestDir,
+      logger,
+      opened,
+    })
     const ssh = new SshServer(
       await connectionKeeper(config, { hostKey, state, table, backends, given, logger }),
       ({ user, fingerprint, address }) => {
@@ -153,8 +160,8 @@ async function start(
     })
     idle.start()
     opened.push(() => Promise.resolve(idle.close()))
-    // First of all when stopping: requests that wait for a creation keep the HTTP server open.
-    opened.push(() => lifecycle.endCreations())
+    // First of all when stopping: requests that wait for a creation or an image keep the HTTP server open.
+    opened.push(async () => void (await Promise.all([lifecycle.endCreations(), images.close()])))
     return {
       httpPort: ports.http,
       sshPort: ports.ssh,

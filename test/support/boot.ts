@@ -11,7 +11,7 @@ import { tempDir } from './temp-dir.ts'
  * want of both. It is told the frequency, which needs not be right, and not to wait for the timer; nokaslr for the like.
  */
 const STEADY = 'nokaslr no_timer_check tsc_early_khz=2000000'
-const LIMIT_MS = 60_000
+const LIMIT_MS = 150_000
 const GIB = 2 ** 30
 
 /** A fresh upper: a file that holds nothing yet. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ImageStore, type ImageStoreOptions } from '../../src/workspace/image/image-store.ts'
 import { BOOT_FILES, type FileFacts, type Manifest } from '../../src/workspace/image/manifest.ts'
@@ -38,3 +38,9 @@ export async function storeImage(store: ImageStore, content: string, tag?: strin
   if (tag !== undefined) await store.setTag(tag, manifest.digest, '')
   return manifest
 }
+
+/** Names of everything in the directory of a store's images. */
+export const allBlobs = (store: ImageStore): readonly string[] =>
+  readdirSync(join(store.root, 'blobs/sha256'))
+export const wholeBlobs = (store: ImageStore) => allBlobs(store).filter((name) => !name.endsWith('.tmp'))
+export const unfinishedBlobs = (store: ImageStore) => allBlobs(store).filter((name) => name.endsWith('.tmp'))

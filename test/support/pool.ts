@@ -15,6 +15,7 @@ export function actingPool(options: Partial<PoolOptions> = {}): ActingPool {
   return {
     run: (...args) => pool.run(...args),
     act: (task, runOptions) => pool.run(worker, task, runOptions),
+    warm: () => pool.warm(),
     close: () => pool.close(),
   }
 }

@@ -20,6 +20,8 @@ export interface TestServerOptions {
   readonly backends?: () => readonly Backend[]
   readonly settings?: Readonly<Record<string, unknown>>
   readonly stateDir?: string
+  /** The programs for guests. */
+  readonly guestDir?: string
 }
 
 /** A whole server on free ports of 127.0.0.1, with a state directory of its own. */
@@ -42,7 +44,11 @@ export async function startWorkspaceServer(options: TestServerOptions = {}): Pro
   )
   const logger = createLogger({ level: 'debug', format: 'json', destination })
   const backends = options.backends?.()
-  const server = await create(config, { logger, ...(backends && { backends }) }).start()
+  const server = await create(config, {
+    logger,
+    guestDir: options.guestDir,
+    ...(backends && { backends }),
+  }).start()
   const stop = async (): Promise<void> => {
     await server.stop()
     if (options.stateDir === undefined) await rm(stateDir, { recursive: true, force: true })

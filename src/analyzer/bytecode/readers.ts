@@ -5,7 +5,7 @@ import { portableReader } from './portable/portable-reader.ts'
 
 /** The reader of this machine: the addon's, or else the portable one, which takes about ten times as long. */
 export function classReader(): ClassReader {
-  return readsNatively(factsLayout) ? nativeReader : portableReader
+  return readsNatively({ facts: factsLayout }) ? nativeReader : portableReader
 }
 
 /** Reads on a thread of libuv; a fault of its own would end the process, so untrusted bytes belong into a process apart. */

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { StringTable } from './string-table.ts'
 
 /** How the elements of a column are stored: signed 32 bits, unsigned 16, unsigned 8. */
@@ -31,6 +32,8 @@ export type PackedTables<L extends Layout> = Tables<L> & {
 
 const arrayOf = { i32: Int32Array, u16: Uint16Array, u8: Uint8Array } as const
 
+const CHECKSUM_BYTES = 4
+
 /** The columns of a layout in packed order, "strings.bytes:u8 strings.offsets:i32 …". */
 export function columnNames(layout: Layout): readonly string[] {
   return [
@@ -50,7 +53,7 @@ interface StringColumns {
 
 /**
  * The tables in a buffer: a word with the number of columns, for each column its byte offset and its length in elements,
- * then the columns, each at a multiple of 8. Words have this machine's byte order.
+ * then the columns, each at a multiple of 8, and a CRC-32 of all that (see `isWhole`). Words have this machine's byte order.
  *
  * @throws Error when the buffer has another number of columns
  */
@@ -107,12 +110,19 @@ export function packTables<L extends Layout>(
     header.set([end, values.length], 1 + 2 * index)
     end = aligned(end + values.length * arrayOf[type].BYTES_PER_ELEMENT)
   }
-  const buffer = new ArrayBuffer(end)
+  const buffer = new ArrayBuffer(end + CHECKSUM_BYTES)
   new Uint32Array(buffer, 0, header.length).set(header)
   for (const { index, type, values } of columns) {
     new arrayOf[type](buffer, header[1 + 2 * index], values.length).set(values)
   }
+  new Uint32Array(buffer, end)[0] = crc32(new Uint8Array(buffer, 0, end))
   return buffer
+}
+
+/** Whether the bytes are packed tables as they were packed, of whatever layout. */
+export function isWhole(bytes: Buffer): boolean {
+  const end = bytes.length - CHECKSUM_BYTES
+  return end >= 0 && crc32(bytes.subarray(0, end)) === bytes.readUInt32LE(end)
 }
 
 function aligned(bytes: number): number {

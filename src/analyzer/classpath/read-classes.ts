@@ -24,6 +24,8 @@ const maxNestedBytes = 2 ** 29
 export interface ClassSlice {
   /** `classes.input` is the place in the entries that were asked for. */
   readonly facts: Facts
+  /** Where it was asked for and the addon has made it; packed. */
+  readonly digest: ArrayBuffer | undefined
   /** One for each entry that gave none. */
   readonly problems: readonly ClassPathProblem[]
 }
@@ -31,26 +33,37 @@ export interface ClassSlice {
 /**
  * The facts of some classes of one container, some hundreds in a call. With the addon a thread of libuv reads, inflates and
  * parses; without it the calling thread does.
+ *
+ * @param digestLayout of the digest that the addon is to make of the facts
  */
 export async function readClasses(
   container: ClassContainer,
   entries: readonly ClassEntry[] = container.classes,
+  digestLayout?: string,
 ): Promise<ClassSlice> {
-  const isNative = readsNatively(factsLayout)
-  const { buffer, faults } = await (isNative ? readNatively : readPortably)(container, entries)
+  const isNative = readsNatively({ facts: factsLayout, digest: digestLayout })
+  const { buffer, digest, faults } = await (isNative
+    ? readNatively(container, entries, digestLayout !== undefined)
+    : readPortably(container, entries))
   const problems = faults.map(({ input, offset, message }) => ({
     path: displayPath(container, entries[input]?.file),
     offset,
     message,
   }))
-  return { facts: openFacts(buffer), problems }
+  return { facts: openFacts(buffer), digest, problems }
 }
 
-function readNatively(container: ClassContainer, entries: readonly ClassEntry[]): Promise<PackedFacts> {
+function readNatively(
+  container: ClassContainer,
+  entries: readonly ClassEntry[],
+  withDigest: boolean,
+): Promise<PackedFacts> {
+  if (container.kind === 'folder') {
+    const files = entries.map(({ file }) => join(container.path, file))
+    return readClassFilesAt(files, withDigest)
+  }
   const extents = entries.flatMap((entry) => entry.extent ?? [])
-  if (container.kind === 'folder')
-    return readClassFilesAt(entries.map(({ file }) => join(container.path, file)))
-  return readClassFilesIn(container.path, extents, container.deflated)
+  return readClassFilesIn(container.path, extents, container.deflated, withDigest)
 }
 
 /** The twin of what the addon does, on the calling thread. */

@@ -44,18 +44,17 @@ export class DigestNames {
 
   /** Of a class name in code: that may be an array's descriptor. */
   isArray(id: number): boolean {
-    return this.#bytes[this.#start(id)] === BRACKET
+    return this.#startsWith(id, BRACKET)
   }
 
-  /** "<init>", and not "<clinit>". */
+  /** "<init>", and not "<clinit>": other names have no "<" (JVMS §4.2.2). */
   isConstructor(id: number): boolean {
-    const start = this.#start(id)
-    return this.#bytes[start] === LESS && this.#end(id) - start === CONSTRUCTOR_LENGTH
+    return this.#startsWith(id, LESS) && this.#end(id) - this.#start(id) === CONSTRUCTOR_LENGTH
   }
 
   /** Constructors and static initializers (JVMS §4.2.2). */
   isSpecial(id: number): boolean {
-    return this.#bytes[this.#start(id)] === LESS
+    return this.#startsWith(id, LESS)
   }
 
   /** As `idOf` for a class name that may be an array's descriptor: its element class, or -1 for a primitive. */
@@ -129,6 +128,11 @@ export class DigestNames {
       this.#methods.set(id, types)
     }
     return types
+  }
+
+  #startsWith(id: number, byte: number): boolean {
+    const start = this.#start(id)
+    return id >= 0 && start < this.#end(id) && this.#bytes[start] === byte
   }
 
   #start(id: number): number {

@@ -6,8 +6,14 @@ import { type SlicedPlace, slicesOf, stampIfThere } from './slices.ts'
 export interface ListTask {
   readonly path: string
   readonly release: number
-  /** Hashes of archives by their stamps, as far as they are known. */
-  readonly hashes: Readonly<Record<string, string>>
+  /** Of an archive, where it is known. */
+  readonly hash: StampedHash | undefined
+}
+
+/** The hash of an archive's bytes, and what tells it from one that was there before or is there later. */
+export interface StampedHash {
+  readonly stamp: string
+  readonly hash: string
 }
 
 /** What the server needs to know of a place; the classes stay where they were listed. */
@@ -17,19 +23,18 @@ export interface ListedPlace {
   /** Of an archive: as long as it is the same, so is all this. */
   readonly stamp?: string
   /** A hash that has been made anew. */
-  readonly hash?: { readonly stamp: string; readonly hash: string }
+  readonly hash?: StampedHash
 }
 
 /** The last places that this thread has listed: what is missing of them is read next. */
-const known = new Map<string, SlicedPlace>()
+const lastListed = new Map<string, SlicedPlace>()
 const KEPT = 8
 
 /** Lists one place of a class path, in a pool's process. */
-export function listPlace({ path, release, hashes }: ListTask): ListedPlace {
-  let hash: ListedPlace['hash']
+export function listPlace({ path, release, hash: known }: ListTask): ListedPlace {
+  let hash: StampedHash | undefined
   const place = slicesOf(path, release, (stamp) => {
-    const knownHash = hashes[stamp]
-    if (knownHash !== undefined) return knownHash
+    if (known?.stamp === stamp) return known.hash
     hash = { stamp, hash: contentHash(path) }
     return hash.hash
   })
@@ -48,20 +53,20 @@ export function listPlace({ path, release, hashes }: ListTask): ListedPlace {
 
 /** The slices of a place, from memory where this thread has listed it and it has not changed since, as another may have seen. */
 export function placeOf(task: ListTask, keys: readonly string[]): SlicedPlace {
-  const place = known.get(`${task.release} ${task.path}`)
+  const place = lastListed.get(`${task.release} ${task.path}`)
   const there = new Set(place?.slices.map(({ key }) => key))
   const isFresh =
     place !== undefined && (place.stamp === undefined || place.stamp === stampIfThere(task.path))
   if (isFresh && keys.every((key) => there.has(key))) return place
   listPlace(task)
-  return known.get(`${task.release} ${task.path}`) ?? { slices: [], problems: [], stamp: undefined }
+  return lastListed.get(`${task.release} ${task.path}`) ?? { slices: [], problems: [], stamp: undefined }
 }
 
 function remember(path: string, release: number, place: SlicedPlace): void {
-  known.delete(`${release} ${path}`)
-  known.set(`${release} ${path}`, place)
-  for (const oldest of known.keys()) {
-    if (known.size <= KEPT) break
-    known.delete(oldest)
+  lastListed.delete(`${release} ${path}`)
+  lastListed.set(`${release} ${path}`, place)
+  for (const oldest of lastListed.keys()) {
+    if (lastListed.size <= KEPT) break
+    lastListed.delete(oldest)
   }
 }

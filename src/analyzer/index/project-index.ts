@@ -19,13 +19,16 @@ export class ProjectIndex {
   readonly #sliceOf: Uint16Array
   /** By class id. */
   readonly #nameIds: Int32Array
-  /** Classes by the text of their names. */
+  /** The names of classes, by their texts. */
   readonly #sortedNames: Int32Array
   /** How many names there were before the first refresh. */
   readonly namesAtFirst: number
   #byName: Int32Array | undefined
   #ranks: Int32Array | undefined
   #ofProject: Int32Array | undefined
+  #classNames: Int32Array | undefined
+  #methodNames: Int32Array | undefined
+  #returnTypes: Int32Array | undefined
   #subtypes: SubtypeTable | undefined
 
   /** @param before one with the same names, whose order is taken over */
@@ -98,6 +101,24 @@ export class ProjectIndex {
     return this.#ofProject
   }
 
+  /** The names of classes, in the order of their ids, in which they lie in memory. */
+  classNames(): Int32Array {
+    this.#classNames ??= this.#sortedNames.toSorted()
+    return this.#classNames
+  }
+
+  /** The same of the names that methods have. */
+  methodNames(): Int32Array {
+    this.#methodNames ??= this.#distinct(({ methods }) => methods.name)
+    return this.#methodNames
+  }
+
+  /** The same of the descriptors of what methods return. */
+  returnTypes(): Int32Array {
+    this.#returnTypes ??= this.#distinct(({ methods }) => methods.returns)
+    return this.#returnTypes
+  }
+
   /** The classes that directly extend or implement a type, by the id of its name, as USE.EXTENDS or USE.IMPLEMENTS. */
   subtypesOf(name: number, kinds: readonly number[]): readonly number[] {
     this.#subtypes ??= new SubtypeTable(this.slices, this.names.count, (id) => this.isHidden(id))
@@ -128,6 +149,14 @@ export class ProjectIndex {
         yield { id: firstClass + (uses.class[row] ?? 0), kind: uses.kind[row] ?? 0, count }
       }
     }
+  }
+
+  #distinct(columnOf: (digest: DigestTables) => Int32Array): Int32Array {
+    const isThere = new Uint8Array(this.names.count)
+    for (const { digest } of this.slices) for (const name of columnOf(digest)) isThere[name] = 1
+    const ids: number[] = []
+    for (let name = 0; name < isThere.length; name++) if (isThere[name] === 1) ids.push(name)
+    return Int32Array.from(ids)
   }
 }
 

@@ -1,7 +1,6 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
-import { IdlePool } from '../../lib/pool/idle-pool.ts'
+import type { IdlePool } from '../../lib/pool/idle-pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { Facts } from '../bytecode/facts.ts'
 import type { AnalyzerConfig } from '../config.ts'
@@ -11,12 +10,14 @@ import { BuildToolMemory } from '../project/build-tool-memory.ts'
 import { type ClassPath, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
 import { FactsCache } from './facts-cache.ts'
-import { HashFile } from './hash-file.ts'
+import { ArchiveHashes } from './archive-hashes.ts'
 import type { ListedPlace, ListTask } from './list-place.ts'
 import type { RefreshedPlace, RefreshTask } from './refresh-place.ts'
 import { IndexBuilder, type ProjectIndex } from './project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
+import { makeSound } from './make-sound.ts'
 import { entriesOf, keysOf, type Missing, type Place, placeIn } from './place.ts'
+import { createScanPool } from './scan-pool.ts'
 import type { Scan, Scanner } from './scanner.ts'
 import { stampIfThere } from './slices.ts'
 import { SliceStore } from './store.ts'
@@ -24,25 +25,28 @@ import type { StringPool } from './string-pool.ts'
 
 /** Slices that one task reads: enough to keep a thread busy, few enough to share the work. */
 const SLICES_A_TASK = 8
-/** The pool's process ends when nothing has been scanned for so long. */
-const POOL_IDLE_MS = 20_000
 /** Class files that change while they are read are read again so often. */
 const ATTEMPTS = 3
 
 /** Reads a project's class path into the store, and from there into an index in memory. */
-export function createProjectScanner(config: AnalyzerConfig, root: string, logger: Logger): Scanner {
-  return new ProjectScanner(config, root, logger)
+export function createProjectScanner(
+  config: AnalyzerConfig,
+  root: string,
+  logger: Logger,
+  pool = createScanPool(logger),
+): Scanner {
+  return new ProjectScanner(config, root, logger, pool)
 }
 
 class ProjectScanner implements Scanner {
   readonly #config: AnalyzerConfig
   readonly #root: string
   readonly #logger: Logger
-  /** Reads class files and writes the store; its process holds more memory than the server, and is soon started again. */
+  /** Reads class files and writes the store. */
   readonly #pool: IdlePool
   readonly #closed = new AbortController()
   readonly #storeDir: string
-  readonly #hashes: HashFile
+  readonly #hashes: ArchiveHashes
   /** What each place was when it was last listed. */
   readonly #listed = new Map<string, ListedPlace>()
   readonly #buildTool = new BuildToolMemory()
@@ -58,20 +62,23 @@ class ProjectScanner implements Scanner {
   /** Of the last scan. */
   #names: StringPool | undefined
 
-  constructor(config: AnalyzerConfig, root: string, logger: Logger) {
+  constructor(config: AnalyzerConfig, root: string, logger: Logger, pool: IdlePool) {
     this.#config = config
     this.#root = root
     this.#logger = logger
     this.#storeDir = join(config.cacheDir, 'slices')
-    this.#pool = new IdlePool({ name: 'analyzer', logger }, POOL_IDLE_MS)
-    this.#hashes = new HashFile(join(config.cacheDir, 'archive-hashes.json'))
+    this.#pool = pool
+    this.#hashes = new ArchiveHashes(join(config.cacheDir, 'archive-hashes.json'))
   }
 
   async scan(before: Scan | undefined): Promise<Scan> {
     const beganMs = performance.now()
-    const isSame = await this.#openStore()
+    const opening = this.#openStore()
+    opening.catch(() => undefined)
     const { signal } = this.#closed
     const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal, this.#buildTool)
+    await this.#hashes.addLarge(classPath.entries, this.#pool)
+    const isSame = await opening
     for (const [path, stamp] of this.#quarantined) {
       if (stampIfThere(path) !== stamp) this.#quarantined.delete(path)
     }
@@ -143,9 +150,9 @@ class ProjectScanner implements Scanner {
         if (known?.stamp !== undefined && known.stamp === stampIfThere(path))
           return { ...entry, listed: known }
         const keys = held.get(path)?.map(({ key }) => key)
-        const { listed, report } = await this.#listPlace({ path, release, hashes: this.#hashes.all }, keys)
+        const { listed, report } = await this.#listPlace(this.#listTask(path, release), keys)
         this.#listed.set(path, listed)
-        if (listed.hash !== undefined) this.#hashes.add(listed.hash.stamp, listed.hash.hash)
+        if (listed.hash !== undefined) this.#hashes.add(listed.hash)
         if (report !== undefined) reports.push(report)
         return { ...entry, listed }
       }),
@@ -153,6 +160,10 @@ class ProjectScanner implements Scanner {
     const failure = places.find(({ status }) => status === 'rejected')
     if (failure?.status === 'rejected') throw await this.#afterFailure(failure.reason)
     return places.flatMap((place) => (place.status === 'fulfilled' ? [place.value] : []))
+  }
+
+  #listTask(path: string, release: number): ListTask {
+    return { path, release, hash: this.#hashes.find(stampIfThere(path)) }
   }
 
   /** A crash takes with it what else was being listed: each place has as many attempts as it takes to show which it was. */
@@ -194,7 +205,7 @@ class ProjectScanner implements Scanner {
   ): Promise<readonly ReadReport[]> {
     const tasks = missing.flatMap(({ path, keys }) =>
       Array.from({ length: Math.ceil(keys.length / SLICES_A_TASK) }, (_, place) => ({
-        place: { path, release, hashes: this.#hashes.all },
+        place: this.#listTask(path, release),
         keys: keys.slice(place * SLICES_A_TASK, (place + 1) * SLICES_A_TASK),
         storeDir: this.#storeDir,
       })),
@@ -252,20 +263,12 @@ class ProjectScanner implements Scanner {
     if (this.#store?.isWhole() === true) return true
     await this.#store?.close()
     this.#store = undefined
-    mkdirSync(this.#storeDir, { recursive: true, mode: 0o700 })
     const check = (): Promise<unknown> =>
       this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
-    try {
-      await check()
-    } catch (error) {
+    await makeSound(this.#storeDir, check, (error) => {
       this.#closed.signal.throwIfAborted()
       this.#logger.warn({ err: error, directory: this.#storeDir }, 'the index is damaged and is made anew')
-      const aside = `${this.#storeDir}.damaged`
-      rmSync(aside, { recursive: true, force: true })
-      renameSync(this.#storeDir, aside)
-      mkdirSync(this.#storeDir, { recursive: true, mode: 0o700 })
-      await check()
-    }
+    })
     this.#store = SliceStore.open(this.#storeDir, 'read')
     return false
   }

@@ -5,6 +5,7 @@ import { fileIdentity } from '../classpath/list-classes.ts'
 import { readClasses } from '../classpath/read-classes.ts'
 import { fault } from '../errors.ts'
 import { buildDigest } from './build-digest.ts'
+import { digestLayout } from './digest.ts'
 import { type ListTask, placeOf } from './list-place.ts'
 import { type Slice, stampOf } from './slices.ts'
 import { SliceStore } from './store.ts'
@@ -42,19 +43,26 @@ export async function readSlices({ place, keys, storeDir }: ReadTask): Promise<R
   let written = Promise.resolve()
   for (const slice of slices) {
     if (!wanted.has(slice.key)) continue
-    const { facts, problems: own } = await readClasses(slice.container, slice.classes)
-    const digest = buildDigest(facts)
+    const { facts, problems: own, ...made } = await readClasses(slice.container, slice.classes, digestLayout)
+    const digest = made.digest ?? buildDigest(facts)
     // One that was replaced while it was read would be kept under the old one's key.
     if (!isUnchanged(slice, stamp)) continue
     await written
-    written = writing(storeDir).put(slice.key, facts.buffer, digest)
-    written.catch(() => undefined)
     stored.push(slice.key)
     problems.push(...own)
     classCount += facts.classes.count
+    written = write(writing(storeDir), slice.key, facts.buffer, digest)
+    written.catch(() => undefined)
   }
   await written
   return { stored, classCount, problems }
+}
+
+/** Takes the buffers' memory away: V8 would collect garbage again and again for what lies outside its heap. */
+async function write(to: SliceStore, key: string, facts: ArrayBuffer, digest: ArrayBuffer): Promise<void> {
+  await to.put(key, facts, digest)
+  facts.transfer(0)
+  digest.transfer(0)
 }
 
 function isUnchanged({ container, classes }: Slice, stamp: string | undefined): boolean {
@@ -68,8 +76,17 @@ function isUnchanged({ container, classes }: Slice, stamp: string | undefined): 
   }
 }
 
-function writing(directory: string): SliceStore {
+/** Whether a slice has been read before, for whatever project. It may be damaged: that shows when it is used. */
+export function isStored(storeDir: string, key: string): boolean {
+  return opened(storeDir).has(key)
+}
+
+function opened(directory: string): SliceStore {
   if (store?.directory !== directory) store = { directory, store: SliceStore.open(directory, 'write') }
+  return store.store
+}
+
+function writing(directory: string): SliceStore {
   const { bavail, bsize } = statfsSync(directory)
   if (bavail * bsize < SPARE_BYTES) {
     throw fault(
@@ -77,5 +94,5 @@ function writing(directory: string): SliceStore {
       `${directory} has less than 256 MiB free; make room, or set ANALYZER_CACHE_DIR`,
     )
   }
-  return store.store
+  return opened(directory)
 }

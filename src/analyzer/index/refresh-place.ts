@@ -1,12 +1,12 @@
 import { type ListedPlace, listPlace, type ListTask } from './list-place.ts'
-import { type ReadReport, readSlices } from './read-slices.ts'
+import { isStored, type ReadReport, readSlices } from './read-slices.ts'
 
 /** Slices that are read by the thread that has listed them: another one would have to list them again. */
 const FEW = 8
 
 export interface RefreshTask {
   readonly place: ListTask
-  /** Keys of the slices that the server has of this place; undefined for one that it has not read yet. */
+  /** Keys of the slices that the server has of this place; undefined for one that it knows nothing of yet. */
   readonly held: readonly string[] | undefined
   readonly storeDir: string
 }
@@ -20,9 +20,9 @@ export interface RefreshedPlace {
 /** Lists one place of a class path, in a pool's process. Throws as `readSlices`. */
 export async function refreshPlace({ place, held, storeDir }: RefreshTask): Promise<RefreshedPlace> {
   const listed = listPlace(place)
-  if (held === undefined) return { listed }
-  const there = new Set(held)
-  const keys = listed.slices.map(({ key }) => key).filter((key) => !there.has(key))
+  const there = held === undefined ? undefined : new Set(held)
+  const isThere = (key: string): boolean => there?.has(key) ?? isStored(storeDir, key)
+  const keys = listed.slices.map(({ key }) => key).filter((key) => !isThere(key))
   if (keys.length === 0 || keys.length > FEW) return { listed }
   return { listed, report: await readSlices({ place, keys, storeDir }) }
 }

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { factsLayout, openFacts, type Facts } from '../bytecode/facts.ts'
+import { isWhole } from '../bytecode/tables.ts'
 import { type Digest, digestLayout, openDigest } from './digest.ts'
 
 /** Changes by itself with the columns. The number is for other changes of what is stored; another version's slices are left alone. */
-export const STORE_VERSION = `3-${crc32(`${factsLayout} ${digestLayout}`).toString(36)}`
-const CHECKSUM_BYTES = 4
+export const STORE_VERSION = `4-${crc32(`${factsLayout} ${digestLayout}`).toString(36)}`
 /** Address space, of which only what is used takes memory or disk. */
 const MAP_BYTES = 64 * 2 ** 30
 
@@ -46,6 +46,10 @@ export class SliceStore {
     return true
   }
 
+  has(key: string): boolean {
+    return this.#open().data.doesExist(`${key} digest`)
+  }
+
   /** Shows the digest to `use`, during whose call alone it is valid. False when it is not there or damaged. */
   digest(key: string, use: (digest: Digest) => void): boolean {
     const content = this.#content(`${key} digest`)
@@ -63,12 +67,12 @@ export class SliceStore {
     return content === undefined ? undefined : openFacts(new Uint8Array(content).buffer)
   }
 
-  /** Resolves once both are stored; rejects when they cannot be, after which this process should end. */
+  /** Resolves once both, packed, are stored; rejects when they cannot be, after which this process should end. */
   async put(key: string, facts: ArrayBuffer, digest: ArrayBuffer): Promise<void> {
     const { root, data } = this.#open()
     await root.transaction(() => {
-      void data.put(`${key} facts`, sealed(facts))
-      void data.put(`${key} digest`, sealed(digest))
+      void data.put(`${key} facts`, Buffer.from(facts))
+      void data.put(`${key} digest`, Buffer.from(digest))
     })
   }
 
@@ -95,10 +99,9 @@ export class SliceStore {
   #content(name: string): Uint8Array | undefined {
     if (!this.isWhole()) return undefined
     const stored = this.#open().data.getBinaryFast(name)
-    if (stored === undefined || stored.length < CHECKSUM_BYTES) return undefined
     // The memory behind it is larger than the value.
-    const content = stored.subarray(CHECKSUM_BYTES, stored.length)
-    return crc32(content) === stored.readUInt32LE() ? content : undefined
+    const content = stored?.subarray(0, stored.length)
+    return content !== undefined && isWhole(content) ? content : undefined
   }
 }
 
@@ -118,12 +121,4 @@ function openDatabase(path: string, mode: 'read' | 'write'): Opened {
     noSync: true,
   })
   return { root, data: root.openDB<Buffer, string>({ name: `v${STORE_VERSION}`, encoding: 'binary' }) }
-}
-
-function sealed(content: ArrayBuffer): Buffer {
-  const stored = Buffer.allocUnsafe(CHECKSUM_BYTES + content.byteLength)
-  const bytes = new Uint8Array(content)
-  stored.writeUInt32LE(crc32(bytes))
-  stored.set(bytes, CHECKSUM_BYTES)
-  return stored
 }

@@ -68,7 +68,8 @@ export class StringPool {
 
   /** What it holds now, as a view: strings that are added later are not in it. */
   table(): StringTable {
-    return new StringTable(this.#bytes, this.#offsets.subarray(0, this.#count + 1))
+    const end = this.#offsets[this.#count] ?? 0
+    return new StringTable(this.#bytes.subarray(0, end), this.#offsets.subarray(0, this.#count + 1))
   }
 
   /** One for each string. A view. */

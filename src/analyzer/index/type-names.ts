@@ -40,7 +40,8 @@ const MAX_DEPTH = 64
 function readType(bytes: Uint8Array, start: number, end: number, found: Found, depth = 0): number {
   if (depth > MAX_DEPTH) return end
   let at = start
-  while (bytes[at] === BRACKET) at++
+  while (at < end && bytes[at] === BRACKET) at++
+  if (at >= end) return at + 1
   if (bytes[at] === VARIABLE) return after(SEMICOLON, bytes, at, end)
   if (bytes[at] !== CLASS) return at + 1
   const name = ++at

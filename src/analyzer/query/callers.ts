@@ -49,7 +49,12 @@ export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilt
   const calls = (id: number) => callsFrom(snapshot, id, owners, name, filter.descriptor)
   const { rows: found, ...page } =
     filter.descriptor === undefined
-      ? pageOfGroups(callers, paging, ({ id }) => calls(id))
+      ? pageOfGroups(
+          callers,
+          ({ count }) => count,
+          paging,
+          ({ id }) => calls(id),
+        )
       : // Only their details tell which call has it.
         pageOf(
           callers.flatMap(({ id }) => calls(id)),

@@ -3,7 +3,8 @@ import { type Facts, rows } from '../bytecode/facts.ts'
 import { fault } from '../errors.ts'
 import { doubleOf, floatOf, longOf } from './annotation-value.ts'
 import { isLambdaBody, isMethodReference, lambdaOwners } from '../bytecode/lambdas.ts'
-import { methodKey, methodsWith, returnTest } from './methods-search.ts'
+import { methodKey, methodsWith } from './methods-search.ts'
+import { returnTypes } from './name-tests.ts'
 import { toFqn } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -44,7 +45,7 @@ export function callsOf(snapshot: Snapshot, fqn: string, filter: CallFilter) {
   const facts = snapshot.facts(slice)
   const row = id - slice.firstClass
   const returns =
-    filter.inMethodsReturning === undefined ? undefined : returnTest(snapshot, filter.inMethodsReturning)
+    filter.inMethodsReturning === undefined ? undefined : returnTypes(snapshot, filter.inMethodsReturning)
   const annotated =
     filter.inMethodsAnnotated === undefined ? undefined : methodsWith(snapshot, filter.inMethodsAnnotated)
   const owners = filter.includeLambdas ? lambdaOwners(facts, row) : new Map<number, number>()
@@ -57,7 +58,7 @@ export function callsOf(snapshot: Snapshot, fqn: string, filter: CallFilter) {
     }))
     .filter(({ methodName }) => filter.method === undefined || methodName === filter.method)
     .filter(({ descriptor }) => filter.descriptor === undefined || descriptor === filter.descriptor)
-    .filter(({ method }) => returns?.(slice.digest.methods.returns[method] ?? -1) !== false)
+    .filter(({ method }) => returns?.[slice.digest.methods.returns[method] ?? -1] !== 0)
     .filter(({ method }) => annotated === undefined || isAnnotated(facts, method, id, annotated))
     .map(({ method, methodName, descriptor }) => ({
       methodName,

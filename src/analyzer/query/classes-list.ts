@@ -2,6 +2,7 @@ import { countingPlaces } from './annotation-closure.ts'
 import { ACC } from '../bytecode/access-flags.ts'
 import { classSummary, type ClassSummary } from './class-summary.ts'
 import { classNameTest, packageTest } from './name-tests.ts'
+import { kept } from './kept.ts'
 import { type Page, pageOf, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
@@ -24,9 +25,7 @@ export interface ClassFilter {
 
 /** Classes that pass a filter, by name. */
 export function listClasses(snapshot: Snapshot, filter: ClassFilter, paging: Paging): Page<ClassSummary> {
-  const tests = testsOf(snapshot, filter)
-  const all = snapshot.classes(filter.includeLibraries)
-  const passed = tests.length === 0 ? all : all.filter((id) => tests.every((test) => test(id)))
+  const passed = testsOf(snapshot, filter).reduce(kept, snapshot.classes(filter.includeLibraries))
   return pageOf(passed, paging, (id) => classSummary(snapshot, id))
 }
 

@@ -1,14 +1,14 @@
+import { ACC } from '../bytecode/access-flags.ts'
 import { TARGET } from '../bytecode/columns.ts'
-import { textOf } from '../bytecode/string-table.ts'
+import { rows } from '../bytecode/facts.ts'
 import type { DigestTables } from '../index/digest.ts'
 import { countingPlaces } from './annotation-closure.ts'
-import { ACC } from '../bytecode/access-flags.ts'
 import { methodView } from './class-show.ts'
-import { classNameFits, classNameTest, nameTest, packageTest } from './name-tests.ts'
-import { simpleNameOf, typeOfDescriptor } from './names.ts'
-import { pageOf, type Paging } from './page.ts'
+import { kept } from './kept.ts'
+import { classNameTest, methodNames, type NameSet, packageTest, returnTypes } from './name-tests.ts'
+import { simpleNameOf } from './names.ts'
+import { pageOfGroups, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
-import { bytesWildcard, wildcard } from './wildcard.ts'
 
 export interface MethodFilter {
   /** Patterns with `*`. */
@@ -21,40 +21,38 @@ export interface MethodFilter {
   readonly includeLibraries: boolean
 }
 
-/** More than a slice has methods. */
-const METHODS = 2 ** 24
-
 /** Methods that pass a filter, by class and then in the class file's order; those that the compiler made are left out. */
 export function searchMethods(snapshot: Snapshot, filter: MethodFilter, paging: Paging) {
   const { index } = snapshot
-  const isIn = classTest(snapshot, filter)
-  const test = methodTest(snapshot, filter)
-  const ranks = index.ranks()
-  /** A class's rank and the method as one number each, so that they sort as numbers do. */
-  const found: number[] = []
+  const inClass = classTest(snapshot, filter)
+  const found = new MethodTests(snapshot, filter)
+  /** By class id. */
+  const counts = new Int32Array(index.classCount)
   for (const { digest, source, firstClass } of index.slices) {
     if (!filter.includeLibraries && source !== 'PROJECT') continue
-    const { methods, classes } = digest
+    const { firstMethod } = digest.classes
     let row = 0
-    for (let method = 0; method < methods.count; method++) {
-      if (!test.byName(methods, method)) continue
-      while (method >= (classes.firstMethod[row + 1] ?? 0)) row++
+    for (const method of found.candidates(digest.methods)) {
+      while (method >= (firstMethod[row + 1] ?? 0)) row++
       const id = firstClass + row
-      if (isIn(id) && test.byAnnotation(id, method)) found.push((ranks[id] ?? 0) * METHODS + method)
+      if (found.has(digest.methods, method, id) && inClass(id)) counts[id] = (counts[id] ?? 0) + 1
     }
   }
-  const { rows, ...page } = pageOf(Float64Array.from(found).toSorted(), paging, (each) => {
-    const id = index.byName()[Math.floor(each / METHODS)] ?? 0
-    const slice = index.sliceOf(id)
-    const classFqn = snapshot.fqnOf(id)
-    return {
-      classFqn,
-      classSimpleName: simpleNameOf(classFqn),
-      classSource: slice.source,
-      method: methodView(snapshot.facts(slice), id - slice.firstClass, each % METHODS),
-    }
-  })
-  return { methods: rows, ...page }
+  const { rows: methods, ...page } = pageOfGroups(
+    kept(index.byName(), (id) => counts[id] !== 0),
+    (id) => counts[id] ?? 0,
+    paging,
+    (id) => {
+      const slice = index.sliceOf(id)
+      const classFqn = snapshot.fqnOf(id)
+      const ofClass = { classFqn, classSimpleName: simpleNameOf(classFqn), classSource: slice.source }
+      const row = id - slice.firstClass
+      return rows(slice.digest.classes.firstMethod, row)
+        .filter((method) => found.has(slice.digest.methods, method, id))
+        .map((method) => ({ ...ofClass, method: methodView(snapshot.facts(slice), row, method) }))
+    },
+  )
+  return { methods, ...page }
 }
 
 function classTest(snapshot: Snapshot, filter: MethodFilter): (id: number) => boolean {
@@ -67,34 +65,41 @@ function classTest(snapshot: Snapshot, filter: MethodFilter): (id: number) => bo
   }
 }
 
-function methodTest(snapshot: Snapshot, { name, returnType, annotation }: MethodFilter) {
-  const { names } = snapshot.index
-  const hasName = name === undefined ? undefined : nameTest(snapshot, bytesWildcard(name))
-  const returns = returnType === undefined ? undefined : returnTest(snapshot, returnType)
-  const annotated = annotation === undefined ? undefined : methodsWith(snapshot, annotation)
-  const [constructor, initializer] = [names.find('<init>'), names.find('<clinit>')]
-  return {
-    byName: ({ name: nameOf, returns: returnOf, accessFlags }: DigestTables['methods'], method: number) => {
-      const nameId = nameOf[method] ?? -1
-      if (hasName?.(nameId) === false || returns?.(returnOf[method] ?? -1) === false) return false
-      if (nameId === constructor || nameId === initializer) return false
-      return ((accessFlags[method] ?? 0) & ACC.SYNTHETIC) === 0
-    },
-    byAnnotation: (id: number, method: number) => annotated?.has(methodKey(id, method)) !== false,
+type Methods = DigestTables['methods']
+
+class MethodTests {
+  readonly #names: NameSet | undefined
+  readonly #returns: NameSet | undefined
+  readonly #annotated: ReadonlySet<string> | undefined
+  readonly #instanceInitializer: number | undefined
+  readonly #classInitializer: number | undefined
+
+  constructor(snapshot: Snapshot, { name, returnType, annotation }: MethodFilter) {
+    const { names } = snapshot.index
+    this.#names = name === undefined ? undefined : methodNames(snapshot, name)
+    this.#returns = returnType === undefined ? undefined : returnTypes(snapshot, returnType)
+    this.#annotated = annotation === undefined ? undefined : methodsWith(snapshot, annotation)
+    this.#instanceInitializer = names.find('<init>')
+    this.#classInitializer = names.find('<clinit>')
   }
-}
 
-const CLASS = 'L'.charCodeAt(0)
+  /** Of a slice, by the test that leaves fewest: a million methods are looked at. */
+  candidates({ name, returns, count }: Methods): readonly number[] {
+    const column = this.#names === undefined ? returns : name
+    const set = this.#names ?? this.#returns
+    const found: number[] = []
+    for (let method = 0; method < count; method++)
+      if (set === undefined || set[column[method] ?? -1] === 1) found.push(method)
+    return found
+  }
 
-/** Whether a method's erased return type, by its descriptor's id, is the one asked for. */
-export function returnTest(snapshot: Snapshot, returnType: string): (descriptor: number) => boolean {
-  const classFits = classNameFits(returnType)
-  const fits = wildcard(returnType)
-  return nameTest(snapshot, (bytes, start, end) => {
-    if (bytes[start] === CLASS) return classFits(bytes, start + 1, end - 1)
-    const type = typeOfDescriptor(textOf(bytes, start, end))
-    return fits(type) || fits(simpleNameOf(type))
-  })
+  has({ name, returns, accessFlags }: Methods, method: number, id: number): boolean {
+    const nameId = name[method] ?? -1
+    if (this.#names?.[nameId] === 0 || this.#returns?.[returns[method] ?? -1] === 0) return false
+    if (nameId === this.#instanceInitializer || nameId === this.#classInitializer) return false
+    if (((accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0) return false
+    return this.#annotated?.has(methodKey(id, method)) !== false
+  }
 }
 
 /** The methods that carry an annotation, directly or by one that carries it. */

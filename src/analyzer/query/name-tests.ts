@@ -1,50 +1,65 @@
+import { matchNames, type NamePart } from '../../native/match-names.ts'
+import { wildcard } from '../../native/wildcard.ts'
+import type { ProjectIndex } from '../index/project-index.ts'
+import { simpleNameOf, typeOfDescriptor } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
-import { type BytesTest, bytesWildcard } from './wildcard.ts'
 
-const [SLASH, DOLLAR, ZERO, NINE] = [0x2f, 0x24, 0x30, 0x39]
+/** A test of names by their ids in the index. */
+export type NameTest = (name: number) => boolean
 
-/** A test of names by their ids in the index. Each is looked at once, however often it is asked for. */
-export function nameTest({ index: { names } }: Snapshot, fits: BytesTest): (name: number) => boolean {
-  const { bytes, offsets } = names.table()
-  /** 0: not looked at yet; 1: it does not fit; 2: it does. */
-  const known = new Uint8Array(names.count)
-  return (name) => {
-    if (known[name] === 0) known[name] = fits(bytes, offsets[name] ?? 0, offsets[name + 1] ?? 0) ? 2 : 1
-    return known[name] === 2
+/** By names' ids: 1 for those that are looked for. */
+export type NameSet = Uint8Array
+
+/** The names of methods that fit a pattern. */
+export function methodNames({ index }: Snapshot, pattern: string): NameSet {
+  return matchNames(index.names.table(), index.methodNames(), pattern, 'whole')
+}
+
+/** The descriptors of what methods return that fit a pattern, by the type's full or its simple name. */
+export function returnTypes({ index }: Snapshot, pattern: string): NameSet {
+  const found = matchNames(index.names.table(), index.returnTypes(), internal(pattern), 'descriptor')
+  const fits = wildcard(pattern)
+  for (const [id, type, simpleName] of otherReturnTypes(index)) {
+    if (fits(type) || fits(simpleName)) found[id] = 1
   }
+  return found
 }
 
-/** A test of classes by the id of their names: a pattern fits the whole name or the simple one. */
-export function classNameTest(snapshot: Snapshot, pattern: string): (name: number) => boolean {
-  return nameTest(snapshot, classNameFits(pattern))
+/** An id with the type as people write it, and its simple name. */
+type OtherType = readonly [id: number, type: string, simpleName: string]
+
+const knownOthers = new WeakMap<ProjectIndex, readonly OtherType[]>()
+
+/** Arrays and primitives that methods return: some thousands. */
+function otherReturnTypes(index: ProjectIndex): readonly OtherType[] {
+  const known = knownOthers.get(index)
+  if (known !== undefined) return known
+  const { bytes, offsets } = index.names.table()
+  const others = Array.from(index.returnTypes())
+    .filter((id) => bytes[offsets[id] ?? -1] !== CLASS)
+    .map((id): OtherType => {
+      const type = typeOfDescriptor(index.names.decode(id))
+      return [id, type, simpleNameOf(type)]
+    })
+  knownOthers.set(index, others)
+  return others
 }
 
-/** The same of the internal name itself. */
-export function classNameFits(pattern: string): BytesTest {
-  const fits = bytesWildcard(pattern.replaceAll('.', '/'))
-  // What fits the end of the name fits the simple one too.
-  if (pattern.startsWith('*')) return fits
-  return (bytes, start, end) => fits(bytes, start, end) || fits(bytes, simpleNameAt(bytes, start, end), end)
+const CLASS = 'L'.charCodeAt(0)
+
+/** Whether a class's name fits a pattern, the whole one or the simple one. */
+export function classNameTest(snapshot: Snapshot, pattern: string): NameTest {
+  return classTest(snapshot, pattern, 'className')
 }
 
-/** The same of their packages. */
-export function packageTest(snapshot: Snapshot, pattern: string): (name: number) => boolean {
-  const fits = bytesWildcard(pattern.replaceAll('.', '/'))
-  return nameTest(snapshot, (bytes, start, end) =>
-    fits(bytes, start, lastOf(SLASH, bytes, start, end) ?? start),
-  )
+/** The same of its package. */
+export function packageTest(snapshot: Snapshot, pattern: string): NameTest {
+  return classTest(snapshot, pattern, 'package')
 }
 
-/** As `simpleNameOf` for an internal name. */
-function simpleNameAt(bytes: Uint8Array, start: number, end: number): number {
-  const slash = lastOf(SLASH, bytes, start, end)
-  const name = slash === undefined ? start : slash + 1
-  let at = (lastOf(DOLLAR, bytes, name, end) ?? end) + 1
-  while (at < end && (bytes[at] ?? 0) >= ZERO && (bytes[at] ?? 0) <= NINE) at++
-  return at < end ? at : name
-}
+const internal = (pattern: string): string => pattern.replaceAll('.', '/')
 
-function lastOf(byte: number, bytes: Uint8Array, start: number, end: number): number | undefined {
-  for (let at = end - 1; at >= start; at--) if (bytes[at] === byte) return at
-  return undefined
+function classTest({ index }: Snapshot, pattern: string, part: NamePart): NameTest {
+  const found = matchNames(index.names.table(), index.classNames(), internal(pattern), part)
+  return (name) => found[name] === 1
 }

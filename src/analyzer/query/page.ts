@@ -39,22 +39,23 @@ export function pageOf<Row, T>(all: ArrayLike<Row>, { page, size }: Paging, show
 }
 
 /** The same of groups whose sizes are known, but whose rows are made only where the page shows some of them. */
-export function pageOfGroups<Group extends { readonly count: number }, T>(
-  groups: readonly Group[],
+export function pageOfGroups<Group, T>(
+  groups: ArrayLike<Group>,
+  countOf: (group: Group) => number,
   { page, size }: Paging,
   show: (group: Group) => readonly T[],
 ): Page<T> {
-  const totalCount = groups.reduce((sum, { count }) => sum + count, 0)
   const rows: T[] = []
-  let skipped = page * size
-  for (const group of groups) {
-    if (rows.length >= size) break
-    if (skipped >= group.count) {
-      skipped -= group.count
-      continue
+  const start = page * size
+  let totalCount = 0
+  for (let i = 0; i < groups.length; i++) {
+    const group = groups[i] as Group
+    const before = totalCount
+    totalCount += countOf(group)
+    if (totalCount > start && rows.length < size) {
+      const skipped = Math.max(0, start - before)
+      rows.push(...show(group).slice(skipped, skipped + size - rows.length))
     }
-    rows.push(...show(group).slice(skipped, skipped + size - rows.length))
-    skipped = 0
   }
   return { rows, totalCount, page, pageSize: size, totalPages: Math.ceil(totalCount / size) }
 }

@@ -54,8 +54,11 @@ export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, 
   const all = usesOf(snapshot, name, filter)
   const shown = all.filter((use) => kind === undefined || use.kind === kind)
   const fullName = index.names.get(name)
-  const { rows: references, ...page } = pageOfGroups(shown, paging, (use) =>
-    referencesIn(snapshot, fullName, use),
+  const { rows: references, ...page } = pageOfGroups(
+    shown,
+    ({ count }) => count,
+    paging,
+    (use) => referencesIn(snapshot, fullName, use),
   )
   return {
     typeFqn: toFqn(fullName),

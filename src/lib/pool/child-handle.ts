@@ -21,6 +21,8 @@ export class ChildHandle {
       {
         // Not the front process's: a second --inspect would find its port taken.
         execArgv: [],
+        // Nor how that one spares memory (mallopt(3)): here each buffer would be asked of the system anew.
+        env: { ...process.env, MALLOC_ARENA_MAX: undefined, MALLOC_TRIM_THRESHOLD_: undefined },
         // Keeps Map, Date, BigInt and typed arrays as they are.
         serialization: 'advanced',
         // stdout is the front process's own: a CLI's may be parsed.

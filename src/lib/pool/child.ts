@@ -3,6 +3,7 @@ import { Piscina } from 'piscina'
 import { siblingModule } from '../process/sibling.ts'
 import { packError } from './portable-error.ts'
 import type { ChildSettings, Order, Outcome, Report } from './protocol.ts'
+import type { ThreadData } from './thread.ts'
 
 // The pool's process: a native crash in a thread ends its whole process, and here that is not the server's.
 
@@ -14,6 +15,7 @@ const piscina = new Piscina({
   maxThreads: settings.maxThreads,
   // Piscina replaces a lost thread only up to the minimum; below the maximum, tasks in its queue would wait for ever.
   minThreads: settings.maxThreads,
+  workerData: { preload: settings.preload } satisfies ThreadData,
   ...(settings.maxHeapMb === undefined
     ? {}
     : { resourceLimits: { maxOldGenerationSizeMb: settings.maxHeapMb } }),

@@ -26,8 +26,14 @@ export class IdlePool implements Pool {
     try {
       return await pool.run(...asked)
     } finally {
-      if (--this.#running === 0) this.#timer = setTimeout(() => void this.end(), this.#idleMs).unref()
+      if (--this.#running === 0) this.#timer = this.#endWhenIdle()
     }
+  }
+
+  warm(): void {
+    this.#pool ??= createPool(this.#options)
+    this.#pool.warm()
+    this.#timer ??= this.#endWhenIdle()
   }
 
   async close(): Promise<void> {
@@ -41,5 +47,9 @@ export class IdlePool implements Pool {
     const pool = this.#pool
     this.#pool = undefined
     await pool?.close()
+  }
+
+  #endWhenIdle(): NodeJS.Timeout {
+    return setTimeout(() => void this.end(), this.#idleMs).unref()
   }
 }

@@ -13,6 +13,8 @@ export interface PoolOptions {
   readonly maxThreads?: number
   /** The JavaScript heap each thread may fill, in MiB. Buffers and native memory are not in it. */
   readonly maxHeapMb?: number
+  /** Worker files that each thread loads at its start, before it gets a task for them. */
+  readonly preload?: readonly URL[]
   readonly logger?: { warn(details: object, message: string): void }
 }
 
@@ -31,6 +33,9 @@ export interface Pool {
    *   POOL_CRASHED, POOL_TASK_FAILED, POOL_TIMEOUT, POOL_CLOSED
    */
   run(worker: URL | string, task: unknown, options?: RunOptions): Promise<unknown>
+
+  /** Starts the process now, so that the first task need not wait for it. */
+  warm(): void
 
   /** Ends the process and rejects what still runs with POOL_CLOSED; takes 2 s at most. */
   close(): Promise<void>
@@ -85,6 +90,10 @@ class ChildPool implements Pool {
     }
   }
 
+  warm(): void {
+    this.#child ??= this.#start()
+  }
+
   async close(): Promise<void> {
     this.#closing.abort(fault('POOL_CLOSED', `pool "${this.#options.name}" is closed`))
     const child = this.#child
@@ -109,8 +118,12 @@ class ChildPool implements Pool {
   }
 
   #start(): ChildHandle {
-    const { maxThreads = Math.min(availableParallelism(), 4), maxHeapMb } = this.#options
-    const child = new ChildHandle({ maxThreads, ...(maxHeapMb === undefined ? {} : { maxHeapMb }) })
+    const { maxThreads = Math.min(availableParallelism(), 4), maxHeapMb, preload = [] } = this.#options
+    const child = new ChildHandle({
+      maxThreads,
+      preload: preload.map(({ href }) => href),
+      ...(maxHeapMb === undefined ? {} : { maxHeapMb }),
+    })
     void this.#forgetWhenGone(child)
     return child
   }

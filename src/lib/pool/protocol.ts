@@ -20,5 +20,6 @@ export interface Report {
 /** The child's command line, as JSON. */
 export interface ChildSettings {
   readonly maxThreads: number
+  readonly preload: readonly string[]
   readonly maxHeapMb?: number
 }

@@ -1,5 +1,16 @@
+import { workerData } from 'node:worker_threads'
 import { packError } from './portable-error.ts'
 import type { Outcome } from './protocol.ts'
+
+/** What Piscina hands to each thread at its start. */
+export interface ThreadData {
+  /** Worker files to be loaded before there are tasks for them. */
+  readonly preload: readonly string[]
+}
+
+const { preload } = workerData as ThreadData
+// What fails here fails again, and is told, when a task needs it.
+await Promise.allSettled(preload.map((worker) => import(worker)))
 
 /**
  * What Piscina starts in every thread: calls the default export of a worker file with the task. It stands between the

@@ -1,4 +1,5 @@
-import Type, { type Static, type TSchema } from 'typebox'
+import { Type } from '../../lib/schema/type.ts'
+import type { Static, TSchema } from 'typebox'
 import type { WORKSPACE_CODES } from '../errors.ts'
 import type { CreateInput } from '../lifecycle/create-request.ts'
 

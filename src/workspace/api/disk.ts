@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import { Type } from '../../lib/schema/type.ts'
+import type { Static } from 'typebox'
 import type { Bytes } from '../backend/backend.ts'
 import type { DiskReport } from '../disk/report.ts'
 

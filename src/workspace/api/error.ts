@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from '../../lib/schema/type.ts'
 import type { Fault } from '../../lib/errors/fault.ts'
 
 export const errorSchema = Type.Object(

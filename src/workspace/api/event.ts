@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from '../../lib/schema/type.ts'
 import type { TableChange } from '../lifecycle/table.ts'
 import type { Workspace } from '../workspace.ts'
 import { type WireWorkspace, workspaceToWire } from './workspace.ts'

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../../lib/schema/type.ts'
 import type { LibraryImage } from '../image/image-library.ts'
 import type { ImageFacts } from '../image/image-shelf.ts'
 

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from '../../lib/schema/type.ts'
 
 export const infoSchema = Type.Object({
   name: Type.String(),

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import { Type } from '../../lib/schema/type.ts'
+import type { Static } from 'typebox'
 import type { Session } from '../session/session.ts'
 
 export const sessionListSchema = Type.Object({

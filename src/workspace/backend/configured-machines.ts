@@ -40,6 +40,11 @@ export function microVmBackends(config: WorkspaceConfig): readonly MicroVmBacken
     )
 }
 
+/** What runs each kind of virtual machine, enabled or not. */
+export function machineDrivers(config: WorkspaceConfig): readonly Driver[] {
+  return kinds(config).map(({ driver }) => driver())
+}
+
 function kinds({ qemu, firecracker, vz }: WorkspaceConfig): readonly {
   readonly backend: ImageBackend
   readonly root: string

@@ -8,6 +8,7 @@ import { convert } from './convert/convert.ts'
 import { runTool } from './convert/tool.ts'
 import { type ImageBackend, isImageBackend } from './image-backend.ts'
 import { converterOf, createImagePool, imageBackendsOf, openImageStore } from './open-images.ts'
+import { readBaseConfig } from './source/base-config.ts'
 import { tarSource } from './source/tar-source.ts'
 import { parseTag, tagOfReference } from './tag.ts'
 
@@ -18,6 +19,8 @@ export interface BuildRequest {
   readonly backend: string | undefined
   readonly progress: (message: string) => void
   readonly signal: AbortSignal
+  /** The programs for guests, in place of the built ones. */
+  readonly guestDir?: string | undefined
 }
 
 /** Makes an image on this machine, where a server may be running. Throws INVALID_REQUEST, BACKEND_ERROR. */
@@ -35,9 +38,10 @@ export async function buildImage(
     const made = workshop === undefined ? archive : await makeBase(workshop, progress, signal)
     const name =
       archive === undefined ? 'base' : typeof archive === 'string' ? basename(archive) : 'standard input'
-    const source = await tarSource(made ?? '', { store, pool, name, signal })
+    const about = archive === undefined ? { config: await readBaseConfig() } : {}
+    const source = await tarSource(made ?? '', { store, pool, name, signal, ...about })
     try {
-      const { digest } = await convert(converterOf(config, store, backend, pool), source, {
+      const { digest } = await convert(converterOf(config, store, backend, pool, request.guestDir), source, {
         progress,
         signal,
       })

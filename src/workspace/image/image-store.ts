@@ -7,6 +7,7 @@ import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import { fault } from '../errors.ts'
 import { digestOfParts, type Manifest } from './manifest.ts'
 import { type BlobReading, MANIFEST_FILE, readBlob } from './read-blob.ts'
+import { systemFault } from './system-fault.ts'
 import { isDigest, isTag, parseTag } from './tag.ts'
 import { type Tag, TagFiles, type TagReading } from './tag-files.ts'
 
@@ -193,7 +194,9 @@ export class ImageStore {
   /** Makes a directory to prepare an image in; whoever makes it removes it. A crash leaves it, named `*.tmp`. */
   async stage(): Promise<string> {
     const staging = this.#temporaryName()
-    await mkdir(staging, { mode: 0o700 })
+    await mkdir(staging, { mode: 0o700 }).catch((error: unknown) => {
+      throw systemFault('making room for an image', error)
+    })
     return staging
   }
 
@@ -255,6 +258,8 @@ export class ImageStore {
       const release = await lockFile(join(this.#locks, 'names.lock'))
       try {
         return await work()
+      } catch (error) {
+        throw systemFault(`changing what is in ${this.root}`, error)
       } finally {
         await release()
       }

@@ -6,7 +6,7 @@ const MANIFEST_VERSION = 1
 
 /** The files of an image that a VM boots from, by name. */
 export const BOOT_FILES = ['rootfs.ext4', 'kernel', 'initrd'] as const
-type BootFile = (typeof BOOT_FILES)[number]
+export type BootFile = (typeof BOOT_FILES)[number]
 
 /** What is known of one file. */
 export interface FileFacts {

@@ -33,9 +33,10 @@ export function converterOf(
   store: ImageStore,
   backend: ImageBackend,
   pool: Pool,
+  guestDir = GUEST_DIR,
 ): Converter {
   const kernel = { file: config.image.kernel, modules: config.image.modules }
-  return { store, backend, pool, kernel, guestDir: GUEST_DIR, now: () => new Date() }
+  return { store, backend, pool, kernel, guestDir, now: () => new Date() }
 }
 
 /** Threads, in a process of their own, for what takes long. */

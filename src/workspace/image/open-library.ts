@@ -8,9 +8,14 @@ import { converterOf, createImagePool, imageBackendsOf, openImageStore } from '.
 /** The images of all enabled backends. The engine's serve VMs as well, which are made from them. */
 export async function openImageLibrary(
   config: WorkspaceConfig,
-  parts: { readonly hasDocker: boolean; readonly logger: Logger; readonly opened: (() => Promise<void>)[] },
+  parts: {
+    readonly hasDocker: boolean
+    readonly guestDir: string | undefined
+    readonly logger: Logger
+    readonly opened: (() => Promise<void>)[]
+  },
 ): Promise<ImageLibrary> {
-  const { hasDocker, logger, opened } = parts
+  const { hasDocker, guestDir, logger, opened } = parts
   const engine = new DockerImages(config.docker.host)
   const backends = imageBackendsOf(config)
   const isListed = hasDocker && config.enabledBackends.includes('docker')
@@ -23,11 +28,9 @@ export async function openImageLibrary(
   const shelves = await Promise.all(
     backends.map(async (backend) => {
       const store = await openImageStore(config, backend)
-      return new MicrovmShelf(converterOf(config, store, backend, pool), engine)
+      return new MicrovmShelf(converterOf(config, store, backend, pool, guestDir), engine)
     }),
   )
   const { defaultBackend: backend, defaultImage: image, imageAliases: aliases } = config
-  const library = new ImageLibrary([...(isListed ? [engine] : []), ...shelves], { backend, image, aliases })
-  opened.push(() => library.close())
-  return library
+  return new ImageLibrary([...(isListed ? [engine] : []), ...shelves], { backend, image, aliases })
 }

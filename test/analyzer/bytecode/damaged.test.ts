@@ -1,33 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { portableReader } from '../../../src/analyzer/bytecode/portable/portable-reader.ts'
 import { nativeReader } from '../../../src/analyzer/bytecode/readers.ts'
-import { classFilesBelow, compiled } from '../../support/javac.ts'
-
-const files = () => [...classFilesBelow(compiled('demo', ['-g'])).values()]
-
-/** The same numbers in every run. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
-
-function damaged(rounds: number): Uint8Array[] {
-  const random = numbers(42)
-  const whole = files()
-  return Array.from({ length: rounds }, () => {
-    const bytes = Uint8Array.from(whole[random(whole.length)] ?? [])
-    for (let left = 1 + random(3); left > 0; left--)
-      bytes[random(bytes.length)] = [0, 1, 127, 128, 255, random(256)][random(6)] ?? 0
-    return bytes
-  })
-}
+import { damagedClasses, demoClassFiles } from '../../support/damaged-classes.ts'
 
 describe.each([nativeReader, portableReader])('A3 the $is reader', (reader) => {
   it('reads each damaged class or has one fault for it, in little time', async () => {
-    const inputs = damaged(2000)
+    const inputs = damagedClasses(2000)
     let faulty = 0
     for (const input of inputs) {
       const startMs = performance.now()
@@ -42,7 +20,7 @@ describe.each([nativeReader, portableReader])('A3 the $is reader', (reader) => {
   })
 
   it('has one fault for a class cut anywhere, and reads the others', async () => {
-    const [first = new Uint8Array(), second = new Uint8Array()] = files()
+    const [first = new Uint8Array(), second = new Uint8Array()] = demoClassFiles()
     const cuts = Array.from({ length: Math.floor(first.length / 10) }, (_, i) => first.subarray(0, i * 10))
     const { facts, faults } = await reader.readSlice([...cuts, second])
     expect(faults.map(({ input }) => input)).toEqual(cuts.map((_, i) => i))
@@ -50,7 +28,7 @@ describe.each([nativeReader, portableReader])('A3 the $is reader', (reader) => {
   })
 
   it('reads class files of a major version that is not out yet', async () => {
-    const [first = new Uint8Array()] = files()
+    const [first = new Uint8Array()] = demoClassFiles()
     const newer = Uint8Array.from(first)
     newer.set([0, 72], 6)
     const { facts } = await reader.readSlice([newer])

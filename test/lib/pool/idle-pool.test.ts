@@ -1,6 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { IdlePool } from '../../../src/lib/pool/idle-pool.ts'
 import { isAlive } from '../../../src/lib/process/is-alive.ts'
+
+/** Of this process. */
+const childPids = (): readonly number[] =>
+  readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 
 const worker = new URL('../../fixtures/pool/act.ts', import.meta.url)
 
@@ -24,4 +29,21 @@ it('a closed one takes no task', async () => {
   await pool.close()
   expect(isAlive(first)).toBe(false)
   await expect(pid()).rejects.toMatchObject({ code: 'POOL_CLOSED' })
+})
+
+it('threads load what they are to load before their first task', async () => {
+  const preload = [new URL('../../fixtures/pool/set-mark.ts', import.meta.url)]
+  const pool = new IdlePool({ name: 'test', maxThreads: 1, preload }, 1_000)
+  onTestFinished(() => pool.close())
+  expect(await pool.run(new URL('../../fixtures/pool/read-mark.ts', import.meta.url), {})).toBe('loaded')
+})
+
+it('a warmed one ends when nobody asks for anything, and then starts again', async () => {
+  const { pool, pid } = idlePool(300)
+  const before = childPids()
+  pool.warm()
+  const [warmed] = childPids().filter((each) => !before.includes(each))
+  expect(isAlive(warmed!)).toBe(true)
+  await vi.waitFor(() => expect(isAlive(warmed!)).toBe(false), 10_000)
+  expect(await pid()).not.toBe(warmed)
 })

@@ -3,6 +3,8 @@ import { openFacts } from '../../../src/analyzer/bytecode/facts.ts'
 import type { ClassContainer } from '../../../src/analyzer/classpath/class-container.ts'
 import { listClasses } from '../../../src/analyzer/classpath/list-classes.ts'
 import { readClasses, readPortably } from '../../../src/analyzer/classpath/read-classes.ts'
+import { buildDigest } from '../../../src/analyzer/index/build-digest.ts'
+import { digestLayout } from '../../../src/analyzer/index/digest.ts'
 import { corpusJar, javaBase, largeJars } from '../../support/corpora.ts'
 import { factsDifference } from '../../support/facts-difference.ts'
 
@@ -10,23 +12,28 @@ async function expectSame(container: ClassContainer): Promise<number> {
   let classes = 0
   for (let at = 0; at < container.classes.length; at += 500) {
     const slice = container.classes.slice(at, at + 500)
-    const native = await readClasses(container, slice)
+    const native = await readClasses(container, slice, digestLayout)
     const portable = await readPortably(container, slice)
     expect(native.problems.map(({ path }) => path)).toEqual([])
     expect(portable.faults).toEqual([])
     expect(factsDifference(native.facts, openFacts(portable.buffer))).toEqual([])
+    expect(Buffer.from(native.digest!).equals(Buffer.from(buildDigest(native.facts)))).toBe(true)
     classes += native.facts.classes.count
   }
   return classes
 }
 
-describe('the addon and java-class-tools say the same', { timeout: 300_000 }, () => {
-  it('about java.base', async () => {
-    expect(await expectSame(javaBase())).toBeGreaterThan(6000)
-  })
+describe(
+  'the addon and java-class-tools say the same, and make the same digest',
+  { timeout: 300_000 },
+  () => {
+    it('about java.base', async () => {
+      expect(await expectSame(javaBase())).toBeGreaterThan(6000)
+    })
 
-  it.each(largeJars)('about %s', async (name) => {
-    const [jar] = listClasses(corpusJar(name), 17).containers
-    expect(await expectSame(jar!)).toBeGreaterThan(700)
-  })
-})
+    it.each(largeJars)('about %s', async (name) => {
+      const [jar] = listClasses(corpusJar(name), 17).containers
+      expect(await expectSame(jar!)).toBeGreaterThan(700)
+    })
+  },
+)

@@ -1,8 +1,8 @@
 import { isFault } from '../../../lib/errors/fault.ts'
 import { ExitStatus } from '../../../lib/cli/run.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
-import { createLogger } from '../../../lib/log/logger.ts'
-import { create, loadAnalyzerConfig } from '../../index.ts'
+import type { Logger } from '../../../lib/log/logger.ts'
+import { createScanPool } from '../../index/scan-pool.ts'
 
 const STOP_LIMIT_MS = 9_500
 
@@ -20,13 +20,21 @@ export async function serve(root: string, { port, mode, projectJvm, watch }: Ser
   })
   // Whoever started it may have gone.
   process.stdout.on('error', () => undefined)
+  let logger: Logger | undefined
+  // Its process starts while the rest is loaded, which takes as long.
+  const scanPool = createScanPool({ warn: (details, message) => logger?.warn(details, message) })
+  scanPool.warm()
   try {
+    const [{ create, loadAnalyzerConfig }, { createLogger }] = await Promise.all([
+      import('../../index.ts'),
+      import('../../../lib/log/logger.ts'),
+    ])
     const config = loadAnalyzerConfig(process.env, {
       server: { ...(mode !== undefined && { mode }), ...(watch !== undefined && { watch }) },
       ...(projectJvm !== undefined && { jvm_home: projectJvm }),
     })
-    const logger = createLogger({ level: config.logLevel, format: 'json' })
-    const server = await create(config, { root, port }, { logger }).start()
+    logger = createLogger({ level: config.logLevel, format: 'json' })
+    const server = await create(config, { root, port }, { logger, scanPool }).start()
     const ended = Promise.race([told.then(() => 'told' as const), server.wantsToStop])
     try {
       if ((await Promise.race([ended, server.ready.then(() => 'ready' as const)])) === 'ready') {
@@ -40,6 +48,7 @@ export async function serve(root: string, { port, mode, projectJvm, watch }: Ser
       await server.stop()
     }
   } catch (error) {
+    await scanPool.close()
     const reason = isFault(error) ? error.code : 'INTERNAL_ERROR'
     const message = messageOf(error).replaceAll('"', "'").replaceAll('\n', ' ')
     process.stdout.write(`ANALYZER_ERROR reason=${reason} message="${message}"\n`)

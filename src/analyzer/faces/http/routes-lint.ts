@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import Type, { type Static, type TSchema } from 'typebox'
+import { Type } from '../../../lib/schema/type.ts'
+import type { Static, TSchema } from 'typebox'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { formatFileView, formatProjectView, lintFileView, lintProjectView } from '../../lint/lint-views.ts'
 import type { AnalyzerFace } from './face.ts'

@@ -12,16 +12,16 @@ const MOUNT_POINTS = ['dev', 'proc', 'sys', 'lower', 'upper', 'new', 'format'] a
 
 /**
  * The initrd of VMs with one kernel: our init, the modules that it loads, and what formats an upper. The same input makes
- * the same bytes. Synchronous: for worker threads. Throws BACKEND_ERROR.
+ * the same bytes. `moduleFile` says where a file of the kernel's directory of modules is. Synchronous: for worker threads. Throws BACKEND_ERROR.
  */
-export function buildInitrd(modulesDirectory: string): Buffer {
+export function buildInitrd(moduleFile: (path: string) => string): Buffer {
   const init = findInit()
   if (init === undefined)
     throw fault(
       'BACKEND_ERROR',
       'the init of VMs is not built (workspace-init): run npm run build:native, with g++ and a static C library installed',
     )
-  const modules = modulesToLoad(modulesDirectory).map(({ name, content }, index) => ({
+  const modules = modulesToLoad(moduleFile).map(({ name, content }, index) => ({
     path: `modules/${String(index).padStart(3, '0')}-${name}.ko`,
     content,
   }))

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
 import { mkdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Pool } from '../../../lib/pool/pool.ts'
 import { workerFile } from '../../../lib/pool/worker-file.ts'
 import { run } from '../../../lib/process/run.ts'
 import { fault } from '../../errors.ts'
 import type { ImageBackend } from '../image-backend.ts'
 import type { ImageStore } from '../image-store.ts'
-import { BOOT_FILES, type FileFacts, type Manifest } from '../manifest.ts'
+import { type BootFile, BOOT_FILES, type FileFacts, type Manifest } from '../manifest.ts'
+import { systemFault } from '../system-fault.ts'
 import type { ConversionParts } from './conversion-parts.ts'
+import { pathInTree } from './in-tree.ts'
 import { findMke2fs } from './formatter-files.ts'
 import type { ConfiguredKernel } from './kernel-source.ts'
 import { checkRootfs, makeRootfs, syncFile } from './make-rootfs.ts'
@@ -61,6 +63,8 @@ export async function convert(
       const staging = await store.stage()
       try {
         return await fill(converter, { source, key, staging, progress, signal })
+      } catch (error) {
+        throw systemFault(`converting ${source.ref}`, error)
       } finally {
         await rm(staging, { recursive: true, force: true, maxRetries: 3 })
       }
@@ -94,21 +98,23 @@ async function fill(
   const inPool = { ...(signal && { signal }) }
   const prepared = (await pool.run(workerFile('image-prepare'), task, inPool)) as PreparedTree
   await owners.giveToRoot(
-    prepared.ownPaths.map((path) => join(tree, path)),
+    // The last part may be a link of ours.
+    prepared.ownPaths.map((path) => join(pathInTree(tree, dirname(path)), basename(path))),
     signal,
   )
   progress(`making a file system of ${Math.ceil(prepared.bytes / 2 ** 20)} MiB`)
   const rootfs = join(target, 'rootfs.ext4')
   await makeRootfs({ tree, file: rootfs, measure: prepared }, owners, signal)
+  await pool.run(workerFile('image-settle'), { path: rootfs }, inPool)
   progress('checking it')
-  const paths = BOOT_FILES.map((name) => join(target, name))
-  const parts = (await pool.run(
-    workerFile('image-finish'),
-    { rootfs, paths },
-    inPool,
-  )) as readonly FileFacts[]
-  await checkRootfs(rootfs, signal)
-  await syncFile(rootfs)
+  const readFacts = async (name: BootFile): Promise<FileFacts> =>
+    (await pool.run(workerFile('image-facts'), { path: join(target, name) }, inPool)) as FileFacts
+  // Side by side: all of them only read.
+  const [parts] = await allDone([
+    Promise.all(BOOT_FILES.map(readFacts)),
+    checkRootfs(rootfs, signal),
+    syncFile(rootfs),
+  ])
   signal?.throwIfAborted()
   return store.publish(target, {
     schemaVersion: 1,
@@ -122,6 +128,14 @@ async function fill(
     conversionKey: key,
     createdAt: now().toISOString(),
   })
+}
+
+/** As Promise.all, but not before all of them have ended: what they work on is removed then. */
+async function allDone<T extends readonly Promise<unknown>[]>(
+  work: readonly [...T],
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  await Promise.allSettled(work)
+  return Promise.all(work)
 }
 
 /** Everything that the bytes of an image depend on. */

@@ -1,13 +1,4 @@
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fault } from '../../errors.ts'
 import { directoryInTree, kindInTree, pathInTree } from './in-tree.ts'
@@ -54,11 +45,12 @@ function installUnits(tree: string, units: string): readonly string[] {
       rmSync(join(directory, name), { recursive: true, force: true })
       writeFileSync(join(directory, name), text, { mode: 0o644 })
       const links = wantedBy(text).map((target) => {
-        const wants = `${target}.wants`
-        mkdirSync(join(directory, wants), { recursive: true, mode: 0o755 })
-        rmSync(join(directory, wants, name), { recursive: true, force: true })
-        symlinkSync(`../${name}`, join(directory, wants, name))
-        return `${SYSTEM_UNITS}/${wants}/${name}`
+        const wants = `${SYSTEM_UNITS}/${target}.wants`
+        // A link of the image's could lead anywhere.
+        const link = join(directoryInTree(tree, wants), name)
+        rmSync(link, { recursive: true, force: true })
+        symlinkSync(`${SYSTEM_UNITS}/${name}`, link)
+        return `${wants}/${name}`
       })
       return [`${SYSTEM_UNITS}/${name}`, ...links]
     })

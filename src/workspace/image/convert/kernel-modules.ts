@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
 import { compressionOf, decompress } from './decompress.ts'
@@ -35,22 +35,22 @@ export interface KernelModule {
 }
 
 /**
- * The modules that an initrd needs, each after those it depends on, by `modules.dep` of a kernel's directory of modules.
- * Synchronous: for worker threads. Throws BACKEND_ERROR when one that is needed is missing.
+ * The modules that an initrd needs, each after those it depends on, by `modules.dep` of a kernel's directory of modules;
+ * `fileOf` says where a file of that directory is. Synchronous: for worker threads. Throws BACKEND_ERROR when one that is needed is missing.
  */
-export function modulesToLoad(directory: string): readonly KernelModule[] {
+export function modulesToLoad(fileOf: (path: string) => string): readonly KernelModule[] {
   const table = new Map<string, { readonly path: string; readonly needs: readonly string[] }>()
-  for (const line of textOf(join(directory, 'modules.dep'))) {
+  for (const line of textOf(fileOf('modules.dep'))) {
     const [path = '', needs = ''] = line.split(':')
     const paths = needs.split(' ').filter((each) => each !== '')
     table.set(nameOf(path), { path, needs: paths.map(nameOf) })
   }
-  const builtIn = new Set(textOf(join(directory, 'modules.builtin')).map(nameOf))
+  const builtIn = new Set(textOf(fileOf('modules.builtin')).map(nameOf))
   for (const names of REQUIRED)
     if (!names.some((name) => table.has(name) || builtIn.has(name)))
       throw fault(
         'BACKEND_ERROR',
-        `the kernel of ${directory} has no ${names.join(' or ')}: take another kernel`,
+        `the kernel of ${dirname(fileOf('modules.dep'))} has no ${names.join(' or ')}: take another kernel`,
       )
 
   const order = new Set<string>()
@@ -63,7 +63,7 @@ export function modulesToLoad(directory: string): readonly KernelModule[] {
   for (const name of [...REQUIRED.flat(), ...WELCOME]) add(name, new Set())
   return [...order].map((name) => ({
     name,
-    content: readModule(join(directory, table.get(name)?.path ?? '')),
+    content: readModule(fileOf(table.get(name)?.path ?? '')),
   }))
 }
 

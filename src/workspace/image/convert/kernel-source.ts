@@ -17,6 +17,8 @@ export interface KernelSource {
   readonly release: string
   readonly file: string
   readonly modules: string
+  /** Where a file of that directory is: never outside an image that it belongs to. */
+  readonly moduleFile: (path: string) => string
   /** Whether the image came with it. */
   readonly isOfImage: boolean
 }
@@ -29,6 +31,7 @@ export function kernelOfImage(tree: string): KernelSource | undefined {
     release,
     file: inImage(`/boot/vmlinuz-${release}`),
     modules: inImage(`/lib/modules/${release}`),
+    moduleFile: (path) => inImage(`/lib/modules/${release}/${path}`),
     isOfImage: true,
   }))
 }
@@ -40,19 +43,18 @@ export function kernelOfImage(tree: string): KernelSource | undefined {
 export function configuredKernel({ file, modules }: ConfiguredKernel): KernelSource {
   if (file === undefined) {
     const names = existsSync('/boot') ? readdirSync('/boot') : []
-    const found = newest(names, (release) => ({
-      release,
-      file: `/boot/vmlinuz-${release}`,
-      modules: modules ?? `/lib/modules/${release}`,
-      isOfImage: false,
-    }))
+    const found = newest(names, (release) => ownKernel(release, `/boot/vmlinuz-${release}`, modules))
     if (found !== undefined) return found
     const remedy =
       'install one in it (Debian: linux-image-cloud-amd64), or set image.kernel and image.modules'
     throw fault('BACKEND_ERROR', `the image has no kernel with its modules, nor has /boot here: ${remedy}`)
   }
-  const release = releaseFrom(file)
-  return { release, file, modules: modules ?? `/lib/modules/${release}`, isOfImage: false }
+  return ownKernel(releaseFrom(file), file, modules)
+}
+
+function ownKernel(release: string, file: string, given: string | undefined): KernelSource {
+  const modules = given ?? `/lib/modules/${release}`
+  return { release, file, modules, moduleFile: (path) => join(modules, path), isOfImage: false }
 }
 
 function releaseFrom(file: string): string {
@@ -75,7 +77,7 @@ function newest(
   return names
     .filter((name) => /^vmlinuz-[\w.+-]+$/.test(name))
     .map((name) => sourceOf(name.slice('vmlinuz-'.length)))
-    .filter(({ modules }) => existsSync(join(modules, 'modules.dep')))
+    .filter(({ moduleFile }) => existsSync(moduleFile('modules.dep')))
     .toSorted((a, b) => a.release.localeCompare(b.release, 'en', { numeric: true }))
     .at(-1)
 }

@@ -38,7 +38,7 @@ export function prepareTree(task: PrepareTask): PreparedTree {
   if (!kernel.isOfImage) ownPaths.push(...installModules(tree, kernel.release, kernel.modules))
   const image = readKernel(kernel.file)
   writeSynced(join(target, 'kernel'), bootsUnpacked(backend) ? unpackKernel(image, kernel.file) : image)
-  writeSynced(join(target, 'initrd'), buildInitrd(kernel.modules))
+  writeSynced(join(target, 'initrd'), buildInitrd(kernel.moduleFile))
   return { ...measureTree(tree, startMs), kernelVersion: kernel.release, ownPaths }
 }
 

@@ -7,8 +7,9 @@ import type { Pool } from '../../../lib/pool/pool.ts'
 import { workerFile } from '../../../lib/pool/worker-file.ts'
 import { fault } from '../../errors.ts'
 import type { ImageStore } from '../image-store.ts'
+import { systemFault } from '../system-fault.ts'
 import type { FileFacts } from '../manifest.ts'
-import { NO_CONFIG, type RootfsSource } from './rootfs-source.ts'
+import { type ImageConfig, NO_CONFIG, type RootfsSource } from './rootfs-source.ts'
 
 /** A source that may have to be cleaned up after. */
 export interface TarSource extends RootfsSource {
@@ -26,10 +27,12 @@ export async function tarSource(
     readonly pool: Pool
     /** For the manifest; the file's own name where it is left out. */
     readonly name?: string
+    /** What it does not say of itself. */
+    readonly config?: ImageConfig
     readonly signal?: AbortSignal
   },
 ): Promise<TarSource> {
-  const { store, pool, signal } = parts
+  const { store, pool, signal, config = NO_CONFIG } = parts
   const staging = typeof archive === 'string' ? undefined : await store.stage()
   const close = async (): Promise<void> => {
     if (staging !== undefined) await rm(staging, { recursive: true, force: true })
@@ -39,7 +42,7 @@ export async function tarSource(
     if (typeof archive !== 'string') await spool(archive, file, signal)
     const { digest } = await facts(pool, file)
     const ref = parts.name ?? basename(file)
-    return { ref, digest, arch: process.arch, config: NO_CONFIG, open: () => Promise.resolve(file), close }
+    return { ref, digest, arch: process.arch, config, open: () => Promise.resolve(file), close }
   } catch (error) {
     await close()
     throw error
@@ -52,7 +55,7 @@ async function spool(archive: Readable, file: string, signal: AbortSignal | unde
     await pipeline(archive, handle.createWriteStream(), { ...(signal && { signal }) })
   } catch (error) {
     signal?.throwIfAborted()
-    throw fault('BACKEND_ERROR', `the archive could not be taken in: ${messageOf(error)}`, error)
+    throw systemFault('taking the archive in', error)
   }
 }
 

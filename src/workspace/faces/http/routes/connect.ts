@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import Type from 'typebox'
+import { Type } from '../../../../lib/schema/type.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { joinStreams } from '../../../../lib/process/join-streams.ts'
 import { noticeLoss } from '../../../../native/tcp.ts'

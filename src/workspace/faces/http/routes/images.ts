@@ -1,5 +1,6 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
+import { Type } from '../../../../lib/schema/type.ts'
 import {
   backendQuerySchema,
   imageToWire,

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from '../../../../lib/schema/type.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { sessionListSchema, sessionToWire } from '../../../api/session.ts'
 import { subjectOf } from '../audit-subject.ts'

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from '../../../../lib/schema/type.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { diskReportSchema, diskReportToWire } from '../../../api/disk.ts'
 import type { HttpFace } from '../face.ts'

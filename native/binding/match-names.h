@@ -1,0 +1,13 @@
+#pragma once
+
+#include <napi.h>
+
+namespace workspace::binding {
+
+/**
+ * matchNames(bytes: Uint8Array, offsets: Int32Array, ids: Int32Array, pattern: string, part: number): Uint8Array. Name i takes
+ * the bytes from offsets[i] to offsets[i + 1]. The result has a byte for each name: 1 where it is among the ids and fits.
+ */
+Napi::Value matchNames(const Napi::CallbackInfo& info);
+
+}  // namespace workspace::binding

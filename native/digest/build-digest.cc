@@ -1,0 +1,240 @@
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "digest-names.h"
+#include "digest.h"
+#include "group-rows.h"
+#include "method-handles.h"
+#include "pair-ids.h"
+#include "use-counter.h"
+
+namespace workspace::digest {
+
+namespace {
+
+using classfile::Facts;
+
+// JVMS §6.5 and table 4.1-B.
+constexpr std::uint8_t newOpcode = 187;
+constexpr std::uint16_t synthetic = 0x1000;
+constexpr std::uint16_t publicPrivateProtectedStatic = 0x000f;
+/** The last kind of what an annotation stands on that is in the source: a class, a member, a parameter or a record's component. */
+constexpr std::uint8_t lastTargetOnSource = 4;
+/** What one row counts at most. */
+constexpr std::uint8_t mostTimes = 0xff;
+
+/** Rows that belong to a row, by a column `first…`. */
+struct Rows {
+  Rows(const I32& first, std::size_t row) : begin(static_cast<std::size_t>(first[row])), end(static_cast<std::size_t>(first[row + 1])) {}
+  /** Of neighbouring rows together. */
+  Rows(const I32& first, const Rows& rows) : begin(static_cast<std::size_t>(first[rows.begin])), end(static_cast<std::size_t>(first[rows.end])) {}
+  std::size_t begin;
+  std::size_t end;
+};
+
+class DigestBuilder {
+ public:
+  explicit DigestBuilder(const Facts& facts) : facts_(facts), names_(facts.strings, digest_.strings) {}
+
+  // In the order in which the twin meets strings: ids are the same then.
+  Digest build() {
+    addClasses();
+    addMethods();
+    addAnnotations();
+    addUses();
+    addCallees();
+    return std::move(digest_);
+  }
+
+ private:
+  std::size_t classCount() const { return facts_.classes.name.size(); }
+
+  void addClasses() {
+    const auto& from = facts_.classes;
+    auto& to = digest_.classes;
+    for (const std::int32_t name : from.name) to.name.push_back(names_.idOf(name));
+    for (const std::int32_t name : from.superName) to.superName.push_back(names_.idOf(name));
+    to.traits = from.traits;
+    to.firstInterface = from.firstInterface;
+    to.firstMethod = from.firstMethod;
+    for (std::size_t row = 0; row < classCount(); row++) {
+      to.accessFlags.push_back(realAccess(row));
+      to.methodCount.push_back(ownMethods(row));
+      const Rows fields(from.firstField, row);
+      to.fieldCount.push_back(static_cast<std::uint16_t>(fields.end - fields.begin));
+    }
+    for (const std::int32_t name : facts_.interfaces.name) digest_.interfaces.name.push_back(names_.idOf(name));
+  }
+
+  /** What InnerClasses says of visibility and `static` is the source's; the class's own flags know neither private nor protected. */
+  std::uint16_t realAccess(std::size_t row) const {
+    const auto& classes = facts_.classes;
+    const std::uint16_t own = classes.accessFlags[row];
+    const bool isNested = classes.innerName[row] >= 0 || classes.enclosingClass[row] >= 0;
+    if (!isNested) return own;
+    const int inner = classes.innerAccessFlags[row] & publicPrivateProtectedStatic;
+    return static_cast<std::uint16_t>((own & ~publicPrivateProtectedStatic) | inner);
+  }
+
+  /** How many methods the class's source has, constructors and static initializers aside. */
+  std::uint16_t ownMethods(std::size_t row) const {
+    const Rows methods(facts_.classes.firstMethod, row);
+    std::uint16_t count = 0;
+    for (std::size_t i = methods.begin; i < methods.end; i++) {
+      const bool isMade = (facts_.methods.accessFlags[i] & synthetic) != 0;
+      if (!isMade && !names_.isSpecial(facts_.methods.name[i])) count++;
+    }
+    return count;
+  }
+
+  void addMethods() {
+    for (const std::int32_t name : facts_.methods.name) digest_.methods.name.push_back(names_.idOf(name));
+    for (const std::int32_t descriptor : facts_.methods.descriptor) digest_.methods.returns.push_back(names_.returnOf(descriptor));
+    digest_.methods.accessFlags = facts_.methods.accessFlags;
+  }
+
+  bool isOnSource(std::size_t annotation) const { return facts_.annotations.targetKind[annotation] <= lastTargetOnSource; }
+
+  void addAnnotations() {
+    const auto& from = facts_.annotations;
+    auto& to = digest_.annotations;
+    for (std::size_t owner = 0; owner < classCount(); owner++) {
+      const Rows rows(facts_.classes.firstAnnotation, owner);
+      for (std::size_t i = rows.begin; i < rows.end; i++) {
+        if (!isOnSource(i)) continue;
+        to.type.push_back(names_.idOf(from.type[i]));
+        to.class_.push_back(static_cast<std::uint16_t>(owner));
+        to.row.push_back(static_cast<std::int32_t>(i));
+        to.targetKind.push_back(from.targetKind[i]);
+        to.target.push_back(from.target[i]);
+      }
+    }
+  }
+
+  /** How often each class uses which type, grouped by type. */
+  void addUses() {
+    UseCounter counter(mostTimes);
+    for (std::size_t row = 0; row < classCount(); row++) {
+      countSignatures(row, counter);
+      countCode(row, counter);
+      countOthers(row, counter);
+      counter.endClass(row, names_.idOf(facts_.classes.name[row]));
+    }
+    const auto& rows = counter.rows();
+    const Grouped grouped = groupRows(rows.type, digest_.strings.size());
+    digest_.types.name = grouped.keys;
+    digest_.types.firstUse = grouped.first;
+    digest_.uses.class_ = picked(rows.class_, grouped.order);
+    digest_.uses.kind = picked(rows.kind, grouped.order);
+    digest_.uses.times = picked(rows.times, grouped.order);
+  }
+
+  void countSignatures(std::size_t row, UseCounter& counter) {
+    const auto& [classes, fields, methods] = std::tie(facts_.classes, facts_.fields, facts_.methods);
+    counter.add(names_.idOf(classes.superName[row]), use::extends);
+    const Rows interfaces(classes.firstInterface, row);
+    for (std::size_t i = interfaces.begin; i < interfaces.end; i++) counter.add(names_.idOf(facts_.interfaces.name[i]), use::implements);
+    const Rows ownFields(classes.firstField, row);
+    for (std::size_t i = ownFields.begin; i < ownFields.end; i++) {
+      for (const std::int32_t type : names_.typesOfField(fields.descriptor[i], fields.signature[i])) counter.add(type, use::field);
+    }
+    const Rows ownMethods(classes.firstMethod, row);
+    for (std::size_t i = ownMethods.begin; i < ownMethods.end; i++) {
+      const DigestNames::MethodTypes types = names_.typesOfMethod(methods.descriptor[i], methods.signature[i]);
+      for (const std::int32_t type : types.parameters) counter.add(type, use::parameter);
+      for (const std::int32_t type : types.returns) counter.add(type, use::returns);
+    }
+  }
+
+  void countCode(std::size_t row, UseCounter& counter) {
+    const auto& methods = facts_.methods;
+    // The methods of a class lie side by side, and so does what they do.
+    const Rows own(facts_.classes.firstMethod, row);
+    const Rows calls(methods.firstCall, own);
+    for (std::size_t i = calls.begin; i < calls.end; i++) {
+      const std::int32_t owner = facts_.calls.owner[i];
+      // What a constructor is called on is an INSTANTIATION, or the superclass; an array is no class of its own.
+      const bool isReceiver = !names_.isConstructor(facts_.calls.name[i]) && !names_.isArray(owner);
+      counter.add(names_.elementOf(owner), isReceiver ? use::callReceiver : use::other);
+    }
+    const Rows accesses(methods.firstFieldAccess, own);
+    for (std::size_t i = accesses.begin; i < accesses.end; i++) counter.add(names_.elementOf(facts_.fieldAccesses.owner[i]), use::other);
+    const Rows references(methods.firstTypeReference, own);
+    for (std::size_t i = references.begin; i < references.end; i++) {
+      const bool isNew = facts_.typeReferences.opcode[i] == newOpcode;
+      counter.add(names_.elementOf(facts_.typeReferences.name[i]), isNew ? use::instantiation : use::other);
+    }
+    const Rows exceptions(methods.firstException, own);
+    for (std::size_t i = exceptions.begin; i < exceptions.end; i++) counter.add(names_.idOf(facts_.exceptions.name[i]), use::other);
+  }
+
+  /** Annotations, and whatever else the class file names. */
+  void countOthers(std::size_t row, UseCounter& counter) {
+    const Rows annotations(facts_.classes.firstAnnotation, row);
+    for (std::size_t i = annotations.begin; i < annotations.end; i++) {
+      counter.add(names_.idOf(facts_.annotations.type[i]), isOnSource(i) ? use::annotation : use::other);
+    }
+    const Rows references(facts_.classes.firstReference, row);
+    for (std::size_t i = references.begin; i < references.end; i++) counter.addIfNew(names_.idOf(facts_.references.name[i]), use::other);
+  }
+
+  /** How often each class calls or refers to a method, by its owner and name. */
+  void addCallees() {
+    for (std::size_t row = 0; row < classCount(); row++) {
+      const Rows own(facts_.classes.firstMethod, row);
+      const Rows calls(facts_.methods.firstCall, own);
+      for (std::size_t i = calls.begin; i < calls.end; i++) addCall(facts_.calls.owner[i], facts_.calls.name[i], row);
+      const Rows dynamic(facts_.methods.firstDynamicCall, own);
+      if (dynamic.begin == dynamic.end) continue;
+      const MethodHandles handles(facts_, row);
+      for (std::size_t i = dynamic.begin; i < dynamic.end; i++) {
+        if (handles.isReference(i)) addCall(facts_.dynamicCalls.handleOwner[i], facts_.dynamicCalls.handleName[i], row);
+      }
+    }
+    const Grouped grouped = groupRows(callee_, callees_.size());
+    for (const std::int32_t owner : callees_.firsts()) digest_.callees.owner.push_back(names_.idOf(owner));
+    for (const std::int32_t name : callees_.seconds()) digest_.callees.name.push_back(names_.idOf(name));
+    digest_.callees.firstCaller = grouped.first;
+    digest_.callers.class_ = picked(caller_, grouped.order);
+    digest_.callers.times = picked(times_, grouped.order);
+  }
+
+  void addCall(std::int32_t owner, std::int32_t name, std::size_t row) {
+    if (owner < 0 || name < 0) return;
+    const auto place = static_cast<std::size_t>(callees_.idOf(owner, name));
+    if (place == lastRow_.size()) lastRow_.push_back(noRow);
+    const std::size_t known = lastRow_[place];
+    if (known != noRow && caller_[known] == row && times_[known] < mostTimes) {
+      times_[known]++;
+      return;
+    }
+    lastRow_[place] = callee_.size();
+    callee_.push_back(static_cast<std::int32_t>(place));
+    caller_.push_back(static_cast<std::uint16_t>(row));
+    times_.push_back(1);
+  }
+
+  static constexpr std::size_t noRow = static_cast<std::size_t>(-1);
+
+  const Facts& facts_;
+  Digest digest_;
+  DigestNames names_;
+  PairIds callees_;
+  /** For each callee, its last row among the callers. */
+  std::vector<std::size_t> lastRow_;
+  I32 callee_;
+  U16 caller_;
+  U8 times_;
+};
+
+}  // namespace
+
+std::string digestLayout() {
+  Digest digest;
+  return classfile::packedLayout(digest);
+}
+
+Digest buildDigest(const Facts& facts) { return DigestBuilder(facts).build(); }
+
+}  // namespace workspace::digest

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "../classfile/facts.h"
+
+namespace workspace::digest {
+
+/**
+ * Tells the method references of a class from its lambdas. The body of a lambda is what a LambdaMetafactory's handle points
+ * at, the compiler's own and in the same class; another handle is a method reference.
+ */
+class MethodHandles {
+ public:
+  MethodHandles(const classfile::Facts& facts, std::size_t classRow);
+
+  bool isReference(std::size_t dynamicCall) const;
+
+ private:
+  using NameAndDescriptor = std::pair<std::int32_t, std::int32_t>;
+
+  bool isMetafactory(std::size_t dynamicCall) const;
+  NameAndDescriptor targetOf(std::size_t dynamicCall) const;
+
+  const classfile::Facts& facts_;
+  /** Sorted. */
+  std::vector<NameAndDescriptor> bodies_;
+};
+
+}  // namespace workspace::digest

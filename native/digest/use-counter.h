@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "../classfile/pack.h"
+
+namespace workspace::digest {
+
+using classfile::I32;
+using classfile::U16;
+using classfile::U8;
+
+/** How a class uses a type; `USE` in src/analyzer/index/digest.ts says what each means. */
+namespace use {
+constexpr std::uint8_t extends = 0;
+constexpr std::uint8_t implements = 1;
+constexpr std::uint8_t field = 2;
+constexpr std::uint8_t parameter = 3;
+constexpr std::uint8_t returns = 4;
+constexpr std::uint8_t annotation = 5;
+constexpr std::uint8_t instantiation = 6;
+constexpr std::uint8_t callReceiver = 7;
+constexpr std::uint8_t other = 8;
+constexpr std::size_t kinds = 9;
+}  // namespace use
+
+/** Counts how often classes use types, one class at a time. */
+class UseCounter {
+ public:
+  struct Rows {
+    I32 type;
+    U16 class_;
+    U8 kind, times;
+  };
+
+  /** @param mostTimes what one row counts at most */
+  explicit UseCounter(std::uint8_t mostTimes) : mostTimes_(mostTimes) {}
+
+  void add(std::int32_t type, std::uint8_t kind) {
+    if (type < 0) return;
+    const std::size_t at = static_cast<std::size_t>(type) * use::kinds + kind;
+    if (at >= counts_.size()) counts_.resize(2 * at + 2 * use::kinds);
+    if (counts_[at]++ == 0) touched_.push_back(at);
+  }
+
+  void addIfNew(std::int32_t type, std::uint8_t kind) {
+    const std::size_t first = static_cast<std::size_t>(type) * use::kinds;
+    for (std::size_t at = first; at < first + use::kinds && at < counts_.size(); at++) {
+      if (counts_[at] > 0) return;
+    }
+    add(type, kind);
+  }
+
+  /** What a class says of itself is no use. */
+  void endClass(std::size_t row, std::int32_t self) {
+    for (const std::size_t at : touched_) {
+      const auto type = static_cast<std::int32_t>(at / use::kinds);
+      for (std::uint32_t left = type == self ? 0 : counts_[at]; left > 0;) {
+        const auto times = left < mostTimes_ ? static_cast<std::uint8_t>(left) : mostTimes_;
+        rows_.type.push_back(type);
+        rows_.class_.push_back(static_cast<std::uint16_t>(row));
+        rows_.kind.push_back(static_cast<std::uint8_t>(at % use::kinds));
+        rows_.times.push_back(times);
+        left -= times;
+      }
+      counts_[at] = 0;
+    }
+    touched_.clear();
+  }
+
+  const Rows& rows() const { return rows_; }
+
+ private:
+  std::uint8_t mostTimes_;
+  /** At type * kinds + kind; `touched_` says where it is not 0. */
+  std::vector<std::uint32_t> counts_;
+  std::vector<std::size_t> touched_;
+  Rows rows_;
+};
+
+}  // namespace workspace::digest

@@ -1,0 +1,66 @@
+import { readFileSync, statSync } from 'node:fs'
+import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+import type { Pool } from '../../lib/pool/pool.ts'
+import { workerFile } from '../../lib/pool/worker-file.ts'
+import type { StampedHash } from './list-place.ts'
+import { stampIfThere } from './slices.ts'
+
+/** Archives of at least so many bytes are worth a task of their own. */
+const LARGE_BYTES = 2 ** 23
+
+/** Hashes of archives by what tells that they have not changed, kept between starts. */
+export class ArchiveHashes {
+  readonly #file: string
+  readonly #hashes: Record<string, string>
+  #isChanged = false
+
+  constructor(file: string) {
+    this.#file = file
+    this.#hashes = readHashes(file)
+  }
+
+  find(stamp: string | undefined): StampedHash | undefined {
+    const hash = stamp === undefined ? undefined : this.#hashes[stamp]
+    return stamp === undefined || hash === undefined ? undefined : { stamp, hash }
+  }
+
+  add({ stamp, hash }: StampedHash): void {
+    this.#hashes[stamp] = hash
+    this.#isChanged = true
+  }
+
+  /** Hashes those that are large and not known, side by side. What fails here is tried again when the archive is listed. */
+  async addLarge(archives: readonly { readonly path: string }[], pool: Pick<Pool, 'run'>): Promise<void> {
+    const unknown = archives.filter(({ path }) => isLarge(path) && !this.find(stampIfThere(path)))
+    await Promise.all(
+      unknown.map(async ({ path }) => {
+        const hashing = pool.run(workerFile('analyzer-hash'), { path })
+        const hash = (await hashing.catch(() => undefined)) as StampedHash | undefined
+        if (hash !== undefined) this.add(hash)
+      }),
+    )
+  }
+
+  async save(): Promise<void> {
+    if (!this.#isChanged) return
+    this.#isChanged = false
+    // It only spares work: on a full disk it is left as it was.
+    await writeFileDurable(this.#file, JSON.stringify(this.#hashes), { mode: 0o600 }).catch(() => undefined)
+  }
+}
+
+function isLarge(path: string): boolean {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat?.isFile() === true && stat.size >= LARGE_BYTES
+}
+
+function readHashes(file: string): Record<string, string> {
+  try {
+    return Object.assign(
+      Object.create(null) as object,
+      JSON.parse(readFileSync(file, 'utf8')) as object,
+    ) as Record<string, string>
+  } catch {
+    return Object.create(null) as Record<string, string>
+  }
+}

@@ -1,0 +1,25 @@
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
+
+/**
+ * Makes the directory of a store that can be opened. One that is damaged is put aside: it can be made again.
+ *
+ * @param check rejects for a store that cannot be used; in another process, which one that is damaged may end
+ * @param tell of the damage; what it throws leaves the store as it is
+ */
+export async function makeSound(
+  directory: string,
+  check: () => Promise<unknown>,
+  tell: (error: unknown) => void,
+): Promise<void> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  try {
+    await check()
+  } catch (error) {
+    tell(error)
+    const aside = `${directory}.damaged`
+    rmSync(aside, { recursive: true, force: true })
+    renameSync(directory, aside)
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    await check()
+  }
+}

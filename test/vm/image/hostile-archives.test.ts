@@ -1,0 +1,136 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { allBlobs, unfinishedBlobs, wholeBlobs } from '../../support/images.ts'
+import { testKernel } from '../../support/vm-parts.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { convertTar, converter, pack, tinyTree } from '../../support/tiny-image.ts'
+
+describe('hostile archives', () => {
+  /** An archive with one entry of a hostile name before a harmless one. */
+  function hostile(make: (entry: { add: (options: string) => void }) => void): string {
+    const archive = join(tempDir(), 'hostile.tar')
+    const script: string[] = ['import io, sys, tarfile', `t = tarfile.open(${JSON.stringify(archive)}, "w")`]
+    make({
+      add: (options) =>
+        script.push(
+          `i = tarfile.TarInfo(); d = b""; ${options}; i.size = len(d); t.addfile(i, io.BytesIO(d))`,
+        ),
+    })
+    script.push('t.close()')
+    execFileSync('python3', ['-c', script.join('\n')])
+    return archive
+  }
+
+  const victim = () => {
+    const path = join(tempDir(), 'victim')
+    writeFileSync(path, 'untouched')
+    return path
+  }
+
+  const CASES: readonly (readonly [string, (path: string) => readonly string[]])[] = [
+    ['climbs', (path) => [`i.name = "../../../../../../../../..${path}"; d = b"hit"`]],
+    ['climbs from below', (path) => [`i.name = "a/b/../../../../../../../../../../..${path}"; d = b"hit"`]],
+    ['is absolute', (path) => [`i.name = "${path}"; d = b"hit"`]],
+    [
+      'writes through an absolute link',
+      (path) => [
+        `i.name = "l"; i.type = tarfile.SYMTYPE; i.linkname = "${join(path, '..')}"`,
+        'i.name = "l/victim"; d = b"hit"',
+      ],
+    ],
+    [
+      'writes through a climbing link',
+      (path) => [
+        `i.name = "l"; i.type = tarfile.SYMTYPE; i.linkname = "../../../../../../../../../../..${join(path, '..')}"`,
+        'i.name = "l/victim"; d = b"hit"',
+      ],
+    ],
+    [
+      'writes through a link to a link',
+      (path) => [
+        `i.name = "a"; i.type = tarfile.SYMTYPE; i.linkname = "${join(path, '..')}"`,
+        'i.name = "b"; i.type = tarfile.SYMTYPE; i.linkname = "a"',
+        'i.name = "b/victim"; d = b"hit"',
+      ],
+    ],
+    [
+      'is a link to a file that it then overwrites',
+      (path) => [
+        `i.name = "f"; i.type = tarfile.SYMTYPE; i.linkname = "${path}"`,
+        'i.name = "f"; d = b"hit"',
+      ],
+    ],
+    [
+      'links hard to a file and overwrites it',
+      (path) => [
+        `i.name = "h"; i.type = tarfile.LNKTYPE; i.linkname = "${path}"`,
+        'i.name = "h"; d = b"hit"',
+      ],
+    ],
+    [
+      'puts our own directories on links that lead out',
+      (path) => [
+        `i.name = "opt"; i.type = tarfile.SYMTYPE; i.linkname = "${join(path, '..')}"`,
+        `i.name = "lib"; i.type = tarfile.SYMTYPE; i.linkname = "${join(path, '..')}"`,
+        `i.name = "etc"; i.type = tarfile.SYMTYPE; i.linkname = "../../../../../../../../../../..${join(path, '..')}"`,
+      ],
+    ],
+    [
+      'enables our units behind a link that leads out',
+      (path) => [
+        'i.name = "usr/lib/systemd/systemd"',
+        `i.name = "etc/systemd/system/multi-user.target.wants"; i.type = tarfile.SYMTYPE; i.linkname = "${join(path, '..')}"`,
+      ],
+    ],
+    [
+      'takes a file of this machine for its kernel',
+      () => [
+        'i.name = "boot/"; i.type = tarfile.DIRTYPE; i.mode = 0o755',
+        'i.name = "boot/vmlinuz-1"; i.type = tarfile.SYMTYPE; i.linkname = "/etc/shadow"',
+      ],
+    ],
+  ]
+
+  test.each(CASES)('nothing outside is touched by an archive that %s', async (_how, entries) => {
+    const path = victim()
+    const above = join(path, '..')
+    const archive = hostile(({ add }) => entries(path).forEach(add))
+    const parts = await converter()
+    const made = await convertTar(parts, archive).catch((error: unknown) => error)
+    expect(readFileSync(path, 'utf8')).toBe('untouched')
+    expect(readdirSync(above)).toEqual(['victim'])
+    expect(unfinishedBlobs(parts.store)).toEqual([])
+    if (made instanceof Error) expect(made).toMatchObject({ code: 'BACKEND_ERROR' })
+    else expect(wholeBlobs(parts.store)).toHaveLength(1)
+  })
+
+  test.each([
+    ['nothing', Buffer.alloc(0)],
+    ['random bytes', Buffer.from('8f00ff10c3284be2'.repeat(100), 'hex')],
+    ['half an archive', undefined],
+  ])('an archive that is %s is refused, and leaves nothing', async (_what, content) => {
+    const archive = join(tempDir(), 'bad.tar')
+    writeFileSync(archive, content ?? readFileSync(pack(tinyTree())).subarray(0, 100_000))
+    const parts = await converter()
+    await expect(convertTar(parts, archive)).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
+    expect(allBlobs(parts.store)).toEqual([])
+  })
+
+  test('no file of this machine gets into the initrd by a link among the modules of an image', async () => {
+    const tree = tinyTree()
+    const { file, modules } = testKernel()
+    mkdirSync(join(tree, 'boot'))
+    mkdirSync(join(tree, 'lib/modules'), { recursive: true })
+    execFileSync('cp', [file, join(tree, 'boot/vmlinuz-1')])
+    execFileSync('cp', ['-a', modules, join(tree, 'lib/modules/1')])
+    const path = victim()
+    const module = join(tree, 'lib/modules/1/kernel/fs/overlayfs/overlay.ko')
+    rmSync(module)
+    symlinkSync(path, module)
+    const parts = await converter()
+    await expect(convertTar(parts, pack(tree))).rejects.toThrow(/no such file/)
+    expect(allBlobs(parts.store)).toEqual([])
+  })
+})

@@ -1,0 +1,7 @@
+import { hashArchive } from '../src/analyzer/index/hash-archive.ts'
+import type { StampedHash } from '../src/analyzer/index/list-place.ts'
+
+/** Hashes one archive; see hashArchive. */
+export default function analyzerHash(task: { readonly path: string }): StampedHash | undefined {
+  return hashArchive(task)
+}
