@@ -25,7 +25,7 @@ export class FirecrackerDriver implements Driver {
   /** Its own output is the guest's console. */
   readonly console = 'output'
   readonly endsBy = 'reboot'
-  readonly hasUserNetwork = false
+  readonly userNetwork = undefined
   readonly #options: FirecrackerOptions
 
   constructor(options: FirecrackerOptions) {

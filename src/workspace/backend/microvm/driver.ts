@@ -2,7 +2,7 @@ import type { BootImage } from '../../image/image-store.ts'
 import type { ImageBackend } from '../../image/image-backend.ts'
 import type { MachineProcess } from './machine-process.ts'
 import type { MachineRun } from './metadata.ts'
-import type { NetworkPlan } from './network.ts'
+import type { GuestAddress, NetworkPlan } from './network.ts'
 
 /** A machine about to be started. */
 export interface Machine {
@@ -40,8 +40,8 @@ export interface Driver {
    * not; or `output`, what the monitor itself says.
    */
   readonly console: 'appended' | 'overwritten' | 'output'
-  /** Whether it connects guests to the outside by itself. */
-  readonly hasUserNetwork: boolean
+  /** How guests are addressed where it connects them to the outside by itself; undefined where it does not. */
+  readonly userNetwork: GuestAddress | 'dhcp' | undefined
   /** How a guest is told to end: some monitors have no power to switch off. */
   readonly endsBy: 'poweroff' | 'reboot'
   /** What keeps it from running machines here, as a sentence that says what to do; undefined when nothing does. */

@@ -13,7 +13,6 @@ import type { MachineFiles } from './machine-files.ts'
 import { hasEndedWithin, isRunning, type MachineProcess, signalProcess } from './machine-process.ts'
 import type { Metadata, MachineRun } from './metadata.ts'
 import type { Networks } from './networks.ts'
-import { USER_MODE_ADDRESS } from './network.ts'
 import { SerialBridge } from './serial-bridge.ts'
 import type { SocketDirs } from './socket-dir.ts'
 import { findProcessesWith } from './stray-machines.ts'
@@ -60,13 +59,13 @@ export class MachineRunner {
     let metadata = known
     try {
       progress('starting the virtual machine')
-      const { started, setting, consoleStart } = await this.#start(known, image, signal)
+      const { started, setting, consoleStart, ipAddress } = await this.#start(known, image, signal)
       const run: MachineRun = {
         hostBoot: this.#options.hostBoot,
         processes: [...started.processes],
         line: started.line,
         isReady: false,
-        ipAddress: setting.network?.address ?? '',
+        ipAddress,
         consoleStart,
       }
       metadata = { ...known, failure: '', run }
@@ -74,12 +73,7 @@ export class MachineRunner {
       await this.adopt(metadata)
       progress('booting')
       await this.#awaitAgent(metadata, run, setting, signal)
-      const isReachable = setting.network !== undefined && !this.#options.networks.isUserMode
-      metadata = {
-        ...metadata,
-        isFormatted: true,
-        run: { ...run, isReady: true, ipAddress: isReachable ? run.ipAddress : '' },
-      }
+      metadata = { ...metadata, isFormatted: true, run: { ...run, isReady: true } }
       await files.write(metadata)
       return metadata
     } catch (error) {
@@ -155,6 +149,7 @@ export class MachineRunner {
     readonly started: StartedMachine
     readonly setting: GuestSetting
     readonly consoleStart: number
+    readonly ipAddress: string
   }> {
     const { driver, files, sockets, networks } = this.#options
     const { id, name, cpus, memoryMb, localDir } = metadata
@@ -162,7 +157,7 @@ export class MachineRunner {
     if (!(await files.hasUpper(name)))
       throw fault('BACKEND_ERROR', `${upper} is gone: the workspace's files with it`)
     const socketDir = await sockets.make(id)
-    const network = await networks.attach(id)
+    const network = await networks.attach(id, await this.#takenAddresses())
     const consoleLog = this.#consoleOf(name)
     const consoleStart = await consoleSize(consoleLog)
     const share = localDir === '' ? undefined : { tag: SHARE_TAG, directory: localDir }
@@ -184,14 +179,16 @@ export class MachineRunner {
       },
       signal,
     )
-    const address = network.is === 'tap' ? network.address : USER_MODE_ADDRESS
     const owner = localDir === '' ? undefined : await stat(localDir)
     const setting: GuestSetting = {
       hostname: name,
-      ...(network.is !== 'none' && { network: { mac: network.mac, ...address } }),
+      ...(network.is !== 'none' &&
+        network.address !== 'dhcp' && { network: { mac: network.mac, ...network.address } }),
       ...(owner !== undefined && { share: { tag: SHARE_TAG, uid: owner.uid, gid: owner.gid } }),
     }
-    return { started, setting, consoleStart }
+    // By its monitor's own network nobody comes in.
+    const ipAddress = network.is === 'tap' ? network.address.address : ''
+    return { started, setting, consoleStart, ipAddress }
   }
 
   async #awaitAgent(
@@ -226,6 +223,11 @@ export class MachineRunner {
 
   async #isCurrent(run: MachineRun, monitor: MachineProcess): Promise<boolean> {
     return run.hostBoot === this.#options.hostBoot && (await isRunning(monitor))
+  }
+
+  async #takenAddresses(): Promise<ReadonlySet<string>> {
+    const readings = (await this.#options.files.list()).map(({ reading }) => reading)
+    return new Set(readings.map((each) => (each.is === 'known' ? (each.metadata.run?.ipAddress ?? '') : '')))
   }
 
   /** What its guest's console says. */

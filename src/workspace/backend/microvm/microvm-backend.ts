@@ -94,7 +94,7 @@ export class MicroVmBackend implements Backend {
       files: this.#files,
       sockets: this.#sockets,
       hostBoot: this.#hostBoot,
-      networks: new Networks(network),
+      networks: new Networks(network, driver),
     })
     this.#isAvailable = (await driver.missing()) === undefined
     for (const { reading } of await this.#files.list()) {

@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto'
 export const NETWORK_MODES = ['auto', 'tap', 'user', 'none'] as const
 export type NetworkMode = (typeof NETWORK_MODES)[number]
 
-/** How a machine is connected. Everything but `none` is an address that its agent sets. */
+/** How a machine is connected. Addresses are set by its agent, but for those that it gets from the monitor by DHCP. */
 export type NetworkPlan =
   | { readonly is: 'none' }
   /** The monitor itself opens connections for the guest; nothing reaches in. */
-  | { readonly is: 'user'; readonly mac: string }
+  | { readonly is: 'user'; readonly mac: string; readonly address: GuestAddress | 'dhcp' }
   /** A network device of the host's, which the host and other machines reach it by. */
   | { readonly is: 'tap'; readonly mac: string; readonly device: string; readonly address: GuestAddress }
 
@@ -16,14 +16,6 @@ export interface GuestAddress {
   readonly prefixLength: number
   readonly gateway: string
   readonly nameServers: readonly string[]
-}
-
-/** The network that QEMU's user mode gives every guest: slirp's addresses, which are the same for all. */
-export const USER_MODE_ADDRESS: GuestAddress = {
-  address: '10.0.2.15',
-  prefixLength: 24,
-  gateway: '10.0.2.2',
-  nameServers: ['10.0.2.3'],
 }
 
 /** A machine's hardware address: locally administered, and the same at each start. */

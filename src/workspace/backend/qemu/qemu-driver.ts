@@ -8,6 +8,7 @@ import type { Driver, Machine, StartedMachine } from '../microvm/driver.ts'
 import { cidOf, VSOCK_SOCKET } from '../microvm/guest-line.ts'
 import { awaitSocket } from '../microvm/await-socket.ts'
 import { type Monitor, spawnMonitor } from '../microvm/spawn-monitor.ts'
+import type { GuestAddress } from '../microvm/network.ts'
 import { signalProcess } from '../microvm/machine-process.ts'
 import {
   type Accelerator,
@@ -20,6 +21,14 @@ import {
 import { type ACCELERATORS, findAccelerator } from './accelerator.ts'
 import { findHelper } from './tools.ts'
 import { qmp } from './qmp.ts'
+
+/** The addresses of QEMU's own network, which are the same for every guest. Source: its docs/system/devices/net.rst. */
+const SLIRP: GuestAddress = {
+  address: '10.0.2.15',
+  prefixLength: 24,
+  gateway: '10.0.2.2',
+  nameServers: ['10.0.2.3'],
+}
 
 export interface QemuOptions {
   /** Name or path of the program. */
@@ -35,7 +44,7 @@ export interface QemuOptions {
 export class QemuDriver implements Driver {
   readonly name = 'qemu'
   readonly console = 'appended'
-  readonly hasUserNetwork = true
+  readonly userNetwork = SLIRP
   readonly endsBy = 'poweroff'
   readonly #options: QemuOptions
   #accelerator: Promise<Accelerator> | undefined

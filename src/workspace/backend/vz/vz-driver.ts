@@ -19,7 +19,7 @@ export class VzDriver implements Driver {
   readonly name = 'vz'
   readonly console = 'overwritten'
   readonly endsBy = 'poweroff'
-  readonly hasUserNetwork = true
+  readonly userNetwork = 'dhcp'
   readonly #options: VzOptions
 
   constructor(options: VzOptions) {
