@@ -12,10 +12,12 @@
         "native/binding/dial-loopback.cc",
         "native/binding/match-names.cc",
         "native/binding/pipe.cc",
+        "native/binding/pty.cc",
         "native/binding/read-classes.cc",
         "native/binding/read-extents.cc",
         "native/binding/set-user-timeout.cc",
         "native/binding/system-error.cc",
+        "native/binding/vsock.cc",
         "native/binding/walk-tree.cc",
         "native/classfile/annotation-reader.cc",
         "native/classfile/attribute-kind.cc",
@@ -40,8 +42,12 @@
         "native/disk/walk-tree.cc",
         "native/pipe/pipe.cc",
         "native/netns/dial.cc",
+        "native/pty/pty.cc",
+        "native/relay/direction.cc",
+        "native/relay/relay.cc",
         "native/tcp/user-timeout.cc",
-        "native/text/wildcard.cc"
+        "native/text/wildcard.cc",
+        "native/vsock/socket.cc"
       ],
       # System headers, so that -Wextra speaks of our own code only.
       "cflags_cc": [
@@ -80,6 +86,23 @@
             "native/run/main.cc",
             "native/run/meeting.cc",
             "native/run/program.cc"
+          ],
+          "include_dirs!": ["<(node_root_dir)/include/node"],
+          "cflags_cc": ["-std=c++20", "-Os", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti"],
+          "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O3"],
+          "cflags": ["-ffunction-sections", "-fdata-sections"],
+          "cflags!": ["-fPIC"],
+          "ldflags": ["-static", "-no-pie", "-s", "-Wl,--gc-sections"],
+          "ldflags!": ["-rdynamic"]
+        },
+        # Runs inside virtual machines, whose libraries are not ours either.
+        {
+          "target_name": "workspace-start",
+          "type": "executable",
+          "sources": [
+            "native/run/program.cc",
+            "native/start/address.cc",
+            "native/start/main.cc"
           ],
           "include_dirs!": ["<(node_root_dir)/include/node"],
           "cflags_cc": ["-std=c++20", "-Os", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti"],

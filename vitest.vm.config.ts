@@ -7,8 +7,10 @@ export default defineConfig({
     ...everyday.test,
     testTimeout: 180_000,
     hookTimeout: 300_000,
-    include: ['test/vm/**/*.test.ts'],
+    include: ['test/vm/**/*.test.ts', 'test/workspace/backend/{backend,programs}.test.ts'],
+    // The suites over all backends are here over machines.
+    env: { TEST_BACKENDS: 'machines' },
     exclude: [],
-    globalSetup: ['test/support/vm-parts.ts'],
+    globalSetup: ['test/support/vm-parts.ts', 'test/support/vm-image-setup.ts'],
   },
 })

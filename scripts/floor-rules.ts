@@ -4,7 +4,7 @@ import type { ICruiseOptions, IForbiddenRuleType } from 'dependency-cruiser'
 
 const programs = 'workspace|supervisor|content|analyzer'
 const entries = '^(src/bin|workers|guest)/'
-const guestMayUse = ['^guest/', '^src/native/', '^src/lib/(errors|envelope|log|clock|process)/']
+const guestMayUse = ['^guest/', '^src/native/', '^src/lib/(clock|envelope|errors|guest|log|mux|process)/']
 
 /** @param homes where the packages may be named */
 function onlyIn(name: string, packages: string, homes: string[]): IForbiddenRuleType {

@@ -3,15 +3,23 @@
 #include "dial-loopback.h"
 #include "match-names.h"
 #include "pipe.h"
+#include "pty.h"
 #include "read-classes.h"
 #include "read-extents.h"
 #include "set-user-timeout.h"
+#include "vsock.h"
 #include "walk-tree.h"
 
 namespace workspace::binding {
 
 static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("dialLoopback", Napi::Function::New(env, dialLoopback, "dialLoopback"));
+  exports.Set("listenVsock", Napi::Function::New(env, listenVsock, "listenVsock"));
+  exports.Set("stopVsock", Napi::Function::New(env, stopVsock, "stopVsock"));
+  exports.Set("connectVsock", Napi::Function::New(env, connectVsock, "connectVsock"));
+  exports.Set("openDevice", Napi::Function::New(env, openDevice, "openDevice"));
+  exports.Set("openPty", Napi::Function::New(env, openPty, "openPty"));
+  exports.Set("resizePty", Napi::Function::New(env, resizePty, "resizePty"));
   exports.Set("matchNames", Napi::Function::New(env, matchNames, "matchNames"));
   exports.Set("makePipe", Napi::Function::New(env, makePipe, "makePipe"));
   exports.Set("sendDescriptors", Napi::Function::New(env, sendDescriptors, "sendDescriptors"));

@@ -11,12 +11,15 @@ namespace {
 const char* nameOf(int number) {
   switch (number) {
     case EACCES: return "EACCES";
+    case EADDRINUSE: return "EADDRINUSE";
     case EADDRNOTAVAIL: return "EADDRNOTAVAIL";
     case EAFNOSUPPORT: return "EAFNOSUPPORT";
+    case EBUSY: return "EBUSY";
     case ECANCELED: return "ECANCELED";
     case EBADF: return "EBADF";
     case ECONNREFUSED: return "ECONNREFUSED";
     case EHOSTUNREACH: return "EHOSTUNREACH";
+    case ECONNRESET: return "ECONNRESET";
     case EINVAL: return "EINVAL";
     case EIO: return "EIO";
     case ELOOP: return "ELOOP";
@@ -24,6 +27,7 @@ const char* nameOf(int number) {
     case ENAMETOOLONG: return "ENAMETOOLONG";
     case ENETUNREACH: return "ENETUNREACH";
     case ENFILE: return "ENFILE";
+    case ENODEV: return "ENODEV";
     case ENOENT: return "ENOENT";
     case ENOMEM: return "ENOMEM";
     case ENOSYS: return "ENOSYS";

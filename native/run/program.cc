@@ -64,6 +64,12 @@ void tellFailure(const char* name, int error) {
 
 }  // namespace
 
+void becomeProgram(char* const* argv) {
+  const int error = becomeAny(argv);
+  tellFailure(argv[0], error);
+  _exit(error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_RUNNABLE);
+}
+
 pid_t startProgram(char* const* argv, const Streams& streams, const sigset_t& mask) {
   // The child borrows our memory until it has become the program: nothing of ours is copied, and when this returns the
   // program leads its group already.
@@ -75,9 +81,7 @@ pid_t startProgram(char* const* argv, const Streams& streams, const sigset_t& ma
     if (dup2(streams[static_cast<std::size_t>(fd)], fd) < 0) _exit(NOT_RUNNABLE);
   }
   sigprocmask(SIG_SETMASK, &mask, nullptr);
-  const int error = becomeAny(argv);
-  tellFailure(argv[0], error);
-  _exit(error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_RUNNABLE);
+  becomeProgram(argv);
 }
 
 void signalProgram(pid_t program, int number) { kill(-program, number); }

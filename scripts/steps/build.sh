@@ -1,7 +1,7 @@
 # Step: dist, the JavaScript that the bins run.
 
 build_lacks() {
-  build_state=$(hash_of src workers guest tsconfig.json tsconfig.build.json package-lock.json scripts/build)
+  build_state="$(hash_of src workers guest native binding.gyp tsconfig.json tsconfig.build.json package-lock.json scripts/build scripts/guest.mjs) node-$node_version"
   is_stamped dist/.setup-stamp "$build_state" || lack="dist is absent or out of date"
 }
 

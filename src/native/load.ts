@@ -20,6 +20,12 @@ export interface Addon {
   setUserTimeout(fd: number, timeoutMs: number): boolean
   makePipe(capacityBytes: number): [reader: number, writer: number]
   sendDescriptors(socket: number, descriptors: readonly number[]): void
+  openPty(columns: number, rows: number): [socket: number, control: number, far: number]
+  resizePty(control: number, columns: number, rows: number): void
+  listenVsock(port: number, onConnection: (fd: number) => void): number
+  stopVsock(listener: number): void
+  connectVsock(cid: number, port: number, timeoutMs: number): Promise<number>
+  openDevice(path: string): number
   dialLoopback(namespacePath: string, port: number, timeoutMs: number): Promise<number>
 }
 
@@ -59,10 +65,13 @@ export function findAddon(env: NodeJS.ProcessEnv): Loaded {
 
 /** Where a file that the native build makes can be, the best first. */
 export function builtFiles(name: string): readonly string[] {
-  const root = packageRoot(dirname(fileURLToPath(import.meta.url)))
+  const here = dirname(fileURLToPath(import.meta.url))
+  const root = packageRoot(here)
   return [
     join(root, 'build', 'Release', name),
     join(root, 'prebuilds', `${process.platform}-${process.arch}`, name),
+    // Inside virtual machines everything is in one folder.
+    join(here, name),
   ]
 }
 

@@ -6,6 +6,8 @@ import type { SchemaNode } from '../lib/config/check.ts'
 import { loadConfig } from '../lib/config/load.ts'
 import { duration, optionalSection, optionalText, port, section, text, texts } from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/logger.ts'
+import { NETWORK_MODES, type NetworkMode } from './backend/microvm/network.ts'
+import { ACCELERATORS } from './backend/qemu/accelerator.ts'
 import { BACKEND_NAMES, type BackendName } from './workspace.ts'
 
 const backend = (value: BackendName, description: string) =>
@@ -64,15 +66,62 @@ const fileSchema = section({
   audit: section({
     file: optionalText('file to which it is appended who did what; default none'),
   }),
+  upper_size_default: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 5,
+    description: "size of a virtual machine's own disk when a creation names none, in GB",
+  }),
+  vm: section({
+    network: Type.Enum(NETWORK_MODES, {
+      default: 'auto',
+      description:
+        "how virtual machines are connected: tap (a bridge of the host's), user (by their monitor), none; auto: tap where possible",
+    }),
+    cpus: Type.Integer({
+      minimum: 1,
+      maximum: 32,
+      default: 2,
+      description: 'CPUs of a virtual machine when a creation names none',
+    }),
+    memory_mb: Type.Integer({
+      minimum: 128,
+      default: 2048,
+      description: 'memory of a virtual machine when a creation names none, in MiB',
+    }),
+    boot_timeout: duration('3m', 'how long a virtual machine may take until its agent answers'),
+    run_dir: optionalText(
+      'where the sockets of virtual machines are, a short path; default /run/workspace-vm for root, else workspace-vm in XDG_RUNTIME_DIR',
+    ),
+  }),
+  qemu: section({
+    root: optionalText('where images, disks and metadata of qemu workspaces are; default qemu in state_dir'),
+    binary: text('qemu-system-x86_64', 'name or path of QEMU'),
+    accel: Type.Enum(ACCELERATORS, {
+      default: 'auto',
+      description: "what runs the guest's code: kvm, tcg (emulated), or auto: kvm where it can be used",
+    }),
+    vhost_device_vsock: optionalText(
+      'path of vhost-device-vsock; default the one in PATH or that scripts/setup built; without it a serial port is used',
+    ),
+    virtiofsd: optionalText('path of virtiofsd, which shares local_dir; default the one of QEMU or in PATH'),
+  }),
   docker: section({
     host: optionalText(
       'engine address, unix:///… or tcp://host:port; default DOCKER_HOST, else a known socket',
     ),
     network: optionalText("network that workspaces join; default the engine's own"),
   }),
-  firecracker: section({ root: optionalText('directory of its images; default firecracker in state_dir') }),
-  vz: section({ root: optionalText('directory of its images; default vz in state_dir') }),
-  qemu: section({ root: optionalText('directory of its images; default qemu in state_dir') }),
+  firecracker: section({
+    root: optionalText(
+      'where images, disks and metadata of firecracker workspaces are; default firecracker in state_dir',
+    ),
+    binary: text('firecracker', 'name or path of Firecracker'),
+  }),
+  vz: section({
+    root: optionalText('where images, disks and metadata of vz workspaces are; default vz in state_dir'),
+    vfkit: text('vfkit', 'name or path of vfkit'),
+  }),
   image: section({
     kernel: optionalText('kernel of VM images that have none; default the newest in /boot'),
     modules: optionalText('directory of its modules; default /lib/modules/<release>'),
@@ -117,10 +166,24 @@ export interface WorkspaceConfig {
   readonly idleTimeoutMs: number
   readonly tunnel: { readonly denyPorts: readonly number[] }
   readonly audit: { readonly file: string | undefined }
+  readonly upperSizeDefaultBytes: number
+  readonly vm: {
+    readonly network: NetworkMode
+    readonly cpus: number
+    readonly memoryMb: number
+    readonly bootTimeoutMs: number
+    readonly runDir: string
+  }
+  readonly qemu: {
+    readonly root: string
+    readonly binary: string
+    readonly accelerator: (typeof ACCELERATORS)[number]
+    readonly vhostVsock: string | undefined
+    readonly virtiofsd: string | undefined
+  }
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
-  readonly firecracker: { readonly root: string }
-  readonly vz: { readonly root: string }
-  readonly qemu: { readonly root: string }
+  readonly firecracker: { readonly root: string; readonly binary: string }
+  readonly vz: { readonly root: string; readonly vfkit: string }
   readonly image: { readonly kernel: string | undefined; readonly modules: string | undefined }
   readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
 }
@@ -149,7 +212,7 @@ function fromSettings(
   settings: Static<typeof fileSchema>,
   environment: Readonly<Record<string, string | undefined>>,
 ): WorkspaceConfig {
-  const { http, ssh, docker } = settings
+  const { http, ssh, docker, vm, qemu } = settings
   const stateDir = settings.state_dir ?? defaultStateDir(environment)
   return {
     name: settings.name,
@@ -177,13 +240,39 @@ function fromSettings(
     idleTimeoutMs: settings.idle_timeout,
     tunnel: { denyPorts: settings.tunnel.deny_ports },
     audit: { file: settings.audit.file },
+    upperSizeDefaultBytes: settings.upper_size_default * 2 ** 30,
+    vm: {
+      network: vm.network,
+      cpus: vm.cpus,
+      memoryMb: vm.memory_mb,
+      bootTimeoutMs: vm.boot_timeout,
+      runDir: vm.run_dir ?? defaultRunDir(environment),
+    },
+    qemu: {
+      root: qemu.root ?? join(stateDir, 'qemu'),
+      binary: qemu.binary,
+      accelerator: qemu.accel,
+      vhostVsock: qemu.vhost_device_vsock,
+      virtiofsd: qemu.virtiofsd,
+    },
     docker: { host: docker.host ?? environment['DOCKER_HOST'], network: docker.network },
-    firecracker: { root: settings.firecracker.root ?? join(stateDir, 'firecracker') },
-    vz: { root: settings.vz.root ?? join(stateDir, 'vz') },
-    qemu: { root: settings.qemu.root ?? join(stateDir, 'qemu') },
+    firecracker: {
+      ...settings.firecracker,
+      root: settings.firecracker.root ?? join(stateDir, 'firecracker'),
+    },
+    vz: { ...settings.vz, root: settings.vz.root ?? join(stateDir, 'vz') },
     image: { kernel: settings.image.kernel, modules: settings.image.modules },
     log: settings.log,
   }
+}
+
+/** Short, since sockets' paths are (threat W2). */
+function defaultRunDir(environment: Readonly<Record<string, string | undefined>>): string {
+  if (process.getuid?.() === 0 && process.platform === 'linux') return '/run/workspace-vm'
+  const runtime = environment['XDG_RUNTIME_DIR']
+  return runtime === undefined
+    ? `/tmp/workspace-vm-${process.getuid?.() ?? 0}`
+    : join(runtime, 'workspace-vm')
 }
 
 function defaultStateDir(environment: Readonly<Record<string, string | undefined>>): string {

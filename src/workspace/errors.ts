@@ -14,6 +14,7 @@ export const WORKSPACE_CODES = {
   WORKSPACE_ALREADY_EXISTS: 'conflict',
   WORKSPACE_ALREADY_RUNNING: 'conflict',
   WORKSPACE_ALREADY_STOPPED: 'conflict',
+  WORKSPACE_NOT_STOPPED: 'conflict',
   WORKSPACE_NOT_RUNNING: 'conflict',
   WORKSPACE_BUSY: 'conflict',
   IMAGE_IN_USE: 'conflict',

@@ -8,6 +8,7 @@ import { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
 import { InsideDirs } from './backend/docker/inside-dirs.ts'
+import { machinePlaces, microVmBackends } from './backend/configured-machines.ts'
 import type { WorkspaceConfig } from './config.ts'
 import { fault } from './errors.ts'
 import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './doctor/ssh-crypto.ts'
@@ -187,7 +188,7 @@ function dotfilesOf({ dotfiles }: WorkspaceConfig): Repo | undefined {
  * here alone, and so is SSH then.
  */
 async function connectionKeeper(
-  { ssh, docker, log, tunnel }: WorkspaceConfig,
+  config: WorkspaceConfig,
   parts: {
     readonly hostKey: HostKey
     readonly state: StateDir
@@ -197,6 +198,7 @@ async function connectionKeeper(
     readonly logger: Logger
   },
 ): Promise<ConnectionKeeper> {
+  const { ssh, docker, log, tunnel } = config
   const { hostKey, state, table, backends, given, logger } = parts
   const { authorizedKeys } = ssh
   // A file that could let nobody in is told now, not at the first login.
@@ -206,7 +208,7 @@ async function connectionKeeper(
   if (ssh.processes > 0 && given === undefined) {
     const { path, serverId } = state
     const shared = { privateKey, authorizedKeys, deniedPorts, logLevel: log.level, docker }
-    const settings = { ...shared, serverId, insideDirs: insideRoot(path) }
+    const settings = { ...shared, serverId, insideDirs: insideRoot(path), machines: machinePlaces(config) }
     return new Crew(ssh.processes, settings, table, logger)
   }
   const keyRule = authorizedKeys === undefined ? anyKey : listedKeys(authorizedKeys)
@@ -237,13 +239,14 @@ async function configuredBackends(
   walkTree: ReturnType<typeof createWalker>['walkTree'],
   logger: Logger,
 ): Promise<readonly Backend[]> {
-  if (!config.enabledBackends.includes('docker')) return []
+  const machines = microVmBackends(config)
+  if (!config.enabledBackends.includes('docker')) return machines
   // Without them everything works, and slower.
   const insideDirs = await InsideDirs.keep(insideRoot(path)).catch((error: unknown) => {
     logger.warn({ err: error }, 'programs in workspaces are run over the engine’s stream, slowly')
     return undefined
   })
-  return [new DockerBackend({ ...config.docker, serverId, insideDirs, walkTree })]
+  return [new DockerBackend({ ...config.docker, serverId, insideDirs, walkTree }), ...machines]
 }
 
 async function readSecurity({ http }: WorkspaceConfig) {

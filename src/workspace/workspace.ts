@@ -26,6 +26,10 @@ export interface Workspace {
   /** The backend's identifier; '' until the backend has made it. */
   readonly containerId: string
   readonly ipAddress: string
+  /** Of the virtual machine on the host; 0 where there is none. */
+  readonly pid: number
+  /** The disk of its own; '' where it has none. */
+  readonly rootfsPath: string
   /** 0 means no limit. */
   readonly cpus: number
   readonly memoryMb: number

@@ -138,6 +138,7 @@ const foreignVariables = [
   'NO_COLOR',
   'XDG_CONFIG_HOME',
   'XDG_DATA_HOME',
+  'XDG_RUNTIME_DIR',
   'SSH_CONNECTION',
   'SSH_CLIENT',
 ]

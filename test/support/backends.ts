@@ -4,16 +4,78 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Backend, ExecRequest } from '../../src/workspace/backend/backend.ts'
 import { InsideDirs } from '../../src/workspace/backend/docker/inside-dirs.ts'
-import type { Workspace } from '../../src/workspace/workspace.ts'
+import type { BackendName, Workspace } from '../../src/workspace/workspace.ts'
 import { dockerBackend, TEST_IMAGE } from './docker.ts'
 import { FakeBackend } from './fake-backend.ts'
+import type { QemuOptions } from '../../src/workspace/backend/qemu/qemu-driver.ts'
+import { machineRoots, qemuBackend } from './vm-server.ts'
 
 /** What has to pass the suite over all backends, and where they differ by their nature. */
-export const BACKENDS = [
-  { kind: 'docker', make: directBackend, isDocker: true, isDirect: true },
-  { kind: 'docker without a mount', make: () => dockerBackend(), isDocker: true, isDirect: false },
-  { kind: 'fake', make: () => new FakeBackend(), isDocker: false, isDirect: true },
+const EVERYDAY_BACKENDS: readonly TestedBackend[] = [
+  { kind: 'docker', make: directBackend, isDocker: true, isReal: true, isDirect: true, name: 'docker' },
+  {
+    kind: 'docker without a mount',
+    make: () => dockerBackend(),
+    isDocker: true,
+    isReal: true,
+    isDirect: false,
+    name: 'docker',
+  },
+  {
+    kind: 'fake',
+    make: () => new FakeBackend(),
+    isDocker: false,
+    isReal: false,
+    isDirect: true,
+    name: 'docker',
+  },
 ]
+
+interface TestedBackend {
+  readonly kind: string
+  readonly name: BackendName
+  readonly make: () => Backend | Promise<Backend>
+  readonly isDocker: boolean
+  /** Whether programs run elsewhere than on this machine itself, as users of their own. */
+  readonly isReal: boolean
+  readonly isDirect: boolean
+  /** Whether it differs from another of these in nothing but how programs are reached. */
+  readonly isVariant?: boolean
+}
+
+/** A machine takes seconds to boot: these run in `npm run test:vm`, which says so by a variable. */
+const MACHINE_BACKENDS: readonly TestedBackend[] = [
+  {
+    kind: 'qemu',
+    name: 'qemu',
+    make: () => machineBackend({}),
+    isDocker: false,
+    isReal: true,
+    isDirect: true,
+  },
+  {
+    kind: 'qemu over a serial port',
+    name: 'qemu',
+    make: () => machineBackend({ vhostVsock: '/nonexistent' }),
+    isVariant: true,
+    isDocker: false,
+    isReal: true,
+    isDirect: true,
+  },
+]
+
+export const BACKENDS = process.env['TEST_BACKENDS'] === 'machines' ? MACHINE_BACKENDS : EVERYDAY_BACKENDS
+
+async function machineBackend(qemu: Partial<QemuOptions>): Promise<Backend> {
+  const roots = machineRoots()
+  const backend = await qemuBackend(roots, {}, qemu)
+  const close = backend.close.bind(backend)
+  backend.close = async () => {
+    await close()
+    roots.remove()
+  }
+  return backend
+}
 
 /** A backend whose workspaces have a directory of the server's mounted, which goes with it. */
 async function directBackend(): Promise<Backend> {
@@ -40,6 +102,7 @@ export function createIn(backend: Backend, name: string, localDir = ''): Promise
       environment: { FROM_CREATION: 'a = b' },
       cpus: 1,
       memoryMb: 256,
+      upperBytes: 0,
     },
     () => undefined,
     new AbortController().signal,

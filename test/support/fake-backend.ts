@@ -84,6 +84,8 @@ export class FakeBackend implements Backend {
       state: { is: 'running' },
       containerId: `fake-${key(name)}`,
       ipAddress: '127.0.0.1',
+      pid: 0,
+      rootfsPath: '',
     }
     this.#workspaces.set(key(name), workspace)
     this.#environments.set(key(name), request.environment)

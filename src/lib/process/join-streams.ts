@@ -27,6 +27,7 @@ export async function joinStreams(left: Duplex, right: Duplex): Promise<void> {
 
 /** A reset and no end: what was cut off must not look complete. */
 function cutOff(stream: Duplex): void {
-  if (stream instanceof Socket) stream.resetAndDestroy()
+  // TCP alone has a reset.
+  if (stream instanceof Socket && stream.remoteAddress !== undefined) stream.resetAndDestroy()
   else stream.destroy()
 }

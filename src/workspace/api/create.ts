@@ -14,6 +14,13 @@ export const createBodySchema = Type.Object(
     local_dir: orNull(Type.String({ description: 'absolute host path mounted as workspace; excludes repo' })),
     cpus: orNull(Type.Integer({ minimum: 0, maximum: 512, description: 'CPUs; 0 is no limit' })),
     memory_mb: orNull(Type.Integer({ minimum: 0, maximum: 16_777_216, description: 'MiB; 0 is no limit' })),
+    upper_size_bytes: orNull(
+      Type.Integer({
+        minimum: 2 ** 30,
+        maximum: 100 * 2 ** 30,
+        description: "size of a virtual machine's own disk, 1 to 100 GiB; default upper_size_default",
+      }),
+    ),
     no_provision: orNull(
       Type.Boolean({ description: 'true leaves a devcontainer.json and dotfiles unheeded' }),
     ),
@@ -31,7 +38,13 @@ export const CODE_OF_FIELD: ReadonlyMap<string, keyof typeof WORKSPACE_CODES> = 
 ] as const)
 
 export function createFromWire(body: Static<typeof createBodySchema>): CreateInput {
-  const { name, repo, image, backend, local_dir, cpus, memory_mb, no_provision, dotfiles } = body
-  const renamed = { localDir: local_dir, memoryMb: memory_mb, noProvision: no_provision }
+  const { name, repo, image, backend, local_dir, cpus, memory_mb, upper_size_bytes, no_provision, dotfiles } =
+    body
+  const renamed = {
+    localDir: local_dir,
+    memoryMb: memory_mb,
+    noProvision: no_provision,
+    upperSize: upper_size_bytes,
+  }
   return { name, repo, image, backend, cpus, dotfiles, ...renamed }
 }

@@ -29,6 +29,7 @@ export const diskReportSchema = Type.Object({
       image: Type.String(),
       backend: Type.String(),
       rootfs: Type.Optional(fileSchema),
+      console_log: Type.Optional(fileSchema),
       other_files: Type.Optional(Type.Array(fileSchema)),
       total: bytesSchema,
     }),
@@ -63,13 +64,15 @@ export function diskReportToWire(
     workspaces: report.workspaces.map(({ workspace, parts, total }) => {
       const files = parts.map(({ kind, path, size }) => ({ path, size: bytesToWire(size), kind }))
       const rootfs = files.find((file) => file.kind === 'rootfs')
-      const others = files.filter((file) => file !== rootfs)
+      const consoleLog = files.find((file) => file.kind === 'console_log')
+      const others = files.filter((file) => file !== rootfs && file !== consoleLog)
       return {
         name: workspace.name,
         status: workspace.state.is,
         image: workspace.image,
         backend: workspace.backend,
         ...(rootfs && { rootfs }),
+        ...(consoleLog && { console_log: consoleLog }),
         ...(others.length > 0 && { other_files: others }),
         total: bytesToWire(total),
       }

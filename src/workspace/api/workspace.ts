@@ -28,7 +28,7 @@ export type WireWorkspace = Static<typeof workspaceSchema>
 
 /** A workspace as clients see it; fields that would be empty or zero are left out. */
 export function workspaceToWire(workspace: Workspace): WireWorkspace {
-  const { state, ipAddress, cpus, memoryMb, localDir, image, forwardPorts } = workspace
+  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts } = workspace
   return {
     name: workspace.name,
     status: state.is,
@@ -39,6 +39,8 @@ export function workspaceToWire(workspace: Workspace): WireWorkspace {
     ...(ipAddress !== '' && { ip_address: ipAddress }),
     ...(cpus > 0 && { cpus }),
     ...(memoryMb > 0 && { memory_mb: memoryMb }),
+    ...(pid > 0 && { pid }),
+    ...(rootfsPath !== '' && { rootfs_path: rootfsPath }),
     ...(localDir !== '' && { local_dir: localDir }),
     ...(image !== '' && { image }),
     ...(forwardPorts.length > 0 && { forward_ports: [...forwardPorts] }),

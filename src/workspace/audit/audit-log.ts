@@ -9,6 +9,7 @@ export const AUDIT_ACTIONS = [
   'workspace.create',
   'workspace.start',
   'workspace.stop',
+  'workspace.reset',
   'workspace.delete',
   'image.pull',
   'image.tag',

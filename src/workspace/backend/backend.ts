@@ -15,6 +15,8 @@ export interface BackendCreate {
   readonly environment: Readonly<Record<string, string>>
   readonly cpus: number
   readonly memoryMb: number
+  /** Size of the disk of its own, where it has one; 0 for the backend's default. */
+  readonly upperBytes: number
 }
 
 export interface ExecRequest {
@@ -84,7 +86,7 @@ export interface BackendUsage {
 }
 
 export interface UsagePart {
-  readonly kind: 'rootfs' | 'volume'
+  readonly kind: 'rootfs' | 'volume' | 'console_log' | 'metadata'
   readonly path: string
   readonly size: Bytes
 }
@@ -113,6 +115,8 @@ export interface Backend {
   ) => Promise<Workspace>
   readonly start: (name: string) => Promise<Workspace>
   readonly stop: (name: string) => Promise<Workspace>
+  /** Makes a stopped workspace as its image is; only where it has a disk of its own above the image. */
+  readonly reset?: (name: string) => Promise<Workspace>
   /** Removes the workspace if it is there, and its volume unless told to keep it. */
   readonly remove: (name: string, keepVolume: boolean) => Promise<void>
   readonly exec: (name: string, request: ExecRequest) => Promise<ExecProcess>
@@ -128,6 +132,12 @@ export interface Backend {
   readonly loginEnvironment: (name: string) => Promise<LoginEnvironment>
   readonly usage: () => Promise<BackendUsage>
 }
+
+/** What of a backend enters running workspaces: all that those need who speak SSH. */
+export type BackendInside = Pick<
+  Backend,
+  'exec' | 'dial' | 'canListenInside' | 'listenInside' | 'loginEnvironment'
+>
 
 /**
  * `changed`: one workspace may have another state now. `outOfMemory`: a program in it was killed for want of memory; the

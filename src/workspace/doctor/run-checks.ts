@@ -2,6 +2,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { run } from '../../lib/process/run.ts'
 import { loadAddon } from '../../native/load.ts'
 import { probeDocker } from '../backend/docker/probe.ts'
+import { probeMachines } from '../backend/probe-machines.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { probeImages } from '../image/probe.ts'
 import type { Check } from './check.ts'
@@ -16,12 +17,7 @@ export async function runChecks(config: WorkspaceConfig): Promise<readonly Check
     await sshClientCheck(),
     ...(await probeDocker(config.docker.host, config.defaultImage)),
     ...(await probeImages(config)),
-    ...(['firecracker', 'vz', 'qemu'] as const).map((name) => ({
-      name,
-      ok: !config.enabledBackends.includes(name),
-      found: 'not in this version',
-      remedy: config.enabledBackends.includes(name) ? `take ${name} out of enabled_backends` : '',
-    })),
+    ...(await probeMachines(config)),
   ]
 }
 

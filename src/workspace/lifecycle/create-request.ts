@@ -7,6 +7,9 @@ import { parseLocalDir } from './local-dir.ts'
 import { parseWorkspaceName } from './name.ts'
 import { parseRepo, type Repo } from './repo.ts'
 
+const MIN_UPPER_BYTES = 2 ** 30
+const MAX_UPPER_BYTES = 100 * 2 ** 30
+
 /** What a caller asks for, unchecked; null and absent are the same. */
 export interface CreateInput {
   readonly name: unknown
@@ -16,6 +19,8 @@ export interface CreateInput {
   readonly localDir?: string | null | undefined
   readonly cpus?: number | null | undefined
   readonly memoryMb?: number | null | undefined
+  /** Bytes. */
+  readonly upperSize?: number | null | undefined
   readonly noProvision?: boolean | null | undefined
   readonly dotfiles?: string | null | undefined
 }
@@ -32,6 +37,8 @@ export interface CreateRequest {
   readonly localDir: string
   readonly cpus: number
   readonly memoryMb: number
+  /** 0 for the backend's default. */
+  readonly upperBytes: number
   /** Whether a devcontainer.json and dotfiles are honoured. */
   readonly isProvisioned: boolean
   /** What the mounted directory's devcontainer.json says; the one of a repository is read once it is cloned. */
@@ -84,10 +91,25 @@ export async function parseCreateRequest(
     localDir,
     cpus: input.cpus ?? 0,
     memoryMb: input.memoryMb ?? 0,
+    upperBytes: parseUpperSize(input.upperSize, backend as BackendName),
     isProvisioned,
     devContainer,
     dotfiles: isProvisioned ? dotfiles : undefined,
   }
+}
+
+function parseUpperSize(bytes: number | null | undefined, backend: BackendName): number {
+  if (bytes === null || bytes === undefined) return 0
+  if (backend === 'docker')
+    throw fault(
+      'INVALID_REQUEST',
+      'upper_size_bytes is for virtual machines: docker workspaces have no disk of their own',
+    )
+  if (Number.isInteger(bytes) && bytes >= MIN_UPPER_BYTES && bytes <= MAX_UPPER_BYTES) return bytes
+  throw fault(
+    'INVALID_REQUEST',
+    `upper_size_bytes must be from ${MIN_UPPER_BYTES} to ${MAX_UPPER_BYTES} (1 to 100 GiB)`,
+  )
 }
 
 /** Clients of this API family send '' for what they leave out. */

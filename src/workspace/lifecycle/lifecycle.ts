@@ -2,7 +2,7 @@ import type { Logger } from '../../lib/log/logger.ts'
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import type { Backend, BackendChange } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
-import type { BackendName, Workspace, WorkspaceState } from '../workspace.ts'
+import type { BackendName, Workspace } from '../workspace.ts'
 import {
   type CreateDefaults,
   type CreateInput,
@@ -12,6 +12,7 @@ import {
 import { createWorkspace, undoCreation, UnfinishedCreation } from './creation.ts'
 import type { CreationMarks } from './creation-marks.ts'
 import { nameKey, parseWorkspaceName } from './name.ts'
+import { describe } from './describe.ts'
 import type { WorkspaceTable } from './table.ts'
 
 interface RunningCreation {
@@ -90,6 +91,24 @@ export class Lifecycle {
         throw fault('WORKSPACE_ALREADY_STOPPED', `workspace "${workspace.name}" is stopped already`)
       }
       return backend.stop(workspace.name)
+    })
+  }
+
+  /** Makes a stopped workspace as its image is: everything written in it is gone. */
+  async reset(nameInput: unknown): Promise<Workspace> {
+    return this.#change(nameInput, async (workspace, backend) => {
+      if (workspace.state.is !== 'stopped') {
+        throw fault(
+          'WORKSPACE_NOT_STOPPED',
+          `workspace "${workspace.name}" is ${workspace.state.is}; stop it before it is reset`,
+        )
+      }
+      if (backend.reset === undefined)
+        throw fault(
+          'INVALID_REQUEST',
+          `${backend.name} workspaces cannot be reset: delete it and make it anew`,
+        )
+      return backend.reset(workspace.name)
     })
   }
 
@@ -262,22 +281,5 @@ export class Lifecycle {
     if (backend?.isAvailable === true) return backend
     const why = backend === undefined ? 'is not enabled here' : 'does not answer'
     throw fault('BACKEND_UNAVAILABLE', `backend ${name} ${why}; "workspace doctor" says what is missing`)
-  }
-}
-
-function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState): Workspace {
-  const { name, backend, image, localDir, cpus, memoryMb, repo } = request
-  const backendFields = { containerId: '', ipAddress: '', forwardPorts: [] }
-  return {
-    name,
-    backend,
-    image,
-    localDir,
-    cpus,
-    memoryMb,
-    repo: repo?.url ?? '',
-    createdAt,
-    state,
-    ...backendFields,
   }
 }

@@ -9,7 +9,9 @@ import { FakeBackend } from '../../support/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-describe.each(BACKENDS)('the $kind backend', ({ make: makeBackend, isDocker }) => {
+const engines = BACKENDS.filter(({ isVariant }) => isVariant !== true)
+
+describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, name: backendName }) => {
   let backend: Backend
   const changes: BackendChange[] = []
   const shared = uniqueName('shared')
@@ -36,7 +38,7 @@ describe.each(BACKENDS)('the $kind backend', ({ make: makeBackend, isDocker }) =
     const { name, workspace } = await makeForTest('fields')
     expect(workspace).toMatchObject({
       name,
-      backend: 'docker',
+      backend: backendName,
       state: { is: 'running' },
       repo: 'https://example.com/r',
       localDir: '',
@@ -99,9 +101,10 @@ describe.each(BACKENDS)('the $kind backend', ({ make: makeBackend, isDocker }) =
   )
 
   test('a change behind the server is told', async () => {
-    const { name } = await makeForTest('told')
+    const { name, workspace } = await makeForTest('told')
     changes.length = 0
-    await backend.stop(name)
+    if (workspace.pid > 0) process.kill(workspace.pid, 'SIGKILL')
+    else await backend.stop(name)
     if (backend instanceof FakeBackend) backend.happen(name, { is: 'stopped' })
     await waitFor('the change', () =>
       changes.some((change) => change.is === 'changed' && change.name === name),

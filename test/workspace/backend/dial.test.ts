@@ -19,6 +19,7 @@ const fields = {
   adoptsFiles: false,
   cpus: 0,
   memoryMb: 0,
+  upperBytes: 0,
 }
 
 beforeAll(async () => {

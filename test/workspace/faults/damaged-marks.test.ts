@@ -84,6 +84,7 @@ test('F8 a mark that cannot be removed does not hide the other workspaces', asyn
       environment: {},
       cpus: 0,
       memoryMb: 0,
+      upperBytes: 0,
     },
     () => undefined,
     new AbortController().signal,

@@ -74,6 +74,8 @@ function fromLabels(
     localDir: labels[LABEL.localDir] ?? '',
     image: labels[LABEL.image] ?? '',
     containerId,
+    pid: 0,
+    rootfsPath: '',
     ipAddress: state.is === 'running' ? ipAddress : '',
     cpus: Number(labels[LABEL.cpus] ?? 0),
     memoryMb: Number(labels[LABEL.memoryMb] ?? 0),

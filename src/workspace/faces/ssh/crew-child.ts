@@ -2,9 +2,15 @@ import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { Fault } from '../../../lib/errors/fault.ts'
 import { createLogger, type LogOptions } from '../../../lib/log/logger.ts'
+import type { BackendInside } from '../../backend/backend.ts'
 import { DockerBackend } from '../../backend/docker/docker-backend.ts'
 import { InsideDirs } from '../../backend/docker/inside-dirs.ts'
+import { GuestDoor } from '../../backend/microvm/guest-door.ts'
+import { MachineFiles } from '../../backend/microvm/machine-files.ts'
+import { reachMachine } from '../../backend/microvm/reach-machine.ts'
+import { SocketDirs } from '../../backend/microvm/socket-dir.ts'
 import { fault } from '../../errors.ts'
+import type { BackendName } from '../../workspace.ts'
 import { anyKey, listedKeys } from './authorized-keys.ts'
 import { ConnectionServer } from './connection-server.ts'
 import type { ChildSettings, Entry, Order, Report } from './crew-protocol.ts'
@@ -57,9 +63,12 @@ async function begin(settings: ChildSettings): Promise<ConnectionServer> {
     walkTree: () => Promise.reject(new Error('disk usage is measured by the server itself')),
   })
   await docker.open(() => undefined)
+  const backends = new Map<BackendName, BackendInside>([['docker', docker]])
+  for (const { backend, root, runDir } of settings.machines)
+    backends.set(backend, new GuestDoor(reachMachine(new MachineFiles(root), new SocketDirs(runDir))))
   return new ConnectionServer({
     privateKey: settings.privateKey,
-    gate: (user) => enter(user, docker),
+    gate: (user) => enter(user, backends),
     deniedPorts: settings.deniedPorts,
     keyRule: settings.authorizedKeys === undefined ? anyKey : listedKeys(settings.authorizedKeys),
     logger: createLogger({ level, format: 'json', destination }),
@@ -79,14 +88,15 @@ function serve(server: ConnectionServer, connection: number, socket: Socket | un
   drops.set(connection, drop)
 }
 
-async function enter(user: string, docker: DockerBackend): Promise<Entered> {
+async function enter(user: string, backends: ReadonlyMap<BackendName, BackendInside>): Promise<Entered> {
   const question = ++lastQuestion
   const answered = Promise.withResolvers<Entry>()
   questions.set(question, answered.resolve)
   tell({ is: 'enter', question, user })
   const entry = await answered.promise
   if (entry.is === 'closed') throw new Fault(entry.code, entry.kind, entry.message)
-  if (entry.backend === 'docker') return { backend: docker, name: entry.name }
+  const backend = backends.get(entry.backend)
+  if (backend !== undefined) return { backend, name: entry.name }
   throw fault('BACKEND_UNAVAILABLE', `backend ${entry.backend} cannot be entered from here`)
 }
 

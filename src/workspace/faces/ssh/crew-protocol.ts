@@ -10,6 +10,12 @@ export interface ChildSettings {
   readonly logLevel: string
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
   readonly serverId: string
+  /** Where the files and the sockets of each kind of virtual machine are. */
+  readonly machines: readonly {
+    readonly backend: BackendName
+    readonly root: string
+    readonly runDir: string
+  }[]
   /** Where the directories are that workspaces have mounted. */
   readonly insideDirs: string
 }

@@ -12,12 +12,19 @@ interface CreateOptions {
   readonly backend?: string
   readonly cpus?: number
   readonly memoryMb?: number
+  readonly upperSize?: number
   /** False when told not to. */
   readonly provision: boolean
   readonly dotfiles?: string
 }
 
-/** list, show, create, start, stop, rm. */
+const ACTIONS = {
+  start: 'start a workspace',
+  stop: 'stop a workspace',
+  reset: 'make a stopped workspace as its image is; everything written in it is lost',
+} as const
+
+/** list, show, create, start, stop, reset, rm. */
 export function addWorkspaceCommands(program: Command): void {
   addAllOption(addServerOption(program.command('list')))
     .alias('ls')
@@ -40,9 +47,9 @@ export function addWorkspaceCommands(program: Command): void {
 
   addCreate(program)
 
-  for (const action of ['start', 'stop'] as const) {
+  for (const [action, description] of Object.entries(ACTIONS)) {
     addServerOption(program.command(action))
-      .description(`${action} a workspace`)
+      .description(description)
       .argument('<name>')
       .action(async (name: string, _options: unknown, command: Command) => {
         const { client, output } = await contextOf(command)
@@ -83,6 +90,7 @@ function addCreate(program: Command): void {
     .option('--backend <backend>', 'docker, firecracker, vz or qemu')
     .option('--cpus <n>', 'CPUs', wholeNumber)
     .option('--memory-mb <n>', 'memory in MiB', wholeNumber)
+    .option('--upper-size <gb>', "size of a virtual machine's own disk in GB, 1 to 100", wholeNumber)
     .option('--no-provision', 'leave a devcontainer.json and dotfiles unheeded')
     .option('--dotfiles <repo>', 'repository that sets up the home directory inside')
     .addHelpText(
@@ -91,8 +99,13 @@ function addCreate(program: Command): void {
     )
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const { client, output } = await contextOf(command)
-      const { localDir, memoryMb, repo, image, backend, cpus, provision, dotfiles } = options
-      const renamed = { local_dir: localDir, memory_mb: memoryMb, ...(!provision && { no_provision: true }) }
+      const { localDir, memoryMb, upperSize, repo, image, backend, cpus, provision, dotfiles } = options
+      const renamed = {
+        local_dir: localDir,
+        memory_mb: memoryMb,
+        upper_size_bytes: upperSize === undefined ? undefined : upperSize * 2 ** 30,
+        ...(!provision && { no_provision: true }),
+      }
       const body = { name, repo, image, backend, cpus, dotfiles, ...renamed }
       const workspace = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
       output.result(workspace, () => workspaceRecord(workspace))

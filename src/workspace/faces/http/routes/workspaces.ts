@@ -13,6 +13,11 @@ interface Named {
   readonly Params: { readonly name: string }
 }
 
+const ACTIONS = {
+  start: 'Start a workspace',
+  stop: 'Stop a workspace',
+  reset: 'Make a stopped workspace as its image is: everything written in it is gone',
+} as const
 const workspace = Type.Ref('Workspace')
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
@@ -61,12 +66,12 @@ export function workspaceRoutes(server: HttpServer, { table, lifecycle, audit }:
     (request) => workspaceToWire(table.get(parseWorkspaceName(request.params.name))),
   )
 
-  for (const action of ['start', 'stop'] as const) {
+  for (const action of ['start', 'stop', 'reset'] as const) {
     app.post<Named>(
       `/api/workspaces/:name/${action}`,
       {
         schema: {
-          summary: `${action === 'start' ? 'Start' : 'Stop'} a workspace`,
+          summary: ACTIONS[action],
           response: { 200: workspace, ...failures },
         },
       },

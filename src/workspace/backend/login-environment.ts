@@ -1,5 +1,5 @@
-import type { ExecProcess, LoginEnvironment } from '../backend.ts'
-import { readProgram } from '../read-program.ts'
+import type { ExecProcess, LoginEnvironment } from './backend.ts'
+import { readProgram } from './read-program.ts'
 
 /** Reads the user's entry in /etc/passwd with nothing but a POSIX shell, which is all an image must have. */
 const SCRIPT = `

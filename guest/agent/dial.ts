@@ -1,0 +1,55 @@
+import { connect, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { GuestFailure } from './failure.ts'
+
+const CONNECT_TIMEOUT_MS = 10_000
+const LOOPBACK = ['127.0.0.1', '::1'] as const
+
+/** Connects to a port of this machine's loopback address, and joins the host's connection with it. */
+export async function serveDial(connection: Duplex, port: unknown, accept: () => void): Promise<void> {
+  if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new GuestFailure('BAD_REQUEST', 'a port is a number from 1 to 65535')
+  const target = await connectLoopback(port)
+  accept()
+  for (const [from, to] of [
+    [connection, target],
+    [target, connection],
+  ] as const) {
+    from.on('error', () => undefined)
+    from.once('close', () => (from.readableEnded ? undefined : cutOff(to)))
+    from.pipe(to)
+  }
+}
+
+async function connectLoopback(port: number): Promise<Socket> {
+  let last: unknown
+  for (const host of LOOPBACK) {
+    try {
+      return await connected(
+        connect({ host, port, allowHalfOpen: true, noDelay: true, timeout: CONNECT_TIMEOUT_MS }),
+      )
+    } catch (error) {
+      last = error
+    }
+  }
+  throw new GuestFailure('CONNECT_FAILED', last instanceof Error ? last.message : 'nothing listens there')
+}
+
+function connected(socket: Socket): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    socket.once('error', reject)
+    socket.once('timeout', () => socket.destroy(new Error('it does not answer')))
+    socket.once('connect', () => {
+      socket.off('error', reject)
+      socket.setTimeout(0)
+      resolve(socket)
+    })
+  })
+}
+
+/** A reset and no end: what was cut off must not look complete. */
+function cutOff(stream: Duplex): void {
+  // TCP alone has a reset.
+  if (stream instanceof Socket && stream.remoteAddress !== undefined) stream.resetAndDestroy()
+  else stream.destroy()
+}

@@ -1,0 +1,56 @@
+import type { Duplex } from 'node:stream'
+import { encodeMessage, readMessage } from '../../src/lib/guest/message.ts'
+import { EXEC_CHANNELS, type ExecMessage, type GuestProgram } from '../../src/lib/guest/protocol.ts'
+import { Mux } from '../../src/lib/mux/mux.ts'
+import { startProgram } from './program.ts'
+
+/** Runs a program for the host; the connection is the program's from then on, and its end is a hang-up. */
+export function serveExec(connection: Duplex, request: GuestProgram, accept: () => void): void {
+  const program = startProgram(request)
+  accept()
+  const mux = new Mux(connection, { isFirst: false })
+  const control = mux.channel(EXEC_CHANNELS.control)
+  const stdin = mux.channel(EXEC_CHANNELS.stdin)
+  const targets = [mux.channel(EXEC_CHANNELS.stdout), mux.channel(EXEC_CHANNELS.stderr)]
+  for (const channel of [control, stdin, ...targets]) channel.on('error', () => undefined)
+
+  if (program.stdin === undefined) stdin.resume()
+  else {
+    const target = program.stdin
+    // A program that closes its input wants no more of it, and a writer must not wait for it for ever.
+    target.once('close', () => stdin.resume())
+    stdin.pipe(target, { end: request.terminal === undefined })
+  }
+  for (const [i, target] of targets.entries()) {
+    // The host's half of it holds nothing but its end.
+    target.resume()
+    const output = program.outputs[i]
+    if (output === undefined) {
+      target.end()
+      continue
+    }
+    output.pipe(target)
+    output.on('error', () => undefined)
+    // A terminal's end can come as an error, and then nothing ends the pipe.
+    output.once('close', () => target.end())
+    // Nobody reads it any more: the program is told by SIGPIPE, as with a pipe.
+    target.once('close', () => (request.terminal === undefined ? output.destroy() : undefined))
+  }
+  connection.once('close', () => program.hangUp())
+  void obey(control, program)
+  void program.ended.then((ended) => control.write(encodeMessage({ say: 'exit', ...ended })))
+}
+
+async function obey(control: Duplex, program: ReturnType<typeof startProgram>): Promise<void> {
+  try {
+    for (;;) {
+      const message = (await readMessage(control)) as ExecMessage | undefined
+      if (message === undefined) return
+      if (message.say === 'signal') program.signal(message.name)
+      else if (message.say === 'resize') program.resize(message.columns, message.rows)
+    }
+  } catch {
+    // The host is gone, or speaks another language: both end the connection.
+    control.destroy()
+  }
+}

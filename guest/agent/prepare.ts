@@ -1,0 +1,89 @@
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import type { GuestSetting } from '../../src/lib/guest/protocol.ts'
+import { findStarter } from '../../src/native/starter.ts'
+import { GuestFailure } from './failure.ts'
+import { workspaceUser } from './image-config.ts'
+import { run } from './run.ts'
+
+const WORKSPACE_DIR = '/workspace'
+const RESOLVER = '/etc/resolv.conf'
+
+/** Makes this machine what the host wants it to be; once more changes nothing. Throws GuestFailure. */
+export async function prepare({ hostname, network, share }: GuestSetting): Promise<void> {
+  setHostname(hostname)
+  if (network !== undefined) await setNetwork(network)
+  if (share !== undefined) await mountShare(share)
+  giveWorkspace()
+}
+
+function setHostname(hostname: string): void {
+  writeFileSync('/proc/sys/kernel/hostname', hostname)
+  const hosts = existsSync('/etc/hosts') ? readFileSync('/etc/hosts', 'utf8') : '127.0.0.1 localhost\n'
+  // sudo and others want to find the address of their own machine.
+  if (!hosts.split(/\s+/).includes(hostname)) writeFileSync('/etc/hosts', `${hosts}127.0.1.1 ${hostname}\n`)
+}
+
+async function setNetwork(network: NonNullable<GuestSetting['network']>): Promise<void> {
+  const device = findInterface(network.mac) ?? (await loadedInterface(network.mac))
+  if (device === undefined)
+    throw new GuestFailure('NO_NETWORK', `there is no network interface ${network.mac}`)
+  const { address, prefixLength, gateway, nameServers } = network
+  const { status, said } = await run(findStarter() ?? 'workspace-start', [
+    'address',
+    device,
+    address,
+    String(prefixLength),
+    gateway,
+  ])
+  if (status !== 0) throw new GuestFailure('NO_NETWORK', said)
+  await run(findStarter() ?? 'workspace-start', ['address', 'lo', '127.0.0.1', '8', '-'])
+  // Left alone where the image or its user has set it.
+  const isSet = existsSync(RESOLVER) && /^\s*nameserver\s/m.test(readFileSync(RESOLVER, 'utf8'))
+  if (!isSet) writeFileSync(RESOLVER, nameServers.map((server) => `nameserver ${server}\n`).join(''))
+}
+
+async function loadedInterface(mac: string): Promise<string | undefined> {
+  await run('modprobe', ['virtio_net'])
+  return findInterface(mac)
+}
+
+function findInterface(mac: string): string | undefined {
+  return readdirSync('/sys/class/net').find((name) => {
+    try {
+      return readFileSync(`/sys/class/net/${name}/address`, 'utf8').trim() === mac
+    } catch {
+      return false
+    }
+  })
+}
+
+/** The host's directory becomes the workspace's, and its owner's numbers those of the workspace's user. */
+async function mountShare({ tag, uid, gid }: NonNullable<GuestSetting['share']>): Promise<void> {
+  const user = workspaceUser()
+  if (uid !== 0 && user.uid !== 0 && user.uid !== uid) {
+    const script = ['/bin/sh', '-c', TAKE_NUMBERS, 'sh', user.name, String(uid), String(gid)] as const
+    const { status, said } = await run(script[0], script.slice(1))
+    if (status !== 0) throw new GuestFailure('NO_SHARE', said)
+  }
+  mkdirSync(WORKSPACE_DIR, { recursive: true })
+  if (statSync(WORKSPACE_DIR).dev !== statSync('/').dev) return
+  await run('modprobe', ['virtiofs'])
+  const { status, said } = await run('mount', ['-t', 'virtiofs', tag, WORKSPACE_DIR])
+  if (status !== 0) throw new GuestFailure('NO_SHARE', said)
+}
+
+/** Edits the files: usermod refuses while a process of the user runs. */
+const TAKE_NUMBERS = `
+user=$1 uid=$2 gid=$3
+group=$(id -gn "$user") home=$(eval echo ~"$user")
+sed -i "s/^\\($group:[^:]*\\):[0-9]*:/\\1:$gid:/" /etc/group &&
+  sed -i "s/^\\($user:[^:]*\\):[0-9]*:[0-9]*:/\\1:$uid:$gid:/" /etc/passwd &&
+  chown -R "$uid:$gid" "$home"`
+
+/** An image need not have the directory. */
+function giveWorkspace(): void {
+  if (existsSync(WORKSPACE_DIR)) return
+  const { uid, gid } = workspaceUser()
+  mkdirSync(WORKSPACE_DIR)
+  chownSync(WORKSPACE_DIR, uid, gid)
+}

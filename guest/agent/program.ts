@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { constants } from 'node:os'
+import type { Readable, Writable } from 'node:stream'
+import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import type { GuestProgram } from '../../src/lib/guest/protocol.ts'
+import { makePipe } from '../../src/native/pipe.ts'
+import { openPty, type Pty } from '../../src/native/pty.ts'
+import { findStarter } from '../../src/native/starter.ts'
+import { GuestFailure } from './failure.ts'
+import { imageEnvironment, workspaceDirectory, workspaceUser } from './image-config.ts'
+import { findUser, type User } from './users.ts'
+
+const CAPACITY_BYTES = 256 * 1024
+const LOOK_EVERY_MS = 10
+
+/** A program that the agent has started. */
+export interface Program {
+  readonly stdin: Writable | undefined
+  /** One where there is a terminal, else standard output and standard error. */
+  readonly outputs: readonly Readable[]
+  /** How it ended, once it has and what it had written by then has been read. */
+  readonly ended: Promise<{ readonly status: number; readonly signal?: string }>
+  readonly signal: (name: string) => void
+  readonly resize: (columns: number, rows: number) => void
+  readonly hangUp: () => void
+}
+
+/** Starts a program as a user of this machine. Throws GuestFailure. */
+export function startProgram(request: GuestProgram): Program {
+  const user = request.user === undefined ? workspaceUser() : findUser(request.user)
+  if (user === undefined) throw new GuestFailure('NO_SUCH_USER', `there is no user "${request.user}" inside`)
+  if (request.argv.length === 0) throw new GuestFailure('BAD_REQUEST', 'a program has a name')
+  return request.terminal === undefined
+    ? startWithPipes(request, user)
+    : startInTerminal(request, request.terminal, user)
+}
+
+function startWithPipes(request: GuestProgram, user: User): Program {
+  const theirs: number[] = []
+  const ours: number[] = []
+  const pipe = (isInput: boolean): number => {
+    const { reader, writer } = makePipe(CAPACITY_BYTES)
+    theirs.push(isInput ? reader : writer)
+    ours.push(isInput ? writer : reader)
+    return isInput ? reader : writer
+  }
+  try {
+    const stdio = [request.stdin ? pipe(true) : ('ignore' as const), pipe(false), pipe(false)]
+    const child = spawnStarter(request, user, 'pipes', stdio)
+    const stdin = request.stdin ? joined(ours, { writable: true }) : undefined
+    const outputs = [joined(ours, { readable: true }), joined(ours, { readable: true })]
+    return programOf(child, stdin, outputs, undefined)
+  } finally {
+    for (const fd of [...theirs, ...ours]) closeSync(fd)
+  }
+}
+
+function startInTerminal(
+  request: GuestProgram,
+  { columns, rows }: { readonly columns: number; readonly rows: number },
+  user: User,
+): Program {
+  const pty = openPty(columns, rows)
+  try {
+    const child = spawnStarter(request, user, 'terminal', [pty.far, pty.far, pty.far])
+    return programOf(child, pty.stream, [pty.stream], pty)
+  } catch (error) {
+    pty.close()
+    throw error
+  } finally {
+    closeSync(pty.far)
+  }
+}
+
+function spawnStarter(
+  { argv, environment }: GuestProgram,
+  user: User,
+  mode: 'pipes' | 'terminal',
+  stdio: (number | 'ignore')[],
+): ChildProcess {
+  const starter = findStarter()
+  if (starter === undefined) throw new GuestFailure('BROKEN_AGENT', 'workspace-start is not beside the agent')
+  const who = [String(user.uid), String(user.gid), user.groups.join(',') || '-', workspaceDirectory(user)]
+  return spawn(starter, ['program', ...who, mode, ...argv], {
+    env: { ...imageEnvironment(), HOME: user.home, USER: user.name, LOGNAME: user.name, ...environment },
+    stdio,
+  })
+}
+
+function programOf(
+  child: ChildProcess,
+  stdin: Writable | undefined,
+  outputs: readonly Socket[],
+  pty: Pty | undefined,
+): Program {
+  const exited = new Promise<{ status: number; signal?: string }>((resolve) => {
+    child.once('error', () => resolve({ status: 126 }))
+    child.once('exit', (code, signal) => {
+      if (signal === null) resolve({ status: code ?? 0 })
+      else resolve({ status: 128 + constants.signals[signal], signal })
+    })
+  })
+  const isOpen = (): boolean => child.exitCode === null && child.signalCode === null
+  const kill = (name: NodeJS.Signals): void => {
+    // Of a group whose leader has ended others may be left; once its output is closed too the number may be another's.
+    const mayBeThere = isOpen() || outputs.some((output) => !output.readableEnded && !output.destroyed)
+    if (child.pid === undefined || !mayBeThere) return
+    try {
+      process.kill(-child.pid, name)
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return {
+    stdin,
+    outputs,
+    ended: exited.then(async (status) => {
+      await Promise.all(outputs.map(drained))
+      return status
+    }),
+    signal(name) {
+      if (name in constants.signals) kill(name as NodeJS.Signals)
+    },
+    resize: (columns, rows) => pty?.resize(columns, rows),
+    hangUp() {
+      kill('SIGHUP')
+      // A stopped program has to go on to hear it.
+      kill('SIGCONT')
+      if (pty !== undefined) pty.close()
+      stdin?.destroy()
+      for (const output of outputs) output.destroy()
+    },
+  }
+}
+
+/** Resolves once all that was in a pipe has been read off it; what programs left behind write comes later. */
+async function drained(stream: Socket): Promise<void> {
+  while (!stream.readableEnded && !stream.destroyed) {
+    const before = stream.bytesRead
+    // What the pipe holds is read between one turn of the loop and the next.
+    await setImmediate()
+    await delay(LOOK_EVERY_MS)
+    if (stream.bytesRead === before && stream.readableLength === 0) return
+  }
+}
+
+/** A stream on the next of these descriptors, which is its own from then on. */
+function joined(descriptors: number[], way: { readable?: boolean; writable?: boolean }): Socket {
+  const [fd] = descriptors
+  if (fd === undefined) throw new Error('a program has three standard streams')
+  const stream = new Socket({ fd, readable: false, writable: false, ...way })
+  descriptors.shift()
+  return stream.on('error', () => undefined)
+}

@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { AGENT_SERIAL } from '../../src/lib/guest/protocol.ts'
+import { Mux } from '../../src/lib/mux/mux.ts'
+import { serveSerial } from '../../src/lib/mux/serial.ts'
+import { openDevice } from '../../src/native/vsock.ts'
+
+const PORTS = '/sys/class/virtio-ports'
+const RETRY_MS = 200
+
+/**
+ * Serves the host over a virtio serial port, where there is one of ours. Its other side can go and come back at any time,
+ * and then the port is at its end until it is opened anew.
+ */
+export async function serveSerialPort(serve: (connection: Duplex) => void): Promise<void> {
+  for (;;) {
+    const device = findDevice()
+    if (device !== undefined) await servedOnce(device, serve)
+    await delay(RETRY_MS)
+  }
+}
+
+async function servedOnce(device: string, serve: (connection: Duplex) => void): Promise<void> {
+  try {
+    const line = openDevice(device)
+    const closed = new Promise((resolve) => line.once('close', resolve))
+    const stop = serveSerial(line, 'second', (session) => {
+      const mux = new Mux(session, { isFirst: false, onChannel: serve })
+      session.once('close', () => mux.close())
+    })
+    line.once('end', stop)
+    await closed
+  } catch {
+    // Its earlier opening is on its way to be closed.
+  }
+}
+
+function findDevice(): string | undefined {
+  try {
+    const name = readdirSync(PORTS).find(
+      (port) => readFileSync(`${PORTS}/${port}/name`, 'utf8').trim() === AGENT_SERIAL,
+    )
+    return name === undefined ? undefined : `/dev/${name}`
+  } catch {
+    return undefined
+  }
+}

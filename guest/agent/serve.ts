@@ -1,0 +1,67 @@
+import type { Duplex } from 'node:stream'
+import { encodeMessage, readMessage } from '../../src/lib/guest/message.ts'
+import type { GuestAnswer, GuestRequest } from '../../src/lib/guest/protocol.ts'
+import { messageOf } from '../../src/lib/errors/message.ts'
+import { serveDial } from './dial.ts'
+import { serveExec } from './exec.ts'
+import { GuestFailure } from './failure.ts'
+import { readHealth } from './health.ts'
+import { serveListen } from './listen.ts'
+import { prepare } from './prepare.ts'
+import { settle, shutDown } from './shut-down.ts'
+
+const REQUEST_TIMEOUT_MS = 30_000
+
+/** Answers the one request of a connection from the host. */
+export async function serve(connection: Duplex): Promise<void> {
+  connection.on('error', () => undefined)
+  const late = setTimeout(() => connection.destroy(), REQUEST_TIMEOUT_MS)
+  try {
+    const request = (await readMessage(connection)) as GuestRequest | undefined
+    clearTimeout(late)
+    if (request === undefined) return void connection.destroy()
+    await obey(connection, request)
+  } catch (error) {
+    const code = error instanceof GuestFailure ? error.code : 'FAILED'
+    answer(connection, { ok: false, code, message: messageOf(error) })
+    connection.end()
+    connection.resume()
+  } finally {
+    clearTimeout(late)
+  }
+}
+
+async function obey(connection: Duplex, request: GuestRequest): Promise<void> {
+  const accept = (more: object = {}): void => answer(connection, { ok: true, ...more })
+  switch (request.do) {
+    case 'exec':
+      return serveExec(connection, request, accept)
+    case 'dial':
+      return serveDial(connection, request.port, accept)
+    case 'listen':
+      return serveListen(connection, request.user, accept)
+    case 'health':
+      accept(readHealth())
+      break
+    case 'prepare':
+      await prepare(request)
+      accept()
+      break
+    case 'shut-down':
+      await settle()
+      accept()
+      await shutDown(request.by)
+      break
+    default:
+      throw new GuestFailure(
+        'BAD_REQUEST',
+        'this agent knows no such request: the image is older than the server',
+      )
+  }
+  connection.end()
+  connection.resume()
+}
+
+function answer(connection: Duplex, message: GuestAnswer<object>): void {
+  if (!connection.destroyed) connection.write(encodeMessage(message))
+}

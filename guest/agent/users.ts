@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+
+/** An entry of /etc/passwd, with the groups that /etc/group puts the user in. */
+export interface User {
+  readonly name: string
+  readonly uid: number
+  readonly gid: number
+  readonly groups: readonly number[]
+  readonly home: string
+}
+
+const ROOT: User = { name: 'root', uid: 0, gid: 0, groups: [0], home: '/root' }
+
+/**
+ * A user by name or number. A number that nobody has stands for itself, as container engines take it; undefined for a name
+ * that nobody has.
+ */
+export function findUser(nameOrNumber: string): User | undefined {
+  const isNumber = /^\d{1,9}$/.test(nameOrNumber)
+  for (const line of linesOf('/etc/passwd')) {
+    const [name = '', , uid = '', gid = '', , home = ''] = line.split(':')
+    if (!/^\d+$/.test(uid) || !/^\d+$/.test(gid)) continue
+    if (name !== nameOrNumber && !(isNumber && Number(uid) === Number(nameOrNumber))) continue
+    return {
+      name,
+      uid: Number(uid),
+      gid: Number(gid),
+      groups: groupsOf(name, Number(gid)),
+      home: home || '/',
+    }
+  }
+  if (!isNumber) return nameOrNumber === 'root' ? ROOT : undefined
+  const uid = Number(nameOrNumber)
+  return uid === 0 ? ROOT : { name: nameOrNumber, uid, gid: uid, groups: [uid], home: '/' }
+}
+
+function groupsOf(user: string, gid: number): readonly number[] {
+  const groups = new Set([gid])
+  for (const line of linesOf('/etc/group')) {
+    const [, , number = '', members = ''] = line.split(':')
+    if (/^\d+$/.test(number) && members.split(',').includes(user)) groups.add(Number(number))
+  }
+  return [...groups]
+}
+
+function linesOf(file: string): readonly string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <napi.h>
+
+namespace workspace::binding {
+
+/**
+ * listenVsock(port: number, onConnection: (fd: number) => void): number. Each connection comes as a Unix socket that stands for
+ * it. Returns what `stopVsock` takes; throws like node:net (`EADDRINUSE` …).
+ */
+Napi::Value listenVsock(const Napi::CallbackInfo& info);
+
+/** stopVsock(listener: number): void. */
+Napi::Value stopVsock(const Napi::CallbackInfo& info);
+
+/** connectVsock(cid: number, port: number, timeoutMs: number): Promise<number>. A Unix socket that stands for it. */
+Napi::Value connectVsock(const Napi::CallbackInfo& info);
+
+/** openDevice(path: string): number. A Unix socket that stands for it; throws like node:fs (`ENOENT` …). */
+Napi::Value openDevice(const Napi::CallbackInfo& info);
+
+}  // namespace workspace::binding

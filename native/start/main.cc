@@ -1,0 +1,119 @@
+// What the guest's agent cannot do from Node, as a program of its own. One of:
+//
+//   workspace-start program UID GID GROUPS DIRECTORY pipes|terminal PROGRAM [ARGUMENT...]
+//     becomes the program, leader of a session of its own, as that user; GROUPS are numbers with commas between, or "-". With
+//     `terminal`, standard input is one and becomes the session's. A directory that is not there gives way to /.
+//   workspace-start address INTERFACE ADDRESS PREFIX_LENGTH GATEWAY
+//     gives a network interface its address; "-" is no gateway.
+//
+// Ends as the program did, else with 64 for bad arguments and 70 when it cannot do what it was asked.
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "../run/program.h"
+#include "address.h"
+
+namespace workspace::start {
+
+namespace {
+
+constexpr int USAGE = 64;
+constexpr int FAILED = 70;
+
+int fail(const char* what) {
+  std::fprintf(stderr, "workspace-start: %s: %s\n", what, std::strerror(errno));
+  return FAILED;
+}
+
+std::optional<unsigned int> parseNumber(std::string_view text) {
+  unsigned int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<std::vector<gid_t>> parseGroups(std::string_view text) {
+  std::vector<gid_t> groups;
+  if (text == "-") return groups;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const auto number = parseNumber(text.substr(0, comma));
+    if (!number) return std::nullopt;
+    groups.push_back(*number);
+    if (comma == std::string_view::npos) return groups;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+/** The agent is spared when memory runs out, and what it starts is not. */
+void forgetPrivileges() {
+  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  if (write(file, "0", 1) < 0) std::fputs("workspace-start: the program keeps the agent's rank\n", stderr);
+  close(file);
+}
+
+int becomeUser(unsigned int uid, unsigned int gid, const std::vector<gid_t>& groups, bool hasTerminal) {
+  if (hasTerminal) {
+    if (ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0) return fail("the terminal cannot be taken");
+    // As sshd does it: programs of the user open it anew.
+    if (fchown(STDIN_FILENO, uid, static_cast<gid_t>(-1)) < 0 || fchmod(STDIN_FILENO, 0620) < 0) return fail("the terminal's owner");
+  }
+  if (setgroups(groups.size(), groups.data()) < 0 || setgid(gid) < 0 || setuid(uid) < 0) return fail("the user cannot be changed");
+  return 0;
+}
+
+int runProgram(std::span<char*> arguments) {
+  const auto uid = parseNumber(arguments[0]);
+  const auto gid = parseNumber(arguments[1]);
+  const auto groups = parseGroups(arguments[2]);
+  const std::string_view mode = arguments[4];
+  if (!uid || !gid || !groups || (mode != "pipes" && mode != "terminal")) return USAGE;
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  // The agent leaves it out; a program expects it.
+  std::signal(SIGPIPE, SIG_DFL);
+  setsid();
+  forgetPrivileges();
+  if (const int status = becomeUser(*uid, *gid, *groups, mode == "terminal")) return status;
+  if (chdir(arguments[3]) < 0 && chdir("/") < 0) return fail("there is no directory to run in");
+  run::becomeProgram(arguments.subspan(5).data());
+}
+
+int setAddressOf(std::span<char*> arguments) {
+  const auto prefixLength = parseNumber(arguments[2]);
+  if (!prefixLength) return USAGE;
+  errno = setAddress(arguments[0], arguments[1], static_cast<int>(*prefixLength), arguments[3]);
+  return errno == 0 ? 0 : fail(arguments[0]);
+}
+
+int run(std::span<char*> arguments) {
+  if (arguments.size() < 2) return USAGE;
+  const std::string_view what = arguments[1];
+  const auto rest = arguments.subspan(2);
+  if (what == "program" && rest.size() >= 6) return runProgram(rest);
+  if (what == "address" && rest.size() == 4) return setAddressOf(rest);
+  return USAGE;
+}
+
+}  // namespace
+
+}  // namespace workspace::start
+
+// The list's end is argv[argc], which the program's own list ends with too.
+int main(int argc, char** argv) { return workspace::start::run(std::span(argv, static_cast<std::size_t>(argc))); }

@@ -1,0 +1,35 @@
+// Makes the folder that every virtual machine gets as /opt/workspace: node scripts/guest.mjs FOLDER
+// The agent as one file, the addon, the Node.js that runs both, and the units that start it. Where no addon was built, or
+// this is no Linux, there is no guest to be made for: the folder then lacks them, and "workspace doctor" says so.
+import { copyFileSync, cpSync, existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { rolldown } from 'rolldown'
+
+const root = resolve(import.meta.dirname, '..')
+const [folder] = process.argv.slice(2)
+if (folder === undefined) throw new Error('usage: node scripts/guest.mjs FOLDER')
+const target = resolve(folder)
+rmSync(target, { recursive: true, force: true })
+mkdirSync(target, { recursive: true })
+
+const bundle = await rolldown({ input: join(root, 'guest/agent/main.ts'), platform: 'node' })
+await bundle.write({ file: join(target, 'agent.js'), format: 'esm', codeSplitting: false })
+await bundle.close()
+// Without it Node reads the file twice to tell what kind of module it is.
+writeFileSync(join(target, 'package.json'), '{"type":"module"}\n')
+
+for (const name of ['workspace_native.node', 'workspace-start']) {
+  const places = [join(root, 'build/Release'), join(root, 'prebuilds', `${process.platform}-${process.arch}`)]
+  const built = places.map((place) => join(place, name)).find((file) => existsSync(file))
+  if (built !== undefined && process.platform === 'linux') copyFileSync(built, join(target, name))
+}
+if (process.platform === 'linux') {
+  try {
+    // 120 MB that are there already.
+    linkSync(process.execPath, join(target, 'node'))
+  } catch {
+    copyFileSync(process.execPath, join(target, 'node'))
+  }
+}
+copyFileSync(join(root, 'guest/init'), join(target, 'init'))
+cpSync(join(root, 'guest/units'), join(target, 'units'), { recursive: true })

@@ -1,0 +1,58 @@
+import type { Duplex } from 'node:stream'
+
+const LENGTH_BYTES = 4
+/** An environment and arguments have room in it. */
+const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
+
+/** A message as bytes: its length (32 bits, big-endian), then JSON. */
+export function encodeMessage(message: unknown): Buffer {
+  const json = Buffer.from(JSON.stringify(message))
+  const length = Buffer.alloc(LENGTH_BYTES)
+  length.writeUInt32BE(json.length, 0)
+  return Buffer.concat([length, json])
+}
+
+/**
+ * Reads one message off a connection and not a byte more: what follows belongs to whoever reads next. Undefined when the
+ * connection ends before it. Throws when what comes is none; its length is checked before anything is kept.
+ */
+export async function readMessage(connection: Duplex): Promise<unknown> {
+  const length = await readExactly(connection, LENGTH_BYTES)
+  if (length === undefined) return undefined
+  const bytes = length.readUInt32BE(0)
+  if (bytes > MAX_MESSAGE_BYTES) throw new Error(`a message of ${bytes} bytes is over the limit`)
+  const json = await readExactly(connection, bytes)
+  return json === undefined ? undefined : JSON.parse(json.toString())
+}
+
+/** So many bytes, or undefined when the connection ends before them; what came beyond them is put back. */
+async function readExactly(connection: Duplex, bytes: number): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = []
+  let missing = bytes
+  while (missing > 0) {
+    const piece = connection.read() as Buffer | null
+    if (piece === null) {
+      if (connection.readableEnded || connection.destroyed) return undefined
+      await readable(connection)
+      continue
+    }
+    pieces.push(piece.subarray(0, missing))
+    if (piece.length > missing) connection.unshift(piece.subarray(missing))
+    missing -= Math.min(missing, piece.length)
+  }
+  return Buffer.concat(pieces)
+}
+
+function readable(connection: Duplex): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (error?: Error): void => {
+      for (const event of ['readable', 'end', 'close'] as const) connection.off(event, done)
+      connection.off('error', settle)
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    const done = (): void => settle()
+    for (const event of ['readable', 'end', 'close'] as const) connection.on(event, done)
+    connection.on('error', settle)
+  })
+}

@@ -1,0 +1,143 @@
+import type { Duplex } from 'node:stream'
+import { MuxChannel } from './channel.ts'
+import { encodeFrame, FRAME, type Frame, FrameReader } from './frame.ts'
+
+const MAX_CHANNELS = 1024
+/** What waits for a peer that does not read, its credits and resets included, before it is given up. */
+const MAX_WAITING_BYTES = 8 * 1024 * 1024
+const CREDIT_BYTES = 4
+
+export interface MuxOptions {
+  /** Numbers its own channels odd or even, so that both sides may open some. */
+  readonly isFirst: boolean
+  /** A channel that the other side opened, with what it said when opening. Without it none may be. */
+  readonly onChannel?: (channel: MuxChannel, greeting: Buffer) => void
+}
+
+/**
+ * Many two-way streams over one, each with its own back-pressure: one that nobody reads holds up no other. Bytes that make
+ * no sense, or more of them than allowed, end the connection.
+ */
+export class Mux {
+  readonly #link: Duplex
+  readonly #options: MuxOptions
+  readonly #reader = new FrameReader()
+  readonly #channels = new Map<number, MuxChannel>()
+  #lastId: number
+  #drained: PromiseWithResolvers<void> | undefined
+
+  constructor(link: Duplex, options: MuxOptions) {
+    this.#link = link
+    this.#options = options
+    // Below are those whose numbers both sides agreed on.
+    this.#lastId = options.isFirst ? 1001 : 1000
+    link.on('data', (chunk: Buffer) => this.#take(chunk))
+    link.on('drain', () => this.#wake())
+    link.once('end', () => link.destroy())
+    link.on('error', () => undefined)
+    link.once('close', () => {
+      for (const channel of this.#channels.values()) channel.arriveLoss()
+      this.#wake()
+    })
+  }
+
+  get isClosed(): boolean {
+    return this.#link.destroyed
+  }
+
+  /** A channel whose number, from 0 to 1000, both sides know. */
+  channel(id: number): MuxChannel {
+    return this.#add(id)
+  }
+
+  /** A new channel; the other side hears of it, with `greeting`. */
+  open(greeting: Uint8Array): MuxChannel {
+    this.#lastId += 2
+    const channel = this.#add(this.#lastId)
+    this.#send(channel.id, FRAME.open, greeting)
+    return channel
+  }
+
+  /** Cuts off all channels. */
+  close(): void {
+    this.#link.destroy()
+  }
+
+  #add(id: number): MuxChannel {
+    const channel = new MuxChannel(id, {
+      send: (bytes) => this.#sendData(id, bytes),
+      sendEnd: () => this.#send(id, FRAME.end),
+      sendReset: () => this.#send(id, FRAME.reset),
+      sendCredit: (bytes) => this.#send(id, FRAME.credit, creditOf(bytes)),
+      forget: () => this.#channels.delete(id),
+    })
+    this.#channels.set(id, channel)
+    if (this.isClosed) channel.arriveLoss()
+    return channel
+  }
+
+  #take(chunk: Buffer): void {
+    try {
+      for (const frame of this.#reader.take(chunk)) this.#heed(frame)
+    } catch (error) {
+      this.#link.destroy(error as Error)
+    }
+  }
+
+  #heed({ channel: id, kind, payload }: Frame): void {
+    if (kind === FRAME.open) return this.#accept(id, payload)
+    const channel = this.#channels.get(id)
+    // Of one that was cut off here more may be on its way.
+    if (channel === undefined) return
+    switch (kind) {
+      case FRAME.data:
+        if (!channel.arrive(payload)) throw new Error(`channel ${id} got more than it allowed`)
+        break
+      case FRAME.end:
+        channel.arriveEnd()
+        break
+      case FRAME.credit:
+        if (payload.length !== CREDIT_BYTES) throw new Error('a credit has four bytes')
+        channel.arriveCredit(payload.readUInt32BE(0))
+        break
+      case FRAME.reset:
+        channel.arriveReset('the other side cut it off')
+        break
+    }
+  }
+
+  #accept(id: number, greeting: Buffer): void {
+    const { onChannel } = this.#options
+    if (this.#channels.has(id)) throw new Error(`channel ${id} is open already`)
+    if (onChannel === undefined || this.#channels.size >= MAX_CHANNELS) return this.#send(id, FRAME.reset)
+    onChannel(this.#add(id), greeting)
+  }
+
+  async #sendData(id: number, bytes: Buffer): Promise<void> {
+    this.#send(id, FRAME.data, bytes)
+    while (this.#link.writableNeedDrain && !this.#link.destroyed) {
+      this.#drained ??= Promise.withResolvers<void>()
+      await this.#drained.promise
+    }
+  }
+
+  #send(id: number, kind: Frame['kind'], payload?: Uint8Array): void {
+    if (this.#link.destroyed || this.#link.writableEnded) return
+    this.#link.cork()
+    for (const piece of encodeFrame(id, kind, payload)) this.#link.write(piece)
+    process.nextTick(() => this.#link.uncork())
+    if (this.#link.writableLength > MAX_WAITING_BYTES)
+      this.#link.destroy(new Error('the other side does not read'))
+  }
+
+  #wake(): void {
+    this.#drained?.resolve()
+    this.#drained = undefined
+  }
+}
+
+function creditOf(bytes: number): Buffer {
+  const payload = Buffer.alloc(CREDIT_BYTES)
+  payload.writeUInt32BE(bytes, 0)
+  return payload
+}

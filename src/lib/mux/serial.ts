@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto'
+import { Duplex } from 'node:stream'
+import { MAX_FRAME_BYTES } from './frame.ts'
+
+// A serial line carries bytes and nothing else: neither side is told when the other is replaced, and then what comes begins
+// anywhere. So a session begins with a mark that no frames can hold: more zeros than the longest frame, then a word.
+
+const MARKS = {
+  /** The first side begins a session; what follows the mark is its number. */
+  begin: Buffer.from('9f1c77f0workspaceBEGIN', 'latin1'),
+  /** The second side agrees: from here on there are frames. */
+  agree: Buffer.from('9f1c77f0workspaceAGREE', 'latin1'),
+  /** The second side is new, and asks for a session. */
+  hello: Buffer.from('9f1c77f0workspaceHELLO', 'latin1'),
+} as const
+type MarkKind = keyof typeof MARKS
+
+const WORD_BYTES = MARKS.begin.length
+const NUMBER_BYTES = 16
+const ZEROS = Buffer.alloc(MAX_FRAME_BYTES)
+const RETRY_MS = 1_000
+
+interface Mark {
+  readonly kind: MarkKind
+  readonly number: Buffer
+}
+
+function encodeMark({ kind, number }: Mark): Buffer {
+  return Buffer.concat([ZEROS, MARKS[kind], number])
+}
+
+/** Tells marks from what is between them, in bytes that come in any pieces. */
+export class MarkScanner {
+  #zeros = 0
+  /** A mark's beginning, from its first byte after the zeros. */
+  #begun: Buffer | undefined
+
+  /** The bytes and marks in the order they came. Of the zeros before a mark some are among the bytes. */
+  take(chunk: Buffer): readonly (Buffer | Mark)[] {
+    const found: (Buffer | Mark)[] = []
+    let rest = this.#begun === undefined ? chunk : Buffer.concat([this.#begun, chunk])
+    let canBegin = this.#begun !== undefined
+    this.#begun = undefined
+    for (;;) {
+      if (canBegin) {
+        const mark = parseMark(rest)
+        if (mark === 'more') {
+          this.#begun = rest
+          return found
+        }
+        if (mark !== undefined) {
+          found.push(mark)
+          rest = rest.subarray(WORD_BYTES + NUMBER_BYTES)
+          this.#zeros = 0
+        }
+      }
+      const next = this.#findMark(rest, canBegin ? 1 : 0)
+      canBegin = next < rest.length
+      if (next > 0) found.push(rest.subarray(0, next))
+      if (!canBegin) return found
+      rest = rest.subarray(next)
+    }
+  }
+
+  /** Where a byte after enough zeros is that a mark may begin with; the end when there is none. */
+  #findMark(bytes: Buffer, from: number): number {
+    const [first = 0] = MARKS.begin
+    if (from > 0) this.#zeros = 0
+    let position = from
+    while (position < bytes.length) {
+      const at = bytes.indexOf(first, position)
+      const end = at < 0 ? bytes.length : at
+      this.#zeros = trailingZeros(bytes, position, end, this.#zeros)
+      if (at >= 0 && this.#zeros >= ZEROS.length) return at
+      if (at >= 0) this.#zeros = 0
+      position = end + 1
+    }
+    return bytes.length
+  }
+}
+
+/** How many zeros there are before `end`, those before `start` included when there are only zeros between. */
+function trailingZeros(bytes: Buffer, start: number, end: number, before: number): number {
+  let position = end
+  while (position > start && bytes[position - 1] === 0) position--
+  return position === start ? before + (end - start) : end - position
+}
+
+function parseMark(bytes: Buffer): Mark | 'more' | undefined {
+  const size = Math.min(bytes.length, WORD_BYTES)
+  const kinds = (Object.keys(MARKS) as MarkKind[]).filter((kind) =>
+    MARKS[kind].subarray(0, size).equals(bytes.subarray(0, size)),
+  )
+  const [kind] = kinds
+  if (kind === undefined) return undefined
+  if (bytes.length < WORD_BYTES + NUMBER_BYTES) return 'more'
+  return { kind, number: bytes.subarray(WORD_BYTES, WORD_BYTES + NUMBER_BYTES) }
+}
+
+/** One session on a serial line: the stream that a `Mux` is put on. */
+class SerialSession extends Duplex {
+  readonly #line: Duplex
+
+  constructor(line: Duplex) {
+    super()
+    this.#line = line
+  }
+
+  override _read(): void {
+    this.#line.resume()
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    if (this.#line.write(chunk)) done()
+    else this.#line.once('drain', done)
+  }
+
+  arrive(bytes: Buffer): void {
+    if (!this.destroyed && !this.push(bytes)) this.#line.pause()
+  }
+}
+
+/**
+ * Makes sessions on a serial line, one at a time: each side may be replaced at any moment, and then there is a new one.
+ * `first` is the side that begins them. Returns how to stop.
+ */
+export function serveSerial(
+  line: Duplex,
+  side: 'first' | 'second',
+  onSession: (session: Duplex) => void,
+): () => void {
+  const scanner = new MarkScanner()
+  let session: SerialSession | undefined
+  let number = Buffer.alloc(NUMBER_BYTES)
+  const end = (): void => {
+    session?.destroy()
+    session = undefined
+    line.resume()
+  }
+  const start = (): void => {
+    end()
+    session = new SerialSession(line)
+    onSession(session)
+  }
+  const begin = (): void => {
+    number = randomBytes(NUMBER_BYTES)
+    line.write(encodeMark({ kind: 'begin', number }))
+  }
+  const heed = ({ kind, number: said }: Mark): void => {
+    if (side === 'second') {
+      if (kind !== 'begin') return
+      line.write(encodeMark({ kind: 'agree', number: said }))
+      start()
+    } else if (kind === 'agree') {
+      if (said.equals(number)) start()
+    } else if (kind === 'hello') {
+      end()
+      begin()
+    }
+  }
+  line.on('data', (chunk: Buffer) => {
+    for (const part of scanner.take(chunk)) {
+      if (Buffer.isBuffer(part)) session?.arrive(part)
+      else heed(part)
+    }
+  })
+  line.on('error', () => undefined)
+  line.once('close', end)
+  if (side === 'second') line.write(encodeMark({ kind: 'hello', number }))
+  else begin()
+  // Nobody may be there yet to hear it.
+  const retry = setInterval(() => {
+    if (side === 'first' && session === undefined && !line.writableNeedDrain) begin()
+  }, RETRY_MS)
+  line.once('close', () => clearInterval(retry))
+  return () => {
+    clearInterval(retry)
+    end()
+    line.destroy()
+  }
+}

@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import type { WorkspaceConfig } from '../config.ts'
+import { type ImageBackend, imageDirOf } from '../image/image-backend.ts'
+import { FirecrackerDriver } from './firecracker/firecracker-driver.ts'
+import type { Driver } from './microvm/driver.ts'
+import { MicroVmBackend } from './microvm/microvm-backend.ts'
+import { QemuDriver } from './qemu/qemu-driver.ts'
+import { VzDriver } from './vz/vz-driver.ts'
+
+/** Where a kind of virtual machine has its files, and its sockets. */
+interface MachinePlace {
+  readonly backend: ImageBackend
+  readonly root: string
+  readonly runDir: string
+}
+
+/** Of every kind of virtual machine that is enabled. */
+export function machinePlaces(config: WorkspaceConfig): readonly MachinePlace[] {
+  return kinds(config)
+    .filter(({ backend }) => config.enabledBackends.includes(backend))
+    .map(({ backend, root }) => ({ backend, root, runDir: config.vm.runDir }))
+}
+
+/** The backends that run virtual machines, as far as they are enabled. */
+export function microVmBackends(config: WorkspaceConfig): readonly MicroVmBackend[] {
+  const { vm, upperSizeDefaultBytes } = config
+  return kinds(config)
+    .filter(({ backend }) => config.enabledBackends.includes(backend))
+    .map(
+      ({ root, imageRoot, driver }) =>
+        new MicroVmBackend({
+          root,
+          imageRoot,
+          driver: driver(),
+          socketRoot: vm.runDir,
+          network: vm.network,
+          defaults: { cpus: vm.cpus, memoryMb: vm.memoryMb, upperBytes: upperSizeDefaultBytes },
+          bootTimeoutMs: vm.bootTimeoutMs,
+        }),
+    )
+}
+
+/** What runs each kind of virtual machine, enabled or not. */
+export function machineDrivers(config: WorkspaceConfig): readonly Driver[] {
+  return kinds(config).map(({ driver }) => driver())
+}
+
+function kinds({ qemu, firecracker, vz }: WorkspaceConfig): readonly {
+  readonly backend: ImageBackend
+  readonly root: string
+  readonly imageRoot: string
+  readonly driver: () => Driver
+}[] {
+  const drivers = {
+    firecracker: () => new FirecrackerDriver({ ...firecracker, kvm: '/dev/kvm' }),
+    vz: () => new VzDriver(vz),
+    qemu: () => new QemuDriver(qemu),
+  }
+  const roots = { firecracker: firecracker.root, vz: vz.root, qemu: qemu.root }
+  return (['firecracker', 'vz', 'qemu'] as const).map((backend) => ({
+    backend,
+    root: roots[backend],
+    imageRoot: join(roots[backend], imageDirOf(backend)),
+    driver: drivers[backend],
+  }))
+}

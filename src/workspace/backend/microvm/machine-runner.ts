@@ -1,0 +1,250 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { messageOf } from '../../../lib/errors/message.ts'
+import { AGENT_PORT, type GuestSetting } from '../../../lib/guest/protocol.ts'
+import { fault } from '../../errors.ts'
+import type { BootImage } from '../../image/image-store.ts'
+import { askGuest } from './ask-guest.ts'
+import { awaitAgent } from './await-agent.ts'
+import { consoleSize, findInitFault, hasPoweredOff } from './console-log.ts'
+import type { Driver, StartedMachine } from './driver.ts'
+import { API_SOCKET, dialGuest, SERIAL_SOCKET, VSOCK_SOCKET } from './guest-line.ts'
+import type { MachineFiles } from './machine-files.ts'
+import { hasEndedWithin, isRunning, type MachineProcess, signalProcess } from './machine-process.ts'
+import type { Metadata, MachineRun } from './metadata.ts'
+import type { Networks } from './networks.ts'
+import { SerialBridge } from './serial-bridge.ts'
+import type { SocketDirs } from './socket-dir.ts'
+import { findProcessesWith } from './stray-machines.ts'
+
+const ASK_TO_END_MS = 20_000
+const END_MS = 40_000
+const POWER_MS = 10_000
+const TERMINATE_MS = 5_000
+const KILL_MS = 5_000
+const SHARE_TAG = 'workspace'
+
+export interface RunnerOptions {
+  readonly driver: Driver
+  readonly files: MachineFiles
+  readonly sockets: SocketDirs
+  readonly networks: Networks
+  readonly bootTimeoutMs: number
+  readonly hostBoot: string
+}
+
+/** Starts machines and ends them. Callers see to it that one thing at a time is done to a machine. */
+export class MachineRunner {
+  readonly #options: RunnerOptions
+  readonly #bridges = new Map<string, SerialBridge>()
+
+  constructor(options: RunnerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Starts a machine and waits until its agent answers; returns what is then known of it, written down. Throws BACKEND_ERROR
+   * with nothing left running, and the reason written down.
+   */
+  async boot(
+    known: Metadata,
+    image: BootImage,
+    progress: (message: string) => void,
+    signal: AbortSignal,
+  ): Promise<Metadata> {
+    const { driver, files } = this.#options
+    const missing = await driver.missing()
+    if (missing !== undefined) throw fault('BACKEND_UNAVAILABLE', `backend ${driver.name}: ${missing}`)
+    await this.endRemains(known)
+    let metadata = known
+    try {
+      progress('starting the virtual machine')
+      const { started, setting, consoleStart, ipAddress } = await this.#start(known, image, signal)
+      const run: MachineRun = {
+        hostBoot: this.#options.hostBoot,
+        processes: [...started.processes],
+        line: started.line,
+        isReady: false,
+        ipAddress,
+        consoleStart,
+      }
+      metadata = { ...known, failure: '', run }
+      await files.write(metadata)
+      await this.adopt(metadata)
+      progress('booting')
+      await this.#awaitAgent(metadata, run, setting, signal)
+      metadata = { ...metadata, isFormatted: true, run: { ...run, isReady: true } }
+      await files.write(metadata)
+      return metadata
+    } catch (error) {
+      await this.endRemains(metadata)
+      // On a full disk the reason cannot be written down, and is told all the same.
+      await files.write({ ...known, run: null, failure: messageOf(error) }).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Lets a machine end in its own way, and makes it end where it does not: its agent, its power button, then signals. */
+  async stop(metadata: Metadata): Promise<void> {
+    const { run } = metadata
+    const [monitor] = run?.processes ?? []
+    if (run !== null && monitor !== undefined && (await this.#isCurrent(run, monitor))) {
+      if (!((await this.#askToEnd(metadata, run)) && (await hasEndedWithin(monitor, END_MS)))) {
+        await this.#options.driver.pressPower(this.#placeOf(metadata)).catch(() => undefined)
+        await hasEndedWithin(monitor, POWER_MS)
+      }
+    }
+    await this.endRemains(metadata)
+  }
+
+  /** Ends whatever still runs of a machine, at once, and takes its sockets and its network away. */
+  async endRemains(metadata: Metadata): Promise<void> {
+    const { files, sockets, networks, hostBoot } = this.#options
+    this.#bridges.get(metadata.id)?.close()
+    this.#bridges.delete(metadata.id)
+    const known = metadata.run?.hostBoot === hostBoot ? metadata.run.processes : []
+    const stray = [
+      ...(await findProcessesWith(files.upperOf(metadata.name))),
+      ...(await findProcessesWith(join(sockets.pathOf(metadata.id), API_SOCKET))),
+    ]
+    for (const each of [...known, ...stray]) await endProcess(each)
+    await networks.release(metadata.id)
+    await sockets.remove(metadata.id)
+  }
+
+  /** Ends machines of which nothing is known but whose disk they have. */
+  async endStray(name: string): Promise<void> {
+    for (const each of await findProcessesWith(this.#options.files.upperOf(name))) await endProcess(each)
+  }
+
+  /** Takes over a machine that runs: from a server before this one, or just started. */
+  async adopt(metadata: Metadata): Promise<void> {
+    if (metadata.run?.line !== 'serial' || this.#bridges.has(metadata.id)) return
+    const { socketDir } = this.#placeOf(metadata)
+    const bridge = await SerialBridge.open(join(socketDir, SERIAL_SOCKET), join(socketDir, VSOCK_SOCKET))
+    this.#bridges.set(metadata.id, bridge)
+  }
+
+  /** Why a machine that was to run does not any more; '' when its user ended it from inside. */
+  async whyEnded(metadata: Metadata): Promise<string> {
+    const { driver } = this.#options
+    const said = await findInitFault(this.#consoleOf(metadata.name), metadata.run?.consoleStart ?? 0)
+    if (said !== undefined) return `the machine does not boot: ${said}`
+    const isInOrder =
+      driver.hasEndedInOrder(this.#placeOf(metadata)) ?? (await hasPoweredOff(this.#consoleOf(metadata.name)))
+    return isInOrder ? '' : 'its virtual machine ended unexpectedly; start it again'
+  }
+
+  /** Lets the bridges go; machines go on. */
+  close(): void {
+    for (const bridge of this.#bridges.values()) bridge.close()
+    this.#bridges.clear()
+  }
+
+  async #start(
+    metadata: Metadata,
+    image: BootImage,
+    signal: AbortSignal,
+  ): Promise<{
+    readonly started: StartedMachine
+    readonly setting: GuestSetting
+    readonly consoleStart: number
+    readonly ipAddress: string
+  }> {
+    const { driver, files, sockets, networks } = this.#options
+    const { id, name, cpus, memoryMb, localDir } = metadata
+    const upper = files.upperOf(name)
+    if (!(await files.hasUpper(name)))
+      throw fault('BACKEND_ERROR', `${upper} is gone: the workspace's files with it`)
+    const socketDir = await sockets.make(id)
+    const network = await networks.attach(id, await this.#takenAddresses())
+    const consoleLog = this.#consoleOf(name)
+    const consoleStart = await consoleSize(consoleLog)
+    const share = localDir === '' ? undefined : { tag: SHARE_TAG, directory: localDir }
+    const started = await driver.start(
+      {
+        id,
+        name,
+        image,
+        upper,
+        cpus,
+        memoryMb,
+        socketDir,
+        network,
+        share,
+        consoleLog: files.consoleOf(name),
+        monitorLog: files.monitorLogOf(name),
+        // Only as long as nothing can be on it: a damaged disk is never formatted.
+        commandLine: metadata.isFormatted ? [] : ['workspace.format=1'],
+      },
+      signal,
+    )
+    const owner = localDir === '' ? undefined : await stat(localDir)
+    const setting: GuestSetting = {
+      hostname: name,
+      ...(network.is !== 'none' &&
+        network.address !== 'dhcp' && { network: { mac: network.mac, ...network.address } }),
+      ...(owner !== undefined && { share: { tag: SHARE_TAG, uid: owner.uid, gid: owner.gid } }),
+    }
+    // By its monitor's own network nobody comes in.
+    const ipAddress = network.is === 'tap' ? network.address.address : ''
+    return { started, setting, consoleStart, ipAddress }
+  }
+
+  async #awaitAgent(
+    metadata: Metadata,
+    run: MachineRun,
+    setting: GuestSetting,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const [process] = run.processes
+    if (process === undefined) throw new Error('a machine has a monitor')
+    await awaitAgent({
+      process,
+      setting,
+      signal,
+      consoleStart: run.consoleStart,
+      dialGuest: (port) => dialGuest(run.line, this.#placeOf(metadata), port),
+      consoleLog: this.#consoleOf(metadata.name),
+      timeoutMs: this.#options.bootTimeoutMs,
+    })
+  }
+
+  async #askToEnd(metadata: Metadata, { line }: MachineRun): Promise<boolean> {
+    try {
+      const connection = await dialGuest(line, this.#placeOf(metadata), AGENT_PORT)
+      await askGuest(connection, { do: 'shut-down', by: this.#options.driver.endsBy }, ASK_TO_END_MS)
+      connection.destroy()
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  async #isCurrent(run: MachineRun, monitor: MachineProcess): Promise<boolean> {
+    return run.hostBoot === this.#options.hostBoot && (await isRunning(monitor))
+  }
+
+  async #takenAddresses(): Promise<ReadonlySet<string>> {
+    const readings = (await this.#options.files.list()).map(({ reading }) => reading)
+    return new Set(readings.map((each) => (each.is === 'known' ? (each.metadata.run?.ipAddress ?? '') : '')))
+  }
+
+  /** What its guest's console says. */
+  #consoleOf(name: string): string {
+    const { driver, files } = this.#options
+    return driver.console === 'output' ? files.monitorLogOf(name) : files.consoleOf(name)
+  }
+
+  #placeOf({ id }: Metadata): { readonly id: string; readonly socketDir: string } {
+    return { id, socketDir: this.#options.sockets.pathOf(id) }
+  }
+}
+
+async function endProcess(machine: MachineProcess): Promise<void> {
+  await signalProcess(machine, 'SIGTERM')
+  if (await hasEndedWithin(machine, TERMINATE_MS)) return
+  await signalProcess(machine, 'SIGKILL')
+  if (await hasEndedWithin(machine, KILL_MS)) return
+  throw fault('BACKEND_ERROR', `process ${machine.pid} of the machine does not end: kill it by hand`)
+}

@@ -1,0 +1,290 @@
+import type { Duplex } from 'node:stream'
+import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
+import { fault } from '../../errors.ts'
+import { ImageStore } from '../../image/image-store.ts'
+import { nameKey } from '../../lifecycle/name.ts'
+import type { Workspace } from '../../workspace.ts'
+import type {
+  Backend,
+  BackendChange,
+  BackendCreate,
+  BackendUsage,
+  ExecProcess,
+  ExecRequest,
+  InsideListener,
+  LoginEnvironment,
+} from '../backend.ts'
+import type { Driver } from './driver.ts'
+import { GuestDoor } from './guest-door.ts'
+import { readHostBoot } from './host-boot.ts'
+import { MachineFiles } from './machine-files.ts'
+import { MachineRunner } from './machine-runner.ts'
+import { MachineWatch } from './machine-watch.ts'
+import { workspaceOf } from './machine-state.ts'
+import type { Metadata } from './metadata.ts'
+import { factsOf, type MachineDefaults, newMetadata } from './new-metadata.ts'
+import { holdRoot } from './hold-root.ts'
+import { readMachineUsage } from './microvm-usage.ts'
+import type { NetworkMode } from './network.ts'
+import { Networks } from './networks.ts'
+import { readPinnedDigests } from './pinned-digests.ts'
+import { reachMachine } from './reach-machine.ts'
+import { SocketDirs } from './socket-dir.ts'
+
+export interface MicroVmOptions {
+  readonly driver: Driver
+  /** The directory of this backend's instances and uppers. */
+  readonly root: string
+  /** The directory of its images. */
+  readonly imageRoot: string
+  /** Where machines have their sockets. */
+  readonly socketRoot: string
+  readonly network: NetworkMode
+  /** For a workspace that names none. */
+  readonly defaults: MachineDefaults
+  readonly bootTimeoutMs: number
+}
+
+/** Workspaces as virtual machines: an image that many share, and above it a disk of each one's own. */
+export class MicroVmBackend implements Backend {
+  readonly name: Backend['name']
+  readonly #images: Promise<ImageStore>
+  readonly #options: MicroVmOptions
+  readonly #files: MachineFiles
+  readonly #sockets: SocketDirs
+  readonly #door: GuestDoor
+  readonly #locks = new KeyedLock()
+  readonly #watch: MachineWatch
+  #onChange: (change: BackendChange) => void = () => undefined
+  #runner: MachineRunner | undefined
+  #hostBoot = ''
+  #isAvailable = false
+  #release: (() => Promise<void>) | undefined
+
+  constructor(options: MicroVmOptions) {
+    this.name = options.driver.name
+    this.#options = options
+    this.#files = new MachineFiles(options.root)
+    this.#sockets = new SocketDirs(options.socketRoot)
+    this.#images = ImageStore.open({
+      root: options.imageRoot,
+      pinnedDigests: () => readPinnedDigests(this.#files),
+    })
+    this.#images.catch(() => undefined)
+    this.#watch = new MachineWatch(this.#files, options.driver, async (name) => {
+      await this.#locks.run(nameKey(name), () => this.#noteEnd(name)).catch(() => undefined)
+      this.#onChange({ is: 'changed', name })
+    })
+    this.#door = new GuestDoor(reachMachine(this.#files, this.#sockets))
+  }
+
+  get isAvailable(): boolean {
+    return this.#isAvailable
+  }
+
+  async open(onChange: (change: BackendChange) => void): Promise<void> {
+    const { driver, root, network, bootTimeoutMs } = this.#options
+    this.#onChange = onChange
+    this.#release = await holdRoot(root, this.name)
+    await this.#images
+    this.#hostBoot = await readHostBoot()
+    this.#runner = new MachineRunner({
+      driver,
+      bootTimeoutMs,
+      files: this.#files,
+      sockets: this.#sockets,
+      hostBoot: this.#hostBoot,
+      networks: new Networks(network, driver),
+    })
+    this.#isAvailable = (await driver.missing()) === undefined
+    for (const { reading } of await this.#files.list()) {
+      if (reading.is !== 'known' || reading.metadata.run === null) continue
+      if (reading.metadata.run.hostBoot !== this.#hostBoot) continue
+      this.#watch.add(reading.metadata)
+      await this.#runner.adopt(reading.metadata)
+    }
+    this.#watch.start()
+  }
+
+  /** Machines go on, and are found again by the next server. */
+  async close(): Promise<void> {
+    this.#watch.stop()
+    this.#runner?.close()
+    await this.#release?.()
+  }
+
+  async list(): Promise<readonly Workspace[]> {
+    const found = (await this.#files.list()).map(({ key, reading }) =>
+      workspaceOf(this.name, this.#files, key, reading, this.#hostBoot),
+    )
+    return (await Promise.all(found)).filter((workspace) => workspace !== undefined)
+  }
+
+  async find(name: string): Promise<Workspace | undefined> {
+    const reading = await this.#files.read(name)
+    return workspaceOf(this.name, this.#files, nameKey(name), reading, this.#hostBoot)
+  }
+
+  async hasVolume(name: string): Promise<boolean> {
+    const reading = await this.#files.read(name)
+    if (reading.is === 'unreadable')
+      throw fault(
+        'BACKEND_ERROR',
+        `metadata.json of "${name}" cannot be used (${reading.why}); delete the workspace first`,
+      )
+    return reading.is === 'known' && reading.metadata.isKept
+  }
+
+  async create(
+    request: BackendCreate,
+    progress: (message: string) => void,
+    signal: AbortSignal,
+  ): Promise<Workspace> {
+    this.#sockets.check()
+    const images = await this.#images
+    if (request.localDir !== '') {
+      const why = await this.#options.driver.cannotShare()
+      if (why !== undefined)
+        throw fault('INVALID_LOCAL_DIR', `local_dir cannot be mounted in a ${this.name} machine: ${why}`)
+    }
+    return this.#locks.run(nameKey(request.name), async () => {
+      const reading = await this.#files.read(request.name)
+      const kept = reading.is === 'known' ? reading.metadata : undefined
+      const digest = await images.digestOf(request.image)
+      if (kept !== undefined && kept.digest !== digest)
+        throw fault(
+          'BACKEND_ERROR',
+          `the files kept from the earlier workspace "${request.name}" lie above image ${kept.image} (${kept.digest}), which must be used again`,
+        )
+      await this.#files.begin(request.name)
+      const metadata =
+        kept === undefined
+          ? newMetadata(request, digest, this.#options.defaults)
+          : { ...kept, ...factsOf(request), isKept: false }
+      // Pinned from here on, so that nobody prunes it; then it is there or not.
+      await this.#files.write(metadata)
+      const image = await images.resolve(digest)
+      if (kept === undefined) await this.#files.makeUpper(request.name, metadata.upperBytes)
+      await this.#boot(metadata, image, progress, signal)
+      await this.#files.end(request.name)
+      return this.#get(request.name)
+    })
+  }
+
+  async start(name: string): Promise<Workspace> {
+    return this.#change(name, async (metadata) => {
+      const image = await (await this.#images).resolve(metadata.digest)
+      await this.#boot(metadata, image, () => undefined, new AbortController().signal)
+    })
+  }
+
+  async stop(name: string): Promise<Workspace> {
+    return this.#change(name, async (metadata) => {
+      this.#watch.remove(name)
+      await this.#running.stop(metadata)
+      await this.#files.write({ ...metadata, run: null, failure: '' })
+    })
+  }
+
+  /** Drops what was written in a stopped workspace: at its next start it is as its image. */
+  async reset(name: string): Promise<Workspace> {
+    return this.#change(name, async (metadata) => {
+      await this.#running.endRemains(metadata)
+      // In this order: after a crash between the two it starts with its files, where the other way round it would not start.
+      await this.#files.write({ ...metadata, isFormatted: false, run: null, failure: '' })
+      await this.#files.makeUpper(name, metadata.upperBytes)
+    })
+  }
+
+  async remove(name: string, keepVolume: boolean): Promise<void> {
+    await this.#locks.run(nameKey(name), async () => {
+      this.#watch.remove(name)
+      const reading = await this.#files.read(name)
+      const metadata = reading.is === 'known' ? reading.metadata : undefined
+      if (metadata !== undefined) {
+        if (keepVolume && metadata.isFormatted) {
+          await this.#running.stop(metadata)
+          await this.#files.removeLogs(name)
+          await this.#files.write({ ...metadata, isKept: true, run: null, failure: '' })
+          return this.#files.end(name)
+        }
+        await this.#running.endRemains(metadata)
+      } else await this.#running.endStray(name)
+      if (keepVolume && metadata === undefined && reading.is === 'unreadable')
+        throw fault(
+          'BACKEND_ERROR',
+          `files of "${name}" cannot be kept: its metadata.json cannot be used (${reading.why})`,
+        )
+      await this.#files.removeUpper(name)
+      await this.#files.removeInstance(name)
+    })
+  }
+
+  exec(name: string, request: ExecRequest): Promise<ExecProcess> {
+    return this.#door.exec(name, request)
+  }
+
+  dial(name: string, port: number): Promise<Duplex> {
+    return this.#door.dial(name, port)
+  }
+
+  canListenInside(): boolean {
+    return true
+  }
+
+  listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
+    return this.#door.listenInside(name, onConnection)
+  }
+
+  loginEnvironment(name: string): Promise<LoginEnvironment> {
+    return this.#door.loginEnvironment(name)
+  }
+
+  async usage(): Promise<BackendUsage> {
+    return readMachineUsage(this.#files, await this.#images)
+  }
+
+  get #running(): MachineRunner {
+    if (this.#runner === undefined) throw new Error('the backend is not open')
+    return this.#runner
+  }
+
+  async #boot(
+    metadata: Metadata,
+    image: Parameters<MachineRunner['boot']>[1],
+    progress: (message: string) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    this.#watch.remove(metadata.name)
+    const booted = await this.#running.boot(metadata, image, progress, signal)
+    this.#watch.add(booted)
+  }
+
+  async #change(name: string, work: (metadata: Metadata) => Promise<void>): Promise<Workspace> {
+    return this.#locks.run(nameKey(name), async () => {
+      const reading = await this.#files.read(name)
+      if (reading.is === 'unreadable')
+        throw fault(
+          'BACKEND_ERROR',
+          `metadata.json of "${name}" cannot be used (${reading.why}): restore it, or delete the workspace`,
+        )
+      if (reading.is === 'absent') throw fault('BACKEND_ERROR', `the files of workspace "${name}" are gone`)
+      await work(reading.metadata)
+      return this.#get(name)
+    })
+  }
+
+  async #get(name: string): Promise<Workspace> {
+    const workspace = await this.find(name)
+    if (workspace === undefined) throw fault('BACKEND_ERROR', `the files of workspace "${name}" are gone`)
+    return workspace
+  }
+
+  async #noteEnd(name: string): Promise<void> {
+    const reading = await this.#files.read(name)
+    if (reading.is !== 'known' || reading.metadata.run === null || this.#watch.has(name)) return
+    const failure = await this.#running.whyEnded(reading.metadata)
+    await this.#running.endRemains(reading.metadata)
+    await this.#files.write({ ...reading.metadata, run: null, failure })
+  }
+}

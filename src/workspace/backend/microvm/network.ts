@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto'
+
+export const NETWORK_MODES = ['auto', 'tap', 'user', 'none'] as const
+export type NetworkMode = (typeof NETWORK_MODES)[number]
+
+/** How a machine is connected. Addresses are set by its agent, but for those that it gets from the monitor by DHCP. */
+export type NetworkPlan =
+  | { readonly is: 'none' }
+  /** The monitor itself opens connections for the guest; nothing reaches in. */
+  | { readonly is: 'user'; readonly mac: string; readonly address: GuestAddress | 'dhcp' }
+  /** A network device of the host's, which the host and other machines reach it by. */
+  | { readonly is: 'tap'; readonly mac: string; readonly device: string; readonly address: GuestAddress }
+
+export interface GuestAddress {
+  readonly address: string
+  readonly prefixLength: number
+  readonly gateway: string
+  readonly nameServers: readonly string[]
+}
+
+/** A machine's hardware address: locally administered, and the same at each start. */
+export function macOf(id: string): string {
+  const bytes = createHash('sha256').update(id).digest().subarray(0, 5)
+  return ['06', ...[...bytes].map((byte) => byte.toString(16).padStart(2, '0'))].join(':')
+}

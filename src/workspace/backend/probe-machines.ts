@@ -1,0 +1,90 @@
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { messageOf } from '../../lib/errors/message.ts'
+import { run } from '../../lib/process/run.ts'
+import { canUseVsock } from '../../native/vsock.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import type { Check } from '../doctor/check.ts'
+import { machineDrivers } from './configured-machines.ts'
+import type { Driver } from './microvm/driver.ts'
+import { SocketDirs } from './microvm/socket-dir.ts'
+import { findAccelerator } from './qemu/accelerator.ts'
+import { findHelper } from './qemu/tools.ts'
+
+/** What each kind of virtual machine needs on this machine; one that is not enabled may lack everything. */
+export async function probeMachines(config: WorkspaceConfig): Promise<readonly Check[]> {
+  const checks: Check[] = []
+  for (const driver of machineDrivers(config)) {
+    const isEnabled = config.enabledBackends.includes(driver.name)
+    checks.push(await monitorCheck(config, driver, isEnabled))
+    if (!isEnabled) continue
+    if (driver.name === 'qemu') checks.push(await speedCheck(config), await vsockCheck(config))
+    checks.push(await shareCheck(driver))
+  }
+  if (machineDrivers(config).some(({ name }) => config.enabledBackends.includes(name)))
+    checks.push(socketsCheck(config))
+  return checks
+}
+
+async function monitorCheck(config: WorkspaceConfig, driver: Driver, isEnabled: boolean): Promise<Check> {
+  const { name } = driver
+  const missing = await driver.missing()
+  if (missing !== undefined)
+    return { name, ok: !isEnabled, found: isEnabled ? 'not usable' : 'not enabled', remedy: missing }
+  const binary = { qemu: config.qemu.binary, firecracker: config.firecracker.binary, vz: config.vz.vfkit }[
+    name
+  ]
+  return { name, ok: true, found: await versionOf(binary), remedy: '' }
+}
+
+async function versionOf(binary: string): Promise<string> {
+  const { stdout, stderr } = await run(binary, ['--version'], { timeoutMs: 5_000 }).catch(
+    (error: unknown) => ({
+      stdout: '',
+      stderr: messageOf(error),
+    }),
+  )
+  return `${stdout}${stderr}`.trim().split('\n')[0] ?? ''
+}
+
+async function speedCheck({ qemu }: WorkspaceConfig): Promise<Check> {
+  const accelerator = await findAccelerator(qemu)
+  const remedy =
+    accelerator === 'kvm'
+      ? ''
+      : 'machines are emulated, some ten times slower; KVM needs /dev/kvm to be usable'
+  return { name: 'qemu acceleration', ok: true, found: accelerator, remedy }
+}
+
+async function vsockCheck({ qemu }: WorkspaceConfig): Promise<Check> {
+  const name = 'qemu vsock'
+  const isUsable = await access('/dev/vhost-vsock', constants.R_OK | constants.W_OK).then(
+    () => true,
+    () => false,
+  )
+  if (isUsable && canUseVsock()) return { name, ok: true, found: '/dev/vhost-vsock', remedy: '' }
+  const helper = await findHelper(qemu.vhostVsock, 'vhost-device-vsock')
+  if (helper !== undefined) return { name, ok: true, found: helper, remedy: '' }
+  const remedy = 'for faster connections: modprobe vhost_vsock, or scripts/vhost-device-vsock'
+  return { name, ok: true, found: 'a serial port in its place', remedy }
+}
+
+async function shareCheck(driver: Driver): Promise<Check> {
+  const why = await driver.cannotShare()
+  return {
+    name: `${driver.name} local_dir`,
+    ok: true,
+    found: why === undefined ? 'can be shared' : 'cannot be shared',
+    remedy: why ?? '',
+  }
+}
+
+function socketsCheck({ vm }: WorkspaceConfig): Check {
+  const name = 'sockets of machines'
+  try {
+    new SocketDirs(vm.runDir).check()
+    return { name, ok: true, found: vm.runDir, remedy: '' }
+  } catch (error) {
+    return { name, ok: false, found: vm.runDir, remedy: messageOf(error) }
+  }
+}

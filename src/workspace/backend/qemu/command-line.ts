@@ -1,0 +1,133 @@
+import { join } from 'node:path'
+import { cidOf, SERIAL_SOCKET } from '../microvm/guest-line.ts'
+import type { Machine } from '../microvm/driver.ts'
+import { AGENT_SERIAL } from '../../../lib/guest/protocol.ts'
+
+export type Accelerator = 'kvm' | 'tcg'
+/** How the guest is reached: by a helper that speaks hybrid vsock, by the host's own vsock, or by a serial port. */
+export type QemuLine = 'hybrid' | 'vsock' | 'serial'
+
+/** What a device is called on the machine's bus. */
+type Device = (kind: string) => string
+
+export const QMP_SOCKET = 'qmp.sock'
+export const VHOST_SOCKET = 'vhost.sock'
+export const VIRTIOFS_SOCKET = 'virtiofs.sock'
+export const PID_FILE = 'qemu.pid'
+
+/**
+ * QEMU's arguments for a machine. With the kernel's help it is of the smallest kind there is, with devices on virtio's own
+ * bus; emulated, it is a whole PC, since a microvm has no clock that a kernel could measure its own by when the host is busy,
+ * and then hangs. Paths stand where commas are not special, or have them doubled. Source: qemu(1),
+ * docs/system/i386/microvm.rst.
+ */
+export function qemuArguments(machine: Machine, accelerator: Accelerator, line: QemuLine): readonly string[] {
+  const { socketDir, image, upper } = machine
+  const isShared = line === 'hybrid' || machine.share !== undefined
+  const device: Device = (kind) => (accelerator === 'tcg' ? `${kind}-pci` : `${kind}-device`)
+  const socket = (id: string, name: string, more = ''): readonly string[] => [
+    '-chardev',
+    `socket,id=${id},path=${escaped(join(socketDir, name))}${more}`,
+  ]
+  return [
+    '-name',
+    escaped(machine.name),
+    '-machine',
+    machineType(accelerator, isShared),
+    // Helpers map the guest's memory.
+    ...(isShared ? ['-object', `memory-backend-memfd,id=memory,size=${machine.memoryMb}M`] : []),
+    '-cpu',
+    accelerator === 'tcg' ? 'max' : 'host',
+    '-smp',
+    String(machine.cpus),
+    '-m',
+    String(machine.memoryMb),
+
+    '-nodefaults',
+    '-no-user-config',
+    '-display',
+    'none',
+    '-no-reboot',
+    '-sandbox',
+    'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny',
+    '-pidfile',
+    join(socketDir, PID_FILE),
+    ...socket('qmp', QMP_SOCKET, ',server=on,wait=off'),
+    '-mon',
+    'chardev=qmp,mode=control',
+    '-kernel',
+    image.kernel,
+    '-initrd',
+    image.initrd,
+    '-append',
+    [...kernelArguments(accelerator), ...machine.commandLine].join(' '),
+    '-chardev',
+    `file,id=console,path=${escaped(machine.consoleLog)},append=on`,
+    '-serial',
+    'chardev:console',
+
+    ...drive('lower', image.rootfs, 'readonly=on', device),
+    ...drive('upper', upper, 'discard=unmap,detect-zeroes=unmap', device),
+    '-device',
+    device('virtio-rng'),
+    ...lineArguments(machine, line, socket, device),
+    ...networkArguments(machine, device),
+    ...(machine.share === undefined
+      ? []
+      : [
+          ...socket('share', VIRTIOFS_SOCKET),
+          '-device',
+          `${device('vhost-user-fs')},chardev=share,tag=${machine.share.tag}`,
+        ]),
+  ]
+}
+
+function machineType(accelerator: Accelerator, isShared: boolean): string {
+  const kind = accelerator === 'tcg' ? 'q35' : 'microvm,acpi=on'
+  return `${kind},accel=${accelerator}${isShared ? ',memory-backend=memory' : ''}`
+}
+
+function kernelArguments(accelerator: Accelerator): readonly string[] {
+  const all = ['console=ttyS0', 'panic=-1', 'reboot=t', 'loglevel=4', 'net.ifnames=0']
+  // Emulated, a kernel that moves itself hangs at times.
+  return accelerator === 'tcg' ? [...all, 'nokaslr'] : all
+}
+
+function drive(id: string, path: string, more: string, device: Device): readonly string[] {
+  return [
+    '-drive',
+    `id=${id},file=${escaped(path)},format=raw,if=none,${more}`,
+    '-device',
+    `${device('virtio-blk')},drive=${id}`,
+  ]
+}
+
+function lineArguments(
+  { id }: Machine,
+  line: QemuLine,
+  socket: (id: string, name: string, more?: string) => readonly string[],
+  device: Device,
+): readonly string[] {
+  if (line === 'hybrid')
+    return [...socket('vsock', VHOST_SOCKET), '-device', `${device('vhost-user-vsock')},chardev=vsock`]
+  if (line === 'vsock') return ['-device', `${device('vhost-vsock')},guest-cid=${cidOf(id)}`]
+  return [
+    '-device',
+    device('virtio-serial'),
+    ...socket('agent', SERIAL_SOCKET, ',server=on,wait=off'),
+    '-device',
+    `virtserialport,chardev=agent,name=${AGENT_SERIAL}`,
+  ]
+}
+
+function networkArguments({ network }: Machine, device: Device): readonly string[] {
+  if (network.is === 'none') return []
+  const netdev =
+    network.is === 'user' ? 'user,id=net' : `tap,id=net,ifname=${network.device},script=no,downscript=no`
+  return ['-netdev', netdev, '-device', `${device('virtio-net')},netdev=net,mac=${network.mac}`]
+}
+
+/** In a list of options a comma ends a value unless it is doubled. */
+function escaped(value: string): string {
+  return value.replaceAll(',', ',,')
+}

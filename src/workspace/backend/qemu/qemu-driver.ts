@@ -1,0 +1,139 @@
+import { constants, existsSync } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findProgram } from '../../../lib/process/find-program.ts'
+import { canUseVsock } from '../../../native/vsock.ts'
+import { fault } from '../../errors.ts'
+import type { Driver, Machine, StartedMachine } from '../microvm/driver.ts'
+import { cidOf, VSOCK_SOCKET } from '../microvm/guest-line.ts'
+import { awaitSocket } from '../microvm/await-socket.ts'
+import { type Monitor, spawnMonitor } from '../microvm/spawn-monitor.ts'
+import type { GuestAddress } from '../microvm/network.ts'
+import { signalProcess } from '../microvm/machine-process.ts'
+import {
+  type Accelerator,
+  PID_FILE,
+  qemuArguments,
+  QMP_SOCKET,
+  VHOST_SOCKET,
+  VIRTIOFS_SOCKET,
+} from './command-line.ts'
+import { type ACCELERATORS, findAccelerator } from './accelerator.ts'
+import { findHelper } from './tools.ts'
+import { qmp } from './qmp.ts'
+
+/** The addresses of QEMU's own network, which are the same for every guest. Source: its docs/system/devices/net.rst. */
+const SLIRP: GuestAddress = {
+  address: '10.0.2.15',
+  prefixLength: 24,
+  gateway: '10.0.2.2',
+  nameServers: ['10.0.2.3'],
+}
+
+export interface QemuOptions {
+  /** Name or path of the program. */
+  readonly binary: string
+  readonly accelerator: (typeof ACCELERATORS)[number]
+  /** Path of vhost-device-vsock, where it is not to be looked for. */
+  readonly vhostVsock: string | undefined
+  /** Path of virtiofsd, where it is not to be looked for. */
+  readonly virtiofsd: string | undefined
+}
+
+/** QEMU's `microvm` machines, accelerated by the kernel where that works and emulated where not. */
+export class QemuDriver implements Driver {
+  readonly name = 'qemu'
+  readonly console = 'appended'
+  readonly userNetwork = SLIRP
+  readonly endsBy = 'poweroff'
+  readonly #options: QemuOptions
+  #accelerator: Promise<Accelerator> | undefined
+
+  constructor(options: QemuOptions) {
+    this.#options = options
+  }
+
+  async missing(): Promise<string | undefined> {
+    if (process.platform !== 'linux' || process.arch !== 'x64') return 'qemu machines need Linux on x86-64'
+    const { binary } = this.#options
+    if ((await findProgram(binary)) !== undefined) return undefined
+    return `${binary} is not installed (Debian and Ubuntu: apt-get install qemu-system-x86), or set qemu.binary`
+  }
+
+  async cannotShare(): Promise<string | undefined> {
+    if ((await findHelper(this.#options.virtiofsd, 'virtiofsd')) === undefined)
+      return 'virtiofsd is not installed (Debian 12 has it in qemu-system-common), or set qemu.virtiofsd'
+    return process.getuid?.() === 0 ? undefined : 'sharing a directory needs root'
+  }
+
+  async start(machine: Machine, signal: AbortSignal): Promise<StartedMachine> {
+    const vsock = await this.#findVsock()
+    const line = vsock.is
+    const started: Monitor[] = []
+    try {
+      if (vsock.is === 'hybrid') started.push(await this.#startVsock(vsock.helper, machine, signal))
+      if (machine.share !== undefined)
+        started.push(await this.#startShare(machine, machine.share.directory, signal))
+      this.#accelerator ??= findAccelerator(this.#options)
+      const argv = qemuArguments(machine, await this.#accelerator, line)
+      const monitor = await spawnMonitor(this.#options.binary, argv, machine.monitorLog)
+      started.unshift(monitor)
+      await awaitSocket(join(machine.socketDir, QMP_SOCKET), monitor, machine.monitorLog, signal)
+      return { processes: [monitor.process, ...started.slice(1).map((each) => each.process)], line }
+    } catch (error) {
+      for (const { process } of started) await signalProcess(process, 'SIGKILL')
+      throw error
+    }
+  }
+
+  async pressPower({ socketDir }: { readonly socketDir: string }): Promise<void> {
+    await qmp(join(socketDir, QMP_SOCKET), 'system_powerdown')
+  }
+
+  /** QEMU takes its file away when it ends by itself, and cannot when it is killed. */
+  hasEndedInOrder({ socketDir }: { readonly socketDir: string }): boolean {
+    return !existsSync(join(socketDir, PID_FILE))
+  }
+
+  async #findVsock(): Promise<
+    { readonly is: 'vsock' | 'serial' } | { readonly is: 'hybrid'; readonly helper: string }
+  > {
+    if (canUseVsock() && (await isUsable('/dev/vhost-vsock'))) return { is: 'vsock' }
+    const helper = await findHelper(this.#options.vhostVsock, 'vhost-device-vsock')
+    return helper === undefined ? { is: 'serial' } : { is: 'hybrid', helper }
+  }
+
+  async #startVsock(helper: string, machine: Machine, signal: AbortSignal): Promise<Monitor> {
+    const { id, socketDir, monitorLog } = machine
+    const socket = join(socketDir, VHOST_SOCKET)
+    const argv = [
+      '--guest-cid',
+      String(cidOf(id)),
+      '--socket',
+      socket,
+      '--uds-path',
+      join(socketDir, VSOCK_SOCKET),
+    ]
+    const monitor = await spawnMonitor(helper, argv, monitorLog)
+    await awaitSocket(socket, monitor, machine.monitorLog, signal)
+    return monitor
+  }
+
+  async #startShare(machine: Machine, directory: string, signal: AbortSignal): Promise<Monitor> {
+    await stat(directory)
+    const socket = join(machine.socketDir, VIRTIOFS_SOCKET)
+    const helper = await findHelper(this.#options.virtiofsd, 'virtiofsd')
+    if (helper === undefined) throw fault('BACKEND_ERROR', 'virtiofsd is gone, which shares local_dir')
+    const argv = [`--socket-path=${socket}`, '-o', `source=${directory}`, '-o', 'cache=auto']
+    const monitor = await spawnMonitor(helper, argv, machine.monitorLog)
+    await awaitSocket(socket, monitor, machine.monitorLog, signal)
+    return monitor
+  }
+}
+
+async function isUsable(device: string): Promise<boolean> {
+  return access(device, constants.R_OK | constants.W_OK).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,52 @@
+import { join } from 'node:path'
+import { AGENT_PORT } from '../../../lib/guest/protocol.ts'
+import type { Machine } from '../microvm/driver.ts'
+import { portSocket } from '../microvm/guest-line.ts'
+
+export const REST_SOCKET = 'rest.sock'
+
+/**
+ * vfkit's arguments for a machine. Source: its doc/usage.md. There is one socket for each vsock port: by the agent's the host
+ * connects. The console's log is appended to by us where vfkit is told of a file that it would begin anew.
+ */
+export function vfkitArguments(machine: Machine): readonly string[] {
+  const { image, upper, socketDir, network, share } = machine
+  const words = ['console=hvc0', 'panic=-1', 'loglevel=4', 'net.ifnames=0', ...machine.commandLine].join(' ')
+  return [
+    '--cpus',
+    String(machine.cpus),
+    '--memory',
+    String(machine.memoryMb),
+    '--bootloader',
+    `linux,kernel=${image.kernel},initrd=${image.initrd},cmdline="${words}"`,
+    ...device(`virtio-blk,path=${image.rootfs},readonly`),
+    ...device(`virtio-blk,path=${upper}`),
+    ...device('virtio-rng'),
+    ...device('virtio-balloon'),
+    ...device(`virtio-serial,logFilePath=${machine.consoleLog}`),
+    ...device(`virtio-vsock,port=${AGENT_PORT},socketURL=${join(socketDir, portSocket(AGENT_PORT))},connect`),
+    ...(network.is === 'none' ? [] : device(`virtio-net,nat,mac=${network.mac}`)),
+    ...(share === undefined ? [] : device(`virtio-fs,sharedDir=${share.directory},mountTag=${share.tag}`)),
+    '--restful-uri',
+    `unix://${join(socketDir, REST_SOCKET)}`,
+  ]
+}
+
+function device(value: string): readonly string[] {
+  return ['--device', value]
+}
+
+/** Its options are lists with commas between, and know no way to write one inside a value. */
+export function unusablePath(machine: Machine): string | undefined {
+  const { image, upper, consoleLog, share, socketDir } = machine
+  const paths = [
+    image.rootfs,
+    image.kernel,
+    image.initrd,
+    upper,
+    consoleLog,
+    socketDir,
+    share?.directory ?? '',
+  ]
+  return paths.find((path) => /[,"]/.test(path))
+}

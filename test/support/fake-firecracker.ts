@@ -1,0 +1,46 @@
+// Stands in for Firecracker where there is no KVM: takes its arguments and its requests, holds each against the published API
+// description, and boots what it was told through QEMU, so that the whole path behind the API is real. Run as a program.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { apiFaults } from './firecracker-api.ts'
+import { bootByQemu, end, hasBooted } from './stand-in.ts'
+
+const argv = process.argv.slice(2)
+const told = new Map<string, Readonly<Record<string, unknown>>>()
+const say = (path: string, field: string): string => String(told.get(path)?.[field])
+
+process.on('SIGTERM', () => end(143))
+createServer((request, response) => void answer(request, response)).listen(
+  argv[argv.indexOf('--api-sock') + 1],
+)
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = JSON.parse((await buffer(request)).toString()) as Readonly<Record<string, unknown>>
+  const { method = '', url = '' } = request
+  const faults = apiFaults(method, url, body)
+  if (hasBooted() && url !== '/actions') faults.push('the machine runs already')
+  if (faults.length > 0) {
+    response.writeHead(400, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ fault_message: faults.join('; ') }))
+    return
+  }
+  told.set(url, body)
+  if (body['action_type'] === 'InstanceStart') await start()
+  response.writeHead(204).end()
+}
+
+function start(): Promise<void> {
+  return bootByQemu({
+    cpus: say('/machine-config', 'vcpu_count'),
+    memoryMb: say('/machine-config', 'mem_size_mib'),
+    kernel: say('/boot-source', 'kernel_image_path'),
+    initrd: say('/boot-source', 'initrd_path'),
+    // Its devices are not on PCI, those that stand in for them are.
+    words: say('/boot-source', 'boot_args').replace('pci=off', ''),
+    lower: say('/drives/lower', 'path_on_host'),
+    upper: say('/drives/upper', 'path_on_host'),
+    cid: say('/vsock', 'guest_cid'),
+    vsock: say('/vsock', 'uds_path'),
+    serial: ['-serial', 'stdio'],
+  })
+}

@@ -1,0 +1,136 @@
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { Backend, BackendChange } from '../../../src/workspace/backend/backend.ts'
+import { createIn, outputOf, sh } from '../../support/backends.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { machineRoots, qemuBackend } from '../../support/vm-server.ts'
+
+const roots = machineRoots()
+const changes: BackendChange[] = []
+let backend: Backend
+
+const metadataFile = (name: string) => join(roots.root, 'instances', name, 'metadata.json')
+const metadata = (name: string) => JSON.parse(readFileSync(metadataFile(name), 'utf8'))
+const open = async (options: Parameters<typeof qemuBackend>[1] = {}) => {
+  backend = await qemuBackend(roots, options)
+  await backend.open((change) => changes.push(change))
+}
+
+beforeAll(() => open())
+afterEach(() => void (changes.length = 0))
+afterAll(async () => {
+  for (const { name } of await backend.list()) await backend.remove(name, false)
+  await backend.close()
+  roots.remove()
+})
+
+test('F1 a machine that is killed becomes an error that says so, and starts again with its files', async () => {
+  const { pid } = await createIn(backend, 'killed')
+  await outputOf(backend, 'killed', sh('echo kept > /workspace/file; sync'))
+  process.kill(pid, 'SIGKILL')
+  await waitFor('the change', () =>
+    changes.some((change) => change.is === 'changed' && change.name === 'killed'),
+  )
+  expect(await backend.find('killed')).toMatchObject({
+    state: { is: 'error', message: 'its virtual machine ended unexpectedly; start it again' },
+    pid: 0,
+  })
+  expect(await backend.start('killed')).toMatchObject({ state: { is: 'running' } })
+  expect(await outputOf(backend, 'killed', sh('cat /workspace/file'))).toMatchObject({ stdout: 'kept\n' })
+})
+
+test('F19 a server that comes back finds its machines running, and those that ended meanwhile as errors', async () => {
+  const { pid } = (await backend.find('killed')) ?? { pid: 0 }
+  await backend.close()
+  await open()
+  expect(await backend.find('killed')).toMatchObject({ state: { is: 'running' }, pid })
+  expect(await outputOf(backend, 'killed', sh('echo in'))).toMatchObject({ stdout: 'in\n' })
+  await backend.close()
+  process.kill(pid, 'SIGKILL')
+  await waitFor('the end', () => !existsSync(`/proc/${pid}`))
+  await open()
+  expect(await backend.find('killed')).toMatchObject({ state: { is: 'error' } })
+})
+
+test('a machine whose user powers it off is stopped', async () => {
+  await backend.start('killed')
+  await outputOf(backend, 'killed', sh('sync; echo o > /proc/sysrq-trigger', '0')).catch(() => undefined)
+  await waitFor('the change', () =>
+    changes.some((change) => change.is === 'changed' && change.name === 'killed'),
+  )
+  expect(await backend.find('killed')).toMatchObject({ state: { is: 'stopped' } })
+})
+
+test('after a restart of the host its machines are stopped, and a stranger’s process is left alone', async () => {
+  const stranger = process.pid
+  const run = {
+    hostBoot: 'another',
+    processes: [{ pid: stranger, began: '1' }],
+    line: 'hybrid',
+    isReady: true,
+    ipAddress: '',
+    consoleStart: 0,
+  }
+  writeFileSync(metadataFile('killed'), JSON.stringify({ ...metadata('killed'), run }))
+  expect(await backend.find('killed')).toMatchObject({ state: { is: 'stopped' } })
+  await backend.stop('killed')
+  // Of the same boot, but begun at another time: the number was given to another.
+  const { hostBoot: _ignored, ...rest } = run
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  writeFileSync(
+    metadataFile('killed'),
+    JSON.stringify({ ...metadata('killed'), run: { ...rest, hostBoot: boot } }),
+  )
+  expect(await backend.find('killed')).toMatchObject({ state: { is: 'error' } })
+  await backend.stop('killed')
+  expect(await backend.find('killed')).toMatchObject({ state: { is: 'stopped' } })
+})
+
+test('a disk that is damaged is told by the guest and not formatted', async () => {
+  const upper = join(roots.root, 'uppers/killed/upper.ext4')
+  truncateSync(upper, 0)
+  truncateSync(upper, 2 ** 30)
+  await expect(backend.start('killed')).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
+  expect(await backend.find('killed')).toMatchObject({ state: { is: 'error', message: /does not boot/ } })
+  await backend.remove('killed', false)
+})
+
+test('a guest that never answers is given up within the time that it has, and nothing of it runs on', async () => {
+  await backend.close()
+  await open({ bootTimeoutMs: 1_000 })
+  await expect(createIn(backend, 'silent')).rejects.toThrow(/did not answer within 1 s/)
+  expect(metadata('silent')).toMatchObject({ run: null })
+  await backend.remove('silent', false)
+  expect(existsSync(metadataFile('silent'))).toBe(false)
+  await backend.close()
+  await open()
+})
+
+test('two creations at once share one image and have a disk each', async () => {
+  const made = await Promise.all([createIn(backend, 'one'), createIn(backend, 'two')])
+  expect(made.map(({ state }) => state.is)).toEqual(['running', 'running'])
+  await outputOf(backend, 'one', sh('echo one > /workspace/file'))
+  expect(await outputOf(backend, 'two', sh('ls -A /workspace'))).toMatchObject({ stdout: '' })
+  const { images, workspaces } = await backend.usage()
+  const uppers = [...workspaces.values()].map((parts) => parts.find(({ kind }) => kind === 'rootfs')?.size)
+  expect(uppers).toHaveLength(2)
+  for (const size of uppers) {
+    expect(size?.logicalBytes).toBe(5 * 2 ** 30)
+    expect(size?.physicalBytes).toBeLessThan(64 * 2 ** 20)
+  }
+  const digests = new Set(made.map(({ name }) => metadata(name).digest))
+  expect(digests.size).toBe(1)
+  expect(images.filter(({ path }) => path.endsWith([...digests][0].replace('sha256:', '')))).toHaveLength(1)
+})
+
+test('F5 a guest that fills its disk is told so, and goes on', async () => {
+  // Most of it is only set aside: what is written is the last of it.
+  const script = `
+    cd /workspace
+    fallocate -l $(($(df -B1 --output=avail . | tail -n 1) - 64 * 1024 * 1024)) aside
+    head -c 200M /dev/zero > full; rm aside full; echo still here`
+  const full = await outputOf(backend, 'one', sh(script))
+  expect(full.stderr).toMatch(/No space left on device/)
+  expect(full.stdout).toBe('still here\n')
+})

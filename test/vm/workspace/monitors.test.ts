@@ -1,0 +1,50 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../../src/lib/process/package.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import { FirecrackerDriver } from '../../../src/workspace/backend/firecracker/firecracker-driver.ts'
+import type { Driver } from '../../../src/workspace/backend/microvm/driver.ts'
+import { VzDriver } from '../../../src/workspace/backend/vz/vz-driver.ts'
+import { createIn, outputOf, sh } from '../../support/backends.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { machineRoots, qemuBackend } from '../../support/vm-server.ts'
+
+// Neither runs on the machines that test this: what stands in for them checks what it is told and boots it through QEMU.
+const standIn = (name: string): string => {
+  const file = join(tempDir(), name)
+  const script = join(packageRoot, 'test/support', `fake-${name}.ts`)
+  writeFileSync(file, `#!/bin/sh\nexec "${process.execPath}" "${script}" "$@"\n`)
+  chmodSync(file, 0o755)
+  return file
+}
+const MONITORS: readonly { readonly kind: string; readonly driver: () => Driver }[] = [
+  {
+    kind: 'firecracker',
+    driver: () => new FirecrackerDriver({ binary: standIn('firecracker'), kvm: '/dev/null' }),
+  },
+  { kind: 'vz', driver: () => new VzDriver({ vfkit: standIn('vfkit') }) },
+]
+
+describe.each(MONITORS)('behind $kind’s own interface', ({ kind, driver }) => {
+  const roots = machineRoots()
+  afterEach(() => roots.remove())
+
+  test('a machine boots, keeps its files and ends', async () => {
+    const backend = await qemuBackend(roots, { driver: driver(), network: 'none' })
+    await backend.open(() => undefined)
+    try {
+      const made = await createIn(backend, 'demo')
+      expect(made).toMatchObject({ backend: kind, state: { is: 'running' } })
+      const { stdout } = await outputOf(backend, 'demo', sh('echo kept > /workspace/file; hostname'))
+      expect(stdout).toBe('demo\n')
+      expect(await backend.stop('demo')).toMatchObject({ state: { is: 'stopped' }, pid: 0 })
+      await backend.start('demo')
+      expect(await outputOf(backend, 'demo', sh('cat /workspace/file'))).toMatchObject({ stdout: 'kept\n' })
+      await backend.remove('demo', false)
+      expect(await backend.list()).toEqual([])
+    } finally {
+      await backend.remove('demo', false)
+      await backend.close()
+    }
+  })
+})

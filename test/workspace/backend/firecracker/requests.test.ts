@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { bootRequests } from '../../../../src/workspace/backend/firecracker/requests.ts'
+import { apiFaults } from '../../../support/firecracker-api.ts'
+import { machine, TAP } from '../../../support/machine.ts'
+
+const requestsFor = (more: Parameters<typeof machine>[0] = {}) => {
+  const made = machine(more)
+  const { kernel, initrd, rootfs: lower } = made.image
+  return bootRequests(made, { kernel, initrd, lower, upper: made.upper, socketDir: made.socketDir })
+}
+
+test.each([
+  ['a machine without a network', {}],
+  ['one on a tap device', { network: TAP }],
+  ['one that was booted before', { commandLine: [] }],
+  ['one with an odd number of CPUs', { cpus: 3 }],
+])('every request for %s is one of Firecracker’s published API', (_what, more) => {
+  for (const { path, body } of requestsFor(more)) expect(apiFaults('PUT', path, body)).toEqual([])
+})
+
+test('the machine is started last, with the image’s drive before its own', () => {
+  const paths = requestsFor({ network: TAP }).map(({ path }) => path)
+  expect(paths.at(-1)).toBe('/actions')
+  expect(paths.indexOf('/drives/lower')).toBeLessThan(paths.indexOf('/drives/upper'))
+  expect(paths).toContain('/network-interfaces/eth0')
+})
+
+test('the image is given read-only, and the own drive so that what is flushed is on disk', () => {
+  const bodies = new Map(requestsFor().map(({ path, body }) => [path, body]))
+  expect(bodies.get('/drives/lower')).toMatchObject({ is_read_only: true, is_root_device: false })
+  expect(bodies.get('/drives/upper')).toMatchObject({ is_read_only: false, cache_type: 'Writeback' })
+})
+
+test.each([
+  [1, 1],
+  [2, 2],
+  [3, 4],
+  [40, 32],
+])('%i CPUs become %i, as Firecracker takes one or an even number', (cpus, vcpus) => {
+  expect(requestsFor({ cpus })[0]?.body).toMatchObject({ vcpu_count: vcpus })
+})
+
+test('the check refuses what the API does not know', () => {
+  expect(apiFaults('PUT', '/vsock', { guest_cid: 3 })).not.toEqual([])
+  expect(apiFaults('PUT', '/vsock', { guest_cid: 3, uds_path: 'v', more: 1 })).not.toEqual([])
+  expect(apiFaults('PUT', '/nothing', {})).not.toEqual([])
+})

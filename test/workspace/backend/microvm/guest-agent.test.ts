@@ -1,0 +1,110 @@
+import { createServer } from 'node:net'
+import { duplexPair } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { serve } from '../../../../guest/agent/serve.ts'
+import { encodeMessage, readMessage } from '../../../../src/lib/guest/message.ts'
+import { GuestDoor } from '../../../../src/workspace/backend/microvm/guest-door.ts'
+
+// The agent of this checkout in this process, as this machine's root: what it needs a machine of its own for is in test/vm.
+const door = new GuestDoor(() =>
+  Promise.resolve({
+    dialGuest: () => {
+      const [host, guest] = duplexPair()
+      void serve(guest)
+      return Promise.resolve(host)
+    },
+    environment: { FROM_CREATION: 'a = b' },
+    user: '0',
+    bootKey: '1',
+  }),
+)
+const output = async (argv: readonly string[], stdin = '') => {
+  const process = await door.exec('any', { argv })
+  process.stdin.end(stdin)
+  const [stdout, stderr, status] = await Promise.all([
+    text(process.stdout),
+    text(process.stderr),
+    process.exitStatus,
+  ])
+  return { stdout, stderr, status }
+}
+
+test('a program gets its input to its end, and tells both outputs and how it ended', async () => {
+  const script = 'cat; echo err >&2; exit 7'
+  expect(await output(['/bin/sh', '-c', script], 'in')).toEqual({
+    stdout: 'in',
+    stderr: 'err\n',
+    status: { status: 7 },
+  })
+})
+
+test('a program that a signal ended says which', async () => {
+  const { status } = await output(['/bin/sh', '-c', 'kill -TERM $$'])
+  expect(status).toEqual({ status: 143, signal: 'SIGTERM' })
+})
+
+test.each([
+  ['one that is missing', ['/nonexistent'], 127],
+  ['one that may not be run', ['/etc/passwd'], 126],
+])('a program that cannot be run, %s, ends with %j', async (_what, argv, status) => {
+  expect((await output(argv)).status).toEqual({ status })
+})
+
+test('what a program leaves running holds its output open, and its status is told at once', async () => {
+  const process = await door.exec('any', { argv: ['/bin/sh', '-c', 'sleep 30 & echo started'], stdin: false })
+  expect(await process.exitStatus).toEqual({ status: 0 })
+  expect(process.stdout.readableEnded).toBe(false)
+  await process.hangUp()
+})
+
+test('a terminal tells its size, and its programs that it was hung up', async () => {
+  const process = await door.exec('any', {
+    argv: ['/bin/sh', '-c', 'stty size; trap "exit 3" HUP; echo trapped; while :; do sleep 0.05; done'],
+    terminal: { columns: 100, rows: 30 },
+  })
+  let seen = ''
+  for await (const chunk of process.stdout) {
+    seen += String(chunk)
+    if (seen.includes('trapped')) break
+  }
+  expect(seen).toBe('30 100\r\ntrapped\r\n')
+  await process.hangUp()
+})
+
+test('a port that listens is dialled with both halves, and one that does not is told', async () => {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    void text(socket).then((heard) => socket.end(`heard ${heard}`))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const connection = await door.dial('any', port)
+  connection.end('this')
+  expect(await text(connection)).toBe('heard this')
+  server.close()
+  await expect(door.dial('any', 1)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
+})
+
+test.each([
+  ['a request that there is none of', { do: 'nothing' }, 'BAD_REQUEST'],
+  ['a port that is none', { do: 'dial', port: '80' }, 'BAD_REQUEST'],
+  ['a program without a name', { do: 'exec', argv: [], environment: {}, stdin: false }, 'BAD_REQUEST'],
+  [
+    'a user that is none',
+    { do: 'exec', argv: ['true'], environment: {}, stdin: false, user: 'nobody-here' },
+    'NO_SUCH_USER',
+  ],
+])('%s is refused with a code', async (_what, request, code) => {
+  const [host, guest] = duplexPair()
+  void serve(guest)
+  host.write(encodeMessage(request))
+  expect(await readMessage(host)).toMatchObject({ ok: false, code })
+})
+
+test('B4 a message whose length is over the limit ends the connection', async () => {
+  const [host, guest] = duplexPair()
+  void serve(guest)
+  host.write(Buffer.from([0xff, 0xff, 0xff, 0xff]))
+  expect(await readMessage(host)).toMatchObject({ ok: false })
+  expect(await text(host)).toBe('')
+})
