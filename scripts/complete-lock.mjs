@@ -22,9 +22,14 @@ const processors = ['arm', 'arm64', 'ia32', 'loong64', 'mips64el', 'ppc64', 'ris
 
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
 const added = []
-for (const parent of Object.values(lock.packages)) {
+/** In another version than their parent wants: where npm would put a second one is not known here. */
+const clashing = []
+for (const [place, parent] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
     const path = `node_modules/${name}`
+    const own = lock.packages[`${place}/${path}`] ?? lock.packages[path]
+    if (/^\d/.test(version) && own !== undefined && own.version !== version)
+      clashing.push(`${name}@${version} of ${place}`)
     const words = name.split(/[/-]/)
     const os = systems.filter((system) => words.includes(system))
     const cpu = processors.filter((processor) => words.includes(processor))
@@ -40,6 +45,12 @@ for (const parent of Object.values(lock.packages)) {
     }
     added.push(name)
   }
+}
+if (clashing.length > 0) {
+  console.error(
+    `package-lock.json lacks ${clashing.join(' ')}: let one version of its parent serve all that want it`,
+  )
+  process.exit(1)
 }
 if (process.argv.includes('--check')) {
   if (added.length > 0)
