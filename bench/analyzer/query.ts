@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +16,7 @@ const SEED = 20_250_101
 const WHOLE = ['/stats', '/graph/foundation', '/graph/cycles', '/graph/cycles?of=package', '/graph']
 const WHOLE_RUNS = 5
 
+const BARE_START_MS = 2_000
 /** By then a server has given back what it does not need. */
 const REST_MS = 40_000
 
@@ -32,7 +34,7 @@ const bench: Bench = {
       cases: [],
       async more() {
         await delay(REST_MS)
-        const memory = [memoryRow('40 s after the scan', server.pid)]
+        const memory = [await bareNodeRow(), memoryRow('40 s after the scan', server.pid)]
         const lines = await latencies(server)
         await delay(REST_MS)
         memory.push(memoryRow('40 s after the questions of a page', server.pid))
@@ -118,3 +120,12 @@ function memoryRow(when: string, pid: number): string {
 
 const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MiB`
 const kilobytes = (bytes: number) => `${(bytes / 1e3).toFixed(0)} kB`
+
+/** What of that is Node's own: how much of its program is resident differs from day to day. */
+async function bareNodeRow(): Promise<string> {
+  const bare = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1e9)'], { stdio: 'ignore' })
+  await delay(BARE_START_MS)
+  const row = memoryRow('a Node that does nothing', bare.pid ?? 0)
+  bare.kill()
+  return row
+}
