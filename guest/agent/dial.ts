@@ -1,5 +1,7 @@
 import { connect, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { DIAL_CHANNEL } from '../../src/lib/guest/protocol.ts'
+import { Mux } from '../../src/lib/mux/mux.ts'
 import { GuestFailure } from './failure.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -11,9 +13,11 @@ export async function serveDial(connection: Duplex, port: unknown, accept: () =>
     throw new GuestFailure('BAD_REQUEST', 'a port is a number from 1 to 65535')
   const target = await connectLoopback(port)
   accept()
+  const mux = new Mux(connection, { isFirst: false })
+  const channel = mux.channel(DIAL_CHANNEL)
   for (const [from, to] of [
-    [connection, target],
-    [target, connection],
+    [channel, target],
+    [target, channel],
   ] as const) {
     from.on('error', () => undefined)
     from.once('close', () => (from.readableEnded ? undefined : cutOff(to)))

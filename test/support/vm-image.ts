@@ -25,6 +25,9 @@ export async function makeVmImages(): Promise<void> {
   try {
     await make(images, pool, baseTar, VM_IMAGE, '')
     await make(images, pool, exportedImage(), 'containers', TEST_IMAGE)
+    // Those with programs of an earlier build.
+    for (const { digest } of (await images.list()).images)
+      await images.remove(digest, ({ tags }) => tags.length === 0)
   } finally {
     await pool.close()
   }

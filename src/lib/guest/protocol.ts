@@ -5,7 +5,10 @@
 export type GuestRequest =
   /** Then both are at the ends of a `Mux` with the channels of `EXEC_CHANNELS`. */
   | ({ readonly do: 'exec' } & GuestProgram)
-  /** Then the connection is one to that port of the guest's loopback address. */
+  /**
+   * Then both are at the ends of a `Mux` whose channel `DIAL_CHANNEL` is joined with that port of the guest's loopback address:
+   * not every vsock knows the end of one half of a connection.
+   */
   | { readonly do: 'dial'; readonly port: number }
   /** Then both are at the ends of a `Mux`, and the guest opens a channel for each connection. Answer: `GuestSocket`. */
   | { readonly do: 'listen'; readonly user?: string }
@@ -56,6 +59,9 @@ export interface GuestHealth {
 
 /** Channels of a running program, by number. */
 export const EXEC_CHANNELS = { control: 0, stdin: 1, stdout: 2, stderr: 3 } as const
+
+/** The one channel of a dialled port. */
+export const DIAL_CHANNEL = 1
 
 /** On the control channel, as messages: from the host `signal` and `resize`, from the guest `exit` once. */
 export type ExecMessage =

@@ -58,6 +58,11 @@ export class Mux {
     return channel
   }
 
+  /** Lets what has been said be sent, and then ends the connection. */
+  end(): void {
+    this.#link.end()
+  }
+
   /** Cuts off all channels. */
   close(): void {
     this.#link.destroy()

@@ -2,6 +2,7 @@ import type { DevContainerReading } from '../devcontainer/dev-container.ts'
 import { readFromHost } from '../devcontainer/read-dev-container.ts'
 import { fault } from '../errors.ts'
 import { BACKEND_NAMES, type BackendName } from '../workspace.ts'
+import { isImageBackend } from '../image/image-backend.ts'
 import { parseImage, withKnownImage } from './image-reference.ts'
 import { parseLocalDir } from './local-dir.ts'
 import { parseWorkspaceName } from './name.ts'
@@ -80,7 +81,9 @@ export async function parseCreateRequest(
       ? withKnownImage(await readFromHost(localDir), defaults.imageAliases)
       : ({ is: 'none' } as const)
   const image = isGiven(input.image) ? parseImage(input.image, defaults.imageAliases) : undefined
-  const wanted = devContainer.is === 'found' ? devContainer.config.image : undefined
+  // A container's image is none that a virtual machine could boot.
+  const isMachine = isImageBackend(backend as BackendName)
+  const wanted = devContainer.is === 'found' && !isMachine ? devContainer.config.image : undefined
   const dotfiles = isGiven(input.dotfiles) ? parseRepo(input.dotfiles) : defaults.dotfiles
   return {
     name,

@@ -6,6 +6,7 @@ import type { DevContainer, DevContainerReading } from '../devcontainer/dev-cont
 import { readFromInside } from '../devcontainer/read-dev-container.ts'
 import { runPreparations } from '../devcontainer/run-preparations.ts'
 import { fault } from '../errors.ts'
+import { isImageBackend } from '../image/image-backend.ts'
 import type { Workspace } from '../workspace.ts'
 import { cloneInside, hasFiles } from './clone.ts'
 import type { CreateRequest } from './create-request.ts'
@@ -104,7 +105,13 @@ async function makeWithFiles(
   if (!request.isProvisioned || !mayHaveFile) return { workspace, devContainer: undefined }
   const reading = withKnownImage(await readFromInside(backend, request.name), context.imageAliases)
   const devContainer = heed(reading, request.name, context)
-  const image = request.isImageGiven ? request.image : (devContainer?.image ?? request.image)
+  // A container's image is none that a virtual machine could boot.
+  const wanted = isImageBackend(backend.name) ? undefined : devContainer?.image
+  if (wanted === undefined && devContainer?.image !== undefined)
+    progress(
+      'devcontainer.json: image is not honoured by virtual machines, which boot from images of their own',
+    )
+  const image = request.isImageGiven ? request.image : (wanted ?? request.image)
   const asItIs =
     image === request.image &&
     (devContainer === undefined ||

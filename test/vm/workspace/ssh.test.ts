@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openHttpTunnel } from '../../support/http-tunnel.ts'
 import { openSsh, type OpenSsh, runProgram } from '../../support/open-ssh.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { machineRoots, vmServer } from '../../support/vm-server.ts'
@@ -93,6 +95,47 @@ test('tmux sessions are listed and ended', async () => {
   expect(await call(`${server.url}/api/workspaces/demo/sessions/work`, 'DELETE')).toMatchObject({
     status: 204,
   })
+})
+
+test('a tunnel and a forward reach a port inside, and no other machine’s', async () => {
+  const script = `use IO::Socket::INET; my $s = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => 7002, Listen => 5) or die;
+    while (my $p = $s->accept) { my $in = do { local $/; <$p> }; print $p "heard $in"; close $p }`
+  await inside(
+    `perl -e '${script.replaceAll("'", `'"'"'`)}' >/dev/null 2>&1 & until ss -ltn | grep -q :7002; do :; done`,
+  )
+  const url = `${server.url}/api/workspaces/demo/connect`
+  const tunnel = await openHttpTunnel(`${url}/7002`)
+  if (tunnel.stream === undefined) throw new Error(tunnel.body)
+  tunnel.stream.end('the tunnel')
+  expect(await text(tunnel.stream)).toBe('heard the tunnel')
+  expect(await openHttpTunnel(`${url}/7003`)).toMatchObject({ status: 502 })
+  const forwarded = await runProgram('ssh', [...ssh.argv('demo', '-W', '127.0.0.1:7002')], 'the forward')
+  expect(forwarded.stdout.toString()).toBe('heard the forward')
+})
+
+test('the client’s agent can be used inside', async () => {
+  const agent = await runProgram('ssh-agent', ['-s'], '')
+  const [socket = ''] = /(?<=SSH_AUTH_SOCK=)[^;]+/.exec(agent.stdout.toString()) ?? []
+  const [pid = ''] = /(?<=SSH_AGENT_PID=)\d+/.exec(agent.stdout.toString()) ?? []
+  try {
+    const environment = { SSH_AUTH_SOCK: socket }
+    await runProgram('ssh-add', ['-q', ssh.keyFile], '', environment)
+    const { stdout } = await ssh.run('demo', 'ssh-add -l', { flags: ['-A'], environment })
+    expect(stdout.toString()).toMatch(/ED25519/)
+  } finally {
+    process.kill(Number(pid))
+  }
+})
+
+test('F19 a server that starts anew finds its machine running, with its programs', async () => {
+  await inside('tmux new-session -d -s stays')
+  const before = await call(`${server.url}/api/workspaces/demo`)
+  server = await server.restart()
+  ssh.remove()
+  ssh = await openSsh(server)
+  const after = await call(`${server.url}/api/workspaces/demo`)
+  expect(after.body).toMatchObject({ status: 'running', pid: before.body.pid })
+  expect(await inside('tmux list-sessions -F "#{session_name}"')).toBe('stays\n')
 })
 
 test('the image is shared and cannot be written, and the disk above it is sparse', async () => {

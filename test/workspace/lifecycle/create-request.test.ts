@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { parseCreateRequest } from '../../../src/workspace/lifecycle/create-request.ts'
 import { FakeBackend } from '../../support/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { workspaceCli } from '../../support/workspace-cli.ts'
@@ -41,4 +42,37 @@ test('image aliases of a configuration file are shown and checked', async () => 
   expect(JSON.parse(stdout).image_aliases).toEqual({ go: 'golang:1.25' })
   writeFileSync(config, 'image_aliases:\n  go: [1]\n')
   expect(await workspaceCli(['config', 'check', '--config', config])).toMatchObject({ status: 1 })
+})
+
+test.each([
+  ['docker', 'golang:1.25'],
+  ['qemu', 'base'],
+])('for %s the image that a devcontainer.json names gives %s', async (backend, expected) => {
+  const localDir = tempDir()
+  writeFileSync(join(localDir, '.devcontainer.json'), '{"image": "golang:1.25"}')
+  const defaults = {
+    backend: 'docker',
+    image: 'base',
+    imageAliases: new Map<string, string>(),
+    dotfiles: undefined,
+    forbiddenDirs: [],
+  } as const
+  expect((await parseCreateRequest({ name: 'demo', backend, localDir }, defaults)).image).toBe(expected)
+})
+
+test('the size of an own disk is from 1 to 100 GiB, and not for containers', async () => {
+  const defaults = {
+    backend: 'qemu',
+    image: 'base',
+    imageAliases: new Map<string, string>(),
+    dotfiles: undefined,
+    forbiddenDirs: [],
+  } as const
+  const upperOf = async (upperSize: number, backend = 'qemu') =>
+    (await parseCreateRequest({ name: 'demo', backend, upperSize }, defaults)).upperBytes
+  expect(await upperOf(2 ** 30)).toBe(2 ** 30)
+  expect(await upperOf(100 * 2 ** 30)).toBe(100 * 2 ** 30)
+  for (const bytes of [0, 2 ** 30 - 1, 100 * 2 ** 30 + 1, 1.5 * 2 ** 30 + 0.5])
+    await expect(upperOf(bytes)).rejects.toMatchObject({ code: 'INVALID_REQUEST' })
+  await expect(upperOf(2 ** 30, 'docker')).rejects.toMatchObject({ code: 'INVALID_REQUEST' })
 })

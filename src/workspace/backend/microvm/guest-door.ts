@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../../lib/errors/message.ts'
-import { AGENT_PORT, type GuestSocket } from '../../../lib/guest/protocol.ts'
+import { AGENT_PORT, DIAL_CHANNEL, type GuestSocket } from '../../../lib/guest/protocol.ts'
 import { Mux } from '../../../lib/mux/mux.ts'
 import { fault } from '../../errors.ts'
 import type { BackendInside, ExecProcess, ExecRequest, InsideListener, LoginEnvironment } from '../backend.ts'
@@ -18,6 +18,19 @@ export interface GuestReach {
   readonly user?: string
   /** Another one after each start of the machine. */
   readonly bootKey: string
+}
+
+/** The channel that stands for a dialled port; the connection goes with it. */
+function dialled(connection: Duplex): Duplex {
+  const mux = new Mux(connection, { isFirst: true })
+  const channel = mux.channel(DIAL_CHANNEL)
+  let hasFailed = false
+  channel.once('error', () => (hasFailed = true))
+  channel.once('close', () => {
+    if (hasFailed || !channel.readableEnded) mux.close()
+    else mux.end()
+  })
+  return channel
 }
 
 /** Enters running machines by their agents; any number of processes may do so at once. */
@@ -46,7 +59,7 @@ export class GuestDoor implements BackendInside {
     const connection = await this.#dialAgent(name, await this.#reach(name))
     try {
       await askGuest(connection, { do: 'dial', port })
-      return connection
+      return dialled(connection)
     } catch (error) {
       if (!(error instanceof GuestRefusal)) throw error
       throw fault(

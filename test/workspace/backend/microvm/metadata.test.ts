@@ -82,10 +82,8 @@ test('F8 one that cannot be read leaves the others as they are', async () => {
   const files = filesWith('')
   mkdirSync(join(files.root, 'instances/other'))
   writeFileSync(join(files.root, 'instances/other/metadata.json'), changed({ name: 'other' }))
-  expect((await files.list()).map(({ key, reading }) => [key, reading.is]).toSorted()).toEqual([
-    ['demo', 'unreadable'],
-    ['other', 'known'],
-  ])
+  const found = (await files.list()).map(({ key, reading }) => `${key} ${reading.is}`)
+  expect(new Set(found)).toEqual(new Set(['demo unreadable', 'other known']))
 })
 
 test('P2 nothing of a machine is looked for under a name that is none', async () => {
