@@ -1,5 +1,6 @@
-import Type, { type Static } from 'typebox'
-import { Check } from 'typebox/value'
+import { Ajv } from 'ajv'
+import type { Static } from 'typebox'
+import { Type } from '../../../lib/schema/type.ts'
 
 const whole = Type.Integer({ minimum: 0 })
 const processSchema = Type.Object({ pid: Type.Integer({ minimum: 2 }), began: Type.String({ minLength: 1 }) })
@@ -47,6 +48,8 @@ const metadataSchema = Type.Object({
 export type Metadata = Static<typeof metadataSchema>
 export type MachineRun = Static<typeof runSchema>
 
+const isMetadata = new Ajv().compile<Metadata>(metadataSchema)
+
 /** A machine's metadata as found: a file that is empty, cut or something else is unreadable, never absent (fault F8). */
 export type MetadataReading =
   | { readonly is: 'known'; readonly metadata: Metadata }
@@ -61,7 +64,7 @@ export function parseMetadata(text: string, key: string): MetadataReading {
   } catch {
     return { is: 'unreadable', why: text.trim() === '' ? 'it is empty' : 'it is no JSON' }
   }
-  if (!Check(metadataSchema, value)) return { is: 'unreadable', why: 'it is not what the server writes' }
+  if (!isMetadata(value)) return { is: 'unreadable', why: 'it is not what the server writes' }
   if (value.name.toLowerCase() !== key) return { is: 'unreadable', why: 'it is of another workspace' }
   return { is: 'known', metadata: value }
 }
