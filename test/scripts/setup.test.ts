@@ -38,6 +38,11 @@ beforeEach(() => {
   }
   mkdirSync(join(folder, 'src'))
   writeFileSync(join(folder, 'src/one.ts'), 'export const one: number = 1\n')
+  // For guests a program of one line: theirs needs the sources.
+  for (const name of ['init', 'units'])
+    cpSync(join(checkout, 'guest', name), join(folder, 'guest', name), { recursive: true })
+  mkdirSync(join(folder, 'guest/agent'))
+  writeFileSync(join(folder, 'guest/agent/main.ts'), 'export {}\n')
 })
 
 afterEach(async () => {
@@ -175,7 +180,7 @@ test('dist follows the sources, and a failed build leaves the last good one', as
 test('a built program is linked where npx looks, and again after npm has emptied that folder', async () => {
   const bin = join(folder, 'node_modules/.bin')
   mkdirSync(bin, { recursive: true })
-  for (const name of ['.bin/tsc', '@types', '.setup-stamp'])
+  for (const name of ['.bin/tsc', '@types', 'rolldown', '.setup-stamp'])
     symlinkSync(realpathSync(join(checkout, 'node_modules', name)), join(folder, 'node_modules', name))
   mkdirSync(join(folder, 'src/bin'))
   writeFileSync(join(folder, 'src/bin/hello.ts'), "#!/usr/bin/env node\nconsole.log('hello')\n")

@@ -1,5 +1,6 @@
 import type { Digest, DigestTables } from './digest.ts'
 import { type Held, hold, type IndexedSlice, nameColumns, type SliceEntry } from './indexed-slice.ts'
+import { MethodsByName } from './methods-by-name.ts'
 import { sortNames } from './sort-names.ts'
 import { firstFrom } from './sorted.ts'
 import { StringPool } from './string-pool.ts'
@@ -28,6 +29,7 @@ export class ProjectIndex {
   #ofProject: Int32Array | undefined
   #classNames: Int32Array | undefined
   #methodNames: Int32Array | undefined
+  #methodsByName: MethodsByName | undefined
   #returnTypes: Int32Array | undefined
   #subtypes: SubtypeTable | undefined
 
@@ -99,6 +101,11 @@ export class ProjectIndex {
   ofProject(): Int32Array {
     this.#ofProject ??= this.byName().filter((id) => this.sliceOf(id).source === 'PROJECT')
     return this.#ofProject
+  }
+
+  methodsByName(): MethodsByName {
+    this.#methodsByName ??= new MethodsByName(this.slices, this.names)
+    return this.#methodsByName
   }
 
   /** The names of classes, in the order of their ids, in which they lie in memory. */

@@ -1,7 +1,7 @@
-import { ACC } from '../bytecode/access-flags.ts'
 import { TARGET } from '../bytecode/columns.ts'
 import { rows } from '../bytecode/facts.ts'
 import type { DigestTables } from '../index/digest.ts'
+import type { ProjectIndex } from '../index/project-index.ts'
 import { countingPlaces } from './annotation-closure.ts'
 import { methodView } from './class-show.ts'
 import { kept } from './kept.ts'
@@ -25,21 +25,14 @@ export interface MethodFilter {
 export function searchMethods(snapshot: Snapshot, filter: MethodFilter, paging: Paging) {
   const { index } = snapshot
   const inClass = classTest(snapshot, filter)
-  const found = new MethodTests(snapshot, filter)
+  const wanted = new WantedMethods(snapshot, filter)
   /** By class id. */
   const counts = new Int32Array(index.classCount)
-  for (const { digest, source, firstClass } of index.slices) {
-    if (!filter.includeLibraries && source !== 'PROJECT') continue
-    const { firstMethod } = digest.classes
-    let row = 0
-    for (const method of found.candidates(digest.methods)) {
-      while (method >= (firstMethod[row + 1] ?? 0)) row++
-      const id = firstClass + row
-      if (found.has(digest.methods, method, id) && inClass(id)) counts[id] = (counts[id] ?? 0) + 1
-    }
-  }
+  wanted.forEach((id) => {
+    if (inClass(id)) counts[id] = (counts[id] ?? 0) + 1
+  })
   const { rows: methods, ...page } = pageOfGroups(
-    kept(index.byName(), (id) => counts[id] !== 0),
+    kept(snapshot.classes(filter.includeLibraries), (id) => counts[id] !== 0),
     (id) => counts[id] ?? 0,
     paging,
     (id) => {
@@ -48,7 +41,7 @@ export function searchMethods(snapshot: Snapshot, filter: MethodFilter, paging: 
       const ofClass = { classFqn, classSimpleName: simpleNameOf(classFqn), classSource: slice.source }
       const row = id - slice.firstClass
       return rows(slice.digest.classes.firstMethod, row)
-        .filter((method) => found.has(slice.digest.methods, method, id))
+        .filter((method) => wanted.has(slice.digest.methods, method, id))
         .map((method) => ({ ...ofClass, method: methodView(snapshot.facts(slice), row, method) }))
     },
   )
@@ -67,37 +60,41 @@ function classTest(snapshot: Snapshot, filter: MethodFilter): (id: number) => bo
 
 type Methods = DigestTables['methods']
 
-class MethodTests {
+/** The methods that pass a filter, wherever their classes are. */
+class WantedMethods {
+  readonly #index: ProjectIndex
   readonly #names: NameSet | undefined
   readonly #returns: NameSet | undefined
   readonly #annotated: ReadonlySet<string> | undefined
-  readonly #instanceInitializer: number | undefined
-  readonly #classInitializer: number | undefined
 
   constructor(snapshot: Snapshot, { name, returnType, annotation }: MethodFilter) {
-    const { names } = snapshot.index
+    this.#index = snapshot.index
     this.#names = name === undefined ? undefined : methodNames(snapshot, name)
     this.#returns = returnType === undefined ? undefined : returnTypes(snapshot, returnType)
     this.#annotated = annotation === undefined ? undefined : methodsWith(snapshot, annotation)
-    this.#instanceInitializer = names.find('<init>')
-    this.#classInitializer = names.find('<clinit>')
   }
 
-  /** Of a slice, by the test that leaves fewest: a million methods are looked at. */
-  candidates({ name, returns, count }: Methods): readonly number[] {
-    const column = this.#names === undefined ? returns : name
-    const set = this.#names ?? this.#returns
-    const found: number[] = []
-    for (let method = 0; method < count; method++)
-      if (set === undefined || set[column[method] ?? -1] === 1) found.push(method)
-    return found
+  has(methods: Methods, method: number, id: number): boolean {
+    if (this.#names?.[methods.name[method] ?? -1] === 0) return false
+    return this.#index.methodsByName().isOfSource(methods, method) && this.#passes(methods, method, id)
   }
 
-  has({ name, returns, accessFlags }: Methods, method: number, id: number): boolean {
-    const nameId = name[method] ?? -1
-    if (this.#names?.[nameId] === 0 || this.#returns?.[returns[method] ?? -1] === 0) return false
-    if (nameId === this.#instanceInitializer || nameId === this.#classInitializer) return false
-    if (((accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0) return false
+  /** Of a million methods those of other names are not looked at. */
+  forEach(use: (id: number) => void): void {
+    const byName = this.#index.methodsByName()
+    const isSure = this.#returns === undefined && this.#annotated === undefined
+    const add = isSure
+      ? use
+      : (id: number, method: number): void => {
+          if (this.#passes(this.#index.sliceOf(id).digest.methods, method, id)) use(id)
+        }
+    for (const name of this.#index.methodNames()) {
+      if (this.#names?.[name] !== 0) byName.forEachOf(name, add)
+    }
+  }
+
+  #passes({ returns }: Methods, method: number, id: number): boolean {
+    if (this.#returns?.[returns[method] ?? -1] === 0) return false
     return this.#annotated?.has(methodKey(id, method)) !== false
   }
 }

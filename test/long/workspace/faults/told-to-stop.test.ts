@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { leftovers, removeLeftovers, uniqueName } from '../../support/docker.ts'
-import { openSsh } from '../../support/open-ssh.ts'
-import { serve, type Served, spawnServer } from '../../support/served.ts'
-import { stuckGitServer } from '../../support/stuck-git-server.ts'
-import { tempDir } from '../../support/temp-dir.ts'
-import { call, makeWorkspace } from '../../support/workspace-server.ts'
+import { leftovers, removeLeftovers, uniqueName } from '../../../support/docker.ts'
+import { openSsh } from '../../../support/open-ssh.ts'
+import { serve, type Served, spawnServer } from '../../../support/served.ts'
+import { stuckGitServer } from '../../../support/stuck-git-server.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { call, makeWorkspace } from '../../../support/workspace-server.ts'
 
 const LIMIT_MS = 10_000
 /** More by hand: WORKSPACE_TEST_ROUNDS=20; each takes some 4 s, most of it the engine's. */
