@@ -4,7 +4,6 @@ import type { IdlePool } from '../../lib/pool/idle-pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { Facts } from '../bytecode/facts.ts'
 import type { AnalyzerConfig } from '../config.ts'
-import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
 import { BuildToolMemory } from '../project/build-tool-memory.ts'
 import { type ClassPath, resolveClassPath } from '../project/class-path.ts'
@@ -12,6 +11,7 @@ import { Snapshot } from '../query/snapshot.ts'
 import { FactsCache } from './facts-cache.ts'
 import { ArchiveHashes } from './archive-hashes.ts'
 import type { ListedPlace, ListTask } from './list-place.ts'
+import { hasCrashed, Quarantine } from './quarantine.ts'
 import type { RefreshedPlace, RefreshTask } from './refresh-place.ts'
 import { IndexBuilder, type ProjectIndex } from './project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
@@ -20,7 +20,7 @@ import { entriesOf, keysOf, type Missing, type Place, placeIn } from './place.ts
 import { createScanPool } from './scan-pool.ts'
 import type { Scan, Scanner } from './scanner.ts'
 import { stampIfThere } from './slices.ts'
-import { SliceStore } from './store.ts'
+import { isDamage, SliceStore } from './store.ts'
 import type { StringPool } from './string-pool.ts'
 
 /** Slices that one task reads: enough to keep a thread busy, few enough to share the work. */
@@ -50,14 +50,14 @@ class ProjectScanner implements Scanner {
   /** What each place was when it was last listed. */
   readonly #listed = new Map<string, ListedPlace>()
   readonly #buildTool = new BuildToolMemory()
-  /** Places that have twice ended the process that read them, and are left out until they change; with their stamps. */
-  readonly #quarantined = new Map<string, string | undefined>()
+  readonly #quarantined: Quarantine
   readonly #facts = new FactsCache(
     (key) => this.#readFacts(key),
     () => this.#rest(),
   )
-  /** Slices whose facts could not be had: a scan reads them again. */
+  /** Slices whose facts could not be had: a scan reads them again, and looks at all others' facts too. */
   readonly #damaged = new Set<string>()
+  #isInDoubt = false
   #store: SliceStore | undefined
   /** Of the last scan. */
   #names: StringPool | undefined
@@ -68,10 +68,21 @@ class ProjectScanner implements Scanner {
     this.#logger = logger
     this.#storeDir = join(config.cacheDir, 'slices')
     this.#pool = pool
+    this.#quarantined = new Quarantine(logger)
     this.#hashes = new ArchiveHashes(join(config.cacheDir, 'archive-hashes.json'))
   }
 
   async scan(before: Scan | undefined): Promise<Scan> {
+    try {
+      return await this.#scan(before)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      this.#store?.distrust()
+      return this.#scan(before)
+    }
+  }
+
+  async #scan(before: Scan | undefined): Promise<Scan> {
     const beganMs = performance.now()
     const opening = this.#openStore()
     opening.catch(() => undefined)
@@ -79,9 +90,8 @@ class ProjectScanner implements Scanner {
     const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal, this.#buildTool)
     await this.#hashes.addLarge(classPath.entries, this.#pool)
     const isSame = await opening
-    for (const [path, stamp] of this.#quarantined) {
-      if (stampIfThere(path) !== stamp) this.#quarantined.delete(path)
-    }
+    this.#quarantined.releaseChanged()
+    this.#isInDoubt = this.#damaged.size > 0
     const reports: ReadReport[] = []
     const known = isSame ? before?.snapshot.index : undefined
     const builder = new IndexBuilder(known)
@@ -117,7 +127,7 @@ class ProjectScanner implements Scanner {
       diagnostics: [
         ...places.flatMap(({ listed }) => listed.problems),
         ...reports.flatMap(({ problems }) => problems),
-        ...[...this.#quarantined.keys()].map((path) => ({
+        ...this.#quarantined.paths.map((path) => ({
           path,
           message: 'reading it has ended its process twice; it is left out',
         })),
@@ -168,21 +178,17 @@ class ProjectScanner implements Scanner {
 
   /** A crash takes with it what else was being listed: each place has as many attempts as it takes to show which it was. */
   async #listPlace(place: ListTask, held: readonly string[] | undefined): Promise<RefreshedPlace> {
-    const task: RefreshTask = { place, held, storeDir: this.#storeDir }
     for (let attempt = 1; !this.#quarantined.has(place.path); attempt++) {
+      // What crashes while it is read is found among what else was being read, which it takes with it, in #read.
+      const task: RefreshTask = { place, held, storeDir: this.#storeDir, mayRead: attempt === 1 }
       try {
         return (await this.#pool.run(workerFile('analyzer-list'), task)) as RefreshedPlace
       } catch (error) {
         if (!hasCrashed(error)) throw error
-        if (attempt === ATTEMPTS) this.#quarantine(place.path)
+        if (attempt === ATTEMPTS) this.#quarantined.add(place.path)
       }
     }
     return { listed: { slices: [], problems: [] } }
-  }
-
-  #quarantine(path: string): void {
-    this.#quarantined.set(path, stampIfThere(path))
-    this.#logger.error({ path }, 'reading this has ended its process again and again; it is left out')
   }
 
   /** The slices whose digests are neither in memory nor in the store. A damaged one counts as missing, and is read again. */
@@ -194,7 +200,7 @@ class ProjectScanner implements Scanner {
 
   /** Takes it from the store where it is there. */
   #isHeld(key: string, builder: IndexBuilder): boolean {
-    if (this.#damaged.has(key)) return false
+    if (this.#damaged.has(key) || (this.#isInDoubt && !this.#reading().facts(key))) return false
     return builder.has(key) || this.#reading().digest(key, (digest) => builder.add(key, digest))
   }
 
@@ -233,7 +239,7 @@ class ProjectScanner implements Scanner {
         reports.push(await this.#readTask(task, builder))
       } catch (error) {
         if (!hasCrashed(error)) throw await this.#afterFailure(error)
-        this.#quarantine(path)
+        this.#quarantined.add(path)
       }
     }
     return reports
@@ -291,8 +297,4 @@ class ProjectScanner implements Scanner {
     if (this.#store === undefined) throw fault('SCAN_NOT_READY', 'the index is not open yet')
     return this.#store
   }
-}
-
-function hasCrashed(error: unknown): boolean {
-  return isFault(error) && error.code === 'POOL_CRASHED'
 }

@@ -78,7 +78,12 @@ function isUnchanged({ container, classes }: Slice, stamp: string | undefined): 
 
 /** Whether a slice has been read before, for whatever project. It may be damaged: that shows when it is used. */
 export function isStored(storeDir: string, key: string): boolean {
-  return opened(storeDir).has(key)
+  try {
+    return opened(storeDir).has(key)
+  } catch {
+    // The store is damaged, or has gone: it is looked at where it is used.
+    return true
+  }
 }
 
 function opened(directory: string): SliceStore {

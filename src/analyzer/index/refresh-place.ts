@@ -8,6 +8,8 @@ export interface RefreshTask {
   readonly place: ListTask
   /** Keys of the slices that the server has of this place; undefined for one that it knows nothing of yet. */
   readonly held: readonly string[] | undefined
+  /** Whether what is new is read at once where it is little. */
+  readonly mayRead: boolean
   readonly storeDir: string
 }
 
@@ -18,8 +20,9 @@ export interface RefreshedPlace {
 }
 
 /** Lists one place of a class path, in a pool's process. Throws as `readSlices`. */
-export async function refreshPlace({ place, held, storeDir }: RefreshTask): Promise<RefreshedPlace> {
+export async function refreshPlace({ place, held, storeDir, mayRead }: RefreshTask): Promise<RefreshedPlace> {
   const listed = listPlace(place)
+  if (!mayRead) return { listed }
   const there = held === undefined ? undefined : new Set(held)
   const isThere = (key: string): boolean => there?.has(key) ?? isStored(storeDir, key)
   const keys = listed.slices.map(({ key }) => key).filter((key) => !isThere(key))

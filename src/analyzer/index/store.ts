@@ -23,6 +23,7 @@ export class SliceStore {
   /** Of the file when it was last looked at; it never shrinks by itself. */
   #bytes = 0
   #scratch = new ArrayBuffer(0)
+  #isDamaged = false
 
   private constructor(directory: string, mode: 'read' | 'write') {
     this.#directory = directory
@@ -40,6 +41,7 @@ export class SliceStore {
 
   /** False where something else has cut the file short or taken it away: to read it then would end this process. */
   isWhole(): boolean {
+    if (this.#isDamaged) return false
     const bytes = statSync(join(this.#directory, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0
     if (bytes < this.#bytes) return false
     this.#bytes = bytes
@@ -95,14 +97,34 @@ export class SliceStore {
     return this.#opened
   }
 
+  /** It is not whole any more: something has shown that its pages are damaged. */
+  distrust(): void {
+    this.#isDamaged = true
+  }
+
+  #read(name: string): Buffer | undefined {
+    try {
+      return this.#open().data.getBinaryFast(name)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      this.distrust()
+      return undefined
+    }
+  }
+
   /** In lmdb's own memory, until the next call of it. */
   #content(name: string): Uint8Array | undefined {
     if (!this.isWhole()) return undefined
-    const stored = this.#open().data.getBinaryFast(name)
+    const stored = this.#read(name)
     // The memory behind it is larger than the value.
     const content = stored?.subarray(0, stored.length)
     return content !== undefined && isWhole(content) ? content : undefined
   }
+}
+
+/** Whether lmdb has found its own pages damaged. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('MDB_')
 }
 
 interface Opened {

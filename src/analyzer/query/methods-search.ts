@@ -79,8 +79,13 @@ class WantedMethods {
     return this.#index.methodsByName().isOfSource(methods, method) && this.#passes(methods, method, id)
   }
 
-  /** Of a million methods those of other names are not looked at. */
   forEach(use: (id: number) => void): void {
+    if (this.#names === undefined) this.#forEachOfAll(use)
+    else this.#forEachNamed(this.#names, use)
+  }
+
+  /** Of a million methods those of other names are not looked at. */
+  #forEachNamed(names: NameSet, use: (id: number) => void): void {
     const byName = this.#index.methodsByName()
     const isSure = this.#returns === undefined && this.#annotated === undefined
     const add = isSure
@@ -88,8 +93,21 @@ class WantedMethods {
       : (id: number, method: number): void => {
           if (this.#passes(this.#index.sliceOf(id).digest.methods, method, id)) use(id)
         }
-    for (const name of this.#index.methodNames()) {
-      if (this.#names?.[name] !== 0) byName.forEachOf(name, add)
+    for (const name of this.#index.methodNames()) if (names[name] === 1) byName.forEachOf(name, add)
+  }
+
+  #forEachOfAll(use: (id: number) => void): void {
+    const byName = this.#index.methodsByName()
+    const returns = this.#returns
+    for (const { digest, firstClass } of this.#index.slices) {
+      const { methods, classes } = digest
+      let row = 0
+      for (let method = 0; method < methods.count; method++) {
+        if (returns !== undefined && returns[methods.returns[method] ?? -1] !== 1) continue
+        while (method >= (classes.firstMethod[row + 1] ?? 0)) row++
+        const id = firstClass + row
+        if (byName.isOfSource(methods, method) && this.#passes(methods, method, id)) use(id)
+      }
     }
   }
 
