@@ -5,6 +5,7 @@ import { constants } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { GuestProgram } from '../../src/lib/guest/protocol.ts'
+import { streamOnNext } from '../../src/lib/process/descriptor-stream.ts'
 import { makePipe } from '../../src/native/pipe.ts'
 import { openPty, type Pty } from '../../src/native/pty.ts'
 import { findStarter } from '../../src/native/starter.ts'
@@ -49,8 +50,8 @@ function startWithPipes(request: GuestProgram, user: User): Program {
   try {
     const stdio = [request.stdin ? pipe(true) : ('ignore' as const), pipe(false), pipe(false)]
     const child = spawnStarter(request, user, 'pipes', stdio)
-    const stdin = request.stdin ? joined(ours, { writable: true }) : undefined
-    const outputs = [joined(ours, { readable: true }), joined(ours, { readable: true })]
+    const stdin = request.stdin ? streamOnNext(ours, { writable: true }) : undefined
+    const outputs = [streamOnNext(ours, { readable: true }), streamOnNext(ours, { readable: true })]
     return programOf(child, stdin, outputs, undefined)
   } finally {
     for (const fd of [...theirs, ...ours]) closeSync(fd)
@@ -144,13 +145,4 @@ async function drained(stream: Socket): Promise<void> {
     await delay(LOOK_EVERY_MS)
     if (stream.bytesRead === before && stream.readableLength === 0) return
   }
-}
-
-/** A stream on the next of these descriptors, which is its own from then on. */
-function joined(descriptors: number[], way: { readable?: boolean; writable?: boolean }): Socket {
-  const [fd] = descriptors
-  if (fd === undefined) throw new Error('a program has three standard streams')
-  const stream = new Socket({ fd, readable: false, writable: false, ...way })
-  descriptors.shift()
-  return stream.on('error', () => undefined)
 }

@@ -1,10 +1,10 @@
 #include "class-reader.h"
 
+#include "access-flags.h"
+
 namespace workspace::classfile {
 
 namespace {
-
-constexpr std::uint16_t accSynthetic = 0x1000;
 
 /** The numbers of the column moduleDirectives.kind; JVMS §4.7.25. */
 enum Directive : std::uint8_t { moduleSelf = 0, requires_ = 1, exports = 2, opens = 3, uses = 4, provides = 5 };

@@ -1,12 +1,13 @@
 #include "class-reader.h"
 
+#include "access-flags.h"
+
 namespace workspace::classfile {
 
 namespace {
 
 // JVMS table 4.5-A and 4.6-A.
 constexpr std::uint16_t accStatic = 0x0008;
-constexpr std::uint16_t accSynthetic = 0x1000;
 
 }  // namespace
 

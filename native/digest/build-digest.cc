@@ -2,11 +2,14 @@
 #include <utility>
 #include <vector>
 
+#include "../classfile/access-flags.h"
+#include "../classfile/opcodes.h"
 #include "digest-names.h"
 #include "digest.h"
 #include "group-rows.h"
 #include "method-handles.h"
 #include "pair-ids.h"
+#include "rows.h"
 #include "use-counter.h"
 
 namespace workspace::digest {
@@ -15,23 +18,14 @@ namespace {
 
 using classfile::Facts;
 
-// JVMS §6.5 and table 4.1-B.
-constexpr std::uint8_t newOpcode = 187;
-constexpr std::uint16_t synthetic = 0x1000;
+using classfile::accSynthetic;
+
+// JVMS table 4.1-B.
 constexpr std::uint16_t publicPrivateProtectedStatic = 0x000f;
 /** The last kind of what an annotation stands on that is in the source: a class, a member, a parameter or a record's component. */
 constexpr std::uint8_t lastTargetOnSource = 4;
 /** What one row counts at most. */
 constexpr std::uint8_t mostTimes = 0xff;
-
-/** Rows that belong to a row, by a column `first…`. */
-struct Rows {
-  Rows(const I32& first, std::size_t row) : begin(static_cast<std::size_t>(first[row])), end(static_cast<std::size_t>(first[row + 1])) {}
-  /** Of neighbouring rows together. */
-  Rows(const I32& first, const Rows& rows) : begin(static_cast<std::size_t>(first[rows.begin])), end(static_cast<std::size_t>(first[rows.end])) {}
-  std::size_t begin;
-  std::size_t end;
-};
 
 class DigestBuilder {
  public:
@@ -82,7 +76,7 @@ class DigestBuilder {
     const Rows methods(facts_.classes.firstMethod, row);
     std::uint16_t count = 0;
     for (std::size_t i = methods.begin; i < methods.end; i++) {
-      const bool isMade = (facts_.methods.accessFlags[i] & synthetic) != 0;
+      const bool isMade = (facts_.methods.accessFlags[i] & accSynthetic) != 0;
       if (!isMade && !names_.isSpecial(facts_.methods.name[i])) count++;
     }
     return count;
@@ -162,7 +156,7 @@ class DigestBuilder {
     for (std::size_t i = accesses.begin; i < accesses.end; i++) counter.add(names_.elementOf(facts_.fieldAccesses.owner[i]), use::other);
     const Rows references(methods.firstTypeReference, own);
     for (std::size_t i = references.begin; i < references.end; i++) {
-      const bool isNew = facts_.typeReferences.opcode[i] == newOpcode;
+      const bool isNew = facts_.typeReferences.opcode[i] == classfile::op::new_;
       counter.add(names_.elementOf(facts_.typeReferences.name[i]), isNew ? use::instantiation : use::other);
     }
     const Rows exceptions(methods.firstException, own);

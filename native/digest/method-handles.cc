@@ -4,26 +4,21 @@
 #include <map>
 #include <tuple>
 
+#include "../classfile/access-flags.h"
+#include "rows.h"
+
 namespace workspace::digest {
-
-namespace {
-
-constexpr std::uint16_t synthetic = 0x1000;
-
-std::size_t at(const classfile::I32& first, std::size_t row) { return static_cast<std::size_t>(first[row]); }
-
-}  // namespace
 
 MethodHandles::MethodHandles(const classfile::Facts& facts, std::size_t classRow) : facts_(facts) {
   const auto& [classes, methods] = std::tie(facts.classes, facts.methods);
-  const std::size_t first = at(classes.firstMethod, classRow);
-  const std::size_t end = at(classes.firstMethod, classRow + 1);
+  const Rows own(classes.firstMethod, classRow);
   std::map<NameAndDescriptor, std::size_t> made;
-  for (std::size_t method = first; method < end; method++) {
-    if ((methods.accessFlags[method] & synthetic) != 0) made[{methods.name[method], methods.descriptor[method]}] = method;
+  for (std::size_t method = own.begin; method < own.end; method++) {
+    if ((methods.accessFlags[method] & classfile::accSynthetic) != 0) made[{methods.name[method], methods.descriptor[method]}] = method;
   }
-  for (std::size_t method = first; method < end; method++) {
-    for (std::size_t call = at(methods.firstDynamicCall, method); call < at(methods.firstDynamicCall, method + 1); call++) {
+  for (std::size_t method = own.begin; method < own.end; method++) {
+    const Rows calls(methods.firstDynamicCall, method);
+    for (std::size_t call = calls.begin; call < calls.end; call++) {
       if (facts.dynamicCalls.handleOwner[call] != classes.name[classRow] || !isMetafactory(call)) continue;
       const auto body = made.find(targetOf(call));
       if (body != made.end() && body->second != method) bodies_.push_back(body->first);

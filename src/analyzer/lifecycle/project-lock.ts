@@ -1,5 +1,5 @@
-import { open } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { tryLock } from '../../lib/fs/file-lock.ts'
 import { fault } from '../errors.ts'
 import { recordFile } from './server-file.ts'
 
@@ -13,8 +13,9 @@ const ATTEMPT_MS = 50
  */
 export async function lockProject(projectPath: string): Promise<() => Promise<void>> {
   for (let attempt = 1; ; attempt++) {
-    const held = await hold(projectPath)
-    if (held !== undefined) return held
+    // Without fs-ext nothing keeps a second server away; the first one's record then names the first.
+    const held = await tryLock(lockOf(projectPath), () => undefined)
+    if (held !== 'taken') return held
     if (attempt === ATTEMPTS) throw fault('PROJECT_IN_USE', `another server runs for ${projectPath}`)
     await delay(ATTEMPT_MS)
   }
@@ -22,29 +23,11 @@ export async function lockProject(projectPath: string): Promise<() => Promise<vo
 
 /** Whether a server holds a project. True where that cannot be known. */
 export async function isProjectHeld(projectPath: string): Promise<boolean> {
-  if ((await loadFlock()) === undefined) return true
-  const held = await hold(projectPath)
-  await held?.()
-  return held === undefined
+  let isKnown = true
+  const held = await tryLock(lockOf(projectPath), () => (isKnown = false))
+  if (held === 'taken') return true
+  await held()
+  return !isKnown
 }
 
-/** Undefined while another process holds it. */
-async function hold(projectPath: string): Promise<(() => Promise<void>) | undefined> {
-  const handle = await open(recordFile(projectPath).replace(/json$/, 'lock'), 'a', 0o600)
-  try {
-    // Without fs-ext nothing keeps a second server away; the first one's record then names the first.
-    const flock = await loadFlock()
-    flock?.(handle.fd, 'exnb')
-    return () => handle.close()
-  } catch {
-    await handle.close()
-    return undefined
-  }
-}
-
-function loadFlock() {
-  return import('fs-ext').then(
-    ({ flockSync }) => flockSync,
-    () => undefined,
-  )
-}
+const lockOf = (projectPath: string): string => recordFile(projectPath).replace(/json$/, 'lock')

@@ -1,6 +1,7 @@
 import { TARGET } from '../bytecode/columns.ts'
 import { rows } from '../bytecode/facts.ts'
 import type { DigestTables } from '../index/digest.ts'
+import { ofSourceTest } from '../index/methods-by-name.ts'
 import type { ProjectIndex } from '../index/project-index.ts'
 import { countingPlaces } from './annotation-closure.ts'
 import { methodView } from './class-show.ts'
@@ -63,12 +64,14 @@ type Methods = DigestTables['methods']
 /** The methods that pass a filter, wherever their classes are. */
 class WantedMethods {
   readonly #index: ProjectIndex
+  readonly #isOfSource: ReturnType<typeof ofSourceTest>
   readonly #names: NameSet | undefined
   readonly #returns: NameSet | undefined
   readonly #annotated: ReadonlySet<string> | undefined
 
   constructor(snapshot: Snapshot, { name, returnType, annotation }: MethodFilter) {
     this.#index = snapshot.index
+    this.#isOfSource = ofSourceTest(snapshot.index.names)
     this.#names = name === undefined ? undefined : methodNames(snapshot, name)
     this.#returns = returnType === undefined ? undefined : returnTypes(snapshot, returnType)
     this.#annotated = annotation === undefined ? undefined : methodsWith(snapshot, annotation)
@@ -76,7 +79,7 @@ class WantedMethods {
 
   has(methods: Methods, method: number, id: number): boolean {
     if (this.#names?.[methods.name[method] ?? -1] === 0) return false
-    return this.#index.methodsByName().isOfSource(methods, method) && this.#passes(methods, method, id)
+    return this.#isOfSource(methods, method) && this.#passes(methods, method, id)
   }
 
   forEach(use: (id: number) => void): void {
@@ -97,7 +100,6 @@ class WantedMethods {
   }
 
   #forEachOfAll(use: (id: number) => void): void {
-    const byName = this.#index.methodsByName()
     const returns = this.#returns
     for (const { digest, firstClass } of this.#index.slices) {
       const { methods, classes } = digest
@@ -106,7 +108,7 @@ class WantedMethods {
         if (returns !== undefined && returns[methods.returns[method] ?? -1] !== 1) continue
         while (method >= (classes.firstMethod[row + 1] ?? 0)) row++
         const id = firstClass + row
-        if (byName.isOfSource(methods, method) && this.#passes(methods, method, id)) use(id)
+        if (this.#isOfSource(methods, method) && this.#passes(methods, method, id)) use(id)
       }
     }
   }

@@ -33,7 +33,8 @@ export class IdlePool implements Pool {
   warm(): void {
     this.#pool ??= createPool(this.#options)
     this.#pool.warm()
-    this.#timer ??= this.#endWhenIdle()
+    clearTimeout(this.#timer)
+    if (this.#running === 0) this.#timer = this.#endWhenIdle()
   }
 
   async close(): Promise<void> {

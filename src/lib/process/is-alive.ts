@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readProcStat } from './proc-stat.ts'
 
 /** Whether a process runs, whoever's it is. One that has ended and that nobody has waited for does not. */
 export function isAlive(pid: number): boolean {
@@ -7,12 +7,6 @@ export function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
-  try {
-    // The name before the state may hold anything, a parenthesis too (proc(5)).
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3) !== 'Z'
-  } catch {
-    // No /proc: macOS, whose first process always waits for those that are left over.
-    return true
-  }
+  // Without /proc, on macOS, the first process always waits for those that are left over.
+  return readProcStat(pid)?.state !== 'Z'
 }

@@ -1,6 +1,7 @@
 import { closeSync } from 'node:fs'
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
+import { streamOnNext } from '../../../lib/process/descriptor-stream.ts'
 import { makePipe } from '../../../native/pipe.ts'
 
 /** Several reads' worth, so that neither side waits for the other at every turn. */
@@ -32,21 +33,15 @@ export function openPipes(hasInput: boolean, pass: (ends: readonly number[]) => 
       ours.push(reader)
     }
     pass(theirs)
-    const stdin = hasInput ? joined(ours, { writable: true }) : ended()
-    return { stdin, stdout: joined(ours, { readable: true }), stderr: joined(ours, { readable: true }) }
+    const stdin = hasInput ? streamOnNext(ours, { writable: true }) : ended()
+    return {
+      stdin,
+      stdout: streamOnNext(ours, { readable: true }),
+      stderr: streamOnNext(ours, { readable: true }),
+    }
   } finally {
     for (const fd of [...theirs, ...ours]) closeSync(fd)
   }
-}
-
-/** A stream on the next of these descriptors, which is its own from then on. */
-function joined(descriptors: number[], way: { readable?: boolean; writable?: boolean }): Socket {
-  const [fd] = descriptors
-  if (fd === undefined) throw new Error('a program has three standard streams')
-  const stream = new Socket({ fd, readable: false, writable: false, ...way })
-  descriptors.shift()
-  // A program that closes its input ends the stream with EPIPE; who writes learns of it by the stream's end.
-  return stream.on('error', () => undefined)
 }
 
 /** The input of a program that has none. */

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { readProcStat } from '../../../lib/process/proc-stat.ts'
 import { run } from '../../../lib/process/run.ts'
 
 const LOOK_EVERY_MS = 50
@@ -54,13 +54,7 @@ async function beginning(pid: number): Promise<string | undefined> {
     : line.slice(0, line.lastIndexOf(' ')).trim()
 }
 
-/** Its 22nd field is when it began, the third its state; the second, its name, may hold anything (proc(5)). */
 function beginningInProc(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
-  } catch {
-    return undefined
-  }
+  const stat = readProcStat(pid)
+  return stat === undefined || stat.state === 'Z' || stat.state === 'X' ? undefined : stat.began
 }

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+
+/** What proc(5) says of a process. */
+export interface ProcStat {
+  /** One letter: Z has ended and was not waited for. */
+  readonly state: string
+  /** When it began, in clock ticks after the machine's start. */
+  readonly began: string
+}
+
+/** Undefined where there is no such process, and where there is no /proc. */
+export function readProcStat(pid: number): ProcStat | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The second field, its name, may hold anything, a parenthesis too; the third is the state, the 22nd the beginning.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return { state: fields[0] ?? '', began: fields[19] ?? '' }
+  } catch {
+    return undefined
+  }
+}
