@@ -14,11 +14,12 @@ constexpr std::uint32_t maxCodeLength = 65535;
 
 }  // namespace
 
-MethodDebug CodeReader::read(Cursor attribute, const std::vector<BootstrapMethod>& bootstrapMethods, unsigned firstSlots) {
+const MethodDebug& CodeReader::read(Cursor attribute, const std::vector<BootstrapMethod>& bootstrapMethods, unsigned firstSlots) {
   bootstrapMethods_ = &bootstrapMethods;
   lines_.clear();
   handlers_.clear();
-  MethodDebug debug;
+  debug_.firstLine = debug_.lastLine = -1;
+  debug_.hasLocalNames = false;
   const std::uint16_t maxStack = attribute.u2();
   const std::uint16_t maxLocals = attribute.u2();
   const std::size_t at = attribute.offset();
@@ -33,21 +34,21 @@ MethodDebug CodeReader::read(Cursor attribute, const std::vector<BootstrapMethod
     const AttributeKind kind = slice_.pool.attributeKind(attribute.u2());
     const Cursor body = attribute.window(attribute.u4());
     if (kind == AttributeKind::lineNumberTable) readLines(body);
-    if (kind == AttributeKind::localVariableTable) readLocals(body, firstSlots, debug);
+    if (kind == AttributeKind::localVariableTable) readLocals(body, firstSlots);
   }
   const auto byPc = [](const Line& a, const Line& b) { return a.pc < b.pc; };
   if (!std::is_sorted(lines_.begin(), lines_.end(), byPc)) std::stable_sort(lines_.begin(), lines_.end(), byPc);
   if (!lines_.empty()) {
     const auto [low, high] =
         std::minmax_element(lines_.begin(), lines_.end(), [](const Line& a, const Line& b) { return a.line < b.line; });
-    debug.firstLine = low->line;
-    debug.lastLine = high->line;
+    debug_.firstLine = low->line;
+    debug_.lastLine = high->line;
   }
   frame_.startMethod(maxStack, maxLocals);
   findBlocks(code);
   walk(code);
   addCatchTypes();
-  return debug;
+  return debug_;
 }
 
 void CodeReader::readExceptionTable(Cursor& cursor) {
@@ -74,17 +75,17 @@ void CodeReader::readLines(Cursor cursor) {
   }
 }
 
-void CodeReader::readLocals(Cursor cursor, unsigned firstSlots, MethodDebug& debug) {
+void CodeReader::readLocals(Cursor cursor, unsigned firstSlots) {
   for (std::uint16_t left = cursor.u2(); left > 0; left--) {
     const std::uint16_t startPc = cursor.u2();
     cursor.skip(2);
     const std::uint16_t name = cursor.u2();
     cursor.skip(2);
     const std::uint16_t index = cursor.u2();
-    if (startPc != 0 || index >= firstSlots || index >= debug.localNames.size()) continue;
-    if (!debug.hasLocalNames) debug.localNames.fill(-1);
-    debug.hasLocalNames = true;
-    debug.localNames[index] = slice_.pool.utf8(name);
+    if (startPc != 0 || index >= firstSlots || index >= debug_.localNames.size()) continue;
+    if (!debug_.hasLocalNames) debug_.localNames.fill(-1);
+    debug_.hasLocalNames = true;
+    debug_.localNames[index] = slice_.pool.utf8(name);
   }
 }
 
@@ -98,24 +99,32 @@ void CodeReader::findBlocks(Cursor code) {
     const std::size_t pc = offset - codeStart_;
     const std::uint8_t opcode = code.u1();
     const Instruction instruction = instructions[opcode];
-    if (opcode >= op::ifeq && opcode <= op::jsr) {
-      markTarget(pc, code.s2(), offset);
-    } else if (opcode == op::ifnull || opcode == op::ifnonnull) {
-      markTarget(pc, code.s2(), offset);
-    } else if (opcode == op::goto_w || opcode == op::jsr_w) {
-      markTarget(pc, code.s4(), offset);
-    } else if (opcode == op::tableswitch || opcode == op::lookupswitch) {
-      findSwitchTargets(code, pc, opcode);
-    } else if (opcode == op::wide) {
-      code.skip(code.u1() == op::iinc ? 4 : 2);
-    } else if (instruction.length == 0) {
-      throw Fault(offset, "there is no opcode " + std::to_string(opcode));
-    } else {
-      code.skip(instruction.length - 1U);
+    switch (instruction.flow) {
+      case Flow::none:
+        code.skip(instruction.length - 1U);
+        continue;
+      case Flow::branch:
+        markTarget(pc, code.s2(), offset);
+        // jsr's subroutine comes back behind it with other values.
+        if (opcode != op::goto_ && opcode != op::jsr) continue;
+        break;
+      case Flow::wideBranch:
+        markTarget(pc, code.s4(), offset);
+        break;
+      case Flow::switch_:
+        findSwitchTargets(code, pc, opcode);
+        break;
+      case Flow::wide:
+        code.skip(code.u1() == op::iinc ? 4 : 2);
+        continue;
+      case Flow::end:
+        code.skip(instruction.length - 1U);
+        break;
+      case Flow::unknown:
+        throw Fault(offset, "there is no opcode " + std::to_string(opcode));
     }
-    // Only a jump leads to what stands behind these; jsr's subroutine comes back here with other values.
-    const bool leaves = (opcode >= op::goto_ && opcode <= op::return_) || opcode == op::athrow || opcode == op::goto_w || opcode == op::jsr_w;
-    if (leaves && !code.atEnd()) isTarget_[code.offset() - codeStart_] = 1;
+    // Only a jump leads to what stands here.
+    if (!code.atEnd()) isTarget_[code.offset() - codeStart_] = 1;
   }
 }
 

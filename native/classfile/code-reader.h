@@ -34,8 +34,9 @@ class CodeReader {
 
   /**
    * @param firstSlots how many local variables the parameters take, `this` included
+   * @returns what stands until the next
    */
-  MethodDebug read(Cursor attribute, const std::vector<BootstrapMethod>& bootstrapMethods, unsigned firstSlots);
+  const MethodDebug& read(Cursor attribute, const std::vector<BootstrapMethod>& bootstrapMethods, unsigned firstSlots);
 
  private:
   struct Line {
@@ -45,7 +46,7 @@ class CodeReader {
 
   void readExceptionTable(Cursor& cursor);
   void readLines(Cursor cursor);
-  void readLocals(Cursor cursor, unsigned firstSlots, MethodDebug& debug);
+  void readLocals(Cursor cursor, unsigned firstSlots);
   void addCatchTypes();
 
   /** The first pass: checks that instructions follow each other to the end, and marks what is jumped to. */
@@ -69,6 +70,7 @@ class CodeReader {
 
   Slice& slice_;
   Frame frame_;
+  MethodDebug debug_;
   std::vector<Line> lines_;
   /** handler_pc and catch_type, each pair once. */
   std::vector<std::pair<std::uint16_t, std::uint16_t>> handlers_;

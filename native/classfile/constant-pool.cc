@@ -1,5 +1,7 @@
 #include "constant-pool.h"
 
+#include <array>
+#include <initializer_list>
 #include <string>
 
 #include "modified-utf8.h"
@@ -8,35 +10,18 @@ namespace workspace::classfile {
 
 namespace {
 
-/** Bytes behind the tag, 0 for a tag that JVMS does not know; a Utf8's own bytes come on top. */
-std::size_t bodyLength(Tag tag) {
-  switch (tag) {
-    case Tag::utf8:
-    case Tag::class_:
-    case Tag::string:
-    case Tag::methodType:
-    case Tag::module:
-    case Tag::package:
-      return 2;
-    case Tag::methodHandle:
-      return 3;
-    case Tag::integer:
-    case Tag::float_:
-    case Tag::fieldref:
-    case Tag::methodref:
-    case Tag::interfaceMethodref:
-    case Tag::nameAndType:
-    case Tag::dynamic:
-    case Tag::invokeDynamic:
-      return 4;
-    case Tag::long_:
-    case Tag::double_:
-      return 8;
-    case Tag::none:
-      return 0;
-  }
-  return 0;
-}
+/** By tag, the bytes behind it, 0 for a tag that JVMS does not know; a Utf8's own bytes come on top. */
+constexpr std::array<std::uint8_t, 256> bodyLengths = [] {
+  std::array<std::uint8_t, 256> lengths{};
+  const auto set = [&lengths](std::uint8_t length, std::initializer_list<Tag> tags) {
+    for (const Tag tag : tags) lengths[static_cast<std::uint8_t>(tag)] = length;
+  };
+  set(2, {Tag::utf8, Tag::class_, Tag::string, Tag::methodType, Tag::module, Tag::package});
+  set(3, {Tag::methodHandle});
+  set(4, {Tag::integer, Tag::float_, Tag::fieldref, Tag::methodref, Tag::interfaceMethodref, Tag::nameAndType, Tag::dynamic, Tag::invokeDynamic});
+  set(8, {Tag::long_, Tag::double_});
+  return lengths;
+}();
 
 }  // namespace
 
@@ -52,7 +37,7 @@ void ConstantPool::read(Cursor& cursor) {
   for (std::uint16_t index = 1; index < count; index++) {
     const std::size_t at = cursor.offset();
     const auto tag = static_cast<Tag>(cursor.u1());
-    const std::size_t length = bodyLength(tag);
+    const std::size_t length = bodyLengths[static_cast<std::uint8_t>(tag)];
     if (length == 0) {
       throw Fault(at, "constant " + std::to_string(index) + " has the unknown tag " + std::to_string(static_cast<int>(tag)));
     }
@@ -86,8 +71,9 @@ std::int32_t ConstantPool::utf8(std::uint16_t index) {
   const std::uint16_t length = cursor.u2();
   const std::size_t start = cursor.offset();
   const std::span<const std::uint8_t> bytes = cursor.bytes(length);
-  if (isAscii(bytes)) {
-    id = strings_.intern(bytes);
+  const auto [hash, isAscii] = hashOf(bytes);
+  if (isAscii) {
+    id = strings_.intern(bytes, hash);
   } else {
     utf8Buffer_.clear();
     if (const auto bad = appendUtf8(bytes, utf8Buffer_)) {

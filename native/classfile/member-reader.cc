@@ -92,7 +92,7 @@ void ClassReader::readMethod(Cursor& file) {
 
   const bool isStatic = (flags & accStatic) != 0;
   bool hasParameters = false;
-  MethodDebug debug;
+  const MethodDebug* debug = nullptr;
   for (std::uint16_t left = file.u2(); left > 0; left--) {
     const std::size_t attributeAt = file.offset();
     const AttributeKind kind = slice_.pool.attributeKind(file.u2());
@@ -103,9 +103,9 @@ void ClassReader::readMethod(Cursor& file) {
         // JVMS §4.7.3: exactly one; rows of a second would count as the first one's.
         if ((methods.traits.back() & trait::hasCode) != 0) throw Fault(attributeAt, "a method has two Code attributes");
         methods.traits.back() |= trait::hasCode;
-        debug = code_.read(body, bootstrapMethods_, descriptor.parameterSlots + (isStatic ? 0U : 1U));
-        methods.firstLine.back() = debug.firstLine;
-        methods.lastLine.back() = debug.lastLine;
+        debug = &code_.read(body, bootstrapMethods_, descriptor.parameterSlots + (isStatic ? 0U : 1U));
+        methods.firstLine.back() = debug->firstLine;
+        methods.lastLine.back() = debug->lastLine;
         break;
       case AttributeKind::exceptions:
         readClassNames(body, facts.exceptions.name);
@@ -134,7 +134,7 @@ void ClassReader::readMethod(Cursor& file) {
         break;
     }
   }
-  if (!hasParameters && debug.hasLocalNames) addLocalNames(debug, descriptor, isStatic);
+  if (!hasParameters && debug != nullptr && debug->hasLocalNames) addLocalNames(*debug, descriptor, isStatic);
 }
 
 void ClassReader::readMethodParameters(Cursor body) {

@@ -1,7 +1,5 @@
 #include "modified-utf8.h"
 
-#include <cstring>
-
 namespace workspace::classfile {
 
 namespace {
@@ -47,18 +45,6 @@ void append(std::uint32_t character, std::vector<std::uint8_t>& out) {
 }
 
 }  // namespace
-
-bool isAscii(std::span<const std::uint8_t> bytes) {
-  std::size_t at = 0;
-  for (; at + 8 <= bytes.size(); at += 8) {
-    std::uint64_t eight;
-    std::memcpy(&eight, bytes.data() + at, 8);
-    if ((eight & 0x8080808080808080ULL) != 0) return false;
-  }
-  std::uint8_t rest = 0;
-  for (; at < bytes.size(); at++) rest |= bytes[at];
-  return rest < 0x80;
-}
 
 std::optional<std::size_t> appendUtf8(std::span<const std::uint8_t> modified, std::vector<std::uint8_t>& utf8) {
   for (std::size_t at = 0; at < modified.size();) {

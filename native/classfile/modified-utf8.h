@@ -7,9 +7,6 @@
 
 namespace workspace::classfile {
 
-/** Whether all bytes are ASCII, so that they read the same in modified UTF-8 and in UTF-8. */
-bool isAscii(std::span<const std::uint8_t> bytes);
-
 /**
  * Appends a CONSTANT_Utf8_info's modified UTF-8 (JVMS §4.4.7) as UTF-8: NUL as one byte, surrogate pairs as one character
  * of four bytes. A surrogate without its other half stays as its three bytes, which UTF-8 proper has not (WTF-8 has).

@@ -20,6 +20,9 @@ enum : std::uint8_t {
 };
 }  // namespace op
 
+/** Where an instruction leads beside to the next, or how its operands are read. */
+enum class Flow : std::uint8_t { none, branch, wideBranch, switch_, wide, end, unknown };
+
 /** How an instruction reads and what it does to the stack, where that does not depend on its operands. */
 struct Instruction {
   /** In bytes, opcode included; 0: it varies, or there is no such opcode. */
@@ -27,12 +30,13 @@ struct Instruction {
   /** In slots. */
   std::uint8_t pops = 0;
   std::uint8_t pushes = 0;
+  Flow flow = Flow::unknown;
 };
 
 constexpr std::array<Instruction, 256> makeInstructions() {
   std::array<Instruction, 256> all{};
   const auto set = [&all](int from, int to, std::uint8_t length, std::uint8_t pops, std::uint8_t pushes) {
-    for (int i = from; i <= to; i++) all[static_cast<std::size_t>(i)] = Instruction{length, pops, pushes};
+    for (int i = from; i <= to; i++) all[static_cast<std::size_t>(i)] = Instruction{length, pops, pushes, Flow::none};
   };
   // i, l, f and d of one operation follow each other.
   const auto setEach = [&set](int from, std::uint8_t pops, std::uint8_t pushes) {
@@ -105,6 +109,17 @@ constexpr std::array<Instruction, 256> makeInstructions() {
   set(op::ifnull, op::ifnonnull, 3, 1, 0);
   set(op::goto_w, op::goto_w, 5, 0, 0);
   set(op::jsr_w, op::jsr_w, 5, 0, 1);
+  const auto flow = [&all](int from, int to, Flow way) {
+    for (int i = from; i <= to; i++) all[static_cast<std::size_t>(i)].flow = way;
+  };
+  flow(op::ifeq, op::jsr, Flow::branch);
+  flow(op::ifnull, op::ifnonnull, Flow::branch);
+  flow(op::goto_w, op::jsr_w, Flow::wideBranch);
+  flow(op::tableswitch, op::lookupswitch, Flow::switch_);
+  flow(op::ret, op::ret, Flow::end);
+  flow(op::ireturn, op::return_, Flow::end);
+  flow(op::athrow, op::athrow, Flow::end);
+  flow(op::wide, op::wide, Flow::wide);
   return all;
 }
 

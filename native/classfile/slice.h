@@ -44,13 +44,15 @@ struct Slice {
   /** A field's or method's descriptor, checked and its classes noted. */
   Descriptor require(std::int32_t descriptor, bool isMethod, std::size_t offset) {
     const Descriptor found = descriptors.of(descriptor);
-    if (!found.isValid || found.isMethod != isMethod) {
-      throw Fault(offset, std::string("a ") + (isMethod ? "method" : "field") + " has a malformed descriptor");
-    }
+    if (!found.isValid || found.isMethod != isMethod) malformed(isMethod, offset);
     return found;
   }
 
  private:
+  [[noreturn, gnu::noinline, gnu::cold]] static void malformed(bool isMethod, std::size_t offset) {
+    throw Fault(offset, std::string("a ") + (isMethod ? "method" : "field") + " has a malformed descriptor");
+  }
+
   bool noteSeen(std::int32_t name) {
     const auto index = static_cast<std::size_t>(name);
     if (index >= seen_.size()) seen_.resize(facts.strings.size() + facts.strings.size() / 2, 0);

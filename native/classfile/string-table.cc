@@ -39,16 +39,37 @@ std::uint64_t load(const std::uint8_t* from) {
   return word;
 }
 
+/** memcmp for strings that are mostly short, without the call. */
+bool isSame(const std::uint8_t* a, std::span<const std::uint8_t> b) {
+  const std::size_t size = b.size();
+  if (size >= 8) {
+    for (std::size_t at = 0; at + 8 <= size; at += 8) {
+      if (load<std::uint64_t>(a + at) != load<std::uint64_t>(b.data() + at)) return false;
+    }
+    return load<std::uint64_t>(a + size - 8) == load<std::uint64_t>(b.data() + size - 8);
+  }
+  for (std::size_t at = 0; at < size; at++) {
+    if (a[at] != b[at]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-std::uint64_t hashOf(std::span<const std::uint8_t> bytes) {
+Hashed hashOf(std::span<const std::uint8_t> bytes) {
   const auto& [first, second] = secret();
   const std::uint8_t* at = bytes.data();
   std::size_t left = bytes.size();
   std::uint64_t hash = second;
-  for (; left > 16; left -= 16, at += 16) hash = mix(load<std::uint64_t>(at) ^ first, load<std::uint64_t>(at + 8) ^ hash);
   std::uint64_t a = 0;
   std::uint64_t b = 0;
+  std::uint64_t bits = 0;
+  for (; left > 16; left -= 16, at += 16) {
+    a = load<std::uint64_t>(at);
+    b = load<std::uint64_t>(at + 8);
+    bits |= a | b;
+    hash = mix(a ^ first, b ^ hash);
+  }
   // Two loads that may overlap cover what is left.
   if (left >= 8) {
     a = load<std::uint64_t>(at);
@@ -58,9 +79,10 @@ std::uint64_t hashOf(std::span<const std::uint8_t> bytes) {
     b = load<std::uint32_t>(at + left - 4);
   } else if (left > 0) {
     a = static_cast<std::uint64_t>(at[0]) << 16 | static_cast<std::uint64_t>(at[left / 2]) << 8 | at[left - 1];
+    b = 0;
   }
   // The length comes last: mixed in at first, one bit of the text could make up for it.
-  return mix(first ^ mix(a ^ first, b ^ hash), second ^ bytes.size());
+  return {mix(first ^ mix(a ^ first, b ^ hash), second ^ bytes.size()), ((bits | a | b) & 0x8080808080808080ULL) == 0};
 }
 
 StringTable::StringTable() : slots_(1U << 12, Slot{0, -1}) {}
@@ -77,9 +99,8 @@ std::string_view StringTable::at(std::int32_t id) const {
   return {reinterpret_cast<const char*>(bytes_.data()) + start, end - start};
 }
 
-std::int32_t StringTable::intern(std::span<const std::uint8_t> bytes) {
-  if ((size() + 1) * 2 > slots_.size()) grow();
-  const std::uint64_t wide = hashOf(bytes);
+std::int32_t StringTable::intern(std::span<const std::uint8_t> bytes, std::uint64_t wide) {
+  if ((size() + 1) * 4 > slots_.size() * 3) grow();
   const auto hash = static_cast<std::uint32_t>(wide >> 32);
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
@@ -95,12 +116,12 @@ std::int32_t StringTable::intern(std::span<const std::uint8_t> bytes) {
     }
     if (slot.hash != hash) continue;
     const std::string_view there = this->at(slot.id);
-    if (there.size() == bytes.size() && (bytes.empty() || std::memcmp(there.data(), bytes.data(), bytes.size()) == 0)) return slot.id;
+    if (there.size() == bytes.size() && isSame(reinterpret_cast<const std::uint8_t*>(there.data()), bytes)) return slot.id;
   }
 }
 
 void StringTable::grow() {
-  std::vector<Slot> wider(slots_.size() * 4, Slot{0, -1});
+  std::vector<Slot> wider(slots_.size() * 2, Slot{0, -1});
   const std::size_t mask = wider.size() - 1;
   for (const Slot& slot : slots_) {
     if (slot.id < 0) continue;

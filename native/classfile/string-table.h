@@ -7,6 +7,18 @@
 
 namespace workspace::classfile {
 
+struct Hashed {
+  std::uint64_t hash;
+  /** Whether all bytes are ASCII: they read the same in modified UTF-8 and in UTF-8. It shows on the way. */
+  bool isAscii;
+};
+
+/**
+ * A hash that whoever writes a class file cannot aim at: keyed by a secret that each process draws anew. Fixed strings that
+ * collide under a known hash made a peer a hundred times slower (https://github.com/smallrye/jandex/issues/322).
+ */
+Hashed hashOf(std::span<const std::uint8_t> bytes);
+
 /** Every distinct string once. Ids count from 0 in the order of first appearance. */
 class StringTable {
  public:
@@ -15,7 +27,9 @@ class StringTable {
   /** Forgets all strings and keeps the memory. */
   void clear();
 
-  std::int32_t intern(std::span<const std::uint8_t> bytes);
+  std::int32_t intern(std::span<const std::uint8_t> bytes) { return intern(bytes, hashOf(bytes).hash); }
+  /** @param hash what `hashOf` says of the bytes */
+  std::int32_t intern(std::span<const std::uint8_t> bytes, std::uint64_t hash);
   std::int32_t intern(std::string_view text) {
     return intern(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
   }
@@ -41,11 +55,5 @@ class StringTable {
   std::vector<std::int32_t> offsets_{0};
   std::vector<Slot> slots_;
 };
-
-/**
- * A hash that whoever writes a class file cannot aim at: keyed by a secret that each process draws anew. Fixed strings that
- * collide under a known hash made a peer a hundred times slower (https://github.com/smallrye/jandex/issues/322).
- */
-std::uint64_t hashOf(std::span<const std::uint8_t> bytes);
 
 }  // namespace workspace::classfile

@@ -10,7 +10,6 @@
 using workspace::classfile::appendUtf8;
 using workspace::classfile::classesOfSignature;
 using workspace::classfile::hashOf;
-using workspace::classfile::isAscii;
 using workspace::classfile::StringTable;
 
 namespace {
@@ -43,12 +42,12 @@ TEST("strings that differ in one bit or in length have other hashes") {
   std::size_t strings = 0;
   for (std::size_t length = 0; length < 70; length++) {
     std::string text(length, 'a');
-    seen.insert(hashOf(bytesOf(text)));
+    seen.insert(hashOf(bytesOf(text)).hash);
     strings++;
     for (std::size_t bit = 0; bit < length * 8; bit++) {
       std::string changed = text;
       changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
-      seen.insert(hashOf(bytesOf(changed)));
+      seen.insert(hashOf(bytesOf(changed)).hash);
       strings++;
     }
   }
@@ -60,7 +59,7 @@ TEST("strings that collide under Java's hash spread here over all low bits") {
   for (unsigned i = 0; i < 4096; i++) {
     std::string text;
     for (unsigned bit = 0; bit < 12; bit++) text += (i >> bit & 1) != 0 ? "Aa" : "BB";
-    buckets.insert(hashOf(bytesOf(text)) >> 32 & 4095);
+    buckets.insert(hashOf(bytesOf(text)).hash >> 32 & 4095);
   }
   // Of 4,096 balls thrown into as many buckets about 63 % hit an own one.
   CHECK(buckets.size() > 2400);
@@ -73,9 +72,18 @@ TEST("modified UTF-8 becomes UTF-8, pairs joined and single surrogates kept") {
   CHECK(utf8Of("\xED\xB8\x80\xED\xA0\xBD") == "\xED\xB8\x80\xED\xA0\xBD");
   CHECK(utf8Of("\xE2\x82\xAC") == "\xE2\x82\xAC");
   for (const char* bad : {"\x80", "\xC3", "\xC3x", "\xE2\x82", "\xE2x\x82", "\xF0\x9F\x98\x80", "\xFF"}) CHECK(utf8Of(bad) == "malformed");
-  CHECK(isAscii(bytesOf("plain, and longer than eight")));
-  CHECK(!isAscii(bytesOf("plain, and longer than eigh\xC3")));
-  CHECK(!isAscii(bytesOf("\xC3plain, and longer than eight")));
+}
+
+TEST("a string is ASCII until one byte of it, wherever that stands, is not") {
+  for (std::size_t length = 0; length < 70; length++) {
+    std::string text(length, '\x7F');
+    CHECK(hashOf(bytesOf(text)).isAscii);
+    for (std::size_t at = 0; at < length; at++) {
+      text[at] = '\x80';
+      CHECK(!hashOf(bytesOf(text)).isAscii);
+      text[at] = '\x7F';
+    }
+  }
 }
 
 TEST("signatures give their classes") {
