@@ -85,6 +85,7 @@ async function phases(backend: Machines, image: string, what: string): Promise<r
       cpus: 1,
       memoryMb: 512,
       upperBytes: 0,
+      fromSnapshot: '',
     },
     (message) => mark(message),
     new AbortController().signal,

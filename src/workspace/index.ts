@@ -28,6 +28,7 @@ import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
 import { SessionDirectory } from './session/session-directory.ts'
+import { SnapshotLibrary } from './snapshot/snapshot-library.ts'
 import { insideRoot, openStateDir, type StateDir } from './state-dir.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import type { BackendName } from './workspace.ts'
@@ -90,9 +91,11 @@ async function start(
     )
     const table = new WorkspaceTable()
     const activity = new ActivityTable(table, () => performance.now())
+    const snapshots = new SnapshotLibrary(backends.values(), now)
     const lifecycle = new Lifecycle({
       table,
       backends,
+      snapshots,
       marks: new CreationMarks(state.path),
       defaults: {
         backend: config.defaultBackend,
@@ -144,6 +147,7 @@ async function start(
       disk: new DiskReporter(table, backends.values(), now),
       sessions,
       images,
+      snapshots,
     }
     const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
     opened.push(() => http.stop())
@@ -161,7 +165,10 @@ async function start(
     idle.start()
     opened.push(() => Promise.resolve(idle.close()))
     // First of all when stopping: requests that wait for a creation or an image keep the HTTP server open.
-    opened.push(async () => void (await Promise.all([lifecycle.endCreations(), images.close()])))
+    opened.push(async () => {
+      snapshots.close()
+      await Promise.all([lifecycle.endCreations(), images.close()])
+    })
     return {
       httpPort: ports.http,
       sshPort: ports.ssh,

@@ -103,6 +103,7 @@ export function createIn(backend: Backend, name: string, localDir = ''): Promise
       cpus: 1,
       memoryMb: 256,
       upperBytes: 0,
+      fromSnapshot: '',
     },
     () => undefined,
     new AbortController().signal,

@@ -89,7 +89,7 @@ export async function call(
 /** Makes a workspace that the test needs; fails with the server's answer when it cannot. */
 export async function makeWorkspace(
   url: string,
-  body: { readonly name: string; readonly repo?: string },
+  body: { readonly name: string; readonly repo?: string; readonly from_snapshot?: string },
 ): Promise<void> {
   const answer = await call(`${url}/api/workspaces`, 'POST', body)
   if (answer.status !== 201) throw new Error(`${body.name}: ${JSON.stringify(answer.body)}`)

@@ -21,6 +21,11 @@ export const createBodySchema = Type.Object(
         description: "size of a virtual machine's own disk, 1 to 100 GiB; default upper_size_default",
       }),
     ),
+    from_snapshot: orNull(
+      Type.String({
+        description: 'snapshot to make it of; excludes repo, image, local_dir, upper_size_bytes',
+      }),
+    ),
     no_provision: orNull(
       Type.Boolean({ description: 'true leaves a devcontainer.json and dotfiles unheeded' }),
     ),
@@ -38,13 +43,13 @@ export const CODE_OF_FIELD: ReadonlyMap<string, keyof typeof WORKSPACE_CODES> = 
 ] as const)
 
 export function createFromWire(body: Static<typeof createBodySchema>): CreateInput {
-  const { name, repo, image, backend, local_dir, cpus, memory_mb, upper_size_bytes, no_provision, dotfiles } =
-    body
-  const renamed = {
+  const { local_dir, memory_mb, upper_size_bytes, from_snapshot, no_provision, ...same } = body
+  return {
+    ...same,
     localDir: local_dir,
     memoryMb: memory_mb,
-    noProvision: no_provision,
     upperSize: upper_size_bytes,
+    fromSnapshot: from_snapshot,
+    noProvision: no_provision,
   }
-  return { name, repo, image, backend, cpus, dotfiles, ...renamed }
 }

@@ -15,6 +15,8 @@ export const AUDIT_ACTIONS = [
   'image.tag',
   'image.delete',
   'image.prune',
+  'snapshot.create',
+  'snapshot.delete',
   'session.kill',
   'tunnel.open',
   'ssh.login',
@@ -27,6 +29,8 @@ export interface AuditSubject {
   readonly workspace: string
   /** The image, as the caller named it; with `image.…` alone, which concern no workspace. */
   readonly image?: string
+  /** The snapshot, as the caller named it; with `snapshot.…` alone. */
+  readonly snapshot?: string
   /** Where the caller connected from; '' on a Unix socket and for what the server does by itself. */
   readonly address: string
   /** Of the key that an SSH client proved to hold. */

@@ -1,5 +1,6 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { BackendName, Workspace } from '../workspace.ts'
+import type { Snapshots } from './snapshot.ts'
 
 /** What a backend needs to make a workspace. Everything has been checked. */
 export interface BackendCreate {
@@ -17,6 +18,8 @@ export interface BackendCreate {
   readonly memoryMb: number
   /** Size of the disk of its own, where it has one; 0 for the backend's default. */
   readonly upperBytes: number
+  /** The snapshot that its disk is to be a copy of; '' for none. Its image and repository are then the snapshot's. */
+  readonly fromSnapshot: string
 }
 
 export interface ExecRequest {
@@ -117,6 +120,8 @@ export interface Backend {
   readonly stop: (name: string) => Promise<Workspace>
   /** Makes a stopped workspace as its image is; only where it has a disk of its own above the image. */
   readonly reset?: (name: string) => Promise<Workspace>
+  /** Only where workspaces have such disks. */
+  readonly snapshots?: Snapshots
   /** Removes the workspace if it is there, and its volume unless told to keep it. */
   readonly remove: (name: string, keepVolume: boolean) => Promise<void>
   readonly exec: (name: string, request: ExecRequest) => Promise<ExecProcess>

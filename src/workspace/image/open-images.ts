@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
 import { createPool, type Pool } from '../../lib/pool/pool.ts'
 import { packageRoot } from '../../lib/process/package.ts'
-import { MachineFiles } from '../backend/microvm/machine-files.ts'
 import { readPinnedDigests } from '../backend/microvm/pinned-digests.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import type { Converter } from './convert/convert.ts'
@@ -21,8 +20,7 @@ export function imageBackendsOf(config: WorkspaceConfig): readonly ImageBackend[
 export function openImageStore(
   config: WorkspaceConfig,
   backend: ImageBackend,
-  pinnedDigests: () => Promise<ReadonlySet<string>> = () =>
-    readPinnedDigests(new MachineFiles(config[backend].root)),
+  pinnedDigests: () => Promise<ReadonlySet<string>> = () => readPinnedDigests(config[backend].root),
 ): Promise<ImageStore> {
   return ImageStore.open({ root: join(config[backend].root, imageDirOf(backend)), pinnedDigests })
 }

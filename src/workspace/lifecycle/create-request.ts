@@ -1,3 +1,4 @@
+import type { Snapshot } from '../backend/snapshot.ts'
 import type { DevContainerReading } from '../devcontainer/dev-container.ts'
 import { readFromHost } from '../devcontainer/read-dev-container.ts'
 import { fault } from '../errors.ts'
@@ -22,6 +23,7 @@ export interface CreateInput {
   readonly memoryMb?: number | null | undefined
   /** Bytes. */
   readonly upperSize?: number | null | undefined
+  readonly fromSnapshot?: string | null | undefined
   readonly noProvision?: boolean | null | undefined
   readonly dotfiles?: string | null | undefined
 }
@@ -40,6 +42,8 @@ export interface CreateRequest {
   readonly memoryMb: number
   /** 0 for the backend's default. */
   readonly upperBytes: number
+  /** The snapshot that its disk is to be a copy of; '' for none. */
+  readonly fromSnapshot: string
   /** Whether a devcontainer.json and dotfiles are honoured. */
   readonly isProvisioned: boolean
   /** What the mounted directory's devcontainer.json says; the one of a repository is read once it is cloned. */
@@ -56,6 +60,8 @@ export interface CreateDefaults {
   readonly dotfiles: Repo | undefined
   /** Host directories that no workspace may mount. */
   readonly forbiddenDirs: readonly string[]
+  /** Throws SNAPSHOT_NOT_FOUND, and what keeps one from being used. */
+  readonly getSnapshot: (name: unknown) => Promise<Snapshot>
 }
 
 /** Checks a creation before anything is touched. */
@@ -67,7 +73,8 @@ export async function parseCreateRequest(
   if (isGiven(input.repo) && isGiven(input.localDir)) {
     throw fault('INVALID_REQUEST', 'repo and local_dir exclude each other: give one of them, or neither')
   }
-  const backend = input.backend ?? defaults.backend
+  const snapshot = isGiven(input.fromSnapshot) ? await readSnapshot(input, defaults) : undefined
+  const backend = snapshot?.backend ?? input.backend ?? defaults.backend
   if (!BACKEND_NAMES.some((known) => known === backend)) {
     throw fault(
       'INVALID_REQUEST',
@@ -75,7 +82,8 @@ export async function parseCreateRequest(
     )
   }
   const localDir = isGiven(input.localDir) ? await parseLocalDir(input.localDir, defaults.forbiddenDirs) : ''
-  const isProvisioned = input.noProvision !== true
+  // What a snapshot was made of has been set up.
+  const isProvisioned = input.noProvision !== true && snapshot === undefined
   const devContainer =
     isProvisioned && localDir !== ''
       ? withKnownImage(await readFromHost(localDir), defaults.imageAliases)
@@ -88,17 +96,33 @@ export async function parseCreateRequest(
   return {
     name,
     repo: isGiven(input.repo) ? parseRepo(input.repo) : undefined,
-    image: image ?? wanted ?? parseImage(defaults.image, defaults.imageAliases),
+    image: snapshot?.sourceImage ?? image ?? wanted ?? parseImage(defaults.image, defaults.imageAliases),
     isImageGiven: image !== undefined,
     backend: backend as BackendName,
     localDir,
     cpus: input.cpus ?? 0,
     memoryMb: input.memoryMb ?? 0,
     upperBytes: parseUpperSize(input.upperSize, backend as BackendName),
+    fromSnapshot: snapshot?.name ?? '',
     isProvisioned,
     devContainer,
     dotfiles: isProvisioned ? dotfiles : undefined,
   }
+}
+
+async function readSnapshot(input: CreateInput, defaults: CreateDefaults): Promise<Snapshot> {
+  const { repo, image, localDir, upperSize, backend, fromSnapshot } = input
+  const others = { repo, image, local_dir: localDir, upper_size_bytes: upperSize }
+  for (const [field, value] of Object.entries(others)) {
+    if (value !== undefined && value !== null && value !== '')
+      throw fault('INVALID_REQUEST', `from_snapshot and ${field} exclude each other: a snapshot has its own`)
+  }
+  const snapshot = await defaults.getSnapshot(fromSnapshot)
+  if (!isGiven(backend) || backend === snapshot.backend) return snapshot
+  throw fault(
+    'INVALID_REQUEST',
+    `snapshot "${snapshot.name}" is one of backend ${snapshot.backend}: leave backend out`,
+  )
 }
 
 function parseUpperSize(bytes: number | null | undefined, backend: BackendName): number {

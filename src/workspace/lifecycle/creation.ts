@@ -36,6 +36,11 @@ export async function createWorkspace(
   const earlier = await marks.find(request.name)
   if (earlier !== undefined) await undoCreation(backend, marks, earlier)
   const keepVolume = request.localDir === '' && (await backend.hasVolume(request.name))
+  if (keepVolume && request.fromSnapshot !== '')
+    throw fault(
+      'INVALID_REQUEST',
+      `files of an earlier workspace "${request.name}" are kept: take another name, or make and delete it first`,
+    )
   const mark: CreationMark = { name: request.name, backend: backend.name, keepVolume }
   try {
     await marks.add(mark)

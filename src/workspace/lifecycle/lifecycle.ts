@@ -11,8 +11,10 @@ import {
 } from './create-request.ts'
 import { createWorkspace, undoCreation, UnfinishedCreation } from './creation.ts'
 import type { CreationMarks } from './creation-marks.ts'
+import { getBackend } from './get-backend.ts'
 import { nameKey, parseWorkspaceName } from './name.ts'
 import { describe } from './describe.ts'
+import type { SnapshotInput, SnapshotLibrary, TakenSnapshot } from '../snapshot/snapshot-library.ts'
 import type { WorkspaceTable } from './table.ts'
 
 interface RunningCreation {
@@ -25,7 +27,8 @@ export interface LifecycleOptions {
   readonly table: WorkspaceTable
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly marks: CreationMarks
-  readonly defaults: CreateDefaults
+  readonly snapshots: SnapshotLibrary
+  readonly defaults: Omit<CreateDefaults, 'getSnapshot'>
   readonly logger: Logger
   readonly now: () => Date
 }
@@ -68,8 +71,10 @@ export class Lifecycle {
   async prepareCreate(
     input: CreateInput,
   ): Promise<{ make: (progress: (message: string) => void) => Promise<Workspace> }> {
-    const request = await parseCreateRequest(input, this.#options.defaults)
-    const backend = this.#getBackend(request.backend)
+    const { defaults, snapshots } = this.#options
+    const getSnapshot = snapshots.getUsable.bind(snapshots)
+    const request = await parseCreateRequest(input, { ...defaults, getSnapshot })
+    const backend = getBackend(this.#options.backends, request.backend)
     const createdAt = this.#options.now()
     this.#options.table.reserve(describe(request, createdAt, { is: 'starting' }))
     return { make: (progress) => this.#create(backend, request, createdAt, progress) }
@@ -112,6 +117,13 @@ export class Lifecycle {
     })
   }
 
+  /** Takes a snapshot of a stopped workspace; throws as `SnapshotLibrary.take`. */
+  async takeSnapshot(sourceInput: unknown, input: SnapshotInput): Promise<TakenSnapshot> {
+    return this.#exclusively(sourceInput, (workspace, backend) =>
+      this.#options.snapshots.take(workspace, backend, input),
+    )
+  }
+
   /**
    * Stops a running workspace if `isWanted` still says so when its turn has come, after whatever else was being done to
    * it; tells whether it did.
@@ -141,7 +153,7 @@ export class Lifecycle {
     }
     await this.#locks.run(nameKey(name), async () => {
       const workspace = table.get(name)
-      const backend = this.#getBackend(workspace.backend)
+      const backend = getBackend(this.#options.backends, workspace.backend)
       // Best effort: what is asked for most on a full disk is to delete.
       await marks.add({ name: workspace.name, backend: backend.name, keepVolume }).catch(() => undefined)
       try {
@@ -193,18 +205,28 @@ export class Lifecycle {
     work: (workspace: Workspace, backend: Backend) => Promise<Workspace>,
   ): Promise<Workspace> {
     const { table } = this.#options
+    return this.#exclusively(nameInput, async (before, backend) => {
+      try {
+        return table.set(await work(before, backend))
+      } catch (error) {
+        table.set(before)
+        throw error
+      }
+    })
+  }
+
+  /** Nothing else is done to the workspace meanwhile. */
+  async #exclusively<T>(
+    nameInput: unknown,
+    work: (workspace: Workspace, backend: Backend) => Promise<T>,
+  ): Promise<T> {
     const name = parseWorkspaceName(nameInput)
     if (this.#creations.has(nameKey(name))) {
       throw fault('WORKSPACE_BUSY', `workspace "${name}" is still being made`)
     }
     return this.#locks.run(nameKey(name), async () => {
-      const before = table.get(name)
-      try {
-        return table.set(await work(before, this.#getBackend(before.backend)))
-      } catch (error) {
-        table.set(before)
-        throw error
-      }
+      const workspace = this.#options.table.get(name)
+      return work(workspace, getBackend(this.#options.backends, workspace.backend))
     })
   }
 
@@ -274,12 +296,5 @@ export class Lifecycle {
     } catch (error) {
       logger.warn({ err: error, workspace: name }, 'what an unfinished creation had left is still there')
     }
-  }
-
-  #getBackend(name: BackendName): Backend {
-    const backend = this.#options.backends.get(name)
-    if (backend?.isAvailable === true) return backend
-    const why = backend === undefined ? 'is not enabled here' : 'does not answer'
-    throw fault('BACKEND_UNAVAILABLE', `backend ${name} ${why}; "workspace doctor" says what is missing`)
   }
 }

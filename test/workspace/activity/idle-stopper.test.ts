@@ -8,6 +8,7 @@ import { IdleStopper } from '../../../src/workspace/activity/idle-stopper.ts'
 import { AuditLog } from '../../../src/workspace/audit/audit-log.ts'
 import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
 import { Lifecycle } from '../../../src/workspace/lifecycle/lifecycle.ts'
+import { SnapshotLibrary } from '../../../src/workspace/snapshot/snapshot-library.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 import { SessionDirectory } from '../../../src/workspace/session/session-directory.ts'
 import { FakeBackend } from '../../support/fake-backend.ts'
@@ -32,6 +33,7 @@ async function idleWorld() {
     table,
     backends,
     marks: new CreationMarks(tempDir()),
+    snapshots: new SnapshotLibrary([backend], () => new Date()),
     defaults: {
       backend: 'docker',
       image: 'any:1',

@@ -20,6 +20,7 @@ const fields = {
   cpus: 0,
   memoryMb: 0,
   upperBytes: 0,
+  fromSnapshot: '',
 }
 
 beforeAll(async () => {

@@ -85,6 +85,7 @@ test('F8 a mark that cannot be removed does not hide the other workspaces', asyn
       cpus: 0,
       memoryMb: 0,
       upperBytes: 0,
+      fromSnapshot: '',
     },
     () => undefined,
     new AbortController().signal,

@@ -56,6 +56,7 @@ test.each([
     imageAliases: new Map<string, string>(),
     dotfiles: undefined,
     forbiddenDirs: [],
+    getSnapshot: () => Promise.reject(new Error('nobody asked for one')),
   } as const
   expect((await parseCreateRequest({ name: 'demo', backend, localDir }, defaults)).image).toBe(expected)
 })
@@ -67,6 +68,7 @@ test('the size of an own disk is from 1 to 100 GiB, and not for containers', asy
     imageAliases: new Map<string, string>(),
     dotfiles: undefined,
     forbiddenDirs: [],
+    getSnapshot: () => Promise.reject(new Error('nobody asked for one')),
   } as const
   const upperOf = async (upperSize: number, backend = 'qemu') =>
     (await parseCreateRequest({ name: 'demo', backend, upperSize }, defaults)).upperBytes

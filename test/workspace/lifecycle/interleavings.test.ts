@@ -9,6 +9,7 @@ import { createLogger } from '../../../src/lib/log/logger.ts'
 import { fault } from '../../../src/workspace/errors.ts'
 import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
 import { Lifecycle } from '../../../src/workspace/lifecycle/lifecycle.ts'
+import { SnapshotLibrary } from '../../../src/workspace/snapshot/snapshot-library.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 import { FakeBackend } from '../../support/fake-backend.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -68,6 +69,7 @@ class World {
       table: this.table,
       backends: new Map([['docker', this.backend]]),
       marks: new CreationMarks(this.#stateDir),
+      snapshots: new SnapshotLibrary([this.backend], () => new Date()),
       defaults: {
         backend: 'docker',
         image: 'fake:1',

@@ -1,11 +1,12 @@
 import { constants } from 'node:fs'
-import { lstat, mkdir, open, readdir, readFile, rmdir, unlink } from 'node:fs/promises'
+import { lstat, mkdir, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../../lib/errors/message.ts'
+import { copySparse } from '../../../lib/fs/copy-sparse.ts'
 import { syncDirectory, writeFileDurable } from '../../../lib/fs/write-durable.ts'
 import { fault } from '../../errors.ts'
-import { isWorkspaceName, nameKey } from '../../lifecycle/name.ts'
-import { type Metadata, type MetadataReading, parseMetadata } from './metadata.ts'
+import { ignoreMissing, keyOf, readKeys, removeKnown } from './known-files.ts'
+import { type Metadata, type MetadataReading, readMetadata } from './metadata.ts'
 
 const METADATA = 'metadata.json'
 const CREATING = '.creating'
@@ -13,8 +14,6 @@ const UPPER = 'upper.ext4'
 /** Everything that is ever made in a machine's two directories, and so all that is ever removed from them. */
 const INSTANCE_FILES = [METADATA, CREATING, 'console.log', 'monitor.log'] as const
 const UPPER_FILES = [UPPER, CREATING] as const
-/** Larger ones are none of ours. */
-const MAX_METADATA_BYTES = 4 * 1024 * 1024
 
 /**
  * The files of machines below one root: `instances/NAME` and `uppers/NAME`, NAME in lower case. Paths are made of the root and a
@@ -45,22 +44,13 @@ export class MachineFiles {
 
   /** Every machine that there is anything of, by its directory's name. */
   async list(): Promise<readonly { readonly key: string; readonly reading: MetadataReading }[]> {
-    const entries = await readdir(join(this.root, 'instances')).catch(ignoreMissing)
-    const keys = (entries ?? []).filter((key) => isWorkspaceName(key) && key === nameKey(key))
+    const keys = await readKeys(join(this.root, 'instances'))
     return Promise.all(keys.map(async (key) => ({ key, reading: await this.read(key) })))
   }
 
-  async read(name: string): Promise<MetadataReading> {
-    const directory = this.instanceOf(name)
-    try {
-      const text = await readSmallFile(join(directory, METADATA))
-      return parseMetadata(text, keyOf(name))
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code !== 'ENOENT') return { is: 'unreadable', why: messageOf(error) }
-    }
-    // A directory without it is one whose making was cut short, and that is undone by whoever made it.
-    return { is: 'absent' }
+  /** A directory without it is one whose making was cut short, and that is undone by whoever made it. */
+  read(name: string): Promise<MetadataReading> {
+    return readMetadata(join(this.instanceOf(name), METADATA), keyOf(name))
   }
 
   /** Throws BACKEND_ERROR. */
@@ -106,6 +96,12 @@ export class MachineFiles {
     await syncDirectory(join(this.root, 'uppers', keyOf(name)))
   }
 
+  /** An upper that is a copy of another's. Rejects when it cannot be made; what is begun stays. */
+  async copyUpper(from: string, name: string, signal: AbortSignal): Promise<void> {
+    await copySparse(from, this.upperOf(name), signal)
+    await syncDirectory(join(this.root, 'uppers', keyOf(name)))
+  }
+
   /** Whether there is an upper; throws when that cannot be told. */
   async hasUpper(name: string): Promise<boolean> {
     const stat = await lstat(this.upperOf(name)).catch(ignoreMissing)
@@ -125,43 +121,4 @@ export class MachineFiles {
     for (const file of [this.consoleOf(name), this.monitorLogOf(name)])
       await unlink(file).catch(ignoreMissing)
   }
-}
-
-function keyOf(name: string): string {
-  if (!isWorkspaceName(name)) throw new Error(`${JSON.stringify(name)} is no workspace's name`)
-  return nameKey(name)
-}
-
-async function readSmallFile(path: string): Promise<string> {
-  const stat = await lstat(path)
-  if (!stat.isFile()) throw new Error(`${path} is no file`)
-  if (stat.size > MAX_METADATA_BYTES) throw new Error(`${path} is larger than the server writes it`)
-  return readFile(path, 'utf8')
-}
-
-/**
- * Removes a directory and the files that belong in it, and no others: what else someone put there keeps it, and is told. A link
- * in a directory's place is not followed.
- */
-async function removeKnown(directory: string, files: readonly string[]): Promise<void> {
-  const stat = await lstat(directory).catch(ignoreMissing)
-  if (stat === undefined) return
-  if (!stat.isDirectory()) throw fault('BACKEND_ERROR', `${directory} is no directory: remove it by hand`)
-  try {
-    // A write that was cut short leaves its temporary file.
-    const leftovers = (await readdir(directory)).filter((name) =>
-      /^metadata\.json\.[0-9a-f]{12}\.tmp$/.test(name),
-    )
-    for (const name of [...files, ...leftovers]) await unlink(join(directory, name)).catch(ignoreMissing)
-    await rmdir(directory)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return
-    const why = code === 'ENOTEMPTY' ? 'it holds files that are not the server’s' : messageOf(error)
-    throw fault('BACKEND_ERROR', `${directory} cannot be removed: ${why}; remove it by hand`, error)
-  }
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }

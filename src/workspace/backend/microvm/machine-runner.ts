@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../../lib/errors/message.ts'
@@ -174,8 +175,12 @@ export class MachineRunner {
         share,
         consoleLog: files.consoleOf(name),
         monitorLog: files.monitorLogOf(name),
-        // Only as long as nothing can be on it: a damaged disk is never formatted.
-        commandLine: metadata.isFormatted ? [] : ['workspace.format=1'],
+        commandLine: [
+          // Else all that come from one image, or from one snapshot, would take themselves for the same machine.
+          `systemd.machine_id=${createHash('sha256').update(`machine ${id}`).digest('hex').slice(0, 32)}`,
+          // Only as long as nothing can be on it: a damaged disk is never formatted.
+          ...(metadata.isFormatted ? [] : ['workspace.format=1']),
+        ],
       },
       signal,
     )
@@ -227,7 +232,7 @@ export class MachineRunner {
 
   async #takenAddresses(): Promise<ReadonlySet<string>> {
     const readings = (await this.#options.files.list()).map(({ reading }) => reading)
-    return new Set(readings.map((each) => (each.is === 'known' ? (each.metadata.run?.ipAddress ?? '') : '')))
+    return new Set(readings.map((each) => (each.is === 'known' ? (each.record.run?.ipAddress ?? '') : '')))
   }
 
   /** What its guest's console says. */

@@ -26,7 +26,7 @@ export async function workspaceOf(
 ): Promise<Workspace | undefined> {
   if (reading.is === 'absent') return undefined
   if (reading.is === 'unreadable') return brokenWorkspace(backend, key, reading.why)
-  const { metadata } = reading
+  const { record: metadata } = reading
   if (metadata.isKept) return undefined
   const { name, createdAt, image, repo, localDir, forwardPorts, cpus, memoryMb, id, run } = metadata
   const state = await stateOf(metadata, hostBoot)

@@ -1,6 +1,7 @@
 import { Ajv } from 'ajv'
 import type { Static } from 'typebox'
 import { Type } from '../../../lib/schema/type.ts'
+import { type RecordReading, readRecord } from './known-files.ts'
 
 const whole = Type.Integer({ minimum: 0 })
 const processSchema = Type.Object({ pid: Type.Integer({ minimum: 2 }), began: Type.String({ minLength: 1 }) })
@@ -20,16 +21,11 @@ const runSchema = Type.Object({
   consoleStart: whole,
 })
 
-const metadataSchema = Type.Object({
-  version: Type.Literal(1),
-  name: Type.String({ minLength: 1 }),
-  /** Names its sockets' directory: a workspace's own name may be too long for a socket's path (threat W2). */
-  id: Type.String({ pattern: '^[0-9a-f]{8}$' }),
-  createdAt: Type.String({ minLength: 1 }),
+/** What of a machine goes along with a copy of its disk. */
+export const machineFacts = {
   image: Type.String(),
   digest: Type.String({ pattern: '^sha256:[0-9a-f]{64}$' }),
   repo: Type.String(),
-  localDir: Type.String(),
   forwardPorts: Type.Array(Type.Integer()),
   environment: Type.Record(Type.String(), Type.String()),
   cpus: Type.Integer({ minimum: 1 }),
@@ -37,6 +33,16 @@ const metadataSchema = Type.Object({
   upperBytes: Type.Integer({ minimum: 1 }),
   /** Once it has been, an upper that looks blank is a damaged one. */
   isFormatted: Type.Boolean(),
+} as const
+
+const metadataSchema = Type.Object({
+  version: Type.Literal(1),
+  name: Type.String({ minLength: 1 }),
+  /** Names its sockets' directory: a workspace's own name may be too long for a socket's path (threat W2). */
+  id: Type.String({ pattern: '^[0-9a-f]{8}$' }),
+  createdAt: Type.String({ minLength: 1 }),
+  ...machineFacts,
+  localDir: Type.String(),
   /** The workspace was deleted, and its files are kept for the next one of that name. */
   isKept: Type.Boolean(),
   /** Why it does not run, where nobody stopped it; '' otherwise. */
@@ -50,21 +56,9 @@ export type MachineRun = Static<typeof runSchema>
 
 const isMetadata = new Ajv().compile<Metadata>(metadataSchema)
 
-/** A machine's metadata as found: a file that is empty, cut or something else is unreadable, never absent (fault F8). */
-export type MetadataReading =
-  | { readonly is: 'known'; readonly metadata: Metadata }
-  | { readonly is: 'absent' }
-  | { readonly is: 'unreadable'; readonly why: string }
+export type MetadataReading = RecordReading<Metadata>
 
-/** @param key the directory's name, which decides whose it is */
-export function parseMetadata(text: string, key: string): MetadataReading {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return { is: 'unreadable', why: text.trim() === '' ? 'it is empty' : 'it is no JSON' }
-  }
-  if (!isMetadata(value)) return { is: 'unreadable', why: 'it is not what the server writes' }
-  if (value.name.toLowerCase() !== key) return { is: 'unreadable', why: 'it is of another workspace' }
-  return { is: 'known', metadata: value }
+/** @param key the directory's name */
+export function readMetadata(path: string, key: string): Promise<MetadataReading> {
+  return readRecord(path, key, isMetadata)
 }

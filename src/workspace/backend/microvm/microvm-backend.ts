@@ -19,10 +19,11 @@ import { GuestDoor } from './guest-door.ts'
 import { readHostBoot } from './host-boot.ts'
 import { MachineFiles } from './machine-files.ts'
 import { MachineRunner } from './machine-runner.ts'
+import { MachineSnapshots } from './machine-snapshots.ts'
 import { MachineWatch } from './machine-watch.ts'
 import { workspaceOf } from './machine-state.ts'
 import type { Metadata } from './metadata.ts'
-import { factsOf, type MachineDefaults, newMetadata } from './new-metadata.ts'
+import { type MachineDefaults, planMachine } from './plan-machine.ts'
 import { holdRoot } from './hold-root.ts'
 import { readMachineUsage } from './microvm-usage.ts'
 import type { NetworkMode } from './network.ts'
@@ -48,6 +49,7 @@ export interface MicroVmOptions {
 /** Workspaces as virtual machines: an image that many share, and above it a disk of each one's own. */
 export class MicroVmBackend implements Backend {
   readonly name: Backend['name']
+  readonly snapshots: MachineSnapshots
   readonly #images: Promise<ImageStore>
   readonly #options: MicroVmOptions
   readonly #files: MachineFiles
@@ -68,9 +70,10 @@ export class MicroVmBackend implements Backend {
     this.#sockets = new SocketDirs(options.socketRoot)
     this.#images = ImageStore.open({
       root: options.imageRoot,
-      pinnedDigests: () => readPinnedDigests(this.#files),
+      pinnedDigests: () => readPinnedDigests(options.root),
     })
     this.#images.catch(() => undefined)
+    this.snapshots = new MachineSnapshots(this.name, this.#files, this.#images)
     this.#watch = new MachineWatch(this.#files, options.driver, async (name) => {
       await this.#locks.run(nameKey(name), () => this.#noteEnd(name)).catch(() => undefined)
       this.#onChange({ is: 'changed', name })
@@ -98,10 +101,10 @@ export class MicroVmBackend implements Backend {
     })
     this.#isAvailable = (await driver.missing()) === undefined
     for (const { reading } of await this.#files.list()) {
-      if (reading.is !== 'known' || reading.metadata.run === null) continue
-      if (reading.metadata.run.hostBoot !== this.#hostBoot) continue
-      this.#watch.add(reading.metadata)
-      await this.#runner.adopt(reading.metadata)
+      if (reading.is !== 'known' || reading.record.run === null) continue
+      if (reading.record.run.hostBoot !== this.#hostBoot) continue
+      this.#watch.add(reading.record)
+      await this.#runner.adopt(reading.record)
     }
     this.#watch.start()
   }
@@ -132,7 +135,7 @@ export class MicroVmBackend implements Backend {
         'BACKEND_ERROR',
         `metadata.json of "${name}" cannot be used (${reading.why}); delete the workspace first`,
       )
-    return reading.is === 'known' && reading.metadata.isKept
+    return reading.is === 'known' && reading.record.isKept
   }
 
   async create(
@@ -148,23 +151,18 @@ export class MicroVmBackend implements Backend {
         throw fault('INVALID_LOCAL_DIR', `local_dir cannot be mounted in a ${this.name} machine: ${why}`)
     }
     return this.#locks.run(nameKey(request.name), async () => {
-      const reading = await this.#files.read(request.name)
-      const kept = reading.is === 'known' ? reading.metadata : undefined
-      const digest = await images.digestOf(request.image)
-      if (kept !== undefined && kept.digest !== digest)
-        throw fault(
-          'BACKEND_ERROR',
-          `the files kept from the earlier workspace "${request.name}" lie above image ${kept.image} (${kept.digest}), which must be used again`,
-        )
-      await this.#files.begin(request.name)
-      const metadata =
-        kept === undefined
-          ? newMetadata(request, digest, this.#options.defaults)
-          : { ...kept, ...factsOf(request), isKept: false }
+      const { name, fromSnapshot } = request
+      const reading = await this.#files.read(name)
+      const kept = reading.is === 'known' ? reading.record : undefined
+      const snapshot = fromSnapshot === '' ? undefined : await this.snapshots.read(fromSnapshot)
+      const { defaults } = this.#options
+      const { metadata, disk } = await planMachine(request, { kept, snapshot }, images, defaults)
+      await this.#files.begin(name)
       // Pinned from here on, so that nobody prunes it; then it is there or not.
       await this.#files.write(metadata)
-      const image = await images.resolve(digest)
-      if (kept === undefined) await this.#files.makeUpper(request.name, metadata.upperBytes)
+      const image = await images.resolve(metadata.digest)
+      if (disk === 'new') await this.#files.makeUpper(name, metadata.upperBytes)
+      if (disk === 'copied') await this.snapshots.restore(fromSnapshot, name, signal)
       await this.#boot(metadata, image, progress, signal)
       await this.#files.end(request.name)
       return this.#get(request.name)
@@ -200,7 +198,7 @@ export class MicroVmBackend implements Backend {
     await this.#locks.run(nameKey(name), async () => {
       this.#watch.remove(name)
       const reading = await this.#files.read(name)
-      const metadata = reading.is === 'known' ? reading.metadata : undefined
+      const metadata = reading.is === 'known' ? reading.record : undefined
       if (metadata !== undefined) {
         if (keepVolume && metadata.isFormatted) {
           await this.#running.stop(metadata)
@@ -269,7 +267,7 @@ export class MicroVmBackend implements Backend {
           `metadata.json of "${name}" cannot be used (${reading.why}): restore it, or delete the workspace`,
         )
       if (reading.is === 'absent') throw fault('BACKEND_ERROR', `the files of workspace "${name}" are gone`)
-      await work(reading.metadata)
+      await work(reading.record)
       return this.#get(name)
     })
   }
@@ -282,9 +280,9 @@ export class MicroVmBackend implements Backend {
 
   async #noteEnd(name: string): Promise<void> {
     const reading = await this.#files.read(name)
-    if (reading.is !== 'known' || reading.metadata.run === null || this.#watch.has(name)) return
-    const failure = await this.#running.whyEnded(reading.metadata)
-    await this.#running.endRemains(reading.metadata)
-    await this.#files.write({ ...reading.metadata, run: null, failure })
+    if (reading.is !== 'known' || reading.record.run === null || this.#watch.has(name)) return
+    const failure = await this.#running.whyEnded(reading.record)
+    await this.#running.endRemains(reading.record)
+    await this.#files.write({ ...reading.record, run: null, failure })
   }
 }

@@ -23,7 +23,7 @@ export async function readMachineUsage(files: MachineFiles, images: ImageStore):
   const workspaces = new Map<string, readonly UsagePart[]>()
   for (const { key, reading } of await files.list()) {
     if (reading.is !== 'known') notes.push(`${files.instanceOf(key)}: metadata.json cannot be read`)
-    const name = reading.is === 'known' ? reading.metadata.name : key
+    const name = reading.is === 'known' ? reading.record.name : key
     const parts: UsagePart[] = []
     for (const [kind, path] of [
       ['rootfs', files.upperOf(key)],

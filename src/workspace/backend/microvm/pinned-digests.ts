@@ -1,19 +1,23 @@
 import { fault } from '../../errors.ts'
-import type { MachineFiles } from './machine-files.ts'
+import { MachineFiles } from './machine-files.ts'
+import { SnapshotFiles } from './snapshot-files.ts'
 
 /**
- * The images that machines boot from, those included whose files are kept for later. Throws BACKEND_ERROR when one machine's
- * metadata cannot be read: it may use any of them (threat P3).
+ * The images that machines boot from and that snapshots lie above, those of machines included whose files are kept for later.
+ * Throws BACKEND_ERROR when what is known of one cannot be read: it may use any of them (threat P3).
  */
-export async function readPinnedDigests(files: MachineFiles): Promise<ReadonlySet<string>> {
+export async function readPinnedDigests(root: string): Promise<ReadonlySet<string>> {
+  const machines = await new MachineFiles(root).list()
+  const snapshots = await new SnapshotFiles(root).list()
+  const all = [
+    ...machines.map(({ key, reading }) => ({ what: `metadata.json of workspace "${key}"`, reading })),
+    ...snapshots.map(({ key, reading }) => ({ what: `snapshot.json of snapshot "${key}"`, reading })),
+  ]
   const digests = new Set<string>()
-  for (const { key, reading } of await files.list()) {
+  for (const { what, reading } of all) {
     if (reading.is === 'unreadable')
-      throw fault(
-        'BACKEND_ERROR',
-        `metadata.json of workspace "${key}" cannot be used (${reading.why}); it may use any image`,
-      )
-    if (reading.is === 'known') digests.add(reading.metadata.digest)
+      throw fault('BACKEND_ERROR', `${what} cannot be used (${reading.why}); it may use any image`)
+    if (reading.is === 'known') digests.add(reading.record.digest)
   }
   return digests
 }

@@ -19,7 +19,7 @@ export function reachMachine(
 ): (name: string) => Promise<GuestReach> {
   return async (name) => {
     const reading = await files.read(name)
-    const metadata = reading.is === 'known' ? reading.metadata : undefined
+    const metadata = reading.is === 'known' ? reading.record : undefined
     const [monitor] = metadata?.run?.processes ?? []
     if (metadata === undefined || metadata.run === null || monitor === undefined)
       throw fault('BACKEND_ERROR', `workspace "${name}" has no running machine`)

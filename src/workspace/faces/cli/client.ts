@@ -24,8 +24,8 @@ export class WorkspaceClient {
     return this.#ask<T>('GET', path, signal)
   }
 
-  async post<T>(path: string): Promise<T> {
-    return this.#ask<T>('POST', path)
+  async post<T>(path: string, body?: unknown): Promise<T> {
+    return this.#ask<T>('POST', path, undefined, body)
   }
 
   /** Posts what is answered without content. */

@@ -9,6 +9,7 @@ import { addConnect } from './commands/connect.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addEvents } from './commands/events.ts'
 import { addImages, addServerCommands } from './commands/images.ts'
+import { addSnapshots } from './commands/snapshots.ts'
 import { addInfo } from './commands/info.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
@@ -34,6 +35,7 @@ export function createWorkspaceProgram(): Command {
   addConnect(program)
   addEvents(program)
   addImages(program)
+  addSnapshots(program)
   addServerCommands(program)
   addInfo(program)
   addDoctor(program)

@@ -18,3 +18,13 @@ export function imageSubjectOf(
 ): AuditSubject {
   return { ...subjectOf(request, action, ''), image }
 }
+
+/** What a request asks for of a snapshot, and of the workspace that it is taken of. */
+export function snapshotSubjectOf(
+  request: { readonly raw: IncomingMessage },
+  action: Extract<AuditSubject['action'], `snapshot.${string}`>,
+  snapshot: string,
+  workspace = '',
+): AuditSubject {
+  return { ...subjectOf(request, action, workspace), snapshot }
+}

@@ -3,12 +3,14 @@ import type { Logger } from '../../../lib/log/logger.ts'
 import { CODE_OF_FIELD } from '../../api/create.ts'
 import { errorSchema, errorToWire } from '../../api/error.ts'
 import { imageSchema } from '../../api/image.ts'
+import { snapshotSchema } from '../../api/snapshot.ts'
 import { workspaceSchema } from '../../api/workspace.ts'
 import { fault } from '../../errors.ts'
 import type { HttpFace } from './face.ts'
 import { connectRoute } from './routes/connect.ts'
 import { eventRoute } from './routes/events.ts'
 import { imageRoutes } from './routes/images.ts'
+import { snapshotRoutes } from './routes/snapshots.ts'
 import { infoRoutes } from './routes/info.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { systemRoutes } from './routes/system.ts'
@@ -40,8 +42,10 @@ export async function createWorkspaceHttp(
   server.app.addSchema(workspaceSchema)
   server.app.addSchema(errorSchema)
   server.app.addSchema(imageSchema)
+  server.app.addSchema(snapshotSchema)
   infoRoutes(server, face)
   imageRoutes(server, face)
+  snapshotRoutes(server, face)
   workspaceRoutes(server, face)
   eventRoute(server, face)
   sessionRoutes(server, face)

@@ -7,6 +7,7 @@ import type { ImageLibrary } from '../../image/image-library.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { SessionDirectory } from '../../session/session-directory.ts'
+import type { SnapshotLibrary } from '../../snapshot/snapshot-library.ts'
 import type { BackendName } from '../../workspace.ts'
 
 /** What the routes work on. */
@@ -24,4 +25,5 @@ export interface HttpFace {
   readonly disk: DiskReporter
   readonly sessions: SessionDirectory
   readonly images: ImageLibrary
+  readonly snapshots: SnapshotLibrary
 }

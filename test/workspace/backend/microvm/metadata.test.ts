@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { MachineFiles } from '../../../../src/workspace/backend/microvm/machine-files.ts'
 import { workspaceOf } from '../../../../src/workspace/backend/microvm/machine-state.ts'
-import { newMetadata } from '../../../../src/workspace/backend/microvm/new-metadata.ts'
+import { newMetadata } from '../../../../src/workspace/backend/microvm/plan-machine.ts'
 import { readPinnedDigests } from '../../../../src/workspace/backend/microvm/pinned-digests.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
@@ -20,6 +20,7 @@ const good = newMetadata(
     cpus: 0,
     memoryMb: 0,
     upperBytes: 0,
+    fromSnapshot: '',
   },
   `sha256:${'a'.repeat(64)}`,
   { cpus: 2, memoryMb: 512, upperBytes: 2 ** 30 },
@@ -41,9 +42,9 @@ test('metadata that was written is read again', async () => {
   await files.begin('Demo')
   await files.write(good)
   await files.end('Demo')
-  expect(await files.read('demo')).toEqual({ is: 'known', metadata: good })
+  expect(await files.read('demo')).toEqual({ is: 'known', record: good })
   expect(await stateIn(files)).toEqual({ is: 'stopped' })
-  expect([...(await readPinnedDigests(files))]).toEqual([good.digest])
+  expect([...(await readPinnedDigests(files.root))]).toEqual([good.digest])
 })
 
 const changed = (more: object) => JSON.stringify({ ...good, ...more })
@@ -75,7 +76,7 @@ test.each([
     is: 'error',
     message: expect.stringContaining('metadata.json'),
   })
-  await expect(readPinnedDigests(files)).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
+  await expect(readPinnedDigests(files.root)).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
 })
 
 test('F8 one that cannot be read leaves the others as they are', async () => {
@@ -89,7 +90,7 @@ test('F8 one that cannot be read leaves the others as they are', async () => {
 test('P2 nothing of a machine is looked for under a name that is none', async () => {
   const files = filesWith(text)
   for (const name of ['../demo', 'a/b', '', '.', '-x', 'x'.repeat(64)])
-    expect(() => files.instanceOf(name)).toThrow(/no workspace's name/)
+    expect(() => files.instanceOf(name)).toThrow(/is no name/)
   mkdirSync(join(files.root, 'instances/.hidden'))
   mkdirSync(join(files.root, 'instances/UPPER'))
   expect((await files.list()).map(({ key }) => key)).toEqual(['demo'])

@@ -16,6 +16,7 @@ interface CreateOptions {
   /** False when told not to. */
   readonly provision: boolean
   readonly dotfiles?: string
+  readonly fromSnapshot?: string
 }
 
 const ACTIONS = {
@@ -91,6 +92,7 @@ function addCreate(program: Command): void {
     .option('--cpus <n>', 'CPUs', wholeNumber)
     .option('--memory-mb <n>', 'memory in MiB', wholeNumber)
     .option('--upper-size <gb>', "size of a virtual machine's own disk in GB, 1 to 100", wholeNumber)
+    .option('--from-snapshot <name>', 'snapshot whose copy is its disk; then neither repo nor image')
     .option('--no-provision', 'leave a devcontainer.json and dotfiles unheeded')
     .option('--dotfiles <repo>', 'repository that sets up the home directory inside')
     .addHelpText(
@@ -99,9 +101,11 @@ function addCreate(program: Command): void {
     )
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const { client, output } = await contextOf(command)
-      const { localDir, memoryMb, upperSize, repo, image, backend, cpus, provision, dotfiles } = options
+      const { localDir, memoryMb, upperSize, repo, image, backend, cpus, provision, dotfiles, fromSnapshot } =
+        options
       const renamed = {
         local_dir: localDir,
+        from_snapshot: fromSnapshot,
         memory_mb: memoryMb,
         upper_size_bytes: upperSize === undefined ? undefined : upperSize * 2 ** 30,
         ...(!provision && { no_provision: true }),

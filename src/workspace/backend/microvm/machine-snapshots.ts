@@ -1,0 +1,125 @@
+import { messageOf } from '../../../lib/errors/message.ts'
+import { fault } from '../../errors.ts'
+import type { ImageStore } from '../../image/image-store.ts'
+import type { BackendName } from '../../workspace.ts'
+import type { Snapshot, Snapshots } from '../snapshot.ts'
+import type { MachineFiles } from './machine-files.ts'
+import { SnapshotFiles } from './snapshot-files.ts'
+import type { SnapshotReading, SnapshotRecord } from './snapshot-record.ts'
+
+/** Snapshots of machines that do not run: of their disks, without what was in memory. */
+export class MachineSnapshots implements Snapshots {
+  readonly #backend: BackendName
+  readonly #machines: MachineFiles
+  readonly #images: Promise<ImageStore>
+  readonly #files: SnapshotFiles
+
+  constructor(backend: BackendName, machines: MachineFiles, images: Promise<ImageStore>) {
+    this.#backend = backend
+    this.#machines = machines
+    this.#images = images
+    this.#files = new SnapshotFiles(machines.root)
+  }
+
+  async list(): Promise<readonly Snapshot[]> {
+    const found = await this.#files.list()
+    const snapshots = await Promise.all(found.map(({ key, reading }) => this.#describe(key, reading)))
+    return snapshots.filter((snapshot) => snapshot !== undefined)
+  }
+
+  async find(name: string): Promise<Snapshot | undefined> {
+    return this.#describe(name, await this.#files.read(name))
+  }
+
+  async take(
+    { name, workspace, comment, createdAt }: Parameters<Snapshots['take']>[0],
+    signal: AbortSignal,
+  ): Promise<Snapshot> {
+    const reading = await this.#machines.read(workspace)
+    if (reading.is !== 'known') {
+      const why = reading.is === 'absent' ? 'it is gone' : reading.why
+      throw fault('BACKEND_ERROR', `metadata.json of "${workspace}" cannot be used: ${why}`)
+    }
+    const { image, digest, repo, forwardPorts, environment, cpus, memoryMb, upperBytes, isFormatted } =
+      reading.record
+    const facts = { image, digest, repo, forwardPorts, environment, cpus, memoryMb, upperBytes, isFormatted }
+    const record: SnapshotRecord = {
+      version: 1,
+      name,
+      sourceWorkspace: reading.record.name,
+      createdAt: createdAt.toISOString(),
+      comment,
+      ...facts,
+    }
+    try {
+      await this.#files.write(record, this.#machines.upperOf(workspace), signal)
+    } catch (error) {
+      await this.#files.remove(name).catch(() => undefined)
+      signal.throwIfAborted()
+      throw fault('BACKEND_ERROR', `the disk of "${workspace}" cannot be copied: ${messageOf(error)}`, error)
+    }
+    const snapshot = await this.find(name)
+    if (snapshot === undefined) throw fault('BACKEND_ERROR', `snapshot "${name}" is gone again`)
+    return snapshot
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#files.remove(name)
+  }
+
+  /** Throws SNAPSHOT_NOT_FOUND, and BACKEND_ERROR when it cannot be read. */
+  async read(name: string): Promise<SnapshotRecord> {
+    const reading = await this.#files.read(name)
+    if (reading.is === 'known') return reading.record
+    if (reading.is === 'absent') throw fault('SNAPSHOT_NOT_FOUND', `there is no snapshot "${name}"`)
+    throw fault('BACKEND_ERROR', unusable(name, reading.why))
+  }
+
+  /** Gives a machine that is being made a copy of a snapshot's disk. Throws BACKEND_ERROR. */
+  async restore(name: string, workspace: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#machines.copyUpper(this.#files.upperOf(name), workspace, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      throw fault('BACKEND_ERROR', `snapshot "${name}" cannot be copied: ${messageOf(error)}`, error)
+    }
+  }
+
+  async #describe(key: string, reading: SnapshotReading): Promise<Snapshot | undefined> {
+    if (reading.is === 'absent') return undefined
+    const sizeBytes = await this.#files.sizeOf(key)
+    const common = { backend: this.#backend, sizeBytes }
+    if (reading.is === 'unreadable')
+      return {
+        ...common,
+        name: key,
+        sourceWorkspace: '',
+        sourceImage: '',
+        lowerDigest: '',
+        isLowerCached: false,
+        createdAt: new Date(0),
+        comment: '',
+        failure: unusable(key, reading.why),
+      }
+    const { name, sourceWorkspace, image, digest, createdAt, comment } = reading.record
+    const isLowerCached = await (await this.#images).resolve(digest).then(
+      () => true,
+      () => false,
+    )
+    return {
+      ...common,
+      name,
+      sourceWorkspace,
+      sourceImage: image,
+      lowerDigest: digest,
+      isLowerCached,
+      createdAt: new Date(createdAt),
+      comment,
+      failure: '',
+    }
+  }
+}
+
+function unusable(name: string, why: string): string {
+  return `snapshot.json of "${name}" cannot be used (${why}): restore the file, or delete the snapshot`
+}

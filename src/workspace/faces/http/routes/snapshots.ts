@@ -1,0 +1,69 @@
+import type { Static } from 'typebox'
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { Type } from '../../../../lib/schema/type.ts'
+import { snapshotBodySchema, snapshotToWire } from '../../../api/snapshot.ts'
+import { snapshotSubjectOf } from '../audit-subject.ts'
+import type { HttpFace } from '../face.ts'
+
+interface Named {
+  readonly Params: { readonly name: string }
+}
+
+const snapshot = Type.Ref('Snapshot')
+const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
+
+/** Snapshots of virtual machines: list, take, get, delete. */
+export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audit }: HttpFace): void {
+  app.get(
+    '/api/snapshots',
+    {
+      schema: {
+        summary: 'Snapshots of all backends, oldest first',
+        response: { 200: Type.Object({ snapshots: Type.Array(snapshot) }), ...failures },
+      },
+    },
+    async () => ({ snapshots: (await snapshots.list()).map(snapshotToWire) }),
+  )
+
+  app.post<{ Body: Static<typeof snapshotBodySchema> }>(
+    '/api/snapshots',
+    {
+      schema: {
+        summary: "Copy a stopped virtual machine's disk",
+        body: snapshotBodySchema,
+        response: { 201: Type.Object({ snapshot, warnings: Type.Array(Type.String()) }), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const { name, source_workspace: source, comment } = request.body
+      const subject = snapshotSubjectOf(request, 'snapshot.create', name, source)
+      const taken = await audit.follow(subject, () =>
+        lifecycle.takeSnapshot(source, { name, comment: comment ?? '' }),
+      )
+      return reply
+        .status(201)
+        .send({ snapshot: snapshotToWire(taken.snapshot), warnings: [...taken.warnings] })
+    },
+  )
+
+  app.get<Named>(
+    '/api/snapshots/:name',
+    { schema: { summary: 'One snapshot', response: { 200: Type.Object({ snapshot }), ...failures } } },
+    async ({ params }) => ({ snapshot: snapshotToWire(await snapshots.get(params.name)) }),
+  )
+
+  app.delete<Named>(
+    '/api/snapshots/:name',
+    {
+      schema: {
+        summary: 'Delete a snapshot; workspaces that were made of it stay',
+        response: { 204: Type.Null(), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const { name } = request.params
+      await audit.follow(snapshotSubjectOf(request, 'snapshot.delete', name), () => snapshots.remove(name))
+      return reply.status(204).send(null)
+    },
+  )
+}

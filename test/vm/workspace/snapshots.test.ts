@@ -1,0 +1,98 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSsh, type OpenSsh } from '../../support/open-ssh.ts'
+import { machineRoots, vmServer } from '../../support/vm-server.ts'
+import { call, makeWorkspace, type TestServer } from '../../support/workspace-server.ts'
+
+const roots = machineRoots()
+let server: TestServer
+let ssh: OpenSsh
+
+const inside = async (name: string, command: string) =>
+  (await ssh.run(name, command, { stdin: '' })).stdout.toString()
+const post = (path: string, body?: object) => call(`${server.url}/api/${path}`, 'POST', body)
+
+beforeAll(async () => {
+  server = await vmServer(roots)
+  ssh = await openSsh(server)
+  await makeWorkspace(server.url, { name: 'source' })
+  await inside('source', 'echo kept > /workspace/file')
+})
+afterAll(async () => {
+  for (const name of ['source', 'one', 'two'])
+    await call(`${server.url}/api/workspaces/${name}`, 'DELETE').catch(() => undefined)
+  ssh.remove()
+  await server.stop()
+  roots.remove()
+})
+
+test('no snapshot is taken of a machine that runs', async () => {
+  expect(await post('snapshots', { name: 'ready', source_workspace: 'source' })).toMatchObject({
+    status: 409,
+    body: { error: { code: 'SNAPSHOT_SOURCE_RUNNING' } },
+  })
+  expect(await post('snapshots', { name: '../x', source_workspace: 'source' })).toMatchObject({ status: 400 })
+  expect(await post('snapshots', { name: 'ready', source_workspace: 'nobody' })).toMatchObject({
+    status: 404,
+  })
+})
+
+test('a snapshot of a stopped machine is small, is listed, and its name is taken', async () => {
+  await post('workspaces/source/stop')
+  const taken = await post('snapshots', { name: 'ready', source_workspace: 'source', comment: 'a note' })
+  expect(taken).toMatchObject({ status: 201, body: { warnings: [] } })
+  expect(taken.body.snapshot).toMatchObject({
+    version: 1,
+    name: 'ready',
+    backend: 'qemu',
+    source_workspace: 'source',
+    lower_cached: true,
+    comment: 'a note',
+  })
+  const { size, blocks } = statSync(join(roots.root, 'snapshots/ready/upper.ext4'))
+  expect(size).toBe(5 * 2 ** 30)
+  expect(blocks * 512).toBeLessThan(64 * 2 ** 20)
+  expect((await call(`${server.url}/api/snapshots`)).body.snapshots).toEqual([taken.body.snapshot])
+  expect((await call(`${server.url}/api/snapshots/Ready`)).body.snapshot).toEqual(taken.body.snapshot)
+  expect(await post('snapshots', { name: 'READY', source_workspace: 'source' })).toMatchObject({
+    status: 409,
+    body: { error: { code: 'SNAPSHOT_ALREADY_EXISTS' } },
+  })
+})
+
+test('a request that a snapshot does not go with is refused', async () => {
+  for (const more of [
+    { image: 'base' },
+    { repo: 'a/b' },
+    { upper_size_bytes: 2 ** 31 },
+    { backend: 'docker' },
+  ])
+    expect(await post('workspaces', { name: 'one', from_snapshot: 'ready', ...more })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'INVALID_REQUEST' } },
+    })
+  expect(await post('workspaces', { name: 'one', from_snapshot: 'nothing' })).toMatchObject({
+    status: 404,
+    body: { error: { code: 'SNAPSHOT_NOT_FOUND' } },
+  })
+})
+
+test('two workspaces that are made of it have its files, disks of their own and identities of their own', async () => {
+  for (const name of ['one', 'two']) await makeWorkspace(server.url, { name, from_snapshot: 'ready' })
+  expect(await inside('one', 'cat /workspace/file; hostname')).toBe('kept\none\n')
+  await inside('one', 'echo changed > /workspace/file')
+  expect(await inside('two', 'cat /workspace/file; hostname')).toBe('kept\ntwo\n')
+  const ids = [await inside('one', 'cat /etc/machine-id'), await inside('two', 'cat /etc/machine-id')]
+  expect(ids[0]).toMatch(/^[0-9a-f]{32}\n$/)
+  expect(ids[1]).not.toBe(ids[0])
+})
+
+test('a snapshot that is deleted takes nothing away from what was made of it', async () => {
+  expect(await call(`${server.url}/api/snapshots/ready`, 'DELETE')).toMatchObject({ status: 204 })
+  expect(await call(`${server.url}/api/snapshots/ready`)).toMatchObject({
+    status: 404,
+    body: { error: { code: 'SNAPSHOT_NOT_FOUND' } },
+  })
+  expect(await inside('one', 'cat /workspace/file')).toBe('changed\n')
+})
