@@ -22,6 +22,8 @@ export interface ServeOptions {
   readonly stateDir: string
   /** Where the engine is: `unix:///…`; the machine's own when left out. */
   readonly engine?: string
+  /** More of the configuration. */
+  readonly settings?: Readonly<Record<string, unknown>>
   readonly httpPort?: number
   readonly sshPort?: number
   /** How many files it may have open; as many as the tester when left out. */
@@ -35,9 +37,10 @@ export function spawnServer(options: ServeOptions): {
   readonly ended: Promise<{ readonly how: number | string; readonly output: string }>
   readonly ready: Promise<Served>
 } {
-  const { stateDir, engine, httpPort = 0, sshPort = 0, openFiles } = options
+  const { stateDir, engine, settings, httpPort = 0, sshPort = 0, openFiles } = options
   const config = join(stateDir, '..', `${process.pid}-${Math.random().toString(36).slice(2)}.yaml`)
-  writeFileSync(config, JSON.stringify({ docker: { network: 'host', ...(engine && { host: engine }) } }))
+  const docker = { network: 'host', ...(engine && { host: engine }) }
+  writeFileSync(config, JSON.stringify({ docker, ...settings }))
   const flags = { config, 'state-dir': stateDir, 'http-port': httpPort, 'ssh-port': sshPort }
   const argv = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)])
   const limit = openFiles === undefined ? [] : ['prlimit', `--nofile=${openFiles}:${openFiles}`]

@@ -57,16 +57,19 @@ export async function vmServer(
   roots: { readonly root: string; readonly runDir: string },
   settings: Readonly<Record<string, unknown>> = {},
 ): Promise<TestServer> {
-  await shareVmImages(roots.root)
   return startWorkspaceServer({
-    settings: {
-      enabled_backends: ['qemu'],
-      default_backend: 'qemu',
-      default_image: VM_IMAGE,
-      vm: { run_dir: roots.runDir, cpus: MACHINE.cpus, memory_mb: MACHINE.memoryMb, network: 'user' },
-      qemu: { root: roots.root, ...QEMU },
-      ssh: { processes: 1 },
-      ...settings,
-    },
+    settings: { ...(await vmSettings(roots)), ssh: { processes: 1 }, ...settings },
   })
+}
+
+/** The configuration of such a server; the images are then in its root. */
+export async function vmSettings(roots: { readonly root: string; readonly runDir: string }) {
+  await shareVmImages(roots.root)
+  return {
+    enabled_backends: ['qemu'],
+    default_backend: 'qemu',
+    default_image: VM_IMAGE,
+    vm: { run_dir: roots.runDir, cpus: MACHINE.cpus, memory_mb: MACHINE.memoryMb, network: 'user' },
+    qemu: { root: roots.root, ...QEMU },
+  }
 }

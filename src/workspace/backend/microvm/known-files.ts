@@ -73,7 +73,7 @@ export async function removeKnown(directory: string, files: readonly string[]): 
   try {
     // A write that was cut short leaves its temporary file.
     const leftovers = (await readdir(directory)).filter((name) =>
-      /^[a-z]+\.json\.[0-9a-f]{12}\.tmp$/.test(name),
+      /^(\.creating|[a-z]+\.json)\.[0-9a-f]{12}\.tmp$/.test(name),
     )
     for (const name of [...files, ...leftovers]) await unlink(join(directory, name)).catch(ignoreMissing)
     await rmdir(directory)

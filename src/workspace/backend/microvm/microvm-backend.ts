@@ -104,7 +104,8 @@ export class MicroVmBackend implements Backend {
       if (reading.is !== 'known' || reading.record.run === null) continue
       if (reading.record.run.hostBoot !== this.#hostBoot) continue
       this.#watch.add(reading.record)
-      await this.#runner.adopt(reading.record)
+      // What ended while no server was there has no sockets to be reached by; nor may it keep the others from being seen.
+      await this.#runner.adopt(reading.record).catch(() => undefined)
     }
     this.#watch.start()
   }

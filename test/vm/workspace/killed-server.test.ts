@@ -1,0 +1,87 @@
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { findProcessesWith } from '../../../src/workspace/backend/microvm/stray-machines.ts'
+import { serve } from '../../support/served.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { machineRoots, vmSettings } from '../../support/vm-server.ts'
+import { call, makeWorkspace } from '../../support/workspace-server.ts'
+
+const roots = machineRoots()
+const instance = (file: string) => join(roots.root, 'instances/demo', file)
+const upper = join(roots.root, 'uppers/demo/upper.ext4')
+const run = (): { readonly isReady: boolean } | null => {
+  try {
+    return JSON.parse(readFileSync(instance('metadata.json'), 'utf8')).run
+  } catch {
+    return null
+  }
+}
+
+/** The steps of a creation, by what each leaves first. */
+const STEPS: readonly (readonly [string, () => boolean])[] = [
+  ['its mark is made', () => existsSync(instance('.creating'))],
+  ['its metadata is written', () => existsSync(instance('metadata.json'))],
+  ['its disk is made', () => existsSync(upper)],
+  ['its sockets’ directory is made', () => readdirSync(roots.runDir).length > 0],
+  ['its monitor listens', () => globSync(join(roots.runDir, '*/qmp.sock')).length > 0],
+  ['its monitor is noted', () => run() !== null],
+]
+
+/** At once when it is so: a look now and then would come too late. */
+async function soon(what: string, isSo: () => boolean): Promise<void> {
+  const endMs = performance.now() + 60_000
+  while (!isSo()) {
+    if (performance.now() > endMs) throw new Error(`waited in vain for: ${what}`)
+    await setImmediate()
+  }
+}
+
+test('F1 a server killed at any step of a machine’s creation leaves nothing of it', async () => {
+  const stateDir = join(tempDir(), 'state')
+  const settings = await vmSettings(roots)
+  onTestFinished(() => roots.remove())
+  let server = await serve({ stateDir, settings })
+  for (const [step, isThere] of STEPS) {
+    const creation = makeWorkspace(server.url, { name: 'demo' })
+    creation.catch(() => undefined)
+    await soon(step, isThere)
+    await server.end('SIGKILL')
+    await expect(creation, step).rejects.toThrow('fetch failed')
+    server = await serve({ stateDir, settings })
+    expect((await call(`${server.url}/api/workspaces`)).body, step).toEqual({ workspaces: [] })
+    expect(await findProcessesWith(upper), step).toEqual([])
+    for (const directory of ['instances', 'uppers'])
+      expect(readdirSync(join(roots.root, directory)), step).toEqual([])
+    expect(readdirSync(roots.runDir), step).toEqual([])
+  }
+})
+
+test('F1 a server killed while a machine runs, stops or is deleted finds it as it was left', async () => {
+  const again = machineRoots()
+  onTestFinished(() => again.remove())
+  const stateDir = join(tempDir(), 'state')
+  const settings = await vmSettings(again)
+  let server = await serve({ stateDir, settings })
+  const demo = () => `${server.url}/api/workspaces/demo`
+  await makeWorkspace(server.url, { name: 'demo' })
+  const { pid } = (await call(demo())).body
+  const stopping = call(`${demo()}/stop`, 'POST')
+  stopping.catch(() => undefined)
+  await server.end('SIGKILL')
+  server = await serve({ stateDir, settings })
+  // It had begun to end, or nobody had told it yet.
+  const { body } = await call(demo())
+  expect(['running', 'stopped', 'error']).toContain(body.status)
+  if (body.status === 'running') expect(body.pid).toBe(pid)
+  const deleting = call(demo(), 'DELETE')
+  deleting.catch(() => undefined)
+  await soon('the disk is gone', () => !existsSync(join(again.root, 'uppers/demo/upper.ext4')))
+  await server.end('SIGKILL')
+  server = await serve({ stateDir, settings })
+  expect((await call(`${server.url}/api/workspaces`)).body).toEqual({ workspaces: [] })
+  for (const directory of ['instances', 'uppers'])
+    expect(readdirSync(join(again.root, directory))).toEqual([])
+  expect(existsSync(`/proc/${pid}`)).toBe(false)
+})
