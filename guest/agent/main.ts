@@ -1,8 +1,13 @@
 // The agent inside a virtual machine: what the host asks of it, it does there. It listens on vsock, and on a serial port of
-// the host's where there is one; nothing of it can be reached from a network or by programs inside.
+// the host's where there is one. Nothing of it can be reached from a network, and by programs inside only the bus.
+import type { Duplex } from 'node:stream'
 import { messageOf } from '../../src/lib/errors/message.ts'
 import { AGENT_PORT } from '../../src/lib/guest/protocol.ts'
 import { listenVsock } from '../../src/native/vsock.ts'
+import { keepAgentToken, readAgentToken } from './bus/agent-token.ts'
+import { connectHost } from './bus/connect-host.ts'
+import { servePublish } from './bus/publish-server.ts'
+import { Uplink } from './bus/uplink.ts'
 import { serve } from './serve.ts'
 import { serveSerialPort } from './serial.ts'
 
@@ -11,9 +16,19 @@ process.on('SIGHUP', () => undefined)
 // One connection's fault is that connection's.
 process.on('uncaughtException', (error) => console.error('workspace-agent:', error))
 
+const uplink = new Uplink(connectHost)
+const token = readAgentToken()
+if (token !== undefined) uplink.begin(token)
+servePublish(uplink)
+
+const answer = (connection: Duplex): void =>
+  void serve(connection, ({ agentToken }) => {
+    keepAgentToken(agentToken)
+    uplink.begin(agentToken)
+  })
 try {
-  listenVsock(AGENT_PORT, (connection) => void serve(connection))
+  listenVsock(AGENT_PORT, answer)
 } catch (error) {
   console.error(`workspace-agent: no vsock: ${messageOf(error)}`)
 }
-void serveSerialPort((connection) => void serve(connection))
+void serveSerialPort(answer)

@@ -9,6 +9,14 @@ import { openDevice } from '../../src/native/vsock.ts'
 const PORTS = '/sys/class/virtio-ports'
 const RETRY_MS = 200
 
+/** The line as it is now; undefined where there is none. */
+let line: Mux | undefined
+
+/** Connects to a port of the host's over the line; undefined where there is none. */
+export function connectBySerial(port: number): Duplex | undefined {
+  return line === undefined || line.isClosed ? undefined : line.open(Buffer.from(String(port)))
+}
+
 /**
  * Serves the host over a virtio serial port, where there is one of ours. Its other side can go and come back at any time,
  * and then the port is at its end until it is opened anew.
@@ -23,13 +31,14 @@ export async function serveSerialPort(serve: (connection: Duplex) => void): Prom
 
 async function servedOnce(device: string, serve: (connection: Duplex) => void): Promise<void> {
   try {
-    const line = openDevice(device)
-    const closed = new Promise((resolve) => line.once('close', resolve))
-    const stop = serveSerial(line, 'second', (session) => {
+    const port = openDevice(device)
+    const closed = new Promise((resolve) => port.once('close', resolve))
+    const stop = serveSerial(port, 'second', (session) => {
       const mux = new Mux(session, { isFirst: false, onChannel: serve })
+      line = mux
       session.once('close', () => mux.close())
     })
-    line.once('end', stop)
+    port.once('end', stop)
     await closed
   } catch {
     // Its earlier opening is on its way to be closed.

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { encodeMessage, readMessage } from '../../src/lib/guest/message.ts'
-import type { GuestAnswer, GuestRequest } from '../../src/lib/guest/protocol.ts'
+import type { GuestAnswer, GuestRequest, GuestSetting } from '../../src/lib/guest/protocol.ts'
 import { messageOf } from '../../src/lib/errors/message.ts'
 import { serveDial } from './dial.ts'
 import { serveExec } from './exec.ts'
@@ -12,15 +12,22 @@ import { settle, shutDown } from './shut-down.ts'
 
 const REQUEST_TIMEOUT_MS = 30_000
 
-/** Answers the one request of a connection from the host. */
-export async function serve(connection: Duplex): Promise<void> {
+/**
+ * Answers the one request of a connection from the host.
+ *
+ * @param onPrepared the machine is now what the host wants it to be
+ */
+export async function serve(
+  connection: Duplex,
+  onPrepared: (setting: GuestSetting) => void = () => undefined,
+): Promise<void> {
   connection.on('error', () => undefined)
   const late = setTimeout(() => connection.destroy(), REQUEST_TIMEOUT_MS)
   try {
     const request = (await readMessage(connection)) as GuestRequest | undefined
     clearTimeout(late)
     if (request === undefined) return void connection.destroy()
-    await obey(connection, request)
+    await obey(connection, request, onPrepared)
   } catch (error) {
     const code = error instanceof GuestFailure ? error.code : 'FAILED'
     answer(connection, { ok: false, code, message: messageOf(error) })
@@ -31,7 +38,11 @@ export async function serve(connection: Duplex): Promise<void> {
   }
 }
 
-async function obey(connection: Duplex, request: GuestRequest): Promise<void> {
+async function obey(
+  connection: Duplex,
+  request: GuestRequest,
+  onPrepared: (setting: GuestSetting) => void,
+): Promise<void> {
   const accept = (more: object = {}): void => answer(connection, { ok: true, ...more })
   switch (request.do) {
     case 'exec':
@@ -45,6 +56,7 @@ async function obey(connection: Duplex, request: GuestRequest): Promise<void> {
       break
     case 'prepare':
       await prepare(request)
+      onPrepared(request)
       accept()
       break
     case 'shut-down':

@@ -45,15 +45,15 @@ class ConnectWorker : public Napi::AsyncWorker {
 /** Runs in a thread of its own until the listener is stopped. */
 void acceptAll(int listener, Napi::ThreadSafeFunction onConnection) {
   while (true) {
-    const int connection = vsock::accept(listener);
+    unsigned int peer = 0;
+    const int connection = vsock::accept(listener, peer);
     if (connection < 0) break;
     const int socket = relay::attach(connection);
     if (socket < 0) continue;
-    const auto tell = [](Napi::Env env, Napi::Function callback, void* data) {
-      callback.Call({Napi::Number::New(env, static_cast<double>(reinterpret_cast<std::intptr_t>(data)))});
+    const auto tell = [socket, peer](Napi::Env env, Napi::Function callback) {
+      callback.Call({Napi::Number::New(env, socket), Napi::Number::New(env, peer)});
     };
-    void* const data = reinterpret_cast<void*>(static_cast<std::intptr_t>(socket));
-    if (onConnection.BlockingCall(data, tell) != napi_ok) break;
+    if (onConnection.BlockingCall(tell) != napi_ok) break;
   }
   onConnection.Release();
 }

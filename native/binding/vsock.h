@@ -5,7 +5,7 @@
 namespace workspace::binding {
 
 /**
- * listenVsock(port: number, onConnection: (fd: number) => void): number. Each connection comes as a Unix socket that stands for
+ * listenVsock(port: number, onConnection: (fd: number, peer: number) => void): number. Each connection comes as a Unix socket that stands for
  * it. Returns what `stopVsock` takes; throws like node:net (`EADDRINUSE` …).
  */
 Napi::Value listenVsock(const Napi::CallbackInfo& info);

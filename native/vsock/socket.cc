@@ -43,11 +43,14 @@ int listen(unsigned int port) {
   return fd;
 }
 
-int accept(int listener) {
+int accept(int listener, unsigned int& peer) {
   int fd = -1;
+  sockaddr_vm address = {};
   do {
-    fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    socklen_t size = sizeof address;
+    fd = accept4(listener, reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC);
   } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+  peer = address.svm_cid;
   return fd < 0 ? -errno : fd;
 }
 
@@ -69,7 +72,7 @@ int connect(unsigned int cid, unsigned int port, int timeoutMs) {
 namespace workspace::vsock {
 
 int listen(unsigned int) { return -ENOSYS; }
-int accept(int) { return -ENOSYS; }
+int accept(int, unsigned int&) { return -ENOSYS; }
 void stop(int) {}
 int connect(unsigned int, unsigned int, int) { return -ENOSYS; }
 

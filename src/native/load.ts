@@ -22,7 +22,7 @@ export interface Addon {
   sendDescriptors(socket: number, descriptors: readonly number[]): void
   openPty(columns: number, rows: number): [socket: number, control: number, far: number]
   resizePty(control: number, columns: number, rows: number): void
-  listenVsock(port: number, onConnection: (fd: number) => void): number
+  listenVsock(port: number, onConnection: (fd: number, peer: number) => void): number
   stopVsock(listener: number): void
   connectVsock(cid: number, port: number, timeoutMs: number): Promise<number>
   openDevice(path: string): number

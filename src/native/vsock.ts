@@ -9,13 +9,16 @@ export function canUseVsock(): boolean {
 }
 
 /**
- * Listens on a vsock port for every peer; returns how to stop. Source: vsock(7).
+ * Listens on a vsock port for every peer, each known by its address; returns how to stop. Source: vsock(7).
  *
  * @throws Error with code, errno and syscall: EADDRINUSE; EAFNOSUPPORT or ENODEV where the kernel has no vsock
  */
-export function listenVsock(port: number, onConnection: (connection: Socket) => void): () => void {
+export function listenVsock(
+  port: number,
+  onConnection: (connection: Socket, peer: number) => void,
+): () => void {
   const native = addon()
-  const listener = native.listenVsock(port, (fd) => onConnection(socketOf(fd)))
+  const listener = native.listenVsock(port, (fd, peer) => onConnection(socketOf(fd), peer))
   return () => native.stopVsock(listener)
 }
 

@@ -4,7 +4,16 @@ import { Type } from '../lib/schema/type.ts'
 import type { Static } from 'typebox'
 import type { SchemaNode } from '../lib/config/check.ts'
 import { loadConfig } from '../lib/config/load.ts'
-import { duration, optionalSection, optionalText, port, section, text, texts } from '../lib/config/fields.ts'
+import {
+  duration,
+  optionalSection,
+  optionalText,
+  port,
+  section,
+  size,
+  text,
+  texts,
+} from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/logger.ts'
 import { NETWORK_MODES, type NetworkMode } from './backend/microvm/network.ts'
 import { ACCELERATORS } from './backend/qemu/accelerator.ts'
@@ -62,6 +71,10 @@ const fileSchema = section({
       default: [],
       description: 'ports inside workspaces that neither Connect nor an SSH forward reaches',
     }),
+  }),
+  bus: section({
+    request_timeout: duration('30s', 'how long a request of a guest waits for its answer'),
+    max_message_bytes: size('1MiB', 'the longest message that is carried, as it is on the wire'),
   }),
   audit: section({
     file: optionalText('file to which it is appended who did what; default none'),
@@ -165,6 +178,7 @@ export interface WorkspaceConfig {
   /** 0: never. */
   readonly idleTimeoutMs: number
   readonly tunnel: { readonly denyPorts: readonly number[] }
+  readonly bus: { readonly requestTimeoutMs: number; readonly maxMessageBytes: number }
   readonly audit: { readonly file: string | undefined }
   readonly upperSizeDefaultBytes: number
   readonly vm: {
@@ -239,6 +253,10 @@ function fromSettings(
     dotfiles: settings.dotfiles,
     idleTimeoutMs: settings.idle_timeout,
     tunnel: { denyPorts: settings.tunnel.deny_ports },
+    bus: {
+      requestTimeoutMs: settings.bus.request_timeout,
+      maxMessageBytes: settings.bus.max_message_bytes,
+    },
     audit: { file: settings.audit.file },
     upperSizeDefaultBytes: settings.upper_size_default * 2 ** 30,
     vm: {

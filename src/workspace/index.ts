@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { messageOf } from '../lib/errors/message.ts'
+import { BUS_PORT } from '../lib/guest/protocol.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import { ActivityTable } from './activity/activity-table.ts'
 import { IdleStopper } from './activity/idle-stopper.ts'
@@ -9,6 +10,8 @@ import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
 import { InsideDirs } from './backend/docker/inside-dirs.ts'
 import { machinePlaces, microVmBackends } from './backend/configured-machines.ts'
+import { Bus } from './bus/bus.ts'
+import { serveGuest } from './bus/guest-session.ts'
 import type { WorkspaceConfig } from './config.ts'
 import { fault } from './errors.ts'
 import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './doctor/ssh-crypto.ts'
@@ -107,6 +110,12 @@ async function start(
       logger,
       now,
     })
+    const bus = new Bus({ server: config.name, requestTimeoutMs: config.bus.requestTimeoutMs, now })
+    for (const backend of backends.values()) {
+      backend.listenGuests?.(BUS_PORT, ({ workspace: name, token, connection }) =>
+        serveGuest(connection, { name, backend: backend.name, token }, bus, { ...config.bus, now }),
+      )
+    }
     await lifecycle.open()
     opened.push(() => lifecycle.close())
 
@@ -148,6 +157,8 @@ async function start(
       sessions,
       images,
       snapshots,
+      bus,
+      maxMessageBytes: config.bus.maxMessageBytes,
     }
     const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
     opened.push(() => http.stop())

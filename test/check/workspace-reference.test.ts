@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { environmentKeys } from '../../src/lib/config/environment.ts'
+import { PUBLISH_CODES } from '../../guest/agent/bus/publish-server.ts'
 import { HTTP_CODES } from '../../src/lib/http/faults.ts'
 import { STATUS_OF_KIND } from '../../src/lib/http/status.ts'
 import { AUDIT_ACTIONS } from '../../src/workspace/audit/audit-log.ts'
@@ -146,6 +147,7 @@ const foreignVariables = [
 test('the page names no code, variable, flag or key in passing that is not there', () => {
   const known = new Set([
     ...Object.keys(codes),
+    ...Object.keys(PUBLISH_CODES),
     ...[...variables, ...cliVariables].map(({ variable }) => variable),
     ...fileVariables,
     ...foreignVariables,

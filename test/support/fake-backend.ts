@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import type { Duplex } from 'node:stream'
+import { type Duplex, duplexPair } from 'node:stream'
 import type {
   Backend,
   BackendChange,
@@ -13,6 +13,7 @@ import type {
   ExecProcess,
   ExecRequest,
   ExitStatus,
+  GuestCaller,
   InsideListener,
   LoginEnvironment,
 } from '../../src/workspace/backend/backend.ts'
@@ -33,10 +34,22 @@ export class FakeBackend implements Backend {
   readonly #volumes = new Map<string, string>()
   readonly #processes = new Set<ChildProcess>()
   #onChange: (change: BackendChange) => void = () => undefined
+  #onGuest: (caller: GuestCaller) => void = () => undefined
 
   open(onChange: (change: BackendChange) => void): Promise<void> {
     this.#onChange = onChange
     return Promise.resolve()
+  }
+
+  listenGuests(_port: number, onConnection: (caller: GuestCaller) => void): void {
+    this.#onGuest = onConnection
+  }
+
+  /** Connects to the host as a guest does; the guest's end of it. */
+  callHost(workspace: string, token: string): Duplex {
+    const [connection, guest] = duplexPair()
+    this.#onGuest({ workspace, token, connection })
+    return guest
   }
 
   async close(): Promise<void> {

@@ -33,6 +33,8 @@ export interface GuestProgram {
 
 export interface GuestSetting {
   readonly hostname: string
+  /** What the agent shows on the bus, which programs of the guest can connect to as well. */
+  readonly agentToken: string
   /** Tag of a directory of the host's that becomes the workspace's; its owner on the host decides who the user is. */
   readonly share?: { readonly tag: string; readonly uid: number; readonly gid: number }
   readonly network?: {
@@ -72,3 +74,6 @@ export type ExecMessage =
 /** Where the agent listens: a vsock port, and the name of a serial port where there is no vsock. */
 export const AGENT_PORT = 1025
 export const AGENT_SERIAL = 'workspace.agent'
+
+/** Where the host listens for its guests' messages: a vsock port of its own. */
+export const BUS_PORT = 1024

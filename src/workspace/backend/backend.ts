@@ -88,6 +88,13 @@ export interface BackendUsage {
   readonly notes: readonly string[]
 }
 
+/** A connection that a guest made to its host. */
+export interface GuestCaller {
+  readonly workspace: string
+  readonly token: string
+  readonly connection: Duplex
+}
+
 export interface UsagePart {
   readonly kind: 'rootfs' | 'volume' | 'console_log' | 'metadata'
   readonly path: string
@@ -136,6 +143,11 @@ export interface Backend {
   readonly listenInside: (name: string, onConnection: (connection: Duplex) => void) => Promise<InsideListener>
   readonly loginEnvironment: (name: string) => Promise<LoginEnvironment>
   readonly usage: () => Promise<BackendUsage>
+  /**
+   * Hears of every connection that a guest makes to this vsock port of its host's, from `open` on; only where workspaces can make
+   * some. Whose it is, is known by where it came in, and the token is what that guest's agent alone has been told.
+   */
+  readonly listenGuests?: (port: number, onConnection: (caller: GuestCaller) => void) => void
 }
 
 /** What of a backend enters running workspaces: all that those need who speak SSH. */

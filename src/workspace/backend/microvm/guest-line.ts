@@ -18,7 +18,12 @@ export const SERIAL_SOCKET = 'serial.sock'
 
 /** The socket that stands for one of its ports, where each has its own. */
 export function portSocket(port: number): string {
-  return port === 1025 ? 'agent.sock' : `bus.sock_${port}`
+  return `port.sock_${port}`
+}
+
+/** Where a guest's connections to a port of the host's come in, as hybrid vsock has it. */
+export function hostPortSocket(port: number): string {
+  return `${VSOCK_SOCKET}_${port}`
 }
 
 /**

@@ -1,15 +1,17 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { AGENT_PORT, type GuestSetting } from '../../../lib/guest/protocol.ts'
 import { fault } from '../../errors.ts'
+import type { GuestCaller } from '../backend.ts'
 import type { BootImage } from '../../image/image-store.ts'
 import { askGuest } from './ask-guest.ts'
 import { awaitAgent } from './await-agent.ts'
 import { consoleSize, findInitFault, hasPoweredOff } from './console-log.ts'
 import type { Driver, StartedMachine } from './driver.ts'
-import { API_SOCKET, dialGuest, SERIAL_SOCKET, VSOCK_SOCKET } from './guest-line.ts'
+import { API_SOCKET, cidOf, dialGuest, SERIAL_SOCKET, VSOCK_SOCKET } from './guest-line.ts'
 import type { MachineFiles } from './machine-files.ts'
 import { hasEndedWithin, isRunning, type MachineProcess, signalProcess } from './machine-process.ts'
 import type { Metadata, MachineRun } from './metadata.ts'
@@ -17,6 +19,8 @@ import type { Networks } from './networks.ts'
 import { SerialBridge } from './serial-bridge.ts'
 import type { SocketDirs } from './socket-dir.ts'
 import { findProcessesWith } from './stray-machines.ts'
+import { GuestPorts } from './guest-ports.ts'
+import { listenToPeer } from './host-vsock.ts'
 
 const ASK_TO_END_MS = 20_000
 const END_MS = 40_000
@@ -32,12 +36,15 @@ export interface RunnerOptions {
   readonly networks: Networks
   readonly bootTimeoutMs: number
   readonly hostBoot: string
+  /** Who hears of connections that guests make to the host, by the port. */
+  readonly guestPorts: ReadonlyMap<number, (caller: GuestCaller) => void>
 }
 
 /** Starts machines and ends them. Callers see to it that one thing at a time is done to a machine. */
 export class MachineRunner {
   readonly #options: RunnerOptions
   readonly #bridges = new Map<string, SerialBridge>()
+  readonly #doors = new Map<string, { readonly close: () => void }>()
 
   constructor(options: RunnerOptions) {
     this.#options = options
@@ -67,6 +74,7 @@ export class MachineRunner {
         line: started.line,
         isReady: false,
         ipAddress,
+        agentToken: setting.agentToken,
         consoleStart,
       }
       metadata = { ...known, failure: '', run }
@@ -103,6 +111,8 @@ export class MachineRunner {
     const { files, sockets, networks, hostBoot } = this.#options
     this.#bridges.get(metadata.id)?.close()
     this.#bridges.delete(metadata.id)
+    this.#doors.get(metadata.id)?.close()
+    this.#doors.delete(metadata.id)
     const known = metadata.run?.hostBoot === hostBoot ? metadata.run.processes : []
     const stray = [
       ...(await findProcessesWith(files.upperOf(metadata.name))),
@@ -119,11 +129,18 @@ export class MachineRunner {
   }
 
   /** Takes over a machine that runs: from a server before this one, or just started. */
-  async adopt(metadata: Metadata): Promise<void> {
-    if (metadata.run?.line !== 'serial' || this.#bridges.has(metadata.id)) return
-    const { socketDir } = this.#placeOf(metadata)
+  async adopt({ id, name, run }: Metadata): Promise<void> {
+    if (run === null || this.#doors.has(id)) return
+    const { socketDir } = this.#placeOf({ id })
+    const { guestPorts } = this.#options
+    const onConnection = (port: number, connection: Duplex): void =>
+      guestPorts.get(port)?.({ workspace: name, token: run.agentToken, connection })
+    const ports = [...guestPorts.keys()]
+    if (run.line === 'vsock') return void this.#doors.set(id, listenToPeer(cidOf(id), ports, onConnection))
+    this.#doors.set(id, await GuestPorts.open(socketDir, ports, onConnection))
+    if (run.line !== 'serial') return
     const bridge = await SerialBridge.open(join(socketDir, SERIAL_SOCKET), join(socketDir, VSOCK_SOCKET))
-    this.#bridges.set(metadata.id, bridge)
+    this.#bridges.set(id, bridge)
   }
 
   /** Why a machine that was to run does not any more; '' when its user ended it from inside. */
@@ -138,8 +155,9 @@ export class MachineRunner {
 
   /** Lets the bridges go; machines go on. */
   close(): void {
-    for (const bridge of this.#bridges.values()) bridge.close()
+    for (const each of [...this.#bridges.values(), ...this.#doors.values()]) each.close()
     this.#bridges.clear()
+    this.#doors.clear()
   }
 
   async #start(
@@ -187,6 +205,7 @@ export class MachineRunner {
     const owner = localDir === '' ? undefined : await stat(localDir)
     const setting: GuestSetting = {
       hostname: name,
+      agentToken: randomBytes(24).toString('base64url'),
       ...(network.is !== 'none' &&
         network.address !== 'dhcp' && { network: { mac: network.mac, ...network.address } }),
       ...(owner !== undefined && { share: { tag: SHARE_TAG, uid: owner.uid, gid: owner.gid } }),
@@ -241,7 +260,7 @@ export class MachineRunner {
     return driver.console === 'output' ? files.monitorLogOf(name) : files.consoleOf(name)
   }
 
-  #placeOf({ id }: Metadata): { readonly id: string; readonly socketDir: string } {
+  #placeOf({ id }: Pick<Metadata, 'id'>): { readonly id: string; readonly socketDir: string } {
     return { id, socketDir: this.#options.sockets.pathOf(id) }
   }
 }

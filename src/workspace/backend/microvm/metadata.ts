@@ -17,6 +17,8 @@ const runSchema = Type.Object({
   /** Whether its agent has answered. */
   isReady: Type.Boolean(),
   ipAddress: Type.String(),
+  /** By which its agent is told from programs inside that connect to the host as well (threat B3). */
+  agentToken: Type.String({ minLength: 16 }),
   /** Where in the console's log this run begins. */
   consoleStart: whole,
 })

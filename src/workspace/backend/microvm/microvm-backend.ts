@@ -11,6 +11,7 @@ import type {
   BackendUsage,
   ExecProcess,
   ExecRequest,
+  GuestCaller,
   InsideListener,
   LoginEnvironment,
 } from '../backend.ts'
@@ -56,6 +57,7 @@ export class MicroVmBackend implements Backend {
   readonly #sockets: SocketDirs
   readonly #door: GuestDoor
   readonly #locks = new KeyedLock()
+  readonly #guestPorts = new Map<number, (caller: GuestCaller) => void>()
   readonly #watch: MachineWatch
   #onChange: (change: BackendChange) => void = () => undefined
   #runner: MachineRunner | undefined
@@ -97,6 +99,7 @@ export class MicroVmBackend implements Backend {
       files: this.#files,
       sockets: this.#sockets,
       hostBoot: this.#hostBoot,
+      guestPorts: this.#guestPorts,
       networks: new Networks(network, driver),
     })
     this.#isAvailable = (await driver.missing()) === undefined
@@ -237,6 +240,10 @@ export class MicroVmBackend implements Backend {
 
   loginEnvironment(name: string): Promise<LoginEnvironment> {
     return this.#door.loginEnvironment(name)
+  }
+
+  listenGuests(port: number, onConnection: (caller: GuestCaller) => void): void {
+    this.#guestPorts.set(port, onConnection)
   }
 
   async usage(): Promise<BackendUsage> {

@@ -1,11 +1,13 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { unlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Mux } from '../../../lib/mux/mux.ts'
 import { serveSerial } from '../../../lib/mux/serial.ts'
 import { joinStreams } from '../../../lib/process/join-streams.ts'
 import { AGENT_PORT } from '../../../lib/guest/protocol.ts'
+import { hostPortSocket } from './guest-line.ts'
 
 const RETRY_MS = 500
 const MAX_REQUEST_BYTES = 32
@@ -17,20 +19,22 @@ const MAX_REQUEST_BYTES = 32
  */
 export class SerialBridge {
   readonly #serial: string
+  readonly #vsockSocket: string
   readonly #server: Server
   #mux: Mux | undefined
   #line: Socket | undefined
   #isClosed = false
 
   static async open(serialSocket: string, vsockSocket: string): Promise<SerialBridge> {
-    const bridge = new SerialBridge(serialSocket)
+    const bridge = new SerialBridge(serialSocket, vsockSocket)
     await bridge.#listen(vsockSocket)
     void bridge.#keepLine()
     return bridge
   }
 
-  private constructor(serial: string) {
+  private constructor(serial: string, vsockSocket: string) {
     this.#serial = serial
+    this.#vsockSocket = vsockSocket
     this.#server = createServer({ allowHalfOpen: true }, (socket) => {
       socket.on('error', () => undefined)
       void this.#serve(socket).catch(() => socket.destroy())
@@ -62,7 +66,10 @@ export class SerialBridge {
       this.#line = line
       line.once('connect', () =>
         serveSerial(line, 'first', (session) => {
-          const mux = new Mux(session, { isFirst: true })
+          const mux = new Mux(session, {
+            isFirst: true,
+            onChannel: (channel, greeting) => this.#passOn(channel, greeting.toString('latin1')),
+          })
           this.#mux = mux
           session.once('close', () => mux.close())
         }),
@@ -73,6 +80,17 @@ export class SerialBridge {
       this.#mux = undefined
       await delay(RETRY_MS)
     }
+  }
+
+  /** What the guest opens goes to a port of the host's; where nobody listens there it is just closed, as with vsock. */
+  #passOn(channel: Duplex, port: string): void {
+    channel.on('error', () => undefined)
+    if (!/^\d{1,10}$/.test(port)) return void channel.destroy()
+    const socket = connect({
+      path: join(dirname(this.#vsockSocket), hostPortSocket(Number(port))),
+      allowHalfOpen: true,
+    })
+    void joinStreams(channel, socket)
   }
 
   async #serve(socket: Socket): Promise<void> {

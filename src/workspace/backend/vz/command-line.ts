@@ -1,13 +1,13 @@
 import { join } from 'node:path'
-import { AGENT_PORT } from '../../../lib/guest/protocol.ts'
+import { AGENT_PORT, BUS_PORT } from '../../../lib/guest/protocol.ts'
 import type { Machine } from '../microvm/driver.ts'
-import { portSocket } from '../microvm/guest-line.ts'
+import { hostPortSocket, portSocket } from '../microvm/guest-line.ts'
 
 export const REST_SOCKET = 'rest.sock'
 
 /**
  * vfkit's arguments for a machine. Source: its doc/usage.md. There is one socket for each vsock port: by the agent's the host
- * connects. The console's log is appended to by us where vfkit is told of a file that it would begin anew.
+ * connects, and by the bus's the guest. The console's log is appended to by us where vfkit is told of a file that it would begin anew.
  */
 export function vfkitArguments(machine: Machine): readonly string[] {
   const { image, upper, socketDir, network, share } = machine
@@ -25,6 +25,7 @@ export function vfkitArguments(machine: Machine): readonly string[] {
     ...device('virtio-balloon'),
     ...device(`virtio-serial,logFilePath=${machine.consoleLog}`),
     ...device(`virtio-vsock,port=${AGENT_PORT},socketURL=${join(socketDir, portSocket(AGENT_PORT))},connect`),
+    ...device(`virtio-vsock,port=${BUS_PORT},socketURL=${join(socketDir, hostPortSocket(BUS_PORT))},listen`),
     ...(network.is === 'none' ? [] : device(`virtio-net,nat,mac=${network.mac}`)),
     ...(share === undefined ? [] : device(`virtio-fs,sharedDir=${share.directory},mountTag=${share.tag}`)),
     '--restful-uri',

@@ -9,6 +9,7 @@ import { addConnect } from './commands/connect.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addEvents } from './commands/events.ts'
 import { addImages, addServerCommands } from './commands/images.ts'
+import { addBus } from './commands/bus.ts'
 import { addSnapshots } from './commands/snapshots.ts'
 import { addInfo } from './commands/info.ts'
 import { addServe } from './commands/serve.ts'
@@ -36,6 +37,7 @@ export function createWorkspaceProgram(): Command {
   addEvents(program)
   addImages(program)
   addSnapshots(program)
+  addBus(program)
   addServerCommands(program)
   addInfo(program)
   addDoctor(program)

@@ -2,6 +2,7 @@ import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { CODE_OF_FIELD } from '../../api/create.ts'
 import { errorSchema, errorToWire } from '../../api/error.ts'
+import { envelopeSchema } from '../../api/bus.ts'
 import { imageSchema } from '../../api/image.ts'
 import { snapshotSchema } from '../../api/snapshot.ts'
 import { workspaceSchema } from '../../api/workspace.ts'
@@ -9,6 +10,7 @@ import { fault } from '../../errors.ts'
 import type { HttpFace } from './face.ts'
 import { connectRoute } from './routes/connect.ts'
 import { eventRoute } from './routes/events.ts'
+import { busRoutes } from './routes/bus.ts'
 import { imageRoutes } from './routes/images.ts'
 import { snapshotRoutes } from './routes/snapshots.ts'
 import { infoRoutes } from './routes/info.ts'
@@ -43,6 +45,7 @@ export async function createWorkspaceHttp(
   server.app.addSchema(errorSchema)
   server.app.addSchema(imageSchema)
   server.app.addSchema(snapshotSchema)
+  server.app.addSchema(envelopeSchema)
   infoRoutes(server, face)
   imageRoutes(server, face)
   snapshotRoutes(server, face)
@@ -51,5 +54,6 @@ export async function createWorkspaceHttp(
   sessionRoutes(server, face)
   connectRoute(server, face)
   systemRoutes(server, face)
+  busRoutes(server, face)
   return server
 }

@@ -1,6 +1,7 @@
 import type { ActivityTable } from '../../activity/activity-table.ts'
 import type { AuditLog } from '../../audit/audit-log.ts'
 import type { Backend } from '../../backend/backend.ts'
+import type { Bus } from '../../bus/bus.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import type { DiskReporter } from '../../disk/report.ts'
 import type { ImageLibrary } from '../../image/image-library.ts'
@@ -26,4 +27,6 @@ export interface HttpFace {
   readonly sessions: SessionDirectory
   readonly images: ImageLibrary
   readonly snapshots: SnapshotLibrary
+  readonly bus: Bus
+  readonly maxMessageBytes: number
 }

@@ -1,0 +1,132 @@
+import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { EnvelopeChannel } from '../../../src/lib/envelope/envelope-channel.ts'
+import { type Envelope, RESERVED } from '../../../src/lib/envelope/envelope.ts'
+import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
+
+const HEALTH = `${RESERVED}health`
+/** The host is trusted; the bound is there for a line that went wrong. */
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+const REQUEST_TIMEOUT_MS = 30_000
+const FIRST_RETRY_MS = 200
+const LAST_RETRY_MS = 5_000
+/** Events that wait for the host to come back. */
+const MAX_EVENTS = 1_000
+const MAX_EVENT_BYTES = 4 * 1024 * 1024
+
+type Payload = Envelope['payload']
+export type PublishFailure = 'NO_CONNECTION' | 'TIMEOUT' | 'OVERLOADED'
+
+interface Waiting {
+  readonly onAnswer: (answer: Envelope) => void
+  readonly fail: (why: PublishFailure) => void
+}
+
+/** The agent's connection to the host's bus, made anew whenever it is lost. */
+export class Uplink {
+  readonly #connect: () => Promise<Duplex>
+  readonly #timeoutMs: number
+  readonly #waiting = new Map<string, Waiting>()
+  readonly #events: Envelope[] = []
+  #eventBytes = 0
+  #channel: EnvelopeChannel | undefined
+  #token = ''
+
+  constructor(connect: () => Promise<Duplex>, timeoutMs = REQUEST_TIMEOUT_MS) {
+    this.#connect = connect
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Begins, once the host has said by what it knows its agent; with another token it begins anew. */
+  begin(token: string): void {
+    if (token === this.#token) return
+    const isFirst = this.#token === ''
+    this.#token = token
+    if (isFirst) void this.#keep()
+    else this.#channel?.close()
+  }
+
+  /**
+   * Sends a request; `onAnswer` gets each answer, the last of them with `isFinal`, and `fail` is called instead when there is none
+   * within 30 s. Returns how to give up.
+   */
+  request(namespace: string, payload: Payload, waiting: Waiting): () => void {
+    const envelope = made(namespace, 'request', payload)
+    if (this.#channel?.send(envelope) !== true) {
+      waiting.fail('NO_CONNECTION')
+      return () => undefined
+    }
+    const settle = (): void => {
+      clearTimeout(late)
+      this.#waiting.delete(envelope.id)
+    }
+    const late = setTimeout(() => {
+      settle()
+      waiting.fail('TIMEOUT')
+    }, this.#timeoutMs)
+    this.#waiting.set(envelope.id, {
+      onAnswer(answer) {
+        if (answer.isFinal === true) settle()
+        waiting.onAnswer(answer)
+      },
+      fail(why) {
+        settle()
+        waiting.fail(why)
+      },
+    })
+    return settle
+  }
+
+  /** Sends an event, or keeps it until the host is back. False when too many wait already. */
+  event(namespace: string, payload: Payload, bytes: number): boolean {
+    const envelope = made(namespace, 'event', payload)
+    if (this.#channel?.send(envelope) === true) return true
+    if (this.#events.length >= MAX_EVENTS || this.#eventBytes + bytes > MAX_EVENT_BYTES) return false
+    this.#events.push(envelope)
+    this.#eventBytes += bytes
+    return true
+  }
+
+  async #keep(): Promise<void> {
+    for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
+      const hasBeenThere = await this.#once().catch(() => false)
+      if (hasBeenThere) retryMs = FIRST_RETRY_MS
+      // Not all at once, when a host with many machines comes back.
+      await delay(retryMs * (0.5 + Math.random()))
+    }
+  }
+
+  /** One connection, to its end; whether the host took it. */
+  async #once(): Promise<boolean> {
+    let isWelcome = false
+    const channel: EnvelopeChannel = new EnvelopeChannel(
+      await this.#connect(),
+      MAX_MESSAGE_BYTES,
+      (envelope) => {
+        if (envelope.namespace === HEALTH) {
+          isWelcome = true
+          this.#channel = channel
+          for (const event of this.#events.splice(0)) channel.send(event)
+          this.#eventBytes = 0
+        } else this.#heed(envelope)
+      },
+    )
+    channel.send(made(HEALTH, 'request', { token: this.#token }))
+    await channel.closed
+    if (this.#channel === channel) this.#channel = undefined
+    for (const waiting of this.#waiting.values()) waiting.fail('NO_CONNECTION')
+    return isWelcome
+  }
+
+  #heed(envelope: Envelope): void {
+    const waiting = this.#waiting.get(envelope.inReplyTo ?? '')
+    if (envelope.type !== 'response' || waiting === undefined) return
+    if (envelope.namespace.startsWith(RESERVED)) waiting.fail('OVERLOADED')
+    else waiting.onAnswer(envelope)
+  }
+}
+
+function made(namespace: string, type: 'request' | 'event', payload: Payload): Envelope {
+  const nowMs = Date.now()
+  return { id: uuidV7(nowMs), namespace, type, timestamp: new Date(nowMs).toISOString(), payload }
+}

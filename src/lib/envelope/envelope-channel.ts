@@ -1,0 +1,49 @@
+import type { Duplex } from 'node:stream'
+import { type Envelope, envelopeFromWire, envelopeToWire } from './envelope.ts'
+import { encodeFrame, FrameDecoder, FrameFault } from './frames.ts'
+
+/** What may wait for a peer that does not read. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024
+
+/** Envelopes over a connection. One that brings what is none is cut off (threat B4). */
+export class EnvelopeChannel {
+  readonly #connection: Duplex
+  readonly #decoder: FrameDecoder
+  readonly #onEnvelope: (envelope: Envelope, bytes: number) => void
+  readonly closed: Promise<void>
+
+  constructor(connection: Duplex, maxBytes: number, onEnvelope: (envelope: Envelope, bytes: number) => void) {
+    this.#connection = connection
+    this.#decoder = new FrameDecoder(maxBytes)
+    this.#onEnvelope = onEnvelope
+    this.closed = new Promise((resolve) => connection.once('close', resolve))
+    connection.on('error', () => undefined)
+    connection.once('end', () => connection.destroy())
+    connection.on('data', (piece: Buffer) => this.#take(piece))
+  }
+
+  /** False when it is not sent: the connection is gone, or its peer reads too slowly and more would be held for it. */
+  send(envelope: Envelope): boolean {
+    if (this.#connection.destroyed || this.#connection.writableLength > MAX_WAITING_BYTES) return false
+    this.#connection.write(encodeFrame(envelopeToWire(envelope)))
+    return true
+  }
+
+  close(): void {
+    this.#connection.destroy()
+  }
+
+  #take(piece: Buffer): void {
+    try {
+      for (const { value, bytes } of this.#decoder.take(piece)) {
+        const envelope = envelopeFromWire(value)
+        if (envelope === undefined) throw new FrameFault('a frame that holds no envelope')
+        this.#onEnvelope(envelope, bytes)
+      }
+    } catch (error) {
+      this.#connection.destroy(
+        error instanceof FrameFault ? error : new FrameFault('a frame that cannot be used'),
+      )
+    }
+  }
+}

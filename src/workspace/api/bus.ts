@@ -1,0 +1,67 @@
+import type { Static } from 'typebox'
+import { envelopeToWire, isEnvelopeId, isRecord } from '../../lib/envelope/envelope.ts'
+import { Type } from '../../lib/schema/type.ts'
+import type { Answer, Listener } from '../bus/bus.ts'
+import type { ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
+import { fault } from '../errors.ts'
+
+export const listenerSchema = Type.Object({
+  namespace: Type.String(),
+  created_at: Type.String({ description: 'RFC 3339' }),
+})
+
+export const connectedSchema = Type.Object({
+  name: Type.String(),
+  backend: Type.String({ description: 'docker, firecracker, vz or qemu' }),
+  server: Type.String(),
+})
+
+export const envelopeSchema = Type.Object(
+  {
+    id: Type.String({ description: 'UUIDv7' }),
+    namespace: Type.String(),
+    type: Type.Enum(['request', 'response', 'event']),
+    in_reply_to: Type.Optional(Type.String()),
+    final: Type.Optional(Type.Boolean()),
+    timestamp: Type.String({ description: 'RFC 3339' }),
+    payload: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
+    workspace: connectedSchema,
+  },
+  { $id: 'Envelope' },
+)
+
+export type WireListener = Static<typeof listenerSchema>
+export type WireEnvelope = Static<typeof envelopeSchema>
+
+export function listenerToWire({ namespace, createdAt }: Listener): WireListener {
+  return { namespace, created_at: createdAt.toISOString() }
+}
+
+export function connectedToWire({
+  name,
+  backend,
+  server,
+}: ConnectedWorkspace): Static<typeof connectedSchema> {
+  return { name, backend, server }
+}
+
+export function messageToWire({ envelope, workspace }: GuestMessage): WireEnvelope {
+  return {
+    ...(envelopeToWire(envelope) as Omit<WireEnvelope, 'workspace'>),
+    workspace: connectedToWire(workspace),
+  }
+}
+
+/** What a listener says, as far as it is heeded. Throws INVALID_BODY and MISSING_WORKSPACE. */
+export function answerFromWire(body: unknown): Answer {
+  if (!isRecord(body)) throw fault('INVALID_BODY', 'an answer is a JSON object')
+  const { workspace, in_reply_to: inReplyTo, final, payload } = body
+  const name = isRecord(workspace) ? workspace['name'] : undefined
+  if (typeof name !== 'string' || name === '')
+    throw fault('MISSING_WORKSPACE', 'workspace.name must say whose request is answered')
+  if (!isEnvelopeId(inReplyTo)) throw fault('INVALID_BODY', 'in_reply_to must be the id of the request')
+  if (!isRecord(payload)) throw fault('INVALID_BODY', 'payload must be a JSON object')
+  if (final !== undefined && typeof final !== 'boolean')
+    throw fault('INVALID_BODY', 'final must be true or false')
+  return { workspaceName: name, inReplyTo, isFinal: final !== false, payload }
+}

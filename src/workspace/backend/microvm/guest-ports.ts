@@ -1,0 +1,57 @@
+import { unlinkSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import { hostPortSocket } from './guest-line.ts'
+
+/**
+ * Where a guest's connections to ports of its host come in: a Unix socket for each, beside the one that stands for the machine's
+ * vsock and named after it and the port. Source: Firecracker's docs/vsock.md; vhost-device-vsock and our serial line do the same.
+ */
+export class GuestPorts {
+  readonly #servers: readonly Server[]
+
+  static async open(
+    socketDir: string,
+    ports: readonly number[],
+    onConnection: (port: number, connection: Duplex) => void,
+  ): Promise<GuestPorts> {
+    const doors = new GuestPorts(
+      ports.map((port) =>
+        createServer({ allowHalfOpen: true }, (socket) => {
+          socket.on('error', () => undefined)
+          onConnection(port, socket)
+        }),
+      ),
+    )
+    try {
+      await Promise.all(
+        doors.#servers.map((server, i) => listen(server, join(socketDir, hostPortSocket(ports[i] ?? 0)))),
+      )
+      return doors
+    } catch (error) {
+      doors.close()
+      throw error
+    }
+  }
+
+  private constructor(servers: readonly Server[]) {
+    this.#servers = servers
+  }
+
+  /** Those that came in go on. */
+  close(): void {
+    for (const server of this.#servers) server.close()
+  }
+}
+
+async function listen(server: Server, path: string): Promise<void> {
+  try {
+    // Of a server that was here before.
+    unlinkSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve))
+  server.unref()
+}

@@ -1,0 +1,244 @@
+import type { Envelope } from '../../lib/envelope/envelope.ts'
+import { isNamespace, RESERVED } from '../../lib/envelope/envelope.ts'
+import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
+import { fault } from '../errors.ts'
+import { nameKey } from '../lifecycle/name.ts'
+import type { BackendName } from '../workspace.ts'
+import type { ConnectedWorkspace, GuestMessage } from './guest-message.ts'
+import { WaitingRequests } from './waiting-requests.ts'
+
+/** How a connected guest is spoken to. */
+export interface GuestLink {
+  /** False when it cannot be sent. */
+  readonly send: (envelope: Envelope) => boolean
+}
+
+export interface Listener {
+  readonly namespace: string
+  readonly createdAt: Date
+}
+
+export interface Answer {
+  readonly workspaceName: string
+  readonly inReplyTo: string
+  readonly isFinal: boolean
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+export interface BusOptions {
+  readonly server: string
+  readonly requestTimeoutMs: number
+  readonly now: () => Date
+}
+
+/** Requests of one workspace that wait for their answers at once, and what they hold (threat B5). */
+const MAX_PENDING = 1_000
+const MAX_PENDING_BYTES = 16 * 1024 * 1024
+
+/** What the bus takes of a guest. */
+export interface GuestSide {
+  /** @param bytes what the message took on the wire */
+  readonly take: (envelope: Envelope, bytes: number) => void
+  readonly leave: () => void
+}
+
+interface Pending {
+  readonly namespace: string
+  readonly bytes: number
+  readonly timer: NodeJS.Timeout
+}
+
+interface Guest {
+  readonly workspace: ConnectedWorkspace
+  readonly link: GuestLink
+  /** Its requests that wait for an answer, by their ids: nobody else's can be answered by them (threat B2). */
+  readonly pending: Map<string, Pending>
+  pendingBytes: number
+}
+
+interface Registration extends Listener {
+  readonly deliver: (message: GuestMessage) => void
+}
+
+/** What went which way since the server began, and what was lost. */
+export interface BusCounts {
+  requests: number
+  responses: number
+  events: number
+  /** Events that no listener was there for. */
+  droppedEvents: number
+  /** Requests that were turned away because too many waited. */
+  refusedRequests: number
+  expiredRequests: number
+  /** Answers that nobody waited for any more, or that came twice. */
+  lateResponses: number
+}
+
+/**
+ * Carries messages between guests and the host's listeners: one listener a namespace, and to each request the answers of that
+ * listener alone.
+ */
+export class Bus {
+  readonly #options: BusOptions
+  readonly #guests = new Map<string, Guest>()
+  readonly #listeners = new Map<string, Registration>()
+  readonly #waiting = new WaitingRequests()
+  readonly counts: BusCounts = {
+    requests: 0,
+    responses: 0,
+    events: 0,
+    droppedEvents: 0,
+    refusedRequests: 0,
+    expiredRequests: 0,
+    lateResponses: 0,
+  }
+
+  constructor(options: BusOptions) {
+    this.#options = options
+  }
+
+  /** A guest is there; one of the same workspace that was there before is not any more. Returns how it takes leave. */
+  connect(name: string, backend: BackendName, link: GuestLink): GuestSide {
+    const guest: Guest = {
+      workspace: { name, backend, server: this.#options.server },
+      link,
+      pending: new Map(),
+      pendingBytes: 0,
+    }
+    this.#forget(this.#guests.get(nameKey(name)))
+    this.#guests.set(nameKey(name), guest)
+    return {
+      take: (envelope, bytes) => this.#take(guest, envelope, bytes),
+      leave: () => {
+        this.#forget(guest)
+        if (this.#guests.get(nameKey(name)) === guest) this.#guests.delete(nameKey(name))
+      },
+    }
+  }
+
+  workspaces(): readonly ConnectedWorkspace[] {
+    return [...this.#guests.values()].map(({ workspace }) => workspace)
+  }
+
+  listeners(): readonly Listener[] {
+    return [...this.#listeners.values()].map(({ namespace, createdAt }) => ({ namespace, createdAt }))
+  }
+
+  /**
+   * Makes a namespace's messages one listener's, those that have been waiting for one first. Returns how it ends. Throws
+   * INVALID_NAMESPACE, NAMESPACE_RESERVED and NAMESPACE_ALREADY_REGISTERED.
+   */
+  listen(namespace: unknown, deliver: (message: GuestMessage) => void): () => void {
+    const checked = parseNamespace(namespace)
+    if (checked.startsWith(RESERVED))
+      throw fault(
+        'NAMESPACE_RESERVED',
+        `namespace "${checked}" is the server's: take one without ${RESERVED}`,
+      )
+    if (this.#listeners.has(checked))
+      throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${checked}" has a listener already`)
+    const registration = { namespace: checked, createdAt: this.#options.now(), deliver }
+    this.#listeners.set(checked, registration)
+    for (const message of this.#waiting.take(checked)) deliver(message)
+    return () => {
+      if (this.#listeners.get(checked) === registration) this.#listeners.delete(checked)
+    }
+  }
+
+  /**
+   * Sends an answer to the workspace that asked. One that nobody waits for any more is counted and dropped. Throws
+   * INVALID_NAMESPACE and WORKSPACE_NOT_CONNECTED.
+   */
+  respond(namespaceInput: unknown, { workspaceName, inReplyTo, isFinal, payload }: Answer): void {
+    const namespace = parseNamespace(namespaceInput)
+    const guest = this.#guests.get(nameKey(workspaceName))
+    if (guest === undefined)
+      throw fault(
+        'WORKSPACE_NOT_CONNECTED',
+        `workspace "${workspaceName.slice(0, 80)}" is not connected to the bus`,
+      )
+    const pending = guest.pending.get(inReplyTo)
+    if (pending?.namespace !== namespace) {
+      this.counts.lateResponses++
+      return
+    }
+    if (isFinal) this.#settle(guest, inReplyTo)
+    const nowMs = this.#options.now().getTime()
+    const timestamp = new Date(nowMs).toISOString()
+    const isSent = guest.link.send({
+      id: uuidV7(nowMs),
+      namespace,
+      type: 'response',
+      inReplyTo,
+      isFinal,
+      timestamp,
+      payload,
+    })
+    if (isSent) this.counts.responses++
+    else this.counts.lateResponses++
+  }
+
+  #take(guest: Guest, envelope: Envelope, bytes: number): void {
+    // Guests answer nothing; and the namespaces of the server are heeded before they come here.
+    if (envelope.type === 'response' || envelope.namespace.startsWith(RESERVED)) return
+    const message = { envelope, workspace: guest.workspace }
+    const listener = this.#listeners.get(envelope.namespace)
+    if (envelope.type === 'event') {
+      this.counts.events++
+      if (listener === undefined) this.counts.droppedEvents++
+      else listener.deliver(message)
+      return
+    }
+    if (guest.pending.has(envelope.id)) return
+    this.#ask(guest, message, bytes, listener)
+  }
+
+  #ask(guest: Guest, message: GuestMessage, bytes: number, listener: Registration | undefined): void {
+    const { id, namespace } = message.envelope
+    this.counts.requests++
+    const isFull = guest.pending.size >= MAX_PENDING || guest.pendingBytes + bytes > MAX_PENDING_BYTES
+    if (isFull || (listener === undefined && !this.#waiting.add(message, bytes)))
+      return this.#refuse(guest, message.envelope)
+    const timer = setTimeout(() => {
+      this.counts.expiredRequests++
+      this.#settle(guest, id)
+    }, this.#options.requestTimeoutMs).unref()
+    guest.pending.set(id, { namespace, bytes, timer })
+    guest.pendingBytes += bytes
+    listener?.deliver(message)
+  }
+
+  /** Tells a guest's agent that a request is not carried: too many wait already (threat B5). */
+  #refuse({ link }: Guest, { id }: Envelope): void {
+    this.counts.refusedRequests++
+    const nowMs = this.#options.now().getTime()
+    link.send({
+      id: uuidV7(nowMs),
+      namespace: `${RESERVED}bus`,
+      type: 'response',
+      inReplyTo: id,
+      isFinal: true,
+      timestamp: new Date(nowMs).toISOString(),
+      payload: { code: 'OVERLOADED', error: 'too many requests wait for an answer' },
+    })
+  }
+
+  #settle(guest: Guest, id: string): void {
+    const pending = guest.pending.get(id)
+    if (pending === undefined) return
+    clearTimeout(pending.timer)
+    guest.pending.delete(id)
+    guest.pendingBytes -= pending.bytes
+    this.#waiting.remove(pending.namespace, guest.workspace.name, id)
+  }
+
+  #forget(guest: Guest | undefined): void {
+    for (const id of guest?.pending.keys() ?? []) if (guest !== undefined) this.#settle(guest, id)
+  }
+}
+
+function parseNamespace(value: unknown): string {
+  if (isNamespace(value)) return value
+  const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)
+  throw fault('INVALID_NAMESPACE', `namespace ${shown} must be 1 to 128 of letters, digits and . _ : -`)
+}

@@ -1,0 +1,15 @@
+import type { Envelope } from '../../lib/envelope/envelope.ts'
+import type { BackendName } from '../workspace.ts'
+
+/** Who a message is from, as the server knows it; what a guest says of itself is not heeded (threat B3). */
+export interface ConnectedWorkspace {
+  readonly name: string
+  readonly backend: BackendName
+  readonly server: string
+}
+
+/** A message with the workspace that it is from. */
+export interface GuestMessage {
+  readonly envelope: Envelope
+  readonly workspace: ConnectedWorkspace
+}

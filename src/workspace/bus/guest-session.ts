@@ -1,0 +1,67 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import { EnvelopeChannel } from '../../lib/envelope/envelope-channel.ts'
+import { RESERVED, type Envelope } from '../../lib/envelope/envelope.ts'
+import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
+import type { BackendName } from '../workspace.ts'
+import type { Bus } from './bus.ts'
+
+/** Where agents say who they are. */
+const HEALTH = `${RESERVED}health`
+const HELLO_TIMEOUT_MS = 10_000
+
+export interface GuestIdentity {
+  readonly name: string
+  readonly backend: BackendName
+  /** What the agent alone has been told: programs inside can connect as well (threat B3). */
+  readonly token: string
+}
+
+/**
+ * Serves one connection that a guest made to the bus. Whose guest it is, is known by where the connection came in. Its first message
+ * must be its agent's, with the token; anything else ends it.
+ */
+export function serveGuest(
+  connection: Duplex,
+  { name, backend, token }: GuestIdentity,
+  bus: Bus,
+  options: { readonly maxMessageBytes: number; readonly now: () => Date },
+): void {
+  let take: ((envelope: Envelope, bytes: number) => void) | undefined
+  const late = setTimeout(() => connection.destroy(), HELLO_TIMEOUT_MS).unref()
+  const channel = new EnvelopeChannel(connection, options.maxMessageBytes, (envelope, bytes) => {
+    if (envelope.namespace.startsWith(RESERVED)) {
+      if (envelope.namespace !== HEALTH || take !== undefined) return
+      if (!isSame(envelope.payload['token'], token)) return channel.close()
+      clearTimeout(late)
+      const guest = bus.connect(name, backend, channel)
+      take = guest.take
+      void channel.closed.then(guest.leave)
+      channel.send(welcome(envelope, options.now()))
+    } else if (take === undefined) channel.close()
+    else take(envelope, bytes)
+  })
+  void channel.closed.then(() => clearTimeout(late))
+}
+
+function welcome({ id }: Envelope, now: Date): Envelope {
+  return {
+    id: uuidV7(now.getTime()),
+    namespace: HEALTH,
+    type: 'response',
+    inReplyTo: id,
+    isFinal: true,
+    timestamp: now.toISOString(),
+    payload: {},
+  }
+}
+
+/** In a time that tells nothing of where they differ. */
+function isSame(given: unknown, wanted: string): boolean {
+  if (typeof given !== 'string') return false
+  return timingSafeEqual(hash(given), hash(wanted))
+}
+
+function hash(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

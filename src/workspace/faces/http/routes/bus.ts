@@ -1,0 +1,95 @@
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { Type } from '../../../../lib/schema/type.ts'
+import {
+  answerFromWire,
+  connectedSchema,
+  connectedToWire,
+  listenerSchema,
+  listenerToWire,
+  messageToWire,
+} from '../../../api/bus.ts'
+import type { HttpFace } from '../face.ts'
+
+interface Named {
+  readonly Params: { readonly namespace: string }
+}
+
+const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
+/** What an envelope has beside its payload. */
+const ENVELOPE_BYTES = 64 * 1024
+
+/** The host's side of the bus: listen to a namespace, answer, and see who is there. */
+export function busRoutes({ app, openStream }: HttpServer, { bus, maxMessageBytes }: HttpFace): void {
+  app.get(
+    '/api/plugins/listeners',
+    {
+      schema: {
+        summary: 'Namespaces that are listened to',
+        response: { 200: Type.Object({ listeners: Type.Array(listenerSchema) }), ...failures },
+      },
+    },
+    () => ({ listeners: bus.listeners().map(listenerToWire) }),
+  )
+
+  app.get<Named>(
+    '/api/plugins/listeners/:namespace/messages',
+    {
+      // It takes the namespace, and the answer to HEAD would never end.
+      exposeHeadRoute: false,
+      config: { hasEffect: true },
+      schema: {
+        summary: 'Listen to a namespace: a stream of the messages of all workspaces',
+        description:
+          'Server-sent events `message`, each an envelope. One listener a namespace; it is free again when the stream ends, ' +
+          'and when its reader reads too slowly or is gone.',
+        response: {
+          200: {
+            description: 'data of `message` events',
+            content: { 'text/event-stream': { schema: Type.Ref('Envelope') } },
+          },
+          ...failures,
+        },
+      },
+    },
+    (request, reply) => {
+      let stream: ReturnType<typeof openStream> | undefined
+      const waiting: Parameters<typeof messageToWire>[0][] = []
+      // Before there is a stream it can be refused.
+      const leave = bus.listen(request.params.namespace, (message) => {
+        if (stream === undefined) waiting.push(message)
+        else stream.send(messageToWire(message), 'message')
+      })
+      stream = openStream(reply)
+      void stream.closed.then(leave)
+      for (const message of waiting) stream.send(messageToWire(message), 'message')
+    },
+  )
+
+  app.post<Named>(
+    '/api/plugins/listeners/:namespace/respond',
+    {
+      bodyLimit: maxMessageBytes + ENVELOPE_BYTES,
+      schema: {
+        summary: 'Answer a request: an envelope with workspace.name, in_reply_to and payload',
+        description:
+          'The first answer that is `final` counts, and one that does not say is; later ones are dropped.',
+        response: { 204: Type.Null(), ...failures },
+      },
+    },
+    async (request, reply) => {
+      bus.respond(request.params.namespace, answerFromWire(request.body))
+      return reply.status(204).send(null)
+    },
+  )
+
+  app.get(
+    '/api/plugins/workspaces',
+    {
+      schema: {
+        summary: 'Workspaces whose agents are connected to the bus',
+        response: { 200: Type.Object({ workspaces: Type.Array(connectedSchema) }), ...failures },
+      },
+    },
+    () => ({ workspaces: bus.workspaces().map(connectedToWire) }),
+  )
+}

@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { readEventStream } from '../../../support/event-stream.ts'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { simulatedGuest } from '../../../support/guest-simulator.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+
+describe('the bus', () => {
+  let backend: FakeBackend
+  let server: TestServer
+  beforeEach(async () => {
+    backend = new FakeBackend()
+    server = await startWorkspaceServer({ backends: () => [backend] })
+  })
+  afterEach(() => server.stop())
+
+  const api = (path: string, method?: string, body?: unknown) =>
+    call(`${server.url}/api/plugins/${path}`, method, body)
+  const listen = (namespace: string) =>
+    readEventStream(`${server.url}/api/plugins/listeners/${namespace}/messages`)
+  const connected = async (name = 'demo', timeoutMs?: number) => {
+    const guest = await simulatedGuest(backend, name, timeoutMs)
+    await waitFor('the guest', async () =>
+      (await api('workspaces')).body.workspaces.some((each: { name: string }) => each.name === name),
+    )
+    return guest
+  }
+  const answer = (envelope: { id: string; workspace: object }, payload: object, more: object = {}) => ({
+    workspace: envelope.workspace,
+    in_reply_to: envelope.id,
+    payload,
+    ...more,
+  })
+
+  test('a program’s request is answered by the listener of its namespace', async () => {
+    const guest = await connected()
+    const listener = await listen('demo')
+    const asked = guest.publish({ namespace: 'demo', payload: { a: 1 } })
+    const [message] = await listener.first(1)
+    expect(message).toMatchObject({
+      event: 'message',
+      data: {
+        type: 'request',
+        payload: { a: 1 },
+        workspace: { name: 'demo', backend: 'docker', server: 'test-server' },
+      },
+    })
+    expect(await api('listeners/demo/respond', 'POST', answer(message?.data, { b: 2 }))).toMatchObject({
+      status: 204,
+    })
+    expect(await asked).toMatchObject({
+      status: 200,
+      body: {
+        type: 'response',
+        namespace: 'demo',
+        in_reply_to: message?.data.id,
+        final: true,
+        payload: { b: 2 },
+      },
+    })
+  })
+
+  test('several answers come as lines to who wants them so, and only the last to others', async () => {
+    const guest = await connected()
+    const listener = await listen('demo')
+    const all = guest.publish({ namespace: 'demo' }, { accept: 'application/x-ndjson' })
+    const last = guest.publish({ namespace: 'demo' })
+    for (const { data } of await listener.first(2)) {
+      await api('listeners/demo/respond', 'POST', answer(data, { part: 1 }, { final: false }))
+      await api('listeners/demo/respond', 'POST', answer(data, { part: 2 }))
+    }
+    const lines = (await all).text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines).toMatchObject([
+      { final: false, payload: { part: 1 } },
+      { final: true, payload: { part: 2 } },
+    ])
+    expect(await last).toMatchObject({ status: 200, body: { final: true, payload: { part: 2 } } })
+  })
+
+  test('a request waits for a listener, an event does not', async () => {
+    const guest = await connected()
+    const asked = guest.publish({ namespace: 'later' })
+    expect(await guest.publish({ namespace: 'later', type: 'event' })).toMatchObject({
+      status: 202,
+      text: '',
+    })
+    const listener = await listen('later')
+    const [message] = await listener.first(1)
+    expect(message?.data.type).toBe('request')
+    await api('listeners/later/respond', 'POST', answer(message?.data, {}))
+    expect(await asked).toMatchObject({ status: 200 })
+  })
+
+  test('B1 a second listener is refused until the first is gone', async () => {
+    const first = new AbortController()
+    onTestFinished(() => first.abort())
+    const url = `${server.url}/api/plugins/listeners/demo/messages`
+    await fetch(url, { signal: first.signal })
+    expect(await call(url)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'NAMESPACE_ALREADY_REGISTERED' } },
+    })
+    expect((await api('listeners')).body).toEqual({
+      listeners: [{ namespace: 'demo', created_at: expect.stringMatching(/^\d{4}-.*Z$/) }],
+    })
+    first.abort()
+    await waitFor(
+      'the namespace to be free',
+      async () => (await api('listeners')).body.listeners.length === 0,
+    )
+  })
+
+  test.each([
+    ['listeners/system:health/messages', 'GET', undefined, 403, 'NAMESPACE_RESERVED'],
+    ['listeners/a%20b/messages', 'GET', undefined, 400, 'INVALID_NAMESPACE'],
+    ['listeners/a%0d%0ab/messages', 'GET', undefined, 400, 'INVALID_NAMESPACE'],
+    ['listeners/demo/respond', 'POST', {}, 400, 'MISSING_WORKSPACE'],
+    ['listeners/demo/respond', 'POST', { workspace: { name: '' } }, 400, 'MISSING_WORKSPACE'],
+    ['listeners/demo/respond', 'POST', [], 400, 'INVALID_BODY'],
+    ['listeners/demo/respond', 'POST', { workspace: { name: 'demo' }, payload: {} }, 400, 'INVALID_BODY'],
+    [
+      'listeners/demo/respond',
+      'POST',
+      { workspace: { name: 'gone' }, in_reply_to: '01234567-89ab-7000-8000-000000000000', payload: {} },
+      404,
+      'WORKSPACE_NOT_CONNECTED',
+    ],
+  ])('B6 %s, %s %j is refused with %i %s', async (path, method, body, status, code) => {
+    expect(await api(path, method, body)).toMatchObject({ status, body: { error: { code } } })
+  })
+
+  test.each([
+    ['{', 400, 'INVALID_BODY'],
+    ['7', 400, 'INVALID_BODY'],
+    ['{}', 400, 'MISSING_NAMESPACE'],
+    ['{"namespace": "a b"}', 400, 'INVALID_NAMESPACE'],
+    ['{"namespace": "system:health"}', 403, 'NAMESPACE_RESERVED'],
+    ['{"namespace": "a", "type": "response"}', 400, 'INVALID_BODY'],
+    ['{"namespace": "a", "payload": []}', 400, 'INVALID_BODY'],
+    [`{"namespace": "a", "payload": {"x": "${'x'.repeat(2 ** 20)}"}}`, 413, 'REQUEST_TOO_LARGE'],
+  ])('the agent refuses %.30s with %i %s', async (body, status, code) => {
+    const guest = await connected()
+    expect(await guest.publish(body)).toMatchObject({ status, body: { error: { code } } })
+  })
+
+  test('the agent takes POST /v1/publish of this machine’s programs, and nothing else', async () => {
+    const guest = await connected()
+    expect((await fetch(guest.url)).status).toBe(405)
+    expect((await fetch(`${guest.url}/more`, { method: 'POST' })).status).toBe(404)
+    expect(await guest.publish({ namespace: 'a' }, { origin: 'http://evil.example' })).toMatchObject({
+      status: 403,
+    })
+  })
+
+  test('a request that nobody answers in time is told as 504', async () => {
+    const guest = await connected('demo', 50)
+    expect(await guest.publish({ namespace: 'a' })).toMatchObject({
+      status: 504,
+      body: { error: { code: 'TIMEOUT' } },
+    })
+  })
+
+  test('F19 without the host a request is refused at once, and an event waits for it', async () => {
+    const guest = await connected()
+    const listener = await listen('demo')
+    const asked = guest.publish({ namespace: 'demo' })
+    await listener.first(1)
+    guest.lose()
+    expect(await asked).toMatchObject({ status: 503, body: { error: { code: 'NO_CONNECTION' } } })
+    expect(await guest.publish({ namespace: 'demo' })).toMatchObject({ status: 503 })
+    expect(await guest.publish({ namespace: 'demo', type: 'event', payload: { n: 1 } })).toMatchObject({
+      status: 202,
+    })
+    guest.find()
+    const [, event] = await listener.first(2)
+    expect(event?.data).toMatchObject({ type: 'event', payload: { n: 1 } })
+  })
+
+  test('the command line listens, answers and shows who is there', async () => {
+    const guest = await connected()
+    const environment = userEnvironment({ WORKSPACE_URL: server.url })
+    const listener = spawnCli(['bus', 'listen', 'demo', '--respond', '{"ok": true}'], environment)
+    expect(await guest.publish({ namespace: 'demo' })).toMatchObject({
+      status: 200,
+      body: { payload: { ok: true } },
+    })
+    expect(JSON.parse(listener.stdout())).toMatchObject({ type: 'request', workspace: { name: 'demo' } })
+    const { stdout } = await workspaceCli(['bus', 'ls'], environment)
+    expect(JSON.parse(stdout)).toMatchObject({
+      listeners: [{ namespace: 'demo' }],
+      workspaces: [{ name: 'demo', backend: 'docker' }],
+    })
+    const wrong = await workspaceCli(
+      ['bus', 'respond', 'demo', 'gone', '01234567-89ab-7000-8000-000000000000', '{}'],
+      environment,
+    )
+    expect(wrong).toMatchObject({ status: 1 })
+    expect(wrong.stderr).toContain('not connected')
+  })
+})
