@@ -32,7 +32,8 @@ await bootByQemu({
   vsock,
   serial: ['-serial', `file:${serial}`],
 })
-for (const device of devices('virtio-vsock')) {
+// The others are the guest's to connect to, and come out at a socket of that name.
+for (const device of devices('virtio-vsock').filter((value) => value.endsWith(',connect'))) {
   createServer({ allowHalfOpen: true }, (socket) => {
     dialHybrid(vsock, Number(part(device, 'port')), 5_000).then(
       (guest) => joinStreams(socket, guest),

@@ -25,7 +25,7 @@ export function vfkitArguments(machine: Machine): readonly string[] {
     ...device('virtio-balloon'),
     ...device(`virtio-serial,logFilePath=${machine.consoleLog}`),
     ...device(`virtio-vsock,port=${AGENT_PORT},socketURL=${join(socketDir, portSocket(AGENT_PORT))},connect`),
-    ...device(`virtio-vsock,port=${BUS_PORT},socketURL=${join(socketDir, hostPortSocket(BUS_PORT))},listen`),
+    ...device(`virtio-vsock,port=${BUS_PORT},socketURL=${join(socketDir, hostPortSocket(BUS_PORT))}`),
     ...(network.is === 'none' ? [] : device(`virtio-net,nat,mac=${network.mac}`)),
     ...(share === undefined ? [] : device(`virtio-fs,sharedDir=${share.directory},mountTag=${share.tag}`)),
     '--restful-uri',

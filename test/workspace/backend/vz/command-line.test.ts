@@ -62,9 +62,12 @@ test('the kernel’s command line stands in quotes, as vfkit wants it', () => {
   })
 })
 
-test('the host connects to the agent by a socket of the machine’s own', () => {
-  const vsock = parse(vfkitArguments(machine())).find(({ kind }) => kind === 'virtio-vsock')
-  expect(vsock?.parts).toEqual({ port: '1025', socketURL: '/run/vm/0a1b2c3d/agent.sock', connect: false })
+test('the host connects to the agent, and the guest to the bus, by sockets of the machine’s own', () => {
+  const vsock = parse(vfkitArguments(machine())).filter(({ kind }) => kind === 'virtio-vsock')
+  expect(vsock.map(({ parts }) => parts)).toEqual([
+    { port: '1025', socketURL: '/run/vm/0a1b2c3d/port.sock_1025', connect: false },
+    { port: '1024', socketURL: '/run/vm/0a1b2c3d/vsock.sock_1024' },
+  ])
 })
 
 test.each(['/with,comma/upper.ext4', '/with"quote/upper.ext4'])('%s cannot be given to vfkit', (upper) => {
