@@ -1,5 +1,5 @@
 import { unlinkSync } from 'node:fs'
-import { createServer, type Server } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { hostPortSocket } from './guest-line.ts'
@@ -10,16 +10,19 @@ import { hostPortSocket } from './guest-line.ts'
  */
 export class GuestPorts {
   readonly #servers: readonly Server[]
+  readonly #connections = new Set<Socket>()
 
   static async open(
     socketDir: string,
     ports: readonly number[],
     onConnection: (port: number, connection: Duplex) => void,
   ): Promise<GuestPorts> {
-    const doors = new GuestPorts(
+    const doors: GuestPorts = new GuestPorts(
       ports.map((port) =>
         createServer({ allowHalfOpen: true }, (socket) => {
           socket.on('error', () => undefined)
+          doors.#connections.add(socket)
+          socket.once('close', () => doors.#connections.delete(socket))
           onConnection(port, socket)
         }),
       ),
@@ -39,9 +42,10 @@ export class GuestPorts {
     this.#servers = servers
   }
 
-  /** Those that came in go on. */
+  /** Cuts off those that came in, too. */
   close(): void {
     for (const server of this.#servers) server.close()
+    for (const connection of this.#connections) connection.destroy()
   }
 }
 
