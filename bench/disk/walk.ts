@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { walkTreeInJs } from '../../src/native/disk-fallback.ts'
-import { walkTree } from '../../src/native/disk.ts'
+import { walkTreesInJs } from '../../src/native/disk-fallback.ts'
+import { walkTrees } from '../../src/native/disk.ts'
 import { loadAddon } from '../../src/native/load.ts'
 import type { Bench } from '../harness.ts'
 
@@ -26,16 +26,16 @@ const bench: Bench = {
     const du = ['du', '-s', '-B1', tree] as const
     return {
       cases: [
-        { name: `walk of ${files} files`, ours: () => walkTree(tree), peer: du, peerName: 'du -s' },
+        { name: `walk of ${files} files`, ours: () => walkTrees([tree]), peer: du, peerName: 'du -s' },
         {
           name: `walk of ${files} files, one thread`,
-          ours: () => walkTree(tree, { threads: 1 }),
+          ours: () => walkTrees([tree], { threads: 1 }),
           peer: du,
           peerName: 'du -s',
         },
         {
           name: `walk of ${files} files, JavaScript fallback`,
-          ours: () => walkTreeInJs(tree),
+          ours: () => walkTreesInJs([tree]),
           peer: du,
           peerName: 'du -s',
         },

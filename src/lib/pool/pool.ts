@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   /** From the call on, so waiting for a thread counts. */
   readonly timeoutMs?: number
+  /** Gets what the worker tells while it is at the task. */
+  readonly onNews?: ((news: unknown) => void) | undefined
 }
 
 export interface Pool {
@@ -76,7 +78,7 @@ class ChildPool implements Pool {
           }, options.timeoutMs)
     try {
       const child = await this.#readyChild(stop)
-      const end = await child.run(file, task, stop)
+      const end = await child.run(file, task, stop, options.onNews)
       if (end.is === 'crashed') {
         throw fault('POOL_CRASHED', `pool "${name}": its process ended ${end.how} while ${file} ran`)
       }
