@@ -172,6 +172,8 @@ RemoveError moveToTrash(const std::string& root, const std::string& parent, cons
   struct stat looked;
   struct stat moved;
   if (fstatat(fd, name.c_str(), &looked, AT_SYMLINK_NOFOLLOW) != 0) return failure(errno, "fstatat", path);
+  // A path that stops at a link may be opened, also where links are refused.
+  if (S_ISLNK(looked.st_mode)) return failure(ELOOP, "openat2", path);
   error = renameIn(place, name, trash);
   if (error.number != 0) return error;
   if (fstatat(fd, trash.c_str(), &moved, AT_SYMLINK_NOFOLLOW) != 0) return failure(errno, "fstatat", path);

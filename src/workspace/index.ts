@@ -18,7 +18,7 @@ import type { WorkspaceConfig } from './config.ts'
 import { fault } from './errors.ts'
 import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './doctor/ssh-crypto.ts'
 import { openDiskKeeping } from './disk/open-disk-keeping.ts'
-import { createWalker } from './disk/walker.ts'
+import { createWalker, type Walker } from './disk/walker.ts'
 import { createWorkspaceHttp } from './faces/http/create-server.ts'
 import type { HttpFace } from './faces/http/face.ts'
 import { anyKey, listedKeys, readAuthorizedKeys } from './faces/ssh/authorized-keys.ts'
@@ -49,6 +49,8 @@ export interface WorkspaceDeps {
   /** The programs for guests, in place of the built ones. */
   readonly guestDir?: string | undefined
   readonly now?: () => Date
+  /** What measures trees, in place of a process of its own. */
+  readonly walker?: Walker
 }
 
 /** A running workspace server. */
@@ -71,7 +73,7 @@ export function create(
 
 async function start(
   config: WorkspaceConfig,
-  { logger, backends: given, guestDir, now = () => new Date() }: WorkspaceDeps,
+  { logger, backends: given, guestDir, now = () => new Date(), walker = createWalker(logger) }: WorkspaceDeps,
 ) {
   /** What has been opened, undone in reverse on stop and on a failed start. */
   const opened: (() => Promise<void>)[] = []
@@ -86,7 +88,6 @@ async function start(
     const hostKey = await loadHostKey(config.ssh.hostKey)
     logger.info({ fingerprint: hostKey.fingerprint }, 'SSH host key')
     if (!hasNativeSshCrypto()) logger.warn(`SSH ciphers run in JavaScript, slowly: ${SSH_CRYPTO_REMEDY}`)
-    const walker = createWalker(logger)
     opened.push(() => walker.close())
     const pulled = new PulledImages(join(state.path, 'docker-images.json'))
     const backends = new Map(

@@ -5,7 +5,7 @@ export function formatBytes(bytes: number): string {
   let value = bytes
   let unit = 0
   // Rounded first: 1023.9 KiB is 1 MiB.
-  while (Number(value.toPrecision(3)) >= 1024 && unit < UNITS.length - 1) {
+  while (Math.round(value) >= 1024 && unit < UNITS.length - 1) {
     value /= 1024
     unit++
   }

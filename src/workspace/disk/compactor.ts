@@ -68,7 +68,10 @@ export class Compactor {
       progress(`compacting ${name}`)
       const done = await lifecycle.whileIdle(name, async (workspace) => {
         const why = await whyNot(workspace, path)
-        if (why !== '') return skip(why)
+        if (why !== '') {
+          skip(why)
+          return 'done'
+        }
         try {
           const physicalBytes = await punch(path, this.#closing.signal)
           items.push({ name, path, backend, error: '', freed: { files: 0, logicalBytes: 0, physicalBytes } })
@@ -76,7 +79,7 @@ export class Compactor {
           const freed = { files: 0, logicalBytes: 0, physicalBytes: 0 }
           items.push({ name, path, backend, freed, error: messageOf(error) })
         }
-        return true
+        return 'done'
       })
       if (done === undefined) skip('it is being made')
     }

@@ -122,7 +122,8 @@ async function describe(
     const isYoungFile =
       kind === 'tmp' && stat.isFile() && now.getTime() - changedAt.getTime() < TEMPORARY_FILE_MS
     const why = retained || (isYoungFile ? 'too recent: it may be being written' : '')
-    const identity = `${stat.dev}:${stat.ino}`
+    // A number is given again as soon as it is free.
+    const identity = `${stat.dev}:${stat.ino}:${stat.ctimeNs}`
     return { ...known, identity, changedAt, retained: why || (await whyRetained(known, stat, now)) }
   } catch (error) {
     return { ...known, identity: '', changedAt: new Date(0), retained: messageOf(error) }

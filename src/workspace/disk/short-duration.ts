@@ -5,10 +5,10 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** A duration in its largest unit, rounded down, as in a sentence: `3h`. Days begin at two. */
+/** A duration in its largest unit, rounded down, as in a sentence: `3h`. Days begin at four: people say 72h. */
 export function shortDuration(ms: number): string {
   for (const [unit, unitMs] of UNITS)
-    if (ms >= (unit === 'd' ? 2 * unitMs : unitMs)) return `${Math.floor(ms / unitMs)}${unit}`
+    if (ms >= (unit === 'd' ? 4 * unitMs : unitMs)) return `${Math.floor(ms / unitMs)}${unit}`
   return '0s'
 }
 

@@ -57,8 +57,9 @@ async function cut(
   const excess = size - tailBytes
   if (excess <= 0) return undefined
   const whole = Math.floor(excess / blksize) * blksize
+  // Less than a block is not worth a writer's lines.
+  if (whole === 0 && isLive) return undefined
   const isCollapsed = whole > 0 && whole < size && (await collapseFront(file.fd, whole))
-  // What is left over is less than a block, and not worth a writer's lines.
   if (isCollapsed && (isLive || whole === excess || tailBytes > MAX_COPIED_BYTES)) return undefined
   if (tailBytes > MAX_COPIED_BYTES)
     throw new Error('this file system cannot cut it: at most the last 64 MiB can be kept here')
