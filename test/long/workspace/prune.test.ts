@@ -55,10 +55,11 @@ class Attacker {
   }
 
   async during(work: () => Promise<unknown>): Promise<void> {
-    Atomics.store(this.#control, 2, 0)
     Atomics.store(this.#control, 0, 1)
     await work().catch(() => undefined)
     Atomics.store(this.#control, 0, 0)
+    // It says so itself, once it has noticed.
+    Atomics.store(this.#control, 2, 0)
     while (Atomics.load(this.#control, 2) === 0) await new Promise(setImmediate)
   }
 
