@@ -109,6 +109,7 @@ async function timesUntil(url: string, work: () => Promise<unknown>): Promise<re
   let isDone = false
   const ending = work().finally(() => (isDone = true))
   const times: number[] = []
+  // oxlint-disable-next-line no-unmodified-loop-condition -- it is, once the work has ended
   while (!isDone) {
     const startMs = performance.now()
     await (await fetch(`${url}/api/workspaces`, { headers: { connection: 'close' } })).arrayBuffer()
