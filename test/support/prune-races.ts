@@ -9,6 +9,7 @@ import { Pruner } from '../../src/workspace/disk/prune/pruner.ts'
 import { MachineFiles } from '../../src/workspace/backend/microvm/machine-files.ts'
 import { CreationMarks } from '../../src/workspace/lifecycle/creation-marks.ts'
 import { Lifecycle } from '../../src/workspace/lifecycle/lifecycle.ts'
+import { SnapshotLibrary } from '../../src/workspace/snapshot/snapshot-library.ts'
 import { WorkspaceTable } from '../../src/workspace/lifecycle/table.ts'
 import { walkTrees } from '../../src/native/disk.ts'
 import { FakeBackend } from './fake-backend.ts'
@@ -25,6 +26,7 @@ async function world(disk?: MachineDisk) {
     table,
     backends: new Map([['docker', backend]]),
     marks: new CreationMarks(tempDir()),
+    snapshots: new SnapshotLibrary([backend], () => new Date()),
     defaults: {
       backend: 'docker',
       image: 'i',

@@ -1,3 +1,4 @@
+import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
@@ -9,6 +10,8 @@ import type { ThreadData } from './thread.ts'
 // The pool's process: a native crash in a thread ends its whole process, and here that is not the server's.
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as ChildSettings
+// Before there are threads, which have it from whoever makes them.
+if (settings.niceness !== undefined) setPriority(settings.niceness)
 const running = new Map<number, AbortController>()
 
 const piscina = new Piscina({

@@ -26,4 +26,5 @@ export interface ChildSettings {
   readonly maxThreads: number
   readonly preload: readonly string[]
   readonly maxHeapMb?: number
+  readonly niceness?: number
 }

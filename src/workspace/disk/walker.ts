@@ -23,7 +23,8 @@ export interface Walker {
 }
 
 export function createWalker(logger: Logger): Walker {
-  const pool = createPool({ name: 'disk', logger })
+  // Whoever wants an answer of the server does not wait for a report.
+  const pool = createPool({ name: 'disk', logger, niceness: 10 })
   return {
     async walk(paths, { signal, onSeen } = {}) {
       if (paths.length === 0) return { trees: [], sharedBytes: 0 }

@@ -147,10 +147,7 @@ export class Lifecycle {
     await this.#locks.run(nameKey(name), () => this.#remove(table.get(name), keepVolume))
   }
 
-  /**
-   * Runs work on what a name has on disk while nothing else is done to it, with the workspace of that name if there is one and a
-   * way to remove it. Undefined while one is being made.
-   */
+  /** Runs work while nothing else is done to a name, with its workspace if any and a way to remove it; undefined while one is made. */
   async whileIdle<T>(
     name: string,
     work: (workspace: Workspace | undefined, remove: () => Promise<void>) => Promise<T>,
