@@ -17,6 +17,7 @@ import { walkTrees } from '../../src/native/disk.ts'
 import type { Walker } from '../../src/workspace/disk/walker.ts'
 import { ImageStore } from '../../src/workspace/image/image-store.ts'
 import type { Metadata } from '../../src/workspace/backend/microvm/metadata.ts'
+import type { SnapshotRecord } from '../../src/workspace/backend/microvm/snapshot-record.ts'
 import { storeImage } from './images.ts'
 import { tempDir } from './temp-dir.ts'
 import { startWorkspaceServer, type TestServer, type TestServerOptions } from './workspace-server.ts'
@@ -78,6 +79,28 @@ export class MachineDisk {
   age(file: string, ageMs: number): void {
     const then = new Date(Date.now() - ageMs)
     utimesSync(file, then, then)
+  }
+
+  /** A snapshot whose making has ended. */
+  snapshot(name: string, digest = `sha256:${'0'.repeat(64)}`): void {
+    mkdirSync(this.at('snapshots', name), { recursive: true })
+    const record: SnapshotRecord = {
+      version: 1,
+      name,
+      sourceWorkspace: 'demo',
+      createdAt: '2026-01-01T00:00:00.000Z',
+      comment: '',
+      image: 'base',
+      digest,
+      repo: '',
+      forwardPorts: [],
+      environment: {},
+      cpus: 1,
+      memoryMb: 512,
+      upperBytes: 2 ** 30,
+      isFormatted: true,
+    }
+    writeFileSync(this.at('snapshots', name, 'snapshot.json'), JSON.stringify(record))
   }
 
   /** A sparse disk with some bytes in it. */

@@ -48,6 +48,23 @@ describe('P3 what cannot be told pins all that it could', () => {
     },
   )
 
+  test('P3 a snapshot pins its image, and one that cannot be read every image; neither goes', async () => {
+    const disk = new MachineDisk()
+    disk.snapshot('good', await disk.image('one', 'pinned'))
+    await disk.image('two', 'unused')
+    const server = await disk.serve()
+    const pinned = await prune(server, 'dry_run=true')
+    expect([names(pinned.items), reasonOf(pinned, 'pinned')]).toEqual([
+      ['unused'],
+      'a workspace or a snapshot boots from it',
+    ])
+    disk.snapshot('torn')
+    writeFileSync(disk.at('snapshots/torn/snapshot.json'), '')
+    const body = await prune(server)
+    expect([body.items, body.notes.join()]).toEqual([[], expect.stringMatching(/no image is pruned.*torn/)])
+    expect(disk.has('snapshots/torn/snapshot.json')).toBe(true)
+  })
+
   test('P3 an unreadable tag keeps every image', async () => {
     const disk = new MachineDisk()
     await disk.image('two', 'unused')
