@@ -229,7 +229,7 @@ function fromSettings(
   settings: Static<typeof fileSchema>,
   environment: Readonly<Record<string, string | undefined>>,
 ): WorkspaceConfig {
-  const { http, ssh, docker, vm, qemu } = settings
+  const { http, ssh, docker, vm, qemu, firecracker } = settings
   const stateDir = settings.state_dir ?? defaultStateDir(environment)
   return {
     name: settings.name,
@@ -277,10 +277,7 @@ function fromSettings(
       virtiofsd: qemu.virtiofsd,
     },
     docker: { host: docker.host ?? environment['DOCKER_HOST'], network: docker.network },
-    firecracker: {
-      ...settings.firecracker,
-      root: settings.firecracker.root ?? join(stateDir, 'firecracker'),
-    },
+    firecracker: { ...firecracker, root: firecracker.root ?? join(stateDir, 'firecracker') },
     vz: { ...settings.vz, root: settings.vz.root ?? join(stateDir, 'vz') },
     image: { kernel: settings.image.kernel, modules: settings.image.modules },
     prune: pruneSchedule(settings.prune),
