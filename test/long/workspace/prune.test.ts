@@ -25,7 +25,10 @@ test(
   LONG_MS,
 )
 
-/** Swaps directories for links to a victim, as fast as it can, for as long as it is let. */
+/**
+ * Swaps directories for links to a victim, as fast as it can, for as long as it is let. The victim has nothing of the names that it
+ * swaps: through a link of its own it would move that itself.
+ */
 class Attacker {
   readonly #control = new Int32Array(new SharedArrayBuffer(16))
   readonly #worker: Worker
@@ -73,10 +76,10 @@ test(
   'P1 10,000 removals raced by whoever swaps directories for links touch nothing outside',
   async () => {
     const root = tempDir()
-    for (const directory of ['victim/d', 'aside']) mkdirSync(join(root, directory), { recursive: true })
+    for (const directory of ['victim/inner', 'aside']) mkdirSync(join(root, directory), { recursive: true })
     for (const name of FILES) {
       writeFileSync(join(root, 'victim', name), name)
-      writeFileSync(join(root, 'victim/d', name), name)
+      writeFileSync(join(root, 'victim/inner', name), name)
     }
     const before = fingerprint(join(root, 'victim'))
     const attacker = new Attacker(root)
