@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measure, table, type Bench, type Line } from './harness.ts'
 
-// npm run bench -- [--write] [--runs N] [subject…]     a subject is a folder or a file: "disk", "disk/walk"
+// npm run bench -- [--write] [--runs N] [subject…]     a subject is a folder or a file: "disk", "disk/usage"
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

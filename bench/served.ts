@@ -16,18 +16,21 @@ export interface Served {
 }
 
 /** Starts a server whose workspaces are on the host's network, and waits until it is ready. */
-export async function serve(stateDir = mkdtempSync(join(tmpdir(), 'workspace-bench-'))): Promise<Served> {
+export async function serve(
+  stateDir = mkdtempSync(join(tmpdir(), 'workspace-bench-')),
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Served> {
   const program = join(import.meta.dirname, '../src/bin/workspace.ts')
   const argv = [program, 'serve', '--http-port', '0', '--ssh-port', '0', '--state-dir', stateDir]
   const child = spawn(process.execPath, argv, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, WORKSPACE_DOCKER__NETWORK: 'host', WORKSPACE_LOG__FORMAT: 'json' },
+    env: { ...process.env, WORKSPACE_DOCKER__NETWORK: 'host', WORKSPACE_LOG__FORMAT: 'json', ...environment },
   })
   const [httpPort, sshPort] = await new Promise<[number, number]>((resolve, reject) => {
     let log = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       log += text
-      const ready = /"http":(\d+),"ssh":(\d+),"backends":\["docker"\]/.exec(log)
+      const ready = /"http":(\d+),"ssh":(\d+),"backends":\["docker"/.exec(log)
       if (ready) resolve([Number(ready[1]), Number(ready[2])])
     })
     child.once('exit', () => reject(new Error(`the server ended: ${log}`)))

@@ -1,6 +1,9 @@
-import { walkTree, type TreeTotals } from '../src/native/disk.ts'
+import { walkTrees, type WalkReport } from '../src/native/disk.ts'
 
-/** Counts one tree; see walkTree. */
-export default function diskWalk(task: { readonly path: string }): TreeTotals {
-  return walkTree(task.path)
+/** Counts trees and tells how many entries it has seen; see walkTrees. */
+export default function diskWalk(
+  task: { readonly paths: readonly string[]; readonly extentsFromBytes: number },
+  tell: (entries: number) => void,
+): Promise<WalkReport> {
+  return walkTrees(task.paths, { extentsFromBytes: task.extentsFromBytes, onSeen: tell })
 }

@@ -1,14 +1,16 @@
 #include <napi.h>
 
+#include "deallocate.h"
 #include "dial-loopback.h"
 #include "match-names.h"
 #include "pipe.h"
 #include "pty.h"
 #include "read-classes.h"
 #include "read-extents.h"
+#include "remove-tree.h"
 #include "set-user-timeout.h"
 #include "vsock.h"
-#include "walk-tree.h"
+#include "walk-trees.h"
 
 namespace workspace::binding {
 
@@ -29,7 +31,12 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("readExtents", Napi::Function::New(env, readExtents, "readExtents"));
   exports.Set("readFiles", Napi::Function::New(env, readFiles, "readFiles"));
   exports.Set("setUserTimeout", Napi::Function::New(env, setUserTimeout, "setUserTimeout"));
-  exports.Set("walkTree", Napi::Function::New(env, walkTree, "walkTree"));
+  exports.Set("moveToTrash", Napi::Function::New(env, moveToTrash, "moveToTrash"));
+  exports.Set("restoreFromTrash", Napi::Function::New(env, restoreFromTrash, "restoreFromTrash"));
+  exports.Set("removeTrash", Napi::Function::New(env, removeTrash, "removeTrash"));
+  exports.Set("punchHoles", Napi::Function::New(env, punchHoles, "punchHoles"));
+  exports.Set("collapseFront", Napi::Function::New(env, collapseFront, "collapseFront"));
+  exports.Set("walkTrees", Napi::Function::New(env, walkTrees, "walkTrees"));
   return exports;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../archive/extent.h"
+#include "background.h"
 #include "read-classes.h"
 
 namespace workspace::binding {
@@ -54,13 +55,6 @@ std::vector<Extent> extentsOf(Napi::Env env, const Napi::Value& value) {
 }
 
 Wanted wantedOf(const Napi::Value& withDigest) { return withDigest.ToBoolean() ? Wanted::factsAndDigest : Wanted::facts; }
-
-std::string pathOf(Napi::Env env, const Napi::Value& value) {
-  if (!value.IsString()) throw Napi::TypeError::New(env, "a path must be a string");
-  std::string path = value.As<Napi::String>().Utf8Value();
-  if (path.find('\0') != std::string::npos) throw Napi::TypeError::New(env, "path contains a NUL");
-  return path;
-}
 
 void readAll(ClassReader& reader, const Source& source, const std::vector<Extent>& extents) {
   ExtentReader extentReader(source, maxClassBytes);

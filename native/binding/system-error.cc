@@ -20,6 +20,9 @@ const char* nameOf(int number) {
     case ECONNREFUSED: return "ECONNREFUSED";
     case EHOSTUNREACH: return "EHOSTUNREACH";
     case ECONNRESET: return "ECONNRESET";
+    case EDQUOT: return "EDQUOT";
+    case EEXIST: return "EEXIST";
+    case EFBIG: return "EFBIG";
     case EINVAL: return "EINVAL";
     case EIO: return "EIO";
     case ELOOP: return "ELOOP";
@@ -31,13 +34,18 @@ const char* nameOf(int number) {
     case ENOENT: return "ENOENT";
     case ENOMEM: return "ENOMEM";
     case ENOSYS: return "ENOSYS";
+    case ENOSPC: return "ENOSPC";
     case ENOTCONN: return "ENOTCONN";
     case ENOTDIR: return "ENOTDIR";
+    case ENOTEMPTY: return "ENOTEMPTY";
     case ENXIO: return "ENXIO";
+    case EOPNOTSUPP: return "EOPNOTSUPP";
     case EPERM: return "EPERM";
     case EPIPE: return "EPIPE";
+    case EROFS: return "EROFS";
     case ESTALE: return "ESTALE";
     case ETIMEDOUT: return "ETIMEDOUT";
+    case EXDEV: return "EXDEV";
     default: return "UNKNOWN";
   }
 }

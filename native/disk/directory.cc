@@ -12,21 +12,25 @@ namespace workspace::disk {
 
 namespace {
 
-int openDirectory(int from, const std::string& name) {
+int openDirectory(int from, const std::string& name, Directory::Open& opened) {
   const int fd = openat(from, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  return fd < 0 ? -errno : fd;
+  if (fd < 0) return errno;
+  opened = std::make_shared<const Descriptor>(fd);
+  return 0;
 }
 
 }  // namespace
+
+Descriptor::~Descriptor() { close(fd_); }
 
 Directory::Directory(OpenDirectories& open, std::shared_ptr<Directory> parent, std::string name)
     : open_(open), parent_(std::move(parent)), name_(std::move(name)) {}
 
 Directory::~Directory() {
-  if (fd_ >= 0) {
+  Open closing;
+  if (descriptor_ != nullptr) {
     const std::lock_guard lock(open_.mutex);
-    close(fd_);
-    open_.giveBack();
+    closing = letGo();
   }
   // Ancestors are let go one by one: left to shared_ptr, a chain of 100,000 directories would end in as many nested
   // destructors and overflow the stack.
@@ -37,56 +41,71 @@ Directory::~Directory() {
   }
 }
 
-int Directory::openOnce() {
-  if (parent_ == nullptr) return openDirectory(AT_FDCWD, name_);
-  // Without the lock: a parent closes its descriptor only after the last of its children was here.
-  const int fd = parent_->fd_ >= 0 ? openDirectory(parent_->fd_, name_) : openFromAncestor();
+int Directory::openOnce(Open& opened) {
+  if (parent_ == nullptr) return openDirectory(AT_FDCWD, name_, opened);
+  const int number = openFromAncestor(opened);
   parent_->childOpened();
-  return fd;
+  return number;
 }
 
-int Directory::openFromAncestor() const {
-  std::vector<const Directory*> steps{this};
-  int from = AT_FDCWD;
+/**
+ * Opens every step from the nearest ancestor that is open, and keeps those steps open that have children waiting: in a tree
+ * thousands of levels deep the next ones to be opened are their children.
+ */
+int Directory::openFromAncestor(Open& opened) {
+  std::vector<Directory*> steps{this};
+  Open from;
   {
-    // Other threads may close an ancestor's descriptor, so the one found is duplicated under the lock.
     const std::lock_guard lock(open_.mutex);
-    const Directory* at = parent_.get();
-    while (at != nullptr && at->fd_ < 0) {
+    Directory* at = parent_.get();
+    while (at != nullptr && at->descriptor_ == nullptr) {
       steps.push_back(at);
       at = at->parent_.get();
     }
-    if (at != nullptr) {
-      from = fcntl(at->fd_, F_DUPFD_CLOEXEC, 0);
-      if (from < 0) return -errno;
-    }
+    if (at != nullptr) from = at->descriptor_;
   }
-  while (!steps.empty()) {
-    const int next = openDirectory(from, steps.back()->name_);
-    if (from != AT_FDCWD) close(from);
-    if (next < 0) return next;
-    from = next;
+  for (;;) {
+    Directory* const step = steps.back();
+    Open next;
+    const int number = openDirectory(from == nullptr ? AT_FDCWD : from->fd(), step->name_, next);
+    if (number != 0) return number;
     steps.pop_back();
+    if (steps.empty()) {
+      opened = std::move(next);
+      return 0;
+    }
+    from = next;
+    Open closing;
+    const std::lock_guard lock(open_.mutex);
+    if (step->unopened_ > 1 && step->descriptor_ == nullptr) closing = step->hold(std::move(next));
   }
-  return from;
 }
 
-void Directory::keep(int fd, std::size_t children) {
+void Directory::keep(Open opened, std::size_t children) {
+  if (children == 0) return;
+  Open closing;
   const std::lock_guard lock(open_.mutex);
   unopened_ = children;
-  if (children > 0 && open_.take()) {
-    fd_ = fd;
-  } else {
-    close(fd);
-  }
+  closing = hold(std::move(opened));
 }
 
 void Directory::childOpened() {
+  Open closing;
   const std::lock_guard lock(open_.mutex);
-  if (--unopened_ > 0 || fd_ < 0) return;
-  close(fd_);
-  fd_ = -1;
-  open_.giveBack();
+  if (--unopened_ == 0) closing = letGo();
+}
+
+Directory::Open Directory::hold(Open opened) {
+  if (open_.limit_ == 0) return opened;
+  descriptor_ = std::move(opened);
+  place_ = open_.kept_.insert(open_.kept_.end(), this);
+  return open_.kept_.size() > open_.limit_ ? open_.kept_.front()->letGo() : nullptr;
+}
+
+Directory::Open Directory::letGo() {
+  if (descriptor_ == nullptr) return nullptr;
+  open_.kept_.erase(place_);
+  return std::exchange(descriptor_, nullptr);
 }
 
 std::string Directory::path() const {

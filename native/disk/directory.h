@@ -1,24 +1,45 @@
 #pragma once
 
+#include <cstddef>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
 
 namespace workspace::disk {
 
-/** How many directories of a walk may stay open for the children that still wait; shared by all its threads. */
+class Directory;
+
+/** An open directory, closed with the last that uses it. */
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int fd() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+/**
+ * The directories of a walk that stay open for the children that still wait; shared by all its threads. When there are too
+ * many, the one that was kept longest is closed: depth first, it is needed last.
+ */
 class OpenDirectories {
  public:
-  explicit OpenDirectories(int limit) : left_(limit) {}
+  explicit OpenDirectories(std::size_t limit) : limit_(limit) {}
 
   std::mutex mutex;
 
-  /** Both are called with `mutex` held. */
-  bool take() { return left_ > 0 && left_-- > 0; }
-  void giveBack() { left_++; }
-
  private:
-  int left_;
+  friend class Directory;
+
+  const std::size_t limit_;
+  /** Oldest first; with `mutex` held. */
+  std::list<Directory*> kept_;
 };
 
 /**
@@ -27,16 +48,18 @@ class OpenDirectories {
  */
 class Directory {
  public:
+  using Open = std::shared_ptr<const Descriptor>;
+
   Directory(OpenDirectories& open, std::shared_ptr<Directory> parent, std::string name);
   ~Directory();
   Directory(const Directory&) = delete;
   Directory& operator=(const Directory&) = delete;
 
-  /** Opens it; called once for each directory. Returns a descriptor for the caller to `keep` or close, or -errno. */
-  int openOnce();
+  /** Opens it; called once for each directory. Returns 0 or the errno. */
+  int openOnce(Open& opened);
 
-  /** Hands back the descriptor: it stays open while `children` directories below wait to be opened, if the limit lets it. */
-  void keep(int fd, std::size_t children);
+  /** Hands back what `openOnce` opened: it stays open while `children` directories below wait, as far as the limit lets it. */
+  void keep(Open opened, std::size_t children);
 
   /** For messages: the names joined with slashes. */
   std::string path() const;
@@ -44,14 +67,18 @@ class Directory {
   bool isRoot() const { return parent_ == nullptr; }
 
  private:
-  int openFromAncestor() const;
+  int openFromAncestor(Open& opened);
   void childOpened();
+  /** Both with the mutex of `open_` held; what they return is closed without it. */
+  Open hold(Open opened);
+  Open letGo();
 
   OpenDirectories& open_;
   std::shared_ptr<Directory> parent_;
   const std::string name_;
   std::size_t unopened_ = 0;
-  int fd_ = -1;
+  Open descriptor_;
+  std::list<Directory*>::iterator place_;
 };
 
 }  // namespace workspace::disk

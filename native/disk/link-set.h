@@ -8,29 +8,34 @@
 
 namespace workspace::disk {
 
-/** Remembers which files with several names were counted; safe from several threads. */
+/** Remembers which files with several names were counted, in which tree; safe from several threads. */
 class LinkSet {
  public:
-  /** Whether the file is met for the first time. */
-  bool add(std::uint64_t device, std::uint64_t inode) {
-    const File file{device, inode};
-    const std::size_t hash = FileHash{}(file);
-    Shard& shard = shards_[hash % shards_.size()];
+  enum class Met { first, firstInTree, again };
+
+  Met add(std::uint64_t device, std::uint64_t inode, std::uint32_t tree) {
+    const File file{device, inode, anyTree};
+    Shard& shard = shards_[FileHash{}(file) % shards_.size()];
     const std::lock_guard lock(shard.mutex);
-    return shard.files.insert(file).second;
+    if (!shard.files.insert({device, inode, tree}).second) return Met::again;
+    return shard.files.insert(file).second ? Met::first : Met::firstInTree;
   }
 
  private:
+  static constexpr std::uint32_t anyTree = UINT32_MAX;
+
   struct File {
     std::uint64_t device;
     std::uint64_t inode;
+    std::uint32_t tree;
     bool operator==(const File&) const = default;
   };
 
   struct FileHash {
     std::size_t operator()(const File& file) const noexcept {
       // Fibonacci hashing: inode numbers come in runs, and their low bits alone would fill one shard after the other.
-      const std::uint64_t mixed = (file.inode ^ (file.device << 17)) * 0x9E3779B97F4A7C15ULL;
+      const std::uint64_t mixed =
+          (file.inode ^ (file.device << 17) ^ (std::uint64_t{file.tree} << 40)) * 0x9E3779B97F4A7C15ULL;
       return static_cast<std::size_t>(mixed >> 16);
     }
   };

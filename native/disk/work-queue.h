@@ -16,7 +16,8 @@ namespace workspace::disk {
 template <typename Item>
 class WorkQueue {
  public:
-  explicit WorkQueue(Item first) { waiting_.push_back(std::move(first)); }
+  /** Items are taken from the back. */
+  explicit WorkQueue(std::vector<Item> first) : waiting_(std::move(first)) {}
 
   /** Waits for an item. False: all is done, or `stop` was called. */
   bool take(Item& item) {

@@ -45,6 +45,7 @@ const TYPE_OF_KIND: Readonly<Record<keyof typeof STATUS_OF_KIND, string>> = {
   upstream: 'BadGateway',
   unavailable: 'Unavailable',
   timeout: 'Timeout',
+  unsupported: 'Unsupported',
 }
 
 export interface WireError {

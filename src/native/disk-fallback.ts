@@ -1,14 +1,60 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import { mountPointsBelow } from './mount-points.ts'
-import type { TreeTotals } from './tree-totals.ts'
+import {
+  failedTree,
+  type TreeTotals,
+  type WalkedTree,
+  type WalkOptions,
+  type WalkReport,
+} from './tree-totals.ts'
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 // Linux and macOS count st_blocks in 512-byte units whatever st_blksize says.
 const blockBytes = 512
 
-/** The twin of the addon's walkTree, entry by entry on the calling thread. */
-export function walkTreeInJs(path: string): TreeTotals {
+const ENTRIES_PER_TURN = 1_000
+
+/** The twin of the addon's walkTrees, entry by entry on the calling thread, which has other turns in between. */
+export async function walkTreesInJs(
+  paths: readonly string[],
+  { signal, onSeen }: Pick<WalkOptions, 'signal' | 'onSeen'> = {},
+): Promise<WalkReport> {
+  const trees: WalkedTree[] = []
+  const elsewhere = new Set<string>()
+  let sharedBytes = 0
+  let seen = 0
+  for (const path of paths) {
+    const links = new Set<string>()
+    const isCounted = (link: string, stat: Stats): boolean => {
+      if (links.has(link)) return true
+      links.add(link)
+      if (elsewhere.has(link)) sharedBytes += stat.blocks * blockBytes
+      elsewhere.add(link)
+      return false
+    }
+    const onEntry = async (): Promise<void> => {
+      if (++seen % ENTRIES_PER_TURN !== 0) return
+      await new Promise((resolve) => setImmediate(resolve))
+      signal?.throwIfAborted()
+      onSeen?.(seen)
+    }
+    signal?.throwIfAborted()
+    try {
+      trees.push({ is: 'measured', ...(await walkTree(path, isCounted, onEntry)) })
+    } catch (error) {
+      if (signal?.aborted === true || isExhaustion(error)) throw error
+      trees.push(failedTree(error))
+    }
+  }
+  return { trees, sharedBytes }
+}
+
+async function walkTree(
+  path: string,
+  isCounted: (link: string, stat: Stats) => boolean,
+  onEntry: () => Promise<void>,
+): Promise<TreeTotals> {
   const totals: Writable<TreeTotals> = {
     files: 0,
     directories: 0,
@@ -17,9 +63,8 @@ export function walkTreeInJs(path: string): TreeTotals {
     unreadable: 0,
     firstUnreadable: undefined,
   }
-  const links = new Set<string>()
   const root = lstatSync(path)
-  count(path, root, totals, links)
+  count(path, root, totals, isCounted)
   if (!root.isDirectory()) return totals
 
   const isElsewhere = mountTest(path, root)
@@ -37,10 +82,11 @@ export function walkTreeInJs(path: string): TreeTotals {
     }
     for (const name of names) {
       const entry = join(directory, name)
+      await onEntry()
       try {
         const stat = lstatSync(entry)
         if (isElsewhere(entry, stat)) continue
-        count(entry, stat, totals, links)
+        count(entry, stat, totals, isCounted)
         if (stat.isDirectory()) waiting.push(entry)
       } catch (error) {
         if (!hasVanished(error)) allSeen = false
@@ -54,16 +100,19 @@ export function walkTreeInJs(path: string): TreeTotals {
   return totals
 }
 
-function count(path: string | Buffer, stat: Stats, totals: Writable<TreeTotals>, links: Set<string>): void {
+function count(
+  path: string | Buffer,
+  stat: Stats,
+  totals: Writable<TreeTotals>,
+  isCounted: (link: string, stat: Stats) => boolean,
+): void {
   if (stat.isDirectory()) {
     totals.directories++
   } else {
     if (stat.nlink > 1) {
       // Inode numbers have 64 bits, and a double would fold neighbours together.
       const { dev, ino } = lstatSync(path, { bigint: true })
-      const link = `${dev}:${ino}`
-      if (links.has(link)) return
-      links.add(link)
+      if (isCounted(`${dev}:${ino}`, stat)) return
     }
     totals.files++
     if (stat.isFile() || stat.isSymbolicLink()) totals.logicalBytes += stat.size

@@ -2,10 +2,16 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { BackgroundWork } from './in-background.ts'
 
 /** The functions of the .node file as they are; their wrappers in this folder are what others call. */
 export interface Addon {
-  walkTree(path: string, threads: number): unknown
+  walkTrees(paths: readonly string[], threads: number, extentsFromBytes: number): BackgroundWork
+  moveToTrash(root: string, parent: string, name: string, trash: string): BackgroundWork
+  restoreFromTrash(root: string, parent: string, trash: string, name: string): BackgroundWork
+  removeTrash(root: string, parent: string, trash: string): BackgroundWork
+  punchHoles(fd: number, stretches: Float64Array): BackgroundWork
+  collapseFront(fd: number, bytes: number): BackgroundWork
   factsLayout(): string
   digestLayout(): string
   readClasses(files: readonly Uint8Array[]): Promise<unknown>

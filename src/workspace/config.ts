@@ -17,6 +17,7 @@ import {
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/logger.ts'
 import { NETWORK_MODES, type NetworkMode } from './backend/microvm/network.ts'
 import { ACCELERATORS } from './backend/qemu/accelerator.ts'
+import { pruneSchedule, pruneSection } from './disk/prune/settings.ts'
 import { BACKEND_NAMES, type BackendName } from './workspace.ts'
 
 const backend = (value: BackendName, description: string) =>
@@ -139,6 +140,7 @@ const fileSchema = section({
     kernel: optionalText('kernel of VM images that have none; default the newest in /boot'),
     modules: optionalText('directory of its modules; default /lib/modules/<release>'),
   }),
+  prune: pruneSection,
   log: section({
     level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'least severe level logged' }),
     format: Type.Enum(LOG_FORMATS, {
@@ -199,6 +201,7 @@ export interface WorkspaceConfig {
   readonly firecracker: { readonly root: string; readonly binary: string }
   readonly vz: { readonly root: string; readonly vfkit: string }
   readonly image: { readonly kernel: string | undefined; readonly modules: string | undefined }
+  readonly prune: ReturnType<typeof pruneSchedule>
   readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
 }
 
@@ -226,7 +229,7 @@ function fromSettings(
   settings: Static<typeof fileSchema>,
   environment: Readonly<Record<string, string | undefined>>,
 ): WorkspaceConfig {
-  const { http, ssh, docker, vm, qemu } = settings
+  const { http, ssh, docker, vm, qemu, firecracker } = settings
   const stateDir = settings.state_dir ?? defaultStateDir(environment)
   return {
     name: settings.name,
@@ -274,12 +277,10 @@ function fromSettings(
       virtiofsd: qemu.virtiofsd,
     },
     docker: { host: docker.host ?? environment['DOCKER_HOST'], network: docker.network },
-    firecracker: {
-      ...settings.firecracker,
-      root: settings.firecracker.root ?? join(stateDir, 'firecracker'),
-    },
+    firecracker: { ...firecracker, root: firecracker.root ?? join(stateDir, 'firecracker') },
     vz: { ...settings.vz, root: settings.vz.root ?? join(stateDir, 'vz') },
     image: { kernel: settings.image.kernel, modules: settings.image.modules },
+    prune: pruneSchedule(settings.prune),
     log: settings.log,
   }
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { messageOf } from '../lib/errors/message.ts'
 import { BUS_PORT } from '../lib/guest/protocol.ts'
@@ -9,14 +10,15 @@ import { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
 import { InsideDirs } from './backend/docker/inside-dirs.ts'
+import { PulledImages } from './backend/docker/pulled-images.ts'
 import { machinePlaces, microVmBackends } from './backend/configured-machines.ts'
 import { Bus } from './bus/bus.ts'
 import { serveGuest } from './bus/guest-session.ts'
 import type { WorkspaceConfig } from './config.ts'
 import { fault } from './errors.ts'
 import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './doctor/ssh-crypto.ts'
-import { DiskReporter } from './disk/report.ts'
-import { createWalker } from './disk/walker.ts'
+import { openDiskKeeping } from './disk/open-disk-keeping.ts'
+import { createWalker, type Walker } from './disk/walker.ts'
 import { createWorkspaceHttp } from './faces/http/create-server.ts'
 import type { HttpFace } from './faces/http/face.ts'
 import { anyKey, listedKeys, readAuthorizedKeys } from './faces/ssh/authorized-keys.ts'
@@ -47,6 +49,8 @@ export interface WorkspaceDeps {
   /** The programs for guests, in place of the built ones. */
   readonly guestDir?: string | undefined
   readonly now?: () => Date
+  /** What measures trees, in place of a process of its own. */
+  readonly walker?: Walker
 }
 
 /** A running workspace server. */
@@ -69,7 +73,7 @@ export function create(
 
 async function start(
   config: WorkspaceConfig,
-  { logger, backends: given, guestDir, now = () => new Date() }: WorkspaceDeps,
+  { logger, backends: given, guestDir, now = () => new Date(), walker = createWalker(logger) }: WorkspaceDeps,
 ) {
   /** What has been opened, undone in reverse on stop and on a failed start. */
   const opened: (() => Promise<void>)[] = []
@@ -84,10 +88,10 @@ async function start(
     const hostKey = await loadHostKey(config.ssh.hostKey)
     logger.info({ fingerprint: hostKey.fingerprint }, 'SSH host key')
     if (!hasNativeSshCrypto()) logger.warn(`SSH ciphers run in JavaScript, slowly: ${SSH_CRYPTO_REMEDY}`)
-    const walker = createWalker(logger)
     opened.push(() => walker.close())
+    const pulled = new PulledImages(join(state.path, 'docker-images.json'))
     const backends = new Map(
-      (given ?? (await configuredBackends(config, state, walker.walkTree, logger))).map((backend) => [
+      (given ?? (await configuredBackends(config, state, pulled, logger))).map((backend) => [
         backend.name,
         backend,
       ]),
@@ -122,7 +126,7 @@ async function start(
     const availableBackends = (): readonly BackendName[] =>
       [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
     const images = await openImageLibrary(config, {
-      hasDocker: given === undefined,
+      pulled: given === undefined ? pulled : undefined,
       guestDir,
       logger,
       opened,
@@ -141,6 +145,19 @@ async function start(
       http: config.http.port,
       ssh: await listening('ssh', config.ssh, () => ssh.listen(config.ssh)),
     }
+    const keeping = await openDiskKeeping({
+      config,
+      hasRoots: given === undefined,
+      table,
+      lifecycle,
+      backends: [...backends.values()],
+      images,
+      walker,
+      audit,
+      logger,
+      now,
+      opened,
+    })
     const sessions = new SessionDirectory(table, backends, logger)
     const face: HttpFace = {
       config,
@@ -153,7 +170,7 @@ async function start(
       lifecycle,
       audit,
       activity,
-      disk: new DiskReporter(table, backends.values(), now),
+      ...keeping,
       sessions,
       images,
       snapshots,
@@ -254,7 +271,7 @@ async function listening(
 async function configuredBackends(
   config: WorkspaceConfig,
   { path, serverId }: StateDir,
-  walkTree: ReturnType<typeof createWalker>['walkTree'],
+  pulled: PulledImages,
   logger: Logger,
 ): Promise<readonly Backend[]> {
   const machines = microVmBackends(config)
@@ -264,7 +281,7 @@ async function configuredBackends(
     logger.warn({ err: error }, 'programs in workspaces are run over the engine’s stream, slowly')
     return undefined
   })
-  return [new DockerBackend({ ...config.docker, serverId, insideDirs, walkTree }), ...machines]
+  return [new DockerBackend({ ...config.docker, serverId, insideDirs, pulled }), ...machines]
 }
 
 async function readSecurity({ http }: WorkspaceConfig) {

@@ -8,6 +8,7 @@ import { HTTP_CODES } from '../../src/lib/http/faults.ts'
 import { STATUS_OF_KIND } from '../../src/lib/http/status.ts'
 import { AUDIT_ACTIONS } from '../../src/workspace/audit/audit-log.ts'
 import { InsideDirs } from '../../src/workspace/backend/docker/inside-dirs.ts'
+import { PulledImages } from '../../src/workspace/backend/docker/pulled-images.ts'
 import { workspaceSchema } from '../../src/workspace/config.ts'
 import { WORKSPACE_CODES } from '../../src/workspace/errors.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
@@ -70,6 +71,7 @@ describe('with a running server', () => {
   test('the page has every file of the state directory and no other', async () => {
     // Not made by the fake backend that this server has.
     await (await InsideDirs.keep(insideRoot(server.stateDir))).create('demo')
+    await new PulledImages(join(server.stateDir, 'docker-images.json')).add('sha256:0', undefined)
     let files: readonly string[] = []
     backend.before.set('started', () => {
       files = readdirSync(server.stateDir, { recursive: true, encoding: 'utf8' }).filter((file) =>

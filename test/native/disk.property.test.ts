@@ -2,10 +2,9 @@ import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { walkTreeInJs } from '../../src/native/disk-fallback.ts'
-import { walkTree } from '../../src/native/disk.ts'
 import { duLogicalBytes, duPhysicalBytes } from '../support/du.ts'
 import { tempDir } from '../support/temp-dir.ts'
+import { walkTree, walkTreeInJs } from '../support/walk.ts'
 
 type Step =
   | { readonly make: 'directory' | 'symlink' | 'link'; readonly at: number; readonly to: number }
@@ -42,16 +41,16 @@ function build(root: string, steps: readonly Step[]): void {
   }
 }
 
-it('walkTree, its fallback and du agree when the tree is random', () => {
+it('walkTrees, its fallback and du agree when the tree is random', async () => {
   const root = tempDir()
   let round = 0
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const tree = join(root, String(round++))
       mkdirSync(tree)
       build(tree, steps)
-      const native = walkTree(tree)
-      expect(native).toEqual(walkTreeInJs(tree))
+      const native = await walkTree(tree)
+      expect(native).toEqual(await walkTreeInJs(tree))
       expect(native.physicalBytes).toBe(duPhysicalBytes(tree))
       expect(native.logicalBytes).toBe(duLogicalBytes(tree))
     }),

@@ -15,17 +15,17 @@ it('findAddon prefers the build of the checkout', () => {
   expect(findAddon({})).toMatchObject({ file: expect.stringMatching(/build.Release/) as unknown })
 })
 
-it('walkTree warns once when it falls back to JavaScript', () => {
+it('walkTrees warns once when it falls back to JavaScript', () => {
   const program = `
-    import { walkTree } from ${JSON.stringify(disk)}
+    import { walkTrees } from ${JSON.stringify(disk)}
     process.on('warning', (warning) => console.log(warning.code, warning.message))
-    for (let i = 0; i < 3; i++) walkTree(${JSON.stringify(import.meta.dirname)})`
+    for (let i = 0; i < 3; i++) void walkTrees([${JSON.stringify(import.meta.dirname)}])`
   const out = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',
     env: { ...process.env, WORKSPACE_NATIVE: 'off' },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   expect(out).toBe(
-    'WORKSPACE_NATIVE_FALLBACK walkTree runs in JavaScript, which is slower: WORKSPACE_NATIVE is "off"\n',
+    'WORKSPACE_NATIVE_FALLBACK walkTrees runs in JavaScript, which is slower: WORKSPACE_NATIVE is "off"\n',
   )
 })

@@ -22,7 +22,6 @@ export function dockerBackend(
     network: 'host',
     serverId: options.serverId ?? randomUUID(),
     insideDirs: options.insideDirs,
-    walkTree: () => Promise.resolve({ logicalBytes: 0, physicalBytes: 0 }),
   })
 }
 

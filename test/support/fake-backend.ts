@@ -174,15 +174,23 @@ export class FakeBackend implements Backend {
   }
 
   usage(): Promise<BackendUsage> {
-    const sizes = { logicalBytes: 1_000, physicalBytes: 4_096 }
+    const sizes = { files: 1, logicalBytes: 1_000, physicalBytes: 4_096 }
     const parts = [...this.#workspaces.values()].map(
       (each) => [each.name, [{ kind: 'volume', path: '/fake', size: sizes }]] as const,
     )
     return Promise.resolve({
-      images: [{ name: 'fake:1', path: '/fake', size: sizes }],
+      images: [{ name: 'fake:1', path: '/fake', dockerRef: 'fake:1', size: sizes }],
       workspaces: new Map(parts),
+      snapshots: [],
       notes: [],
     })
+  }
+
+  /** When each was stopped; one that is not in it just now. */
+  readonly changes = new Map<string, Date>()
+
+  changedAt(name: string): Promise<Date> {
+    return Promise.resolve(this.changes.get(key(name)) ?? new Date())
   }
 
   /** What an engine reports when something happened to a container behind the server's back. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { createLogger } from '../../src/lib/log/logger.ts'
 import type { Backend } from '../../src/workspace/backend/backend.ts'
+import type { Walker } from '../../src/workspace/disk/walker.ts'
 import { loadWorkspaceConfig } from '../../src/workspace/config.ts'
 import { create, type WorkspaceServer } from '../../src/workspace/index.ts'
 
@@ -22,6 +23,8 @@ export interface TestServerOptions {
   readonly stateDir?: string
   /** The programs for guests. */
   readonly guestDir?: string
+  readonly now?: () => Date
+  readonly walker?: Walker
 }
 
 /** A whole server on free ports of 127.0.0.1, with a state directory of its own. */
@@ -48,6 +51,8 @@ export async function startWorkspaceServer(options: TestServerOptions = {}): Pro
     logger,
     guestDir: options.guestDir,
     ...(backends && { backends }),
+    ...(options.now && { now: options.now }),
+    ...(options.walker && { walker: options.walker }),
   }).start()
   const stop = async (): Promise<void> => {
     await server.stop()

@@ -10,6 +10,7 @@ export type FaultKind =
   | 'upstream'
   | 'unavailable'
   | 'timeout'
+  | 'unsupported'
 
 /**
  * A failure that a caller may be told about. The message says what was expected, what came and about which thing;

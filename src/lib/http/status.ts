@@ -9,6 +9,7 @@ export const STATUS_OF_KIND: Readonly<Record<FaultKind, number>> = {
   conflict: 409,
   too_large: 413,
   internal: 500,
+  unsupported: 501,
   upstream: 502,
   unavailable: 503,
   timeout: 504,

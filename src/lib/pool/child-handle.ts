@@ -6,12 +6,17 @@ import type { ChildSettings, Order, Outcome, Report } from './protocol.ts'
 /** How a task ended, the death of its process among the ways. */
 export type TaskEnd = Outcome | { readonly is: 'crashed'; readonly how: string }
 
+interface RunningTask {
+  readonly end: (end: TaskEnd) => void
+  readonly onNews: ((news: unknown) => void) | undefined
+}
+
 /** The front process's end of one child process. It keeps the front process alive only while a task is in it. */
 export class ChildHandle {
   /** Settles when the process is gone, with how it ended ("by SIGSEGV"). */
   readonly gone: Promise<string>
   readonly #process: ChildProcess
-  readonly #tasks = new Map<number, (end: TaskEnd) => void>()
+  readonly #tasks = new Map<number, RunningTask>()
   #lastId = 0
 
   constructor(settings: ChildSettings) {
@@ -29,7 +34,11 @@ export class ChildHandle {
         stdio: ['ignore', 2, 2, 'ipc'],
       },
     )
-    this.#process.on('message', (report: Report) => this.#tasks.get(report.id)?.(report.outcome))
+    this.#process.on('message', (report: Report) => {
+      const task = this.#tasks.get(report.id)
+      if ('outcome' in report) task?.end(report.outcome)
+      else task?.onNews?.(report.news)
+    })
     this.gone = new Promise((resolve) => {
       this.#process.on('exit', (code, signal) =>
         resolve(signal === null ? `with status ${code}` : `by ${signal}`),
@@ -45,7 +54,12 @@ export class ChildHandle {
   }
 
   /** Runs a task to its end. Rejects with the reason of `stop` when that comes first; the thread is ended then. */
-  async run(worker: string, task: unknown, stop: AbortSignal): Promise<TaskEnd> {
+  async run(
+    worker: string,
+    task: unknown,
+    stop: AbortSignal,
+    onNews?: (news: unknown) => void,
+  ): Promise<TaskEnd> {
     stop.throwIfAborted()
     const id = ++this.#lastId
     const end = Promise.withResolvers<TaskEnd>()
@@ -54,10 +68,10 @@ export class ChildHandle {
       end.reject(stop.reason)
     }
     stop.addEventListener('abort', cancel, { once: true })
-    this.#tasks.set(id, end.resolve)
+    this.#tasks.set(id, { end: end.resolve, onNews })
     this.#holdWhileBusy()
     try {
-      this.#send({ do: 'run', id, worker, task })
+      this.#send({ do: 'run', id, worker, task, isFollowed: onNews !== undefined })
       return await end.promise
     } finally {
       stop.removeEventListener('abort', cancel)
@@ -73,7 +87,7 @@ export class ChildHandle {
 
   async #endTasks(): Promise<void> {
     const how = await this.gone
-    for (const end of this.#tasks.values()) end({ is: 'crashed', how })
+    for (const { end } of this.#tasks.values()) end({ is: 'crashed', how })
   }
 
   #send(order: Order): void {

@@ -1,4 +1,6 @@
+import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { siblingModule } from '../process/sibling.ts'
 import { packError } from './portable-error.ts'
@@ -8,6 +10,8 @@ import type { ThreadData } from './thread.ts'
 // The pool's process: a native crash in a thread ends its whole process, and here that is not the server's.
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as ChildSettings
+// Before there are threads, which have it from whoever makes them.
+if (settings.niceness !== undefined) setPriority(settings.niceness)
 const running = new Map<number, AbortController>()
 
 const piscina = new Piscina({
@@ -28,15 +32,20 @@ process.on('message', (order: Order) => {
   else void run(order)
 })
 
-async function run({ id, worker, task }: Extract<Order, { do: 'run' }>): Promise<void> {
+async function run({ id, worker, task, isFollowed }: Extract<Order, { do: 'run' }>): Promise<void> {
   const cancel = new AbortController()
   running.set(id, cancel)
+  const channel = isFollowed ? new MessageChannel() : undefined
+  channel?.port1.on('message', (news: unknown) => report({ id, news }))
+  const transferList: MessagePort[] = channel === undefined ? [] : [channel.port2]
   let outcome: Outcome
   try {
-    outcome = (await piscina.run({ worker, task }, { signal: cancel.signal })) as Outcome
+    const order = { worker, task, port: channel?.port2 }
+    outcome = (await piscina.run(order, { signal: cancel.signal, transferList })) as Outcome
   } catch (error) {
     outcome = { is: 'lost', error: packError(error) }
   }
+  channel?.port1.close()
   running.delete(id)
   if (!cancel.signal.aborted) report({ id, outcome })
 }

@@ -13,6 +13,8 @@ export interface PoolOptions {
   readonly maxThreads?: number
   /** The JavaScript heap each thread may fill, in MiB. Buffers and native memory are not in it. */
   readonly maxHeapMb?: number
+  /** By how much others go before it where processors are short, 0 to 19; default 0. */
+  readonly niceness?: number
   /** Worker files that each thread loads at its start, before it gets a task for them. */
   readonly preload?: readonly URL[]
   readonly logger?: { warn(details: object, message: string): void }
@@ -23,6 +25,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   /** From the call on, so waiting for a thread counts. */
   readonly timeoutMs?: number
+  /** Gets what the worker tells while it is at the task. */
+  readonly onNews?: ((news: unknown) => void) | undefined
 }
 
 export interface Pool {
@@ -76,7 +80,7 @@ class ChildPool implements Pool {
           }, options.timeoutMs)
     try {
       const child = await this.#readyChild(stop)
-      const end = await child.run(file, task, stop)
+      const end = await child.run(file, task, stop, options.onNews)
       if (end.is === 'crashed') {
         throw fault('POOL_CRASHED', `pool "${name}": its process ended ${end.how} while ${file} ran`)
       }
@@ -118,11 +122,17 @@ class ChildPool implements Pool {
   }
 
   #start(): ChildHandle {
-    const { maxThreads = Math.min(availableParallelism(), 4), maxHeapMb, preload = [] } = this.#options
+    const {
+      maxThreads = Math.min(availableParallelism(), 4),
+      maxHeapMb,
+      niceness,
+      preload = [],
+    } = this.#options
     const child = new ChildHandle({
       maxThreads,
       preload: preload.map(({ href }) => href),
       ...(maxHeapMb === undefined ? {} : { maxHeapMb }),
+      ...(niceness === undefined ? {} : { niceness }),
     })
     void this.#forgetWhenGone(child)
     return child

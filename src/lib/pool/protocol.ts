@@ -2,7 +2,13 @@ import type { PortableError } from './portable-error.ts'
 
 /** From the front process to the child. `worker` is a file URL. */
 export type Order =
-  | { readonly do: 'run'; readonly id: number; readonly worker: string; readonly task: unknown }
+  | {
+      readonly do: 'run'
+      readonly id: number
+      readonly worker: string
+      readonly task: unknown
+      readonly isFollowed: boolean
+    }
   | { readonly do: 'cancel'; readonly id: number }
 
 /** How a task ended in the child. */
@@ -11,15 +17,14 @@ export type Outcome =
   | { readonly is: 'thrown'; readonly error: PortableError }
   | { readonly is: 'lost'; readonly error: PortableError }
 
-/** From the child to the front process. */
-export interface Report {
-  readonly id: number
-  readonly outcome: Outcome
-}
+/** From the child to the front process: passing news of a task that is followed, and its end. */
+export type Report =
+  { readonly id: number; readonly news: unknown } | { readonly id: number; readonly outcome: Outcome }
 
 /** The child's command line, as JSON. */
 export interface ChildSettings {
   readonly maxThreads: number
   readonly preload: readonly string[]
   readonly maxHeapMb?: number
+  readonly niceness?: number
 }

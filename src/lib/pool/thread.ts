@@ -1,4 +1,4 @@
-import { workerData } from 'node:worker_threads'
+import { type MessagePort, workerData } from 'node:worker_threads'
 import { packError } from './portable-error.ts'
 import type { Outcome } from './protocol.ts'
 
@@ -7,6 +7,9 @@ export interface ThreadData {
   /** Worker files to be loaded before there are tasks for them. */
   readonly preload: readonly string[]
 }
+
+/** What a worker file exports: called with its task, and a way to tell how far it is. */
+type Work = (task: unknown, tell: (news: unknown) => void) => unknown
 
 const { preload } = workerData as ThreadData
 // What fails here fails again, and is told, when a task needs it.
@@ -19,11 +22,14 @@ await Promise.allSettled(preload.map((worker) => import(worker)))
 export default async function runTask(order: {
   readonly worker: string
   readonly task: unknown
+  /** Where news of the task goes, if anybody wants them. */
+  readonly port: MessagePort | undefined
 }): Promise<Outcome> {
+  const tell = (news: unknown): void => order.port?.postMessage(news)
   try {
     const { default: work } = (await import(order.worker)) as { readonly default?: unknown }
     if (typeof work !== 'function') throw new TypeError(`${order.worker} has no function as default export`)
-    return { is: 'done', result: await (work as (task: unknown) => unknown)(order.task) }
+    return { is: 'done', result: await (work as Work)(order.task, tell) }
   } catch (error) {
     return { is: 'thrown', error: packError(error) }
   }

@@ -1,27 +1,29 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
-import type { Bytes } from '../backend/backend.ts'
-import type { DiskReport } from '../disk/report.ts'
+import type { DiskReport, MeasuredImage } from '../disk/report.ts'
+import { bytesSchema, bytesToWire } from './bytes.ts'
 
-const bytesSchema = Type.Object({
-  logical_bytes: Type.Integer({ description: 'apparent file sizes' }),
-  physical_bytes: Type.Integer({ description: 'allocated blocks times 512' }),
-})
 const fileSchema = Type.Object({ path: Type.String(), size: bytesSchema, kind: Type.String() })
+
+const imageSchema = Type.Object({
+  name: Type.String(),
+  path: Type.String(),
+  docker_ref: Type.Optional(Type.String()),
+  backend: Type.String(),
+  size: bytesSchema,
+})
+
+export const diskQuerySchema = Type.Object({
+  cached: Type.Optional(
+    Type.String({ description: 'true answers with the last report at once, if there is one' }),
+  ),
+})
 
 export const diskReportSchema = Type.Object({
   server_name: Type.String(),
   backend: Type.String(),
   generated_at: Type.String({ format: 'date-time' }),
-  images: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      path: Type.String(),
-      docker_ref: Type.Optional(Type.String()),
-      backend: Type.String(),
-      size: bytesSchema,
-    }),
-  ),
+  images: Type.Array(imageSchema),
   workspaces: Type.Array(
     Type.Object({
       name: Type.String(),
@@ -34,61 +36,69 @@ export const diskReportSchema = Type.Object({
       total: bytesSchema,
     }),
   ),
+  /** Servers of an earlier version tell of none. */
+  snapshots: Type.Optional(Type.Array(imageSchema)),
   orphans: Type.Array(fileSchema),
   totals: Type.Object({
     images: bytesSchema,
     workspaces: bytesSchema,
+    snapshots: Type.Optional(bytesSchema),
     orphans: bytesSchema,
     all: bytesSchema,
-    shared_bytes: Type.Integer(),
+    shared_bytes: Type.Integer({ description: 'what "all" counts more than once' }),
   }),
   notes: Type.Array(Type.String()),
 })
+
+export type WireDiskReport = Static<typeof diskReportSchema>
 
 /** The disk report as clients see it. */
 export function diskReportToWire(
   server: { readonly name: string; readonly defaultBackend: string },
   report: DiskReport,
-): Static<typeof diskReportSchema> {
+): WireDiskReport {
+  const { totals } = report
   return {
     server_name: server.name,
     backend: server.defaultBackend,
     generated_at: report.generatedAt.toISOString(),
-    images: report.images.map(({ name, path, backend, size }) => ({
-      name,
-      path,
-      ...(backend === 'docker' && { docker_ref: name }),
-      backend,
-      size: bytesToWire(size),
-    })),
-    workspaces: report.workspaces.map(({ workspace, parts, total }) => {
+    images: report.images.map(imageToWire),
+    workspaces: report.workspaces.map(({ name, status, image, backend, parts, total }) => {
       const files = parts.map(({ kind, path, size }) => ({ path, size: bytesToWire(size), kind }))
       const rootfs = files.find((file) => file.kind === 'rootfs')
       const consoleLog = files.find((file) => file.kind === 'console_log')
       const others = files.filter((file) => file !== rootfs && file !== consoleLog)
       return {
-        name: workspace.name,
-        status: workspace.state.is,
-        image: workspace.image,
-        backend: workspace.backend,
+        name,
+        status,
+        image,
+        backend,
         ...(rootfs && { rootfs }),
         ...(consoleLog && { console_log: consoleLog }),
         ...(others.length > 0 && { other_files: others }),
         total: bytesToWire(total),
       }
     }),
-    orphans: [],
+    snapshots: report.snapshots.map(imageToWire),
+    orphans: report.orphans.map(({ path, size, kind }) => ({ path, size: bytesToWire(size), kind })),
     totals: {
-      images: bytesToWire(report.totals.images),
-      workspaces: bytesToWire(report.totals.workspaces),
-      orphans: { logical_bytes: 0, physical_bytes: 0 },
-      all: bytesToWire(report.totals.all),
-      shared_bytes: 0,
+      images: bytesToWire(totals.images),
+      workspaces: bytesToWire(totals.workspaces),
+      snapshots: bytesToWire(totals.snapshots),
+      orphans: bytesToWire(totals.orphans),
+      all: bytesToWire(totals.all),
+      shared_bytes: totals.sharedBytes,
     },
     notes: [...report.notes],
   }
 }
 
-function bytesToWire({ logicalBytes, physicalBytes }: Bytes) {
-  return { logical_bytes: logicalBytes, physical_bytes: physicalBytes }
+function imageToWire({ name, path, dockerRef, backend, size }: MeasuredImage) {
+  return {
+    name,
+    path,
+    ...(dockerRef !== '' && { docker_ref: dockerRef }),
+    backend,
+    size: bytesToWire(size),
+  }
 }

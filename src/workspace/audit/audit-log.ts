@@ -17,6 +17,8 @@ export const AUDIT_ACTIONS = [
   'image.prune',
   'snapshot.create',
   'snapshot.delete',
+  'system.prune',
+  'system.compact',
   'session.kill',
   'tunnel.open',
   'ssh.login',
@@ -36,7 +38,7 @@ export interface AuditSubject {
   /** Of the key that an SSH client proved to hold. */
   readonly fingerprint?: string
   /** Why the server did it by itself. */
-  readonly reason?: 'idle'
+  readonly reason?: 'idle' | 'schedule'
 }
 
 interface Outcome {

@@ -75,16 +75,19 @@ export interface LoginEnvironment {
 }
 
 export interface Bytes {
+  /** How many files it is; 0 where that is not known. */
+  readonly files: number
   readonly logicalBytes: number
   readonly physicalBytes: number
 }
 
-/** What a backend's images and workspaces take on disk. */
+/** What a backend has on disk. */
 export interface BackendUsage {
-  readonly images: readonly { readonly name: string; readonly path: string; readonly size: Bytes }[]
-  /** By workspace name: its own files, and the volume they work on. A part that cannot be read is left out. */
+  readonly images: readonly ImagePart[]
+  /** By workspace name: its own files, and the volume they work on. Also those of workspaces deleted but for their files. */
   readonly workspaces: ReadonlyMap<string, readonly UsagePart[]>
-  /** What could not be measured, in sentences. */
+  readonly snapshots: readonly ImagePart[]
+  /** What is not told, in sentences. */
   readonly notes: readonly string[]
 }
 
@@ -95,10 +98,20 @@ export interface GuestCaller {
   readonly connection: Duplex
 }
 
-export interface UsagePart {
-  readonly kind: 'rootfs' | 'volume' | 'console_log' | 'metadata'
+/** A file or directory that is yet to be measured, unless its keeper says what it takes. */
+export interface MeasuredPart {
   readonly path: string
-  readonly size: Bytes
+  readonly size?: Bytes
+}
+
+export interface ImagePart extends MeasuredPart {
+  readonly name: string
+  /** '' for none. */
+  readonly dockerRef: string
+}
+
+export interface UsagePart extends MeasuredPart {
+  readonly kind: 'rootfs' | 'volume' | 'console_log' | 'metadata'
 }
 
 /**
@@ -148,6 +161,8 @@ export interface Backend {
    * some. Whose it is, is known by where it came in, and the token is what that guest's agent alone has been told.
    */
   readonly listenGuests?: (port: number, onConnection: (caller: GuestCaller) => void) => void
+  /** When something was last done to a stopped workspace; throws where that cannot be told. */
+  readonly changedAt: (name: string) => Promise<Date>
 }
 
 /** What of a backend enters running workspaces: all that those need who speak SSH. */

@@ -1,70 +1,153 @@
-import type { Backend, Bytes, UsagePart } from '../backend/backend.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import type { Backend, BackendUsage, Bytes, ImagePart, MeasuredPart, UsagePart } from '../backend/backend.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
-import type { BackendName, Workspace } from '../workspace.ts'
+import type { BackendName, WorkspaceState } from '../workspace.ts'
+import { NOTHING, sumBytes } from './bytes.ts'
+import type { MachineRoot } from './machine-root.ts'
+import { type Measured, measure } from './measure.ts'
+import { findOrphans, type Orphan } from './orphans.ts'
+import type { Walker, WalkWork } from './walker.ts'
 
-interface ImageUsage {
+export interface MeasuredImage {
   readonly name: string
   readonly path: string
+  readonly dockerRef: string
   readonly backend: BackendName
   readonly size: Bytes
 }
 
-interface WorkspaceUsage {
-  readonly workspace: Workspace
-  readonly parts: readonly UsagePart[]
+interface MeasuredWorkspace {
+  readonly name: string
+  readonly backend: BackendName
+  readonly image: string
+  /** `kept`: deleted but for its files. */
+  readonly status: WorkspaceState['is'] | 'kept'
+  readonly parts: readonly (UsagePart & { readonly size: Bytes })[]
   readonly total: Bytes
 }
 
-/** What images and workspaces take on disk at one moment. */
+/** What everything takes on disk at one moment. */
 export interface DiskReport {
   readonly generatedAt: Date
-  readonly images: readonly ImageUsage[]
-  readonly workspaces: readonly WorkspaceUsage[]
-  readonly totals: { readonly images: Bytes; readonly workspaces: Bytes; readonly all: Bytes }
+  readonly images: readonly MeasuredImage[]
+  readonly workspaces: readonly MeasuredWorkspace[]
+  readonly snapshots: readonly MeasuredImage[]
+  readonly orphans: readonly (Orphan & { readonly size: Bytes })[]
+  readonly totals: {
+    readonly images: Bytes
+    readonly workspaces: Bytes
+    readonly snapshots: Bytes
+    readonly orphans: Bytes
+    readonly all: Bytes
+    /** What `all` counts more than once: taking it off leaves what is really taken. */
+    readonly sharedBytes: number
+  }
   /** What could not be measured, in sentences. */
   readonly notes: readonly string[]
 }
 
-/** Measures all backends, each with its own means. */
-export class DiskReporter {
-  readonly #table: WorkspaceTable
-  readonly #backends: readonly Backend[]
-  readonly #now: () => Date
-
-  constructor(table: WorkspaceTable, backends: Iterable<Backend>, now: () => Date) {
-    this.#table = table
-    this.#backends = [...backends]
-    this.#now = now
-  }
-
-  /** Throws BACKEND_UNAVAILABLE when a backend's engine goes away meanwhile. */
-  async report(): Promise<DiskReport> {
-    const images: ImageUsage[] = []
-    const workspaces: WorkspaceUsage[] = []
-    const notes: string[] = []
-    for (const backend of this.#backends) {
-      if (!backend.isAvailable) {
-        notes.push(`${backend.name}: not measured, its engine does not answer`)
-        continue
-      }
-      const usage = await backend.usage()
-      images.push(...usage.images.map((image) => ({ ...image, backend: backend.name })))
-      for (const [name, parts] of usage.workspaces) {
-        const workspace = this.#table.find(name)
-        if (workspace) workspaces.push({ workspace, parts, total: sum(parts.map((part) => part.size)) })
-      }
-      notes.push(...usage.notes)
-    }
-    const imageTotal = sum(images.map((image) => image.size))
-    const workspaceTotal = sum(workspaces.map((workspace) => workspace.total))
-    const totals = { images: imageTotal, workspaces: workspaceTotal, all: sum([imageTotal, workspaceTotal]) }
-    return { generatedAt: this.#now(), images, workspaces, totals, notes }
-  }
+export interface DiskReporterOptions {
+  readonly table: WorkspaceTable
+  readonly backends: readonly Backend[]
+  readonly roots: readonly MachineRoot[]
+  readonly walker: Walker
+  readonly now: () => Date
 }
 
-function sum(sizes: readonly Bytes[]): Bytes {
-  return {
-    logicalBytes: sizes.reduce((total, size) => total + size.logicalBytes, 0),
-    physicalBytes: sizes.reduce((total, size) => total + size.physicalBytes, 0),
+/** A report that is asked for with `cached` may be this old; it is then made anew for whoever asks next. */
+const FRESH_MS = 30_000
+
+/** Measures what all backends have on disk, in one walk. */
+export class DiskReporter {
+  readonly #options: DiskReporterOptions
+  #last: DiskReport | undefined
+  #making: Promise<DiskReport> | undefined
+
+  constructor(options: DiskReporterOptions) {
+    this.#options = options
+  }
+
+  /** The last report, if there is one; one that is no longer fresh is made anew behind it. */
+  async cached(): Promise<DiskReport> {
+    const last = this.#last
+    if (last === undefined) return this.#join()
+    const ageMs = this.#options.now().getTime() - last.generatedAt.getTime()
+    if (ageMs < 0 || ageMs > FRESH_MS) this.#join().catch(() => undefined)
+    return last
+  }
+
+  async report(work: WalkWork = {}): Promise<DiskReport> {
+    return (this.#last = await this.#measure(work))
+  }
+
+  /** One at a time for all who take what comes. */
+  #join(): Promise<DiskReport> {
+    this.#making ??= this.report().finally(() => (this.#making = undefined))
+    return this.#making
+  }
+
+  async #measure(work: WalkWork): Promise<DiskReport> {
+    const { backends, roots, walker, now } = this.#options
+    const notes: string[] = []
+    const usages = new Map<Backend, BackendUsage>()
+    for (const backend of backends) {
+      try {
+        usages.set(backend, await backend.usage())
+      } catch (error) {
+        notes.push(`${backend.name}: not measured (${messageOf(error)})`)
+      }
+    }
+    const found: Orphan[] = []
+    for (const root of roots) {
+      const findings = await findOrphans(root, now())
+      found.push(...findings.orphans)
+      notes.push(...findings.notes)
+    }
+    const parts: MeasuredPart[] = [...found]
+    for (const { images, workspaces, snapshots } of usages.values())
+      parts.push(...images, ...[...workspaces.values()].flat(), ...snapshots)
+    const measured = await measure(walker, parts, work)
+    const rows = [...usages].map(([backend, usage]) => this.#rowsOf(backend, usage, measured))
+    const images = rows.flatMap((row) => row.images)
+    const workspaces = rows.flatMap((row) => row.workspaces)
+    const snapshots = rows.flatMap((row) => row.snapshots)
+    const orphans = found.map((orphan) => ({ ...orphan, size: measured.sizeOf(orphan) }))
+    const totals = {
+      images: sumBytes(images.map(({ size }) => size)),
+      workspaces: sumBytes(workspaces.map(({ total }) => total)),
+      snapshots: sumBytes(snapshots.map(({ size }) => size)),
+      orphans: sumBytes(orphans.map(({ size }) => size)),
+    }
+    return {
+      generatedAt: now(),
+      images,
+      workspaces,
+      snapshots,
+      orphans,
+      totals: { ...totals, all: sumBytes(Object.values(totals)), sharedBytes: measured.sharedBytes },
+      notes: [...notes, ...[...usages.values()].flatMap((usage) => usage.notes), ...measured.notes],
+    }
+  }
+
+  #rowsOf({ name: backend }: Backend, usage: BackendUsage, { sizeOf }: Measured) {
+    const imageOf = (part: ImagePart): MeasuredImage => {
+      const { name, path, dockerRef } = part
+      return { name, path, dockerRef, backend, size: sizeOf(part) }
+    }
+    const workspaces = [...usage.workspaces].map(([name, all]): MeasuredWorkspace => {
+      const named = this.#options.table.find(name)
+      const known = named?.backend === backend ? named : undefined
+      const parts = all.map((part) => ({ ...part, size: sizeOf(part) }))
+      const total = sumBytes([NOTHING, ...parts.map(({ size }) => size)])
+      return {
+        name: known?.name ?? name,
+        backend,
+        image: known?.image ?? '',
+        status: known?.state.is ?? 'kept',
+        parts,
+        total,
+      }
+    })
+    return { images: usage.images.map(imageOf), workspaces, snapshots: usage.snapshots.map(imageOf) }
   }
 }

@@ -7,6 +7,7 @@ import { fault } from '../errors.ts'
 import { convert } from './convert/convert.ts'
 import { runTool } from './convert/tool.ts'
 import { type ImageBackend, isImageBackend } from './image-backend.ts'
+import type { ImageStore } from './image-store.ts'
 import { converterOf, createImagePool, imageBackendsOf, openImageStore } from './open-images.ts'
 import { readBaseConfig } from './source/base-config.ts'
 import { tarSource } from './source/tar-source.ts'
@@ -28,10 +29,22 @@ export async function buildImage(
   config: WorkspaceConfig,
   request: BuildRequest,
 ): Promise<{ readonly tag: string; readonly digest: string; readonly backend: ImageBackend }> {
-  const { archive, progress, signal } = request
+  const { archive, signal } = request
   const backend = backendOf(config, request.backend)
   const tag = parseTag(request.tag ?? defaultTag(archive))
   const store = await openImageStore(config, backend)
+  return store.preparation.during(() => prepare(config, { ...request, store, backend, tag }), signal)
+}
+
+async function prepare(
+  config: WorkspaceConfig,
+  request: BuildRequest & {
+    readonly store: ImageStore
+    readonly backend: ImageBackend
+    readonly tag: string
+  },
+): Promise<{ readonly tag: string; readonly digest: string; readonly backend: ImageBackend }> {
+  const { archive, progress, signal, store, backend, tag } = request
   const pool = createImagePool()
   const workshop = archive === undefined ? await store.stage() : undefined
   try {

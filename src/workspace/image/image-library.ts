@@ -1,7 +1,8 @@
+import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
 import { parseImage } from '../lifecycle/image-reference.ts'
 import type { BackendName } from '../workspace.ts'
-import type { ImageFacts, ImageShelf, ShelfImage } from './image-shelf.ts'
+import type { ImageFacts, ImageShelf, ShelfImage, SurveyedImage } from './image-shelf.ts'
 import { isDigest } from './tag.ts'
 
 /** What the configuration says of images. */
@@ -18,6 +19,13 @@ export interface LibraryImage extends ShelfImage {
   /** '' for none. */
   readonly alias: string
   readonly isDefault: boolean
+}
+
+/** The images of one backend, as far as what needs them can be told. */
+export interface ShelfSurvey {
+  readonly backend: BackendName
+  readonly images: readonly SurveyedImage[]
+  readonly failure?: string
 }
 
 /**
@@ -101,16 +109,46 @@ export class ImageLibrary {
     await shelf.remove(name)
   }
 
-  /** Deletes the images that neither the configuration nor a workspace nor a snapshot needs. */
+  /** Deletes the images of VMs that neither the configuration nor a workspace nor a snapshot needs. */
   async prune(isDryRun: boolean): Promise<readonly LibraryImage[]> {
     const pruned: LibraryImage[] = []
-    for (const shelf of this.#shelves) {
-      const images = await this.#follow(
-        shelf.prune((image) => this.#described(image).source === 'config', isDryRun),
-      )
-      pruned.push(...images.map((image) => this.#described(image)))
+    for (const shelf of this.#shelves.filter(({ backend }) => backend !== 'docker')) {
+      for (const { digest, rows, neededBy } of await this.#follow(shelf.survey())) {
+        if (neededBy !== '' || rows.some((row) => this.#isConfigured(row))) continue
+        if (isDryRun || (await this.discard(shelf.backend, digest)))
+          pruned.push(...rows.map((row) => this.#described({ ...row, isInUse: false })))
+      }
     }
     return pruned
+  }
+
+  /** Of each backend its images with what needs each, or why that cannot be told. */
+  async survey(): Promise<readonly ShelfSurvey[]> {
+    return Promise.all(
+      this.#shelves.map(async (shelf) => {
+        const { backend } = shelf
+        try {
+          const images = (await this.#follow(shelf.survey())).map((image) => {
+            const isConfigured = image.rows.some((row) => this.#isConfigured(row))
+            return isConfigured && image.neededBy === ''
+              ? { ...image, neededBy: 'the configuration names it' }
+              : image
+          })
+          return { backend, images }
+        } catch (error) {
+          return { backend, images: [], failure: messageOf(error) }
+        }
+      }),
+    )
+  }
+
+  /** Deletes an image that nothing needs by now; false for one that something does. */
+  async discard(backend: BackendName, digest: string): Promise<boolean> {
+    return this.#follow(this.#shelfOf(backend).discard(digest, (row) => this.#isConfigured(row)))
+  }
+
+  #isConfigured(image: ShelfImage): boolean {
+    return this.#described(image).source === 'config'
   }
 
   async #find(

@@ -1,3 +1,4 @@
+import type { Bytes } from '../backend/backend.ts'
 import type { BackendName } from '../workspace.ts'
 import type { RootfsSource } from './source/rootfs-source.ts'
 
@@ -62,11 +63,24 @@ export interface ImageShelf {
   ) => Promise<{ readonly tag: string; readonly digest: string }>
   /** Takes a tag away, or deletes what a digest names: IMAGE_IN_USE when something needs it. */
   readonly remove: (name: string) => Promise<void>
-  /** Deletes what nothing needs and `isKept` does not hold, or only tells what that would be. */
-  readonly prune: (
-    isKept: (image: ShelfImage) => boolean,
-    isDryRun: boolean,
-  ) => Promise<readonly ShelfImage[]>
+  /** All images that may be deleted as far as they are not needed; fails where that cannot be told of any of them. */
+  readonly survey: () => Promise<readonly SurveyedImage[]>
+  /** Deletes an image unless by now something needs it, or `isKept` holds one of its names, or images are being made. */
+  readonly discard: (digest: string, isKept: (image: ShelfImage) => boolean) => Promise<boolean>
+}
+
+/** An image with all its names, and whether it can go. */
+export interface SurveyedImage {
+  readonly digest: string
+  readonly rows: readonly ShelfImage[]
+  readonly path: string
+  /** False for a tag whose image is gone. */
+  readonly isThere: boolean
+  /** What needs it, beside the configuration; '' for nothing. */
+  readonly neededBy: string
+  readonly createdAt: Date
+  /** What its keeper says it takes; left out where its path is to be measured. */
+  readonly size?: Bytes
 }
 
 /** An engine that has root file systems. */

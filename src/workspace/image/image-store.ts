@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { lockFile } from '../../lib/fs/file-lock.ts'
+import { discard, type TrashPlace } from '../../lib/fs/trash.ts'
 import { syncDirectory, writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import { fault } from '../errors.ts'
 import { digestOfParts, type Manifest } from './manifest.ts'
+import { Preparation } from './preparation.ts'
 import { type BlobReading, MANIFEST_FILE, readBlob } from './read-blob.ts'
 import { systemFault } from './system-fault.ts'
 import { isDigest, isTag, parseTag } from './tag.ts'
@@ -52,6 +54,7 @@ export interface StoreContent {
  */
 export class ImageStore {
   readonly root: string
+  readonly preparation: Preparation
   readonly #blobs: string
   readonly #locks: string
   readonly #tags: TagFiles
@@ -70,6 +73,7 @@ export class ImageStore {
     this.root = root
     this.#blobs = join(root, 'blobs', 'sha256')
     this.#locks = join(root, 'locks')
+    this.preparation = new Preparation(join(this.#locks, 'preparing.lock'))
     this.#tags = new TagFiles(join(root, 'tags'))
     this.#pinnedDigests = pinnedDigests
   }
@@ -96,12 +100,11 @@ export class ImageStore {
   async get(name: string): Promise<{ readonly digest: string; readonly manifest: Manifest }> {
     const digest = await this.digestOf(name)
     const reading = await readBlob(this.directoryOf(digest), digest)
+    if (reading.is === 'whole') return { digest, manifest: reading.manifest }
     const remedy = 'pull or build it again'
     if (reading.is === 'absent')
       throw fault('IMAGE_NOT_FOUND', `image ${shown(name)} is not in ${this.root}; ${remedy}`)
-    if (reading.is === 'damaged')
-      throw fault('BACKEND_ERROR', `image ${shown(name)} is damaged (${reading.why}); ${remedy}`)
-    return { digest, manifest: reading.manifest }
+    throw fault('BACKEND_ERROR', `image ${shown(name)} is damaged (${reading.why}); ${remedy}`)
   }
 
   /** The digest that a name stands for, whether or not that image is there. Throws IMAGE_NOT_FOUND. */
@@ -166,29 +169,23 @@ export class ImageStore {
    */
   async remove(digest: string, mayRemove: (image: StoredImage) => boolean): Promise<boolean> {
     return this.#exclusively(async () => {
-      const { images, unreadableTags } = await this.list()
-      const [unreadable] = unreadableTags
-      if (unreadable !== undefined)
-        throw fault(
-          'BACKEND_ERROR',
-          `no image can be deleted while tag ${unreadable.tag} may stand for it (${unreadable.why}); remove that tag first`,
-        )
-      const image = images.find((each) => each.digest === digest)
+      const content = await this.list()
+      checkTags(content)
+      const image = content.images.find((each) => each.digest === digest)
       if (image === undefined || !mayRemove(image) || (await this.pinned()).has(digest)) return false
       for (const { tag } of image.tags) await this.#tags.remove(tag)
       if (image.reading.is === 'absent') return true
-      const trash = this.#temporaryName()
-      await rename(image.directory, trash)
       // A workspace that was made meanwhile has pinned it by now, or will look for it and not find it.
-      if ((await this.pinned()).has(digest)) {
-        await rename(trash, image.directory)
-        for (const tag of image.tags) await this.#tags.write(tag)
-        return false
-      }
-      await syncDirectory(this.#blobs)
-      await rm(trash, { recursive: true, force: true })
-      return true
+      const isStillWanted = async (): Promise<boolean> => !(await this.pinned()).has(digest)
+      if (await discard(this.blobPlace, basename(image.directory), { isStillWanted })) return true
+      for (const tag of image.tags) await this.#tags.write(tag)
+      return false
     })
+  }
+
+  /** Where images are, for what is left of them. */
+  get blobPlace(): TrashPlace {
+    return { root: this.root, parent: 'blobs/sha256' }
   }
 
   /** Makes a directory to prepare an image in; whoever makes it removes it. A crash leaves it, named `*.tmp`. */
@@ -269,6 +266,17 @@ export class ImageStore {
   #temporaryName(): string {
     return join(this.#blobs, `${randomBytes(8).toString('hex')}.tmp`)
   }
+}
+
+/** Throws BACKEND_ERROR where a tag may stand for any image. */
+export function checkTags({ unreadableTags: [unreadable] }: StoreContent): void {
+  if (unreadable === undefined) return
+  const { tag, why } = unreadable
+  const remedy = 'remove that tag first'
+  throw fault(
+    'BACKEND_ERROR',
+    `no image can be deleted while tag ${tag} may stand for it (${why}); ${remedy}`,
+  )
 }
 
 function writeManifest(directory: string, manifest: Manifest): Promise<void> {

@@ -9,8 +9,9 @@ import type {
   PullRequest,
   RootfsEngine,
   ShelfImage,
+  SurveyedImage,
 } from './image-shelf.ts'
-import type { ImageStore, StoredImage } from './image-store.ts'
+import { checkTags, type ImageStore, type StoredImage } from './image-store.ts'
 import { BOOT_FILES, type FileFacts, type Manifest } from './manifest.ts'
 import { isDigest, parseTag, tagOfReference } from './tag.ts'
 
@@ -79,10 +80,12 @@ export class MicrovmShelf implements ImageShelf {
     work: ImageWork,
   ): Promise<{ readonly tag: string; readonly digest: string }> {
     const tag = given === '' ? tagOfReference(dockerRef) : parseTag(given)
-    const source = await this.#engine.source(dockerRef, work)
-    const { digest } = await convert(this.#converter, source, work)
-    await this.#store.setTag(tag, digest, dockerRef)
-    return { tag, digest }
+    return this.#store.preparation.during(async () => {
+      const source = await this.#engine.source(dockerRef, work)
+      const { digest } = await convert(this.#converter, source, work)
+      await this.#store.setTag(tag, digest, dockerRef)
+      return { tag, digest }
+    }, work.signal)
   }
 
   async remove(name: string): Promise<void> {
@@ -95,17 +98,29 @@ export class MicrovmShelf implements ImageShelf {
       throw inUse(name, 'a workspace or a snapshot boots from it; delete that first')
   }
 
-  async prune(isKept: (image: ShelfImage) => boolean, isDryRun: boolean): Promise<readonly ShelfImage[]> {
+  async survey(): Promise<readonly SurveyedImage[]> {
     // Told as a failure, and not as nothing to delete.
     const pins = await this.#store.pinned()
-    const isNeeded = (image: StoredImage): boolean => this.#rowsOf(image, pins.has(image.digest)).some(isKept)
-    const pruned: ShelfImage[] = []
-    for (const image of (await this.#store.list()).images) {
-      if (pins.has(image.digest) || isNeeded(image)) continue
-      if (isDryRun || (await this.#store.remove(image.digest, (now) => !isNeeded(now))))
-        pruned.push(...this.#rowsOf(image, false))
-    }
-    return pruned
+    const content = await this.#store.list()
+    checkTags(content)
+    return content.images.map((image) => {
+      const { digest, directory, reading } = image
+      const isPinned = pins.has(digest)
+      return {
+        digest,
+        rows: this.#rowsOf(image, isPinned),
+        path: directory,
+        isThere: reading.is !== 'absent',
+        neededBy: isPinned ? 'a workspace or a snapshot boots from it' : '',
+        createdAt: new Date(reading.is === 'whole' ? reading.manifest.createdAt : 0),
+      }
+    })
+  }
+
+  async discard(digest: string, isKept: (image: ShelfImage) => boolean): Promise<boolean> {
+    const mayRemove = (image: StoredImage): boolean => !this.#rowsOf(image, false).some(isKept)
+    const removal = this.#store.preparation.whileNone(() => this.#store.remove(digest, mayRemove))
+    return (await removal) ?? false
   }
 
   async #find(digest: string): Promise<StoredImage | undefined> {

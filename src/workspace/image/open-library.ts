@@ -1,5 +1,6 @@
 import type { Logger } from '../../lib/log/logger.ts'
 import { DockerImages } from '../backend/docker/images.ts'
+import type { PulledImages } from '../backend/docker/pulled-images.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { ImageLibrary } from './image-library.ts'
 import { MicrovmShelf } from './microvm-shelf.ts'
@@ -9,16 +10,17 @@ import { converterOf, createImagePool, imageBackendsOf, openImageStore } from '.
 export async function openImageLibrary(
   config: WorkspaceConfig,
   parts: {
-    readonly hasDocker: boolean
+    /** Where it is noted which images were brought to the engine; left out where its images are none of this server's. */
+    readonly pulled: PulledImages | undefined
     readonly guestDir: string | undefined
     readonly logger: Logger
     readonly opened: (() => Promise<void>)[]
   },
 ): Promise<ImageLibrary> {
-  const { hasDocker, guestDir, logger, opened } = parts
-  const engine = new DockerImages(config.docker.host)
+  const { pulled, guestDir, logger, opened } = parts
+  const engine = new DockerImages(config.docker.host, pulled)
   const backends = imageBackendsOf(config)
-  const isListed = hasDocker && config.enabledBackends.includes('docker')
+  const isListed = pulled !== undefined && config.enabledBackends.includes('docker')
   if (isListed || backends.length > 0) {
     await engine.open()
     opened.push(() => engine.close())

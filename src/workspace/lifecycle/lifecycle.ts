@@ -15,6 +15,7 @@ import { getBackend } from './get-backend.ts'
 import { nameKey, parseWorkspaceName } from './name.ts'
 import { describe } from './describe.ts'
 import type { SnapshotInput, SnapshotLibrary, TakenSnapshot } from '../snapshot/snapshot-library.ts'
+import { removeWorkspace } from './removal.ts'
 import type { WorkspaceTable } from './table.ts'
 
 interface RunningCreation {
@@ -82,9 +83,8 @@ export class Lifecycle {
 
   async start(nameInput: unknown): Promise<Workspace> {
     return this.#change(nameInput, async (workspace, backend) => {
-      if (workspace.state.is === 'running') {
+      if (workspace.state.is === 'running')
         throw fault('WORKSPACE_ALREADY_RUNNING', `workspace "${workspace.name}" is running already`)
-      }
       this.#options.table.set({ ...workspace, state: { is: 'starting' } })
       return backend.start(workspace.name)
     })
@@ -92,9 +92,8 @@ export class Lifecycle {
 
   async stop(nameInput: unknown): Promise<Workspace> {
     return this.#change(nameInput, async (workspace, backend) => {
-      if (workspace.state.is === 'stopped') {
+      if (workspace.state.is === 'stopped')
         throw fault('WORKSPACE_ALREADY_STOPPED', `workspace "${workspace.name}" is stopped already`)
-      }
       return backend.stop(workspace.name)
     })
   }
@@ -102,17 +101,11 @@ export class Lifecycle {
   /** Makes a stopped workspace as its image is: everything written in it is gone. */
   async reset(nameInput: unknown): Promise<Workspace> {
     return this.#change(nameInput, async (workspace, backend) => {
-      if (workspace.state.is !== 'stopped') {
-        throw fault(
-          'WORKSPACE_NOT_STOPPED',
-          `workspace "${workspace.name}" is ${workspace.state.is}; stop it before it is reset`,
-        )
-      }
-      if (backend.reset === undefined)
-        throw fault(
-          'INVALID_REQUEST',
-          `${backend.name} workspaces cannot be reset: delete it and make it anew`,
-        )
+      const { name, state } = workspace
+      if (state.is !== 'stopped')
+        throw fault('WORKSPACE_NOT_STOPPED', `workspace "${name}" is ${state.is}; stop it before it is reset`)
+      const why = `${backend.name} workspaces cannot be reset: delete it and make it anew`
+      if (backend.reset === undefined) throw fault('INVALID_REQUEST', why)
       return backend.reset(workspace.name)
     })
   }
@@ -141,7 +134,7 @@ export class Lifecycle {
 
   /** Removes a workspace in any state; one that is still being made is given up first. */
   async remove(nameInput: unknown, keepVolume: boolean): Promise<void> {
-    const { table, marks } = this.#options
+    const { table } = this.#options
     const name = parseWorkspaceName(nameInput)
     const creation = this.#creations.get(nameKey(name))
     if (creation !== undefined) {
@@ -151,19 +144,25 @@ export class Lifecycle {
       await creation.ended.catch(() => undefined)
       if (table.find(name) === undefined) return
     }
-    await this.#locks.run(nameKey(name), async () => {
-      const workspace = table.get(name)
-      const backend = getBackend(this.#options.backends, workspace.backend)
-      // Best effort: what is asked for most on a full disk is to delete.
-      await marks.add({ name: workspace.name, backend: backend.name, keepVolume }).catch(() => undefined)
-      try {
-        await backend.remove(workspace.name, keepVolume)
-        table.remove(workspace.name)
-      } finally {
-        // Also after a failure: its caller is told, and must not find the workspace deleted later on.
-        await marks.remove(workspace.name)
-      }
+    await this.#locks.run(nameKey(name), () => this.#remove(table.get(name), keepVolume))
+  }
+
+  /** Runs work while nothing else is done to a name, with its workspace if any and a way to remove it; undefined while one is made. */
+  async whileIdle<T>(
+    name: string,
+    work: (workspace: Workspace | undefined, remove: () => Promise<void>) => Promise<T>,
+  ): Promise<T | undefined> {
+    if (this.#creations.has(nameKey(name))) return undefined
+    return this.#locks.run(nameKey(name), () => {
+      const workspace = this.#options.table.find(name)
+      return work(workspace, async () => workspace && this.#remove(workspace, false))
     })
+  }
+
+  /** With the name's lock held. */
+  #remove(workspace: Workspace, keepVolume: boolean): Promise<void> {
+    const backend = getBackend(this.#options.backends, workspace.backend)
+    return removeWorkspace(this.#options, backend, workspace, keepVolume)
   }
 
   async #create(
@@ -250,9 +249,8 @@ export class Lifecycle {
   /** A program under way in a workspace, such as a clone, would wait for a hanging engine as long as it hangs. */
   #giveUpCreations(away: Backend): void {
     const reason = fault('BACKEND_UNAVAILABLE', `backend ${away.name} went away during the creation`)
-    for (const { backend, controller } of this.#creations.values()) {
+    for (const { backend, controller } of this.#creations.values())
       if (backend === away) controller.abort(reason)
-    }
   }
 
   async #refresh(backend: Backend, name: string): Promise<void> {

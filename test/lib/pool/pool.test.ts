@@ -36,8 +36,9 @@ it('run takes a worker as a path', async () => {
 
 it('run finds the workers of the package', async () => {
   const path = import.meta.dirname
-  expect(await actingPool().run(workerFile('disk-walk'), { path })).toMatchObject({
-    physicalBytes: duPhysicalBytes(path),
+  const task = { paths: [path], extentsFromBytes: 0 }
+  expect(await actingPool().run(workerFile('disk-walk'), task)).toMatchObject({
+    trees: [{ physicalBytes: duPhysicalBytes(path) }],
   })
 })
 

@@ -23,8 +23,9 @@ import { isOwn, labelsOf, type Labels, ownFilter, workspaceFromInspect, workspac
 import { listenForUser } from './listen-for-user.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
 import { prepareOwner } from './owner.ts'
+import type { PulledImages } from './pulled-images.ts'
 import { startContainer, takenByAnother } from './start-container.ts'
-import { readUsage, type WalkTree } from './usage.ts'
+import { readUsage } from './usage.ts'
 
 const STOP_GRACE_S = 10
 const STOP_DEADLINE_MS = (STOP_GRACE_S + 20) * 1_000
@@ -39,7 +40,8 @@ export interface DockerBackendOptions {
   readonly serverId: string
   /** Where workspaces meet this server's processes; left out, all that programs say passes the engine. */
   readonly insideDirs?: InsideDirs | undefined
-  readonly walkTree: WalkTree
+  /** Where it is noted which images this server brings to the engine. */
+  readonly pulled?: PulledImages | undefined
 }
 
 /** Workspaces as containers of a Docker-compatible engine, with their files on a named volume. */
@@ -119,8 +121,8 @@ export class DockerBackend implements Backend {
         }),
       )
     }
-    const { network, insideDirs } = this.#options
-    const parts = { request, labels, network, insideDirs, progress, signal }
+    const { network, insideDirs, pulled } = this.#options
+    const parts = { request, labels, network, insideDirs, pulled, progress, signal }
     const container = await startContainer(this.#engine, parts)
     const report = await this.#call('starting the container', signal, (abortSignal) =>
       container.inspect({ abortSignal }),
@@ -196,7 +198,16 @@ export class DockerBackend implements Backend {
   }
 
   usage(): Promise<BackendUsage> {
-    return readUsage(this.#engine, this.#own(), this.#options.walkTree)
+    return readUsage(this.#engine, this.#own())
+  }
+
+  async changedAt(name: string): Promise<Date> {
+    const report = await this.#inspect(engineName(name))
+    if (report === undefined) throw fault('BACKEND_ERROR', `the container of workspace "${name}" is gone`)
+    // The engine says of one that never ran that it ended in the year 1.
+    const { StartedAt, FinishedAt } = report.State
+    const times = [report.Created, StartedAt, FinishedAt].map((time) => Date.parse(time))
+    return new Date(Math.max(...times.filter((time) => !Number.isNaN(time))))
   }
 
   async #change(

@@ -1,6 +1,7 @@
 import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
-import type { DockerEngine } from './engine.ts'
+import { type DockerEngine, engineStatus } from './engine.ts'
+import type { PulledImages } from './pulled-images.ts'
 
 const PROGRESS_EVERY_MS = 1_000
 
@@ -8,9 +9,14 @@ const PROGRESS_EVERY_MS = 1_000
 export async function pullImage(
   engine: DockerEngine,
   image: string,
-  progress: (message: string) => void,
-  signal: AbortSignal,
+  work: {
+    readonly progress: (message: string) => void
+    readonly signal: AbortSignal
+    readonly pulled?: PulledImages | undefined
+  },
 ): Promise<void> {
+  const { progress, signal, pulled } = work
+  const before = pulled && (await findImageId(engine, image))
   progress(`pulling image ${image}`)
   try {
     await engine.call(
@@ -39,5 +45,18 @@ export async function pullImage(
     if (signal.aborted) throw error
     const why = messageOf(error)
     throw fault('BACKEND_ERROR', `image ${image} is not here and cannot be had: ${why}`, error)
+  }
+  const after = pulled && (await findImageId(engine, image))
+  // One that is not noted is never deleted, which is no reason to fail.
+  if (after !== undefined) await pulled?.add(after, before).catch(() => undefined)
+}
+
+/** Undefined for an image that the engine has not. */
+async function findImageId(engine: DockerEngine, image: string): Promise<string | undefined> {
+  try {
+    return (await engine.call(`inspecting image ${image}`, () => engine.docker.getImage(image).inspect())).Id
+  } catch (error) {
+    if (engineStatus(error) === 404) return undefined
+    throw error
   }
 }

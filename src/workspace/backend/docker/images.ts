@@ -9,11 +9,13 @@ import type {
   PullRequest,
   RootfsEngine,
   ShelfImage,
+  SurveyedImage,
 } from '../../image/image-shelf.ts'
 import type { RootfsSource } from '../../image/source/rootfs-source.ts'
 import { DockerEngine, engineStatus } from './engine.ts'
 import { exportRootfs } from './export-rootfs.ts'
 import { pullImage } from './image.ts'
+import type { PulledImages } from './pulled-images.ts'
 
 /** What engines call architectures where Node calls them otherwise. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { amd64: 'x64', '386': 'ia32' }
@@ -22,9 +24,12 @@ const ARCHITECTURES: Readonly<Record<string, string>> = { amd64: 'x64', '386': '
 export class DockerImages implements ImageShelf, RootfsEngine {
   readonly backend = 'docker'
   readonly #engine: DockerEngine
+  readonly #pulled: PulledImages | undefined
 
-  constructor(host: string | undefined) {
+  /** @param pulled where it is noted what this server brings */
+  constructor(host: string | undefined, pulled?: PulledImages) {
     this.#engine = new DockerEngine(host)
+    this.#pulled = pulled
   }
 
   async open(): Promise<void> {
@@ -94,7 +99,7 @@ export class DockerImages implements ImageShelf, RootfsEngine {
     { dockerRef, tag }: PullRequest,
     work: ImageWork,
   ): Promise<{ readonly tag: string; readonly digest: string }> {
-    await pullImage(this.#engine, dockerRef, work.progress, work.signal)
+    await pullImage(this.#engine, dockerRef, { ...work, pulled: this.#pulled })
     if (tag !== '') await this.tag(dockerRef, tag)
     return { tag: tag === '' ? dockerRef : tag, digest: (await this.#get(dockerRef)).Id }
   }
@@ -110,9 +115,34 @@ export class DockerImages implements ImageShelf, RootfsEngine {
     }
   }
 
-  /** The engine's images may be others' too: whoever wants them gone has the engine's own means. */
-  prune(): Promise<readonly ShelfImage[]> {
-    return Promise.resolve([])
+  /** Of those alone that this server has brought: the others are somebody else's. */
+  async survey(): Promise<readonly SurveyedImage[]> {
+    if (!this.#engine.isAvailable) throw fault('BACKEND_UNAVAILABLE', 'the engine does not answer')
+    const ours = (await this.#pulled?.list()) ?? new Set()
+    const byId = Map.groupBy(await this.list(), ({ digest }) => digest)
+    return [...byId]
+      .filter(([digest]) => ours.has(digest))
+      .map(([digest, rows]) => {
+        const { isInUse = true, sizeBytes = 0 } = rows[0] ?? {}
+        return {
+          digest,
+          rows,
+          path: digest,
+          isThere: true,
+          neededBy: isInUse ? 'a container is made from it' : '',
+          createdAt: new Date(0),
+          size: { files: 0, logicalBytes: sizeBytes, physicalBytes: sizeBytes },
+        }
+      })
+  }
+
+  /** Never by force: the engine refuses for as long as a container, of whomever, is made from it. */
+  async discard(digest: string, isKept: (image: ShelfImage) => boolean): Promise<boolean> {
+    const image = (await this.survey()).find((each) => each.digest === digest)
+    if (image === undefined || image.neededBy !== '' || image.rows.some(isKept)) return false
+    for (const { name } of image.rows) await this.remove(name)
+    await this.#pulled?.remove(digest)
+    return true
   }
 
   /**
@@ -124,7 +154,7 @@ export class DockerImages implements ImageShelf, RootfsEngine {
     const isMadeHere = there !== undefined && there.RepoDigests.length === 0
     if (!isMadeHere) {
       try {
-        await pullImage(this.#engine, dockerRef, work.progress, work.signal)
+        await pullImage(this.#engine, dockerRef, { ...work, pulled: this.#pulled })
       } catch (error) {
         if (there === undefined || work.signal.aborted || (isFault(error) && error.kind === 'unavailable'))
           throw error

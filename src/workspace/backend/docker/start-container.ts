@@ -6,6 +6,7 @@ import { pullImage } from './image.ts'
 import { INSIDE, type InsideDirs } from './inside-dirs.ts'
 import type { Labels } from './labels.ts'
 import { userFor } from './owner.ts'
+import type { PulledImages } from './pulled-images.ts'
 
 type Container = ReturnType<DockerEngine['docker']['getContainer']>
 
@@ -14,6 +15,7 @@ interface Start {
   readonly labels: Labels
   readonly network: string | undefined
   readonly insideDirs: InsideDirs | undefined
+  readonly pulled: PulledImages | undefined
   readonly progress: (message: string) => void
   readonly signal: AbortSignal
 }
@@ -52,7 +54,7 @@ async function makeAndStart(
 }
 
 async function make(engine: DockerEngine, start: Start, insideDir: string | undefined): Promise<Container> {
-  const { request, labels, network, progress, signal } = start
+  const { request, labels, network, progress, signal, pulled } = start
   const user = request.localDir === '' ? undefined : await userFor(request.localDir)
   const create = () =>
     engine.call(
@@ -69,7 +71,7 @@ async function make(engine: DockerEngine, start: Start, insideDir: string | unde
   } catch (error) {
     if (engineStatus(error) === 409) throw takenByAnother(request.name)
     if (engineStatus(error) !== 404) throw error
-    await pullImage(engine, request.image, progress, signal)
+    await pullImage(engine, request.image, { progress, signal, pulled })
     return create()
   }
 }

@@ -1,53 +1,41 @@
-import { messageOf } from '../../../lib/errors/message.ts'
-import type { BackendUsage, Bytes, UsagePart } from '../backend.ts'
+import type { BackendUsage, UsagePart } from '../backend.ts'
 import { engineName } from './container.ts'
 import type { DockerEngine } from './engine.ts'
 import { workspaceNameOf } from './labels.ts'
 
-/** Measures one directory tree; fails when it cannot be read. */
-export type WalkTree = (path: string) => Promise<Bytes>
-
 /**
- * What this server's containers and volumes take: the writable layer and the volume of each, walked on the host. With
- * an engine on another machine nothing can be walked; that is told in the notes.
+ * Where this server's containers and volumes are: the writable layer and the volume of each, on the engine's machine; and the
+ * images they are made of.
  */
-export async function readUsage(
-  engine: DockerEngine,
-  ownLabels: readonly string[],
-  walkTree: WalkTree,
-): Promise<BackendUsage> {
+export async function readUsage(engine: DockerEngine, ownLabels: readonly string[]): Promise<BackendUsage> {
   const rows = await engine.call('listing containers', (abortSignal) =>
     engine.docker.listContainers({ all: true, filters: { label: [...ownLabels] }, abortSignal }),
   )
   const { Volumes } = await engine.call('listing volumes', (abortSignal) =>
     engine.docker.listVolumes({ filters: { label: [...ownLabels] }, abortSignal }),
   )
-  const mountpoints = new Map(Volumes.map((volume) => [volume.Name, volume.Mountpoint]))
-  const notes = new Set<string>()
-  const measure = async (
-    kind: UsagePart['kind'],
-    path: string | undefined,
-  ): Promise<readonly UsagePart[]> => {
-    if (path === undefined || path === '') return []
-    try {
-      return [{ kind, path, size: await walkTree(path) }]
-    } catch (error) {
-      notes.add(`docker: ${path} could not be measured: ${messageOf(error)}`)
-      return []
-    }
-  }
-
+  const volumes = new Map(Volumes.map((volume) => [volume.Name, part('volume', volume.Mountpoint)] as const))
   const workspaces = new Map<string, readonly UsagePart[]>()
   const images = new Set<string>()
   for (const row of rows) {
     const name = workspaceNameOf(row.Labels)
     if (name === undefined) continue
     images.add(row.ImageID)
-    const layer = await measure('rootfs', await upperDirectory(engine, row.Id))
-    const volume = await measure('volume', mountpoints.get(engineName(name)))
-    workspaces.set(name, [...layer, ...volume])
+    const layer = part('rootfs', await upperDirectory(engine, row.Id))
+    workspaces.set(name, [...layer, ...(volumes.get(engineName(name)) ?? [])])
+    volumes.delete(engineName(name))
   }
-  return { images: await imageSizes(engine, images), workspaces, notes: [...notes] }
+  // Kept for the next workspace of that name.
+  for (const { Name, Labels } of Volumes) {
+    const name = workspaceNameOf(Labels)
+    const kept = volumes.get(Name)
+    if (name !== undefined && kept !== undefined) workspaces.set(name, kept)
+  }
+  return { images: await imageSizes(engine, images), workspaces, snapshots: [], notes: [] }
+}
+
+function part(kind: UsagePart['kind'], path: string | undefined): readonly UsagePart[] {
+  return path === undefined || path === '' ? [] : [{ kind, path }]
 }
 
 async function imageSizes(engine: DockerEngine, ids: ReadonlySet<string>): Promise<BackendUsage['images']> {
@@ -59,8 +47,9 @@ async function imageSizes(engine: DockerEngine, ids: ReadonlySet<string>): Promi
     .map((image) => ({
       name: image.RepoTags?.[0] ?? image.Id,
       path: image.Id,
+      dockerRef: image.RepoTags?.[0] ?? '',
       // The engine keeps images in its own layers and tells one figure, what they take.
-      size: { logicalBytes: image.Size, physicalBytes: image.Size },
+      size: { files: 0, logicalBytes: image.Size, physicalBytes: image.Size },
     }))
 }
 

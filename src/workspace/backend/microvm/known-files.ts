@@ -1,6 +1,7 @@
-import { lstat, readdir, readFile, rmdir, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { lstat, readdir, readFile } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import { messageOf } from '../../../lib/errors/message.ts'
+import { discard } from '../../../lib/fs/trash.ts'
 import { fault } from '../../errors.ts'
 import { isWorkspaceName, nameKey } from '../../lifecycle/name.ts'
 
@@ -63,25 +64,27 @@ async function readSmallFile(path: string): Promise<string> {
 }
 
 /**
- * Removes a directory and the files that belong in it, and no others: what else someone put there keeps it, and is told. A link
- * in a directory's place is not followed.
+ * Removes a directory, two below a root, and the files that belong in it, and no others: what else someone put there keeps it, and
+ * is told. A link in its place or its parent's is not followed (threat P1).
  */
 export async function removeKnown(directory: string, files: readonly string[]): Promise<void> {
   const stat = await lstat(directory).catch(ignoreMissing)
   if (stat === undefined) return
   if (!stat.isDirectory()) throw fault('BACKEND_ERROR', `${directory} is no directory: remove it by hand`)
+  // A write that was cut short leaves its temporary file.
+  const isOurs = (name: string): boolean =>
+    files.includes(name) || /^(\.creating|[a-z]+\.json)\.[0-9a-f]{12}\.tmp$/.test(name)
   try {
-    // A write that was cut short leaves its temporary file.
-    const leftovers = (await readdir(directory)).filter((name) =>
-      /^(\.creating|[a-z]+\.json)\.[0-9a-f]{12}\.tmp$/.test(name),
-    )
-    for (const name of [...files, ...leftovers]) await unlink(join(directory, name)).catch(ignoreMissing)
-    await rmdir(directory)
+    if (!(await readdir(directory)).every(isOurs)) throw new Error('it holds files that are not the server’s')
+    const parent = dirname(directory)
+    await discard({ root: dirname(parent), parent: basename(parent) }, basename(directory))
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return
-    const why = code === 'ENOTEMPTY' ? 'it holds files that are not the server’s' : messageOf(error)
-    throw fault('BACKEND_ERROR', `${directory} cannot be removed: ${why}; remove it by hand`, error)
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw fault(
+      'BACKEND_ERROR',
+      `${directory} cannot be removed: ${messageOf(error)}; remove it by hand`,
+      error,
+    )
   }
 }
 

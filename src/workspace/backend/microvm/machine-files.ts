@@ -5,11 +5,11 @@ import { messageOf } from '../../../lib/errors/message.ts'
 import { copySparse } from '../../../lib/fs/copy-sparse.ts'
 import { syncDirectory, writeFileDurable } from '../../../lib/fs/write-durable.ts'
 import { fault } from '../../errors.ts'
+import { CREATING, creationMark } from './creating-mark.ts'
 import { ignoreMissing, keyOf, readKeys, removeKnown } from './known-files.ts'
 import { type Metadata, type MetadataReading, readMetadata } from './metadata.ts'
 
 const METADATA = 'metadata.json'
-const CREATING = '.creating'
 const UPPER = 'upper.ext4'
 /** Everything that is ever made in a machine's two directories, and so all that is ever removed from them. */
 const INSTANCE_FILES = [METADATA, CREATING, 'console.log', 'monitor.log'] as const
@@ -71,7 +71,7 @@ export class MachineFiles {
   async begin(name: string): Promise<void> {
     for (const directory of [this.instanceOf(name), join(this.root, 'uppers', keyOf(name))]) {
       await mkdir(directory, { recursive: true, mode: 0o700 })
-      await writeFileDurable(join(directory, CREATING), '', { mode: 0o600 })
+      await writeFileDurable(join(directory, CREATING), await creationMark(), { mode: 0o600 })
     }
     for (const parent of ['instances', 'uppers']) await syncDirectory(join(this.root, parent))
   }
@@ -114,6 +114,11 @@ export class MachineFiles {
 
   async removeInstance(name: string): Promise<void> {
     await removeKnown(this.instanceOf(name), INSTANCE_FILES)
+  }
+
+  /** When what is known of a machine was last written down: with every start and stop. */
+  async changedAt(name: string): Promise<Date> {
+    return (await lstat(join(this.instanceOf(name), METADATA))).mtime
   }
 
   /** Logs alone: what is left says whose the upper is. */

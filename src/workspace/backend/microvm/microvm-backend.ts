@@ -250,6 +250,10 @@ export class MicroVmBackend implements Backend {
     return readMachineUsage(this.#files, await this.#images)
   }
 
+  async changedAt(name: string): Promise<Date> {
+    return this.#files.changedAt(name)
+  }
+
   get #running(): MachineRunner {
     if (this.#runner === undefined) throw new Error('the backend is not open')
     return this.#runner

@@ -1,56 +1,66 @@
-import { lstat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { messageOf } from '../../../lib/errors/message.ts'
 import type { ImageStore } from '../../image/image-store.ts'
-import type { BackendUsage, Bytes, UsagePart } from '../backend.ts'
+import type { BackendUsage, ImagePart, UsagePart } from '../backend.ts'
 import type { MachineFiles } from './machine-files.ts'
 
-/** Linux and macOS count blocks in 512-byte units whatever a file system's own size is. */
-const BLOCK_BYTES = 512
+/** A snapshot whose making has ended has this file. */
+export const SNAPSHOT_FILE = 'snapshot.json'
 
-/** What machines take on disk; the image that several share is counted once, among the images. */
+/** What of machines is on disk; the image that several share is there once, among the images. */
 export async function readMachineUsage(files: MachineFiles, images: ImageStore): Promise<BackendUsage> {
   const notes: string[] = []
   const { images: stored } = await images.list()
-  const imageUsage = []
-  for (const { digest, directory, tags, reading } of stored) {
-    if (reading.is === 'absent') continue
-    const parts = ['rootfs.ext4', 'kernel', 'initrd', 'manifest.json'].map((name) =>
-      sizeOf(join(directory, name)),
-    )
-    const size = sum((await Promise.all(parts)).filter((each) => each !== undefined))
-    imageUsage.push({ name: tags[0]?.tag ?? digest, path: directory, size })
-  }
+  const imageParts = stored
+    .filter(({ reading }) => reading.is !== 'absent')
+    .map(({ digest, directory, tags }) => {
+      const [tag] = tags
+      return { name: tag?.tag ?? digest, path: directory, dockerRef: tag?.dockerRef ?? '' }
+    })
   const workspaces = new Map<string, readonly UsagePart[]>()
   for (const { key, reading } of await files.list()) {
-    if (reading.is !== 'known') notes.push(`${files.instanceOf(key)}: metadata.json cannot be read`)
+    if (reading.is === 'unreadable')
+      notes.push(`${files.instanceOf(key)}: metadata.json cannot be used (${reading.why})`)
     const name = reading.is === 'known' ? reading.record.name : key
-    const parts: UsagePart[] = []
-    for (const [kind, path] of [
-      ['rootfs', files.upperOf(key)],
-      ['console_log', files.consoleOf(key)],
-      ['metadata', join(files.instanceOf(key), 'metadata.json')],
-    ] as const) {
-      const size = await sizeOf(path)
-      if (size !== undefined) parts.push({ kind, path, size })
-      else if (basename(path) === 'upper.ext4') notes.push(`${path} is not there`)
-    }
-    workspaces.set(name, parts)
+    const all = [
+      { kind: 'rootfs', path: files.upperOf(key) },
+      { kind: 'console_log', path: files.consoleOf(key) },
+      { kind: 'metadata', path: join(files.instanceOf(key), 'metadata.json') },
+      { kind: 'metadata', path: files.monitorLogOf(key) },
+    ] as const
+    const there = await Promise.all(all.map(({ path }) => isThere(path)))
+    if (reading.is === 'known' && there[0] === false) notes.push(`${files.upperOf(key)} is not there`)
+    workspaces.set(
+      name,
+      all.filter((_, i) => there[i]),
+    )
   }
-  return { images: imageUsage, workspaces, notes }
+  return { images: imageParts, workspaces, snapshots: await readSnapshots(files.root, notes), notes }
 }
 
-async function sizeOf(path: string): Promise<Bytes | undefined> {
+async function readSnapshots(root: string, notes: string[]): Promise<readonly ImagePart[]> {
+  const directory = join(root, 'snapshots')
   try {
-    const { size, blocks } = await lstat(path)
-    return { logicalBytes: size, physicalBytes: blocks * BLOCK_BYTES }
-  } catch {
-    return undefined
+    const names = (await readdir(directory)).filter((name) => !name.startsWith('.') && !name.endsWith('.tmp'))
+    const whole = await Promise.all(names.map((name) => isThere(join(directory, name, SNAPSHOT_FILE))))
+    return names
+      .filter((_, i) => whole[i])
+      .map((name) => ({ name, path: join(directory, name), dockerRef: '' }))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      notes.push(`${directory}: not measured (${messageOf(error)})`)
+    return []
   }
 }
 
-function sum(sizes: readonly Bytes[]): Bytes {
-  return {
-    logicalBytes: sizes.reduce((total, { logicalBytes }) => total + logicalBytes, 0),
-    physicalBytes: sizes.reduce((total, { physicalBytes }) => total + physicalBytes, 0),
+/** What cannot be looked at is there: measuring it will tell why not. */
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await lstat(path)
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code !== 'ENOENT' && code !== 'ENOTDIR'
   }
 }

@@ -1,7 +1,8 @@
-import { lstat, mkdir } from 'node:fs/promises'
+import { lstat, mkdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { copySparse } from '../../../lib/fs/copy-sparse.ts'
 import { syncDirectory, writeFileDurable } from '../../../lib/fs/write-durable.ts'
+import { CREATING, creationMark } from './creating-mark.ts'
 import { ignoreMissing, keyOf, readKeys, removeKnown } from './known-files.ts'
 import { readSnapshotRecord, type SnapshotReading, type SnapshotRecord } from './snapshot-record.ts'
 
@@ -45,14 +46,16 @@ export class SnapshotFiles {
     await mkdir(directory, { recursive: true, mode: 0o700 })
     await syncDirectory(dirname(this.#directory))
     await syncDirectory(this.#directory)
+    // Else it would be taken for what a crash left.
+    await writeFileDurable(join(directory, CREATING), await creationMark(), { mode: 0o600 })
     await copySparse(upper, join(directory, UPPER), signal)
     const text = `${JSON.stringify(record, null, 2)}\n`
     await writeFileDurable(join(directory, RECORD), text, { mode: 0o600 })
+    await unlink(join(directory, CREATING)).catch(ignoreMissing)
   }
 
-  /** Its record first: what is left after a crash is no snapshot. */
   async remove(name: string): Promise<void> {
-    await removeKnown(this.#of(name), [RECORD, UPPER])
+    await removeKnown(this.#of(name), [RECORD, UPPER, CREATING])
   }
 
   #of(name: string): string {

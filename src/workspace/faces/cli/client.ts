@@ -39,7 +39,24 @@ export class WorkspaceClient {
 
   /** Posts and follows the answer's events to its last one, `complete`; an `error` event is thrown as a fault. */
   async postWithProgress<T>(path: string, body: unknown, progress: (message: string) => void): Promise<T> {
-    const response = await this.#request('POST', path, body, 'text/event-stream')
+    return this.#withProgress('POST', path, body, progress)
+  }
+
+  /** As `postWithProgress`, with nothing to post. */
+  async getWithProgress<T>(path: string, progress: (message: string) => void): Promise<T> {
+    return this.#withProgress('GET', path, undefined, progress)
+  }
+
+  async #withProgress<T>(
+    method: string,
+    path: string,
+    body: unknown,
+    progress: (message: string) => void,
+  ): Promise<T> {
+    const response = await this.#request(method, path, body, 'text/event-stream')
+    // What is quickly done, and a server of an earlier version, has no progress.
+    if (response.headers['content-type']?.startsWith('application/json') === true)
+      return (await json(response)) as T
     let completed: T | undefined
     let failure: Fault | undefined
     await readEvents(response, (event, content) => {

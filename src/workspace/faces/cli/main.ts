@@ -15,6 +15,7 @@ import { addInfo } from './commands/info.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
 import { addSsh } from './commands/ssh.ts'
+import { addSystem } from './commands/system.ts'
 import { addWorkspaceCommands } from './commands/workspaces.ts'
 
 /** The `workspace` program; resolves with its exit status. */
@@ -39,6 +40,7 @@ export function createWorkspaceProgram(): Command {
   addSnapshots(program)
   addBus(program)
   addServerCommands(program)
+  addSystem(program)
   addInfo(program)
   addDoctor(program)
   addConfig(program)

@@ -3,6 +3,8 @@ import type { AuditLog } from '../../audit/audit-log.ts'
 import type { Backend } from '../../backend/backend.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { WorkspaceConfig } from '../../config.ts'
+import type { Compactor } from '../../disk/compactor.ts'
+import type { Pruner } from '../../disk/prune/pruner.ts'
 import type { DiskReporter } from '../../disk/report.ts'
 import type { ImageLibrary } from '../../image/image-library.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
@@ -24,6 +26,8 @@ export interface HttpFace {
   readonly audit: AuditLog
   readonly activity: ActivityTable
   readonly disk: DiskReporter
+  readonly pruner: Pruner
+  readonly compactor: Compactor
   readonly sessions: SessionDirectory
   readonly images: ImageLibrary
   readonly snapshots: SnapshotLibrary

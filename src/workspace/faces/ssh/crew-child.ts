@@ -60,7 +60,6 @@ async function begin(settings: ChildSettings): Promise<ConnectionServer> {
     ...settings.docker,
     serverId: settings.serverId,
     insideDirs: InsideDirs.use(settings.insideDirs),
-    walkTree: () => Promise.reject(new Error('disk usage is measured by the server itself')),
   })
   await docker.open(() => undefined)
   const backends = new Map<BackendName, BackendInside>([['docker', docker]])

@@ -15,6 +15,7 @@ import { fault } from '../../../errors.ts'
 import { BACKEND_NAMES, type BackendName } from '../../../workspace.ts'
 import { imageSubjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
+import { parseFlag } from '../parse-flag.ts'
 import { streamProgress, wantsEvents } from '../stream-progress.ts'
 
 interface Named {
@@ -130,13 +131,6 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
       return { deleted: deleted.map(imageToWire) }
     },
   )
-}
-
-/** Anything but true and false is refused before anything is touched: a misread `TRUE` would delete. */
-function parseFlag(name: string, value: string | undefined): boolean {
-  if (value === undefined || value === 'false') return false
-  if (value === 'true') return true
-  throw fault('INVALID_REQUEST', `${name} must be true or false, not ${JSON.stringify(value)}`)
 }
 
 function parseBackend(value: string | undefined): BackendName | undefined {

@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { findProgram } from '../../src/lib/process/find-program.ts'
+import { walkTreesInJs } from '../../src/native/disk-fallback.ts'
+import { walkTrees } from '../../src/native/disk.ts'
+import { loadAddon } from '../../src/native/load.ts'
+import { EXTENT_COUNT, FILES, type Machines, makeMachines, UPPER_COUNT } from '../disk-machines.ts'
+import type { Bench, Case } from '../harness.ts'
+import { serve } from '../served.ts'
+
+const KINDS = ['ext4', 'xfs', 'btrfs'] as const
+/** As the server walks: see src/workspace/disk/walker.ts. */
+const EXTENTS_FROM_BYTES = 64 * 1024
+const REPORTS = 5
+
+const bench: Bench = {
+  note:
+    'Ours is the function in a running server, as it is used, apparent and allocated bytes at once and extents that are shared counted once; the ' +
+    'peers are whole processes, about 1 ms of exec included, and tell one of the two. diskus works on as many threads as it likes. All from a warm ' +
+    'cache, on file systems in files.',
+
+  async prepare() {
+    const loaded = loadAddon()
+    if (loaded.is === 'absent') throw new Error(`the addon is not built: ${loaded.reason}`)
+    const diskus = await findDiskus()
+    const disks: { readonly kind: string; readonly machines: Machines }[] = []
+    const cleanUp = (): void => {
+      for (const { machines } of disks.splice(0)) machines.remove()
+    }
+    try {
+      for (const kind of KINDS) disks.push({ kind, machines: makeMachines(kind) })
+    } catch (error) {
+      cleanUp()
+      throw error
+    }
+    return {
+      cases: disks.flatMap(({ kind, machines }) => casesOf(kind, machines, diskus)),
+      more: async () => {
+        const lines = [
+          'GET /api/workspaces of 200 machines over new connections, while one report after the other is made:',
+          '',
+        ]
+        for (const { kind, machines } of disks) lines.push(await latencies(kind, machines))
+        return lines.join('\n')
+      },
+      cleanUp,
+    }
+  },
+}
+export default bench
+
+function casesOf(kind: string, { tree, uppers }: Machines, diskus: string): readonly Case[] {
+  const files = `${FILES.toLocaleString('en')} files, ${kind}`
+  const ours = (path: string) => () => walkTrees([path], { extentsFromBytes: EXTENTS_FROM_BYTES })
+  const exact = (path: string) => () => walkTrees([path])
+  const du = (path: string) => ({ peer: ['du', '-s', '-B1', path] as const, peerName: 'du -s' })
+  const apparent = (path: string) => ({
+    peer: ['du', '-s', '--apparent-size', path] as const,
+    peerName: 'du -s --apparent-size',
+  })
+  const parallel = (path: string) => ({ peer: [diskus, path] as const, peerName: 'diskus' })
+  const disks = `${UPPER_COUNT} sparse disks of ${EXTENT_COUNT} extents, ${kind}`
+  return [
+    { name: files, ours: ours(tree), ...du(tree) },
+    { name: files, ours: ours(tree), ...apparent(tree) },
+    { name: files, ours: ours(tree), ...parallel(tree) },
+    ...(kind === 'ext4'
+      ? [{ name: `${files}, JavaScript fallback`, ours: () => walkTreesInJs([tree]), ...du(tree) }]
+      : [{ name: `${files}, every file's extents`, ours: exact(tree), ...du(tree) }]),
+    { name: disks, ours: ours(uppers), ...du(uppers) },
+    { name: disks, ours: ours(uppers), ...parallel(uppers) },
+  ]
+}
+
+/** From crates.io: `cargo install diskus`. */
+async function findDiskus(): Promise<string> {
+  const installed = join(homedir(), '.cargo/bin/diskus')
+  const found = (await findProgram('diskus')) ?? (existsSync(installed) ? installed : undefined)
+  if (found === undefined) throw new Error('diskus is not here: cargo install diskus')
+  return found
+}
+
+async function latencies(kind: string, { root }: Machines): Promise<string> {
+  const server = await serve(undefined, {
+    WORKSPACE_ENABLED_BACKENDS: 'docker,qemu',
+    WORKSPACE_QEMU__ROOT: root,
+  })
+  try {
+    const df = async (): Promise<number> => {
+      const startMs = performance.now()
+      await (await fetch(`${server.url}/api/system/df`)).arrayBuffer()
+      return performance.now() - startMs
+    }
+    await df()
+    const idle = await timesUntil(server.url, () => new Promise((resolve) => setTimeout(resolve, 3_000)))
+    const reportMs: number[] = []
+    const busy = await timesUntil(server.url, async () => {
+      for (let i = 0; i < REPORTS; i++) reportMs.push(await df())
+    })
+    const mean = reportMs.reduce((sum, ms) => sum + ms, 0) / reportMs.length
+    return `- ${kind}: p50 ${at(busy, 0.5)}, p99 ${at(busy, 0.99)}, most ${at(busy, 1)} of ${busy.length} (without a report: p50 ${at(idle, 0.5)}, p99 ${at(idle, 0.99)}); a report took ${mean.toFixed(0)} ms`
+  } finally {
+    await server.stop()
+  }
+}
+
+async function timesUntil(url: string, work: () => Promise<unknown>): Promise<readonly number[]> {
+  let isDone = false
+  const ending = work().finally(() => (isDone = true))
+  const times: number[] = []
+  // oxlint-disable-next-line no-unmodified-loop-condition -- it is, once the work has ended
+  while (!isDone) {
+    const startMs = performance.now()
+    await (await fetch(`${url}/api/workspaces`, { headers: { connection: 'close' } })).arrayBuffer()
+    times.push(performance.now() - startMs)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  await ending
+  return times.toSorted((a, b) => a - b)
+}
+
+function at(sorted: readonly number[], share: number): string {
+  return `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN).toFixed(1)} ms`
+}

@@ -1,0 +1,251 @@
+#include "walk-trees.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "directory-reader.h"
+#include "directory.h"
+#include "file-extents.h"
+#include "link-set.h"
+#include "stat-entry.h"
+#include "work-queue.h"
+
+namespace workspace::disk {
+
+namespace {
+
+constexpr const char* openSyscall = "openat";
+constexpr const char* readSyscall = "getdents64";
+
+/** The entry was there when its directory was read, and is gone or is no directory any more. */
+bool hasVanished(int number) { return number == ENOENT || number == ENOTDIR || number == ELOOP; }
+
+/** Not the entry's fault: going on would report a tree smaller than it is. */
+bool isExhaustion(int number) { return number == EMFILE || number == ENFILE || number == ENOMEM; }
+
+/** One root, and what is counted below it. */
+struct Tree {
+  std::uint32_t index = 0;
+  std::string root;
+  /** Set by the thread that looks at the root, before any other sees the tree. */
+  EntryStat entry;
+  std::mutex mutex;
+  WalkedTree walked;
+};
+
+struct Item {
+  Tree* tree = nullptr;
+  /** Empty for a root that nobody has looked at yet. */
+  std::shared_ptr<Directory> directory;
+};
+
+/** What one thread works with. */
+struct Desk {
+  DirectoryReader names;
+  ExtentReader extents;
+  std::vector<Extent> shared;
+  std::uint64_t linkedBytes = 0;
+  std::vector<Item> found;
+};
+
+class Walk {
+ public:
+  Walk(const std::vector<std::string>& roots, const WalkOptions& options)
+      : options_(options), trees_(roots.size()), open_(options.openDirectories), queue_(itemsOf(roots)) {}
+
+  /** Works until nothing waits; every thread of the walk is in here. */
+  void work() noexcept {
+    try {
+      Desk desk;
+      Item item;
+      while (queue_.take(item)) {
+        if (item.directory == nullptr) lookAtRoot(item, desk);
+        if (item.directory != nullptr) visit(item, desk);
+        item.directory.reset();
+        queue_.finish(desk.found);
+      }
+      const std::lock_guard lock(mutex_);
+      linkedBytes_ += desk.linkedBytes;
+      std::move(desk.shared.begin(), desk.shared.end(), std::back_inserter(shared_));
+    } catch (const std::bad_alloc&) {
+      fail(ENOMEM, "malloc", "");
+    }
+  }
+
+  WalkError end(WalkReport& report) {
+    for (Tree& tree : trees_) report.trees.push_back(std::move(tree.walked));
+    report.sharedBytes = linkedBytes_ + bytesCountedAgain(shared_);
+    return std::move(error_);
+  }
+
+ private:
+  std::vector<Item> itemsOf(const std::vector<std::string>& roots) {
+    std::vector<Item> items;
+    for (std::size_t i = roots.size(); i-- > 0;) {
+      trees_[i].index = static_cast<std::uint32_t>(i);
+      trees_[i].root = roots[i];
+      items.push_back({&trees_[i], nullptr});
+    }
+    return items;
+  }
+
+  /** Leaves the item without a directory when there is nothing below it to be read. */
+  void lookAtRoot(Item& item, Desk& desk) {
+    Tree& tree = *item.tree;
+    if (isCancelled()) return fail(ECANCELED, statSyscall, tree.root);
+    const int number = statEntry(AT_FDCWD, tree.root.c_str(), tree.entry);
+    if (number != 0) {
+      tree.walked.error = {number, statSyscall, tree.root};
+      return;
+    }
+    count(tree, AT_FDCWD, tree.root.c_str(), tree.entry, tree.walked.totals, desk);
+    if (options_.seen != nullptr) options_.seen->fetch_add(1, std::memory_order_relaxed);
+    if (tree.entry.isDirectory()) item.directory = std::make_shared<Directory>(open_, nullptr, tree.root);
+  }
+
+  void visit(const Item& item, Desk& desk) {
+    Tree& tree = *item.tree;
+    Directory& directory = *item.directory;
+    Directory::Open opened;
+    WalkTotals totals;
+    const int failure = directory.openOnce(opened);
+    if (failure != 0) {
+      if (isExhaustion(failure)) return fail(failure, openSyscall, directory.path());
+      if (directory.isRoot()) {
+        tree.walked.error = {failure, openSyscall, tree.root};
+      } else if (!hasVanished(failure)) {
+        unreadable(directory, totals);
+        merge(tree, totals);
+      }
+      return;
+    }
+    bool allSeen = true;
+    std::uint64_t seen = 0;
+    desk.names.start(opened->fd());
+    while (const char* name = desk.names.next()) {
+      if (isCancelled()) {
+        fail(ECANCELED, readSyscall, directory.path());
+        break;
+      }
+      seen++;
+      EntryStat entry;
+      const int number = statEntry(opened->fd(), name, entry);
+      if (number != 0) {
+        if (!hasVanished(number)) allSeen = false;
+        continue;
+      }
+      if (isElsewhere(tree, entry)) continue;
+      count(tree, opened->fd(), name, entry, totals, desk);
+      if (entry.isDirectory())
+        desk.found.push_back({&tree, std::make_shared<Directory>(open_, item.directory, name)});
+    }
+    if (isExhaustion(desk.names.failure())) fail(desk.names.failure(), readSyscall, directory.path());
+    if (desk.names.failure() != 0 && !hasVanished(desk.names.failure())) allSeen = false;
+    if (!allSeen) unreadable(directory, totals);
+    directory.keep(std::move(opened), desk.found.size());
+    merge(tree, totals);
+    if (options_.seen != nullptr) options_.seen->fetch_add(seen, std::memory_order_relaxed);
+  }
+
+  void count(const Tree& tree, int directoryFd, const char* name, const EntryStat& entry, WalkTotals& totals,
+             Desk& desk) {
+    if (entry.isDirectory()) {
+      totals.directories++;
+      totals.physicalBytes += entry.physicalBytes;
+      return;
+    }
+    bool isNew = true;
+    if (entry.links > 1) {
+      const LinkSet::Met met = links_.add(entry.device, entry.inode, tree.index);
+      if (met == LinkSet::Met::again) return;
+      isNew = met == LinkSet::Met::first;
+      if (!isNew) desk.linkedBytes += entry.physicalBytes;
+    }
+    totals.files++;
+    if (entry.isRegularFile() || entry.isSymlink()) totals.logicalBytes += entry.logicalBytes;
+    totals.physicalBytes += entry.physicalBytes;
+    if (isNew && entry.isRegularFile() && entry.physicalBytes > 0 && entry.physicalBytes >= options_.extentsFromBytes)
+      desk.extents.read(directoryFd, name, entry, desk.shared);
+  }
+
+  static void merge(Tree& tree, WalkTotals& totals) {
+    const std::lock_guard lock(tree.mutex);
+    WalkTotals& all = tree.walked.totals;
+    all.files += totals.files;
+    all.directories += totals.directories;
+    all.logicalBytes += totals.logicalBytes;
+    all.physicalBytes += totals.physicalBytes;
+    all.unreadable += totals.unreadable;
+    if (all.firstUnreadable.empty()) all.firstUnreadable = std::move(totals.firstUnreadable);
+  }
+
+  /**
+   * Whether an entry belongs to another mount. Device numbers alone would not do: a bind mount has its parent's, and
+   * below one overlay mount files may carry other numbers than directories
+   * (https://docs.kernel.org/filesystems/overlayfs.html#inode-properties).
+   */
+  static bool isElsewhere(const Tree& tree, const EntryStat& entry) {
+    if (tree.entry.mount != 0 && entry.mount != 0) return entry.mount != tree.entry.mount;
+    return entry.isDirectory() && entry.device != tree.entry.device;
+  }
+
+  bool isCancelled() const {
+    return options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed);
+  }
+
+  static void unreadable(const Directory& directory, WalkTotals& totals) {
+    totals.unreadable++;
+    if (totals.firstUnreadable.empty()) totals.firstUnreadable = directory.path();
+  }
+
+  void fail(int number, const char* syscall, std::string path) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (error_.number == 0) error_ = WalkError{number, syscall, std::move(path)};
+    }
+    queue_.stop();
+  }
+
+  const WalkOptions options_;
+  std::vector<Tree> trees_;
+  LinkSet links_;
+  std::mutex mutex_;
+  WalkError error_;
+  std::vector<Extent> shared_;
+  std::uint64_t linkedBytes_ = 0;
+  OpenDirectories open_;
+  // Last, so that it goes first: the directories that still wait are among those of `open_`.
+  WorkQueue<Item> queue_;
+};
+
+unsigned threadsFor(const WalkOptions& options) {
+  if (options.threads > 0) return options.threads;
+  // Beyond four the directory-entry cache's locks eat the gain.
+  return std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
+}
+
+}  // namespace
+
+WalkError walkTrees(const std::vector<std::string>& roots, const WalkOptions& options, WalkReport& report) {
+  Walk walk(roots, options);
+  std::vector<std::thread> helpers;
+  try {
+    for (unsigned i = 1; i < threadsFor(options); i++) helpers.emplace_back([&walk] { walk.work(); });
+  } catch (const std::system_error&) {
+    // The machine gives no more threads; those there are do the work.
+  }
+  walk.work();
+  for (std::thread& helper : helpers) helper.join();
+  return walk.end(report);
+}
+
+}  // namespace workspace::disk

@@ -1,0 +1,138 @@
+import type { Static } from 'typebox'
+import { Type } from '../../lib/schema/type.ts'
+import type { CompactReport } from '../disk/compactor.ts'
+import type { PruneReport } from '../disk/prune/pruner.ts'
+import {
+  parseKeepFree,
+  parseLogTail,
+  parseScopes,
+  parseUntil,
+  type PruneRequest,
+} from '../disk/prune/request.ts'
+import { goDuration } from '../disk/short-duration.ts'
+import { bytesSchema, bytesToWire } from './bytes.ts'
+
+const scope = Type.String({ description: 'images, instances, orphans or logs' })
+
+export const systemPruneQuerySchema = Type.Object({
+  scope: Type.Optional(
+    Type.Union([scope, Type.Array(scope)], { description: 'repeatable; default all but logs' }),
+  ),
+  dry_run: Type.Optional(Type.String({ description: 'true deletes nothing and answers with a plan' })),
+  until: Type.Optional(
+    Type.String({ description: 'how long a workspace must have been stopped; default 72h, 0s: any time' }),
+  ),
+  log_tail_bytes: Type.Optional(Type.String({ description: 'what is kept of a log; default 5 MiB' })),
+  keep_free: Type.Optional(
+    Type.String({ description: 'the oldest goes first, until so much is free: 20%, 50GiB' }),
+  ),
+  plan_id: Type.Optional(Type.String({ description: 'does that plan, and never more than it says' })),
+})
+export type SystemPruneQuery = Static<typeof systemPruneQuerySchema>
+
+const skippedSchema = Type.Object({
+  kind: Type.String(),
+  name: Type.String(),
+  path: Type.String(),
+  reason: Type.String(),
+})
+
+export const pruneReportSchema = Type.Object({
+  dry_run: Type.Boolean(),
+  server_name: Type.String(),
+  plan_id: Type.String(),
+  scope: Type.Array(Type.String()),
+  until: Type.String(),
+  items: Type.Array(
+    Type.Object({
+      kind: Type.String({ description: 'instance, image, tmp, snapshot, upper, log or trash' }),
+      name: Type.String(),
+      path: Type.String(),
+      backend: Type.String(),
+      action: Type.Enum(['would_delete', 'deleted', 'truncated', 'failed']),
+      freed: bytesSchema,
+      reason: Type.String(),
+      error: Type.Optional(Type.String()),
+    }),
+  ),
+  skipped: Type.Array(skippedSchema),
+  notes: Type.Array(Type.String()),
+  totals: Type.Object({ freed: bytesSchema, items: Type.Integer() }),
+})
+export type WirePruneReport = Static<typeof pruneReportSchema>
+
+/** Throws INVALID_REQUEST. */
+export function pruneRequestFromWire(query: SystemPruneQuery): PruneRequest {
+  const { scope: scopes = [], until, log_tail_bytes: logTail, keep_free: keepFree } = query
+  return {
+    scopes: parseScopes(typeof scopes === 'string' ? [scopes] : scopes),
+    untilMs: parseUntil(until),
+    logTailBytes: parseLogTail(logTail),
+    keepFree: parseKeepFree(keepFree),
+  }
+}
+
+export function pruneReportToWire(serverName: string, report: PruneReport): WirePruneReport {
+  const { isDryRun, planId, request, items, skipped, notes, freed } = report
+  return {
+    dry_run: isDryRun,
+    server_name: serverName,
+    plan_id: planId,
+    scope: [...request.scopes],
+    until: goDuration(request.untilMs),
+    items: items.map(({ kind, name, path, backend, action, freed: each, reason, error }) => ({
+      kind,
+      name,
+      path,
+      backend,
+      action,
+      freed: bytesToWire(each),
+      reason,
+      ...(error !== '' && { error }),
+    })),
+    skipped: [...skipped],
+    notes: [...notes],
+    totals: { freed: bytesToWire(freed), items: items.filter(({ action }) => action !== 'failed').length },
+  }
+}
+
+const nameText = Type.String({ description: 'a workspace' })
+export const compactQuerySchema = Type.Object({
+  name: Type.Optional(
+    Type.Union([nameText, Type.Array(nameText)], { description: 'repeatable; default all' }),
+  ),
+})
+
+export const compactReportSchema = Type.Object({
+  server_name: Type.String(),
+  items: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      path: Type.String(),
+      backend: Type.String(),
+      freed: bytesSchema,
+      error: Type.Optional(Type.String()),
+    }),
+  ),
+  skipped: Type.Array(skippedSchema),
+  totals: Type.Object({ freed: bytesSchema, items: Type.Integer() }),
+})
+export type WireCompactReport = Static<typeof compactReportSchema>
+
+export function compactReportToWire(
+  serverName: string,
+  { items, skipped, freed }: CompactReport,
+): WireCompactReport {
+  return {
+    server_name: serverName,
+    items: items.map(({ name, path, backend, freed: each, error }) => ({
+      name,
+      path,
+      backend,
+      freed: bytesToWire(each),
+      ...(error !== '' && { error }),
+    })),
+    skipped: [...skipped],
+    totals: { freed: bytesToWire(freed), items: items.filter(({ error }) => error === '').length },
+  }
+}

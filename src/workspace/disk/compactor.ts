@@ -1,0 +1,113 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { messageOf } from '../../lib/errors/message.ts'
+import { punchHoles } from '../../native/deallocate.ts'
+import { findProcessesWith } from '../backend/microvm/stray-machines.ts'
+import type { Bytes } from '../backend/backend.ts'
+import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { WorkspaceTable } from '../lifecycle/table.ts'
+import type { BackendName, Workspace } from '../workspace.ts'
+import { sumBytes } from './bytes.ts'
+import { findFreeStretches } from './free-blocks.ts'
+import { filesOf, type MachineRoot } from './machine-root.ts'
+import type { Skipped } from './prune/candidate.ts'
+
+const BLOCK_BYTES = 512
+
+interface CompactedItem {
+  readonly name: string
+  readonly path: string
+  readonly backend: BackendName
+  readonly freed: Bytes
+  /** Why it failed; '' otherwise. */
+  readonly error: string
+}
+
+export interface CompactReport {
+  readonly items: readonly CompactedItem[]
+  readonly skipped: readonly Skipped[]
+  readonly freed: Bytes
+}
+
+export interface CompactorOptions {
+  readonly table: WorkspaceTable
+  readonly lifecycle: Lifecycle
+  readonly roots: readonly MachineRoot[]
+}
+
+/** Gives back to the host what guests have freed on the disks of stopped virtual machines. */
+export class Compactor {
+  readonly #options: CompactorOptions
+  readonly #closing = new AbortController()
+
+  constructor(options: CompactorOptions) {
+    this.#options = options
+  }
+
+  close(): void {
+    this.#closing.abort()
+  }
+
+  /** Of the workspaces named, or of all. Throws WORKSPACE_NOT_FOUND. */
+  async compact(
+    names: readonly string[],
+    progress: (message: string) => void = () => undefined,
+  ): Promise<CompactReport> {
+    const { table, roots, lifecycle } = this.#options
+    const workspaces = names.length === 0 ? table.list() : names.map((name) => table.get(name))
+    const items: CompactedItem[] = []
+    const skipped: Skipped[] = []
+    for (const { name, backend } of workspaces) {
+      const root = roots.find((each) => each.backend === backend)
+      const path = root === undefined ? '' : filesOf(root).upperOf(name)
+      const skip = (reason: string): void => void skipped.push({ kind: 'upper', name, path, reason })
+      if (root === undefined) {
+        skip('it has no disk of its own')
+        continue
+      }
+      progress(`compacting ${name}`)
+      const done = await lifecycle.whileIdle(name, async (workspace) => {
+        const why = await whyNot(workspace, path)
+        if (why !== '') {
+          skip(why)
+          return 'done'
+        }
+        try {
+          const physicalBytes = await punch(path, this.#closing.signal)
+          items.push({ name, path, backend, error: '', freed: { files: 0, logicalBytes: 0, physicalBytes } })
+        } catch (error) {
+          const freed = { files: 0, logicalBytes: 0, physicalBytes: 0 }
+          items.push({ name, path, backend, freed, error: messageOf(error) })
+        }
+        return 'done'
+      })
+      if (done === undefined) skip('it is being made')
+    }
+    return { items, skipped, freed: sumBytes(items.map(({ freed }) => freed)) }
+  }
+}
+
+async function whyNot(workspace: Workspace | undefined, path: string): Promise<string> {
+  if (workspace === undefined) return 'it is gone'
+  if (workspace.state.is !== 'stopped') return `cannot compact ${workspace.state.is} workspace`
+  const [user] = await findProcessesWith(path)
+  return user === undefined ? '' : `process ${user.pid} has its disk`
+}
+
+/** Makes what the file system inside does not use a hole; returns how many bytes that gave back. */
+async function punch(path: string, signal: AbortSignal): Promise<number> {
+  const file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const before = await file.stat()
+    if (!before.isFile()) throw new Error('it is no regular file')
+    // Another name may be a machine's that runs.
+    if (before.nlink !== 1) throw new Error('it has other names too')
+    const free = await findFreeStretches(path, signal)
+    if (!(await punchHoles(file.fd, free, signal)))
+      throw new Error('the file system that it lies on cannot make holes')
+    await file.sync()
+    return Math.max(0, before.blocks - (await file.stat()).blocks) * BLOCK_BYTES
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,63 @@
+import { run } from '../../lib/process/run.ts'
+import { toolEnvironment } from '../../lib/process/tool-environment.ts'
+import type { Stretch } from '../../native/deallocate.ts'
+
+const CHECK_MS = 600_000
+
+/**
+ * The stretches of a file with an ext4 file system that this does not use. Before they are believed, e2fsck(8) has to find the
+ * whole file system in order, its bitmaps among that, with nothing left in its journal; nothing is written. Throws an Error that
+ * says why they cannot be told.
+ */
+export async function findFreeStretches(file: string, signal: AbortSignal): Promise<readonly Stretch[]> {
+  const options = { environment: toolEnvironment(), timeoutMs: CHECK_MS, signal }
+  const { status, stdout, stderr } = await runTool('dumpe2fs', ['--', file], options)
+  if (status !== 0) throw new Error(`dumpe2fs cannot read it (${lastLine(stderr)})`)
+  const header = (name: string): string =>
+    new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(stdout)?.[1]?.trim() ?? ''
+  const features = header('Filesystem features').split(/\s+/)
+  if (header('Filesystem state') !== 'clean' || features.includes('needs_recovery'))
+    throw new Error('it was not unmounted in order: start and stop the workspace once')
+  // There blocks are told in other units.
+  if (features.includes('bigalloc')) throw new Error('its file system has clusters (bigalloc)')
+  const check = await runTool('e2fsck', ['-f', '-n', '--', file], options)
+  if (check.status !== 0)
+    throw new Error(`e2fsck does not find it in order (${lastLine(check.stdout) || lastLine(check.stderr)})`)
+  const [blockBytes, blocks] = [Number(header('Block size')), Number(header('Block count'))]
+  if (!(blockBytes >= 1024) || !(blocks > 0)) throw new Error('dumpe2fs does not tell the size of its blocks')
+  return parseFreeBlocks(stdout, blocks).map(([first, last]) => ({
+    offset: first * blockBytes,
+    bytes: (last - first + 1) * blockBytes,
+  }))
+}
+
+/** Pairs of first and last block, from the lines of dumpe2fs(8) that say `  Free blocks: 9-15, 20, 32768-40000`. */
+function parseFreeBlocks(dump: string, blocks: number): readonly (readonly [number, number])[] {
+  const stretches: [number, number][] = []
+  for (const [, list = ''] of dump.matchAll(/^ {2}Free blocks: (.*)$/gm)) {
+    for (const range of list.split(',').map((each) => each.trim())) {
+      if (range === '') continue
+      const match = /^(\d+)(?:-(\d+))?$/.exec(range)
+      const first = Number(match?.[1] ?? Number.NaN)
+      const last = Number(match?.[2] ?? match?.[1] ?? Number.NaN)
+      if (!(first <= last) || last >= blocks) throw new Error(`dumpe2fs tells of free blocks ${range}`)
+      const before = stretches.at(-1)
+      if (before !== undefined && before[1] + 1 === first) before[1] = last
+      else stretches.push([first, last])
+    }
+  }
+  return stretches
+}
+
+async function runTool(program: string, argv: readonly string[], options: Parameters<typeof run>[2]) {
+  try {
+    return await run(program, argv, options)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new Error(`${program} is not here: install e2fsprogs`, { cause: error })
+  }
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1) ?? ''
+}

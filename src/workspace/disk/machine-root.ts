@@ -1,0 +1,31 @@
+import { join } from 'node:path'
+import type { TrashPlace } from '../../lib/fs/trash.ts'
+import { MachineFiles } from '../backend/microvm/machine-files.ts'
+import type { ImageBackend } from '../image/image-backend.ts'
+import type { ImageStore } from '../image/image-store.ts'
+
+/** Where a kind of virtual machine has its files. */
+export interface MachineRoot {
+  readonly backend: ImageBackend
+  readonly root: string
+  readonly images: ImageStore
+}
+
+/** The directories of a root in which something can be left over. */
+export function placesOf({ root, images }: MachineRoot): readonly TrashPlace[] {
+  const places = [
+    images.blobPlace,
+    { root: images.root, parent: 'tags' },
+    { root: images.root, parent: '.' },
+    { root, parent: 'uppers' },
+    { root, parent: 'instances' },
+    { root, parent: 'snapshots' },
+    { root, parent: '.' },
+  ]
+  const byPath = new Map(places.map((place) => [join(place.root, place.parent), place]))
+  return [...byPath.values()]
+}
+
+export function filesOf({ root }: MachineRoot): MachineFiles {
+  return new MachineFiles(root)
+}

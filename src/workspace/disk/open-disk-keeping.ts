@@ -1,0 +1,60 @@
+import type { Logger } from '../../lib/log/logger.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
+import type { Backend } from '../backend/backend.ts'
+import type { WorkspaceConfig } from '../config.ts'
+import type { ImageLibrary } from '../image/image-library.ts'
+import { imageBackendsOf, openImageStore } from '../image/open-images.ts'
+import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { WorkspaceTable } from '../lifecycle/table.ts'
+import { Compactor } from './compactor.ts'
+import type { MachineRoot } from './machine-root.ts'
+import { ClockWatch, systemClock } from './prune/clock-watch.ts'
+import { Pruner } from './prune/pruner.ts'
+import { PruneSchedule } from './prune/schedule.ts'
+import { DiskReporter } from './report.ts'
+import { resumeTrash } from './resume-trash.ts'
+import type { Walker } from './walker.ts'
+
+export interface DiskKeeping {
+  readonly disk: DiskReporter
+  readonly pruner: Pruner
+  readonly compactor: Compactor
+}
+
+/** What measures disks and keeps them from filling, over all that is configured; ends deletions that a crash cut short. */
+export async function openDiskKeeping(parts: {
+  readonly config: WorkspaceConfig
+  /** Whether the configured virtual machines' files are this server's. */
+  readonly hasRoots: boolean
+  readonly table: WorkspaceTable
+  readonly lifecycle: Lifecycle
+  readonly backends: readonly Backend[]
+  readonly images: ImageLibrary
+  readonly walker: Walker
+  readonly audit: AuditLog
+  readonly logger: Logger
+  readonly now: () => Date
+  readonly opened: (() => Promise<void>)[]
+}): Promise<DiskKeeping> {
+  const { config, hasRoots, audit, logger, now, opened } = parts
+  const roots: readonly MachineRoot[] = await Promise.all(
+    (hasRoots ? imageBackendsOf(config) : []).map(async (backend) => ({
+      backend,
+      root: config[backend].root,
+      images: await openImageStore(config, backend),
+    })),
+  )
+  const clock = new ClockWatch(systemClock(now))
+  const pruner = new Pruner({ ...parts, roots, clock })
+  const compactor = new Compactor({ ...parts, roots })
+  const schedule = new PruneSchedule({ ...config.prune, pruner, audit, logger })
+  const closing = new AbortController()
+  const resumed = resumeTrash(roots, closing.signal, logger)
+  schedule.start()
+  opened.push(async () => {
+    closing.abort()
+    compactor.close()
+    await Promise.all([schedule.close(), resumed])
+  })
+  return { disk: new DiskReporter({ ...parts, roots }), pruner, compactor }
+}

@@ -1,0 +1,131 @@
+import type { Dirent } from 'node:fs'
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { messageOf } from '../../lib/errors/message.ts'
+import { TRASH_PREFIX, type TrashPlace } from '../../native/trash.ts'
+import { SNAPSHOT_FILE } from '../backend/microvm/microvm-usage.ts'
+import type { BackendName } from '../workspace.ts'
+import { filesOf, type MachineRoot, placesOf } from './machine-root.ts'
+import { whyRetained } from './retained.ts'
+
+/** What belongs to nothing any more: staging of crashed work, halves of snapshots, disks of no machine, locks, what deletions left. */
+export type OrphanKind = 'tmp' | 'snapshot' | 'upper' | 'lock' | 'trash'
+
+export interface Orphan {
+  readonly kind: OrphanKind
+  readonly name: string
+  readonly path: string
+  readonly place: TrashPlace
+  readonly backend: BackendName
+  /** Why it stays; '' when it can go. */
+  readonly retained: string
+  /** Tells it from another one of that name. */
+  readonly identity: string
+  readonly changedAt: Date
+}
+
+export interface OrphanFindings {
+  readonly orphans: readonly Orphan[]
+  /** What could not be looked at, in sentences. */
+  readonly notes: readonly string[]
+}
+
+/** A file of this kind that is younger may be being written. */
+const TEMPORARY_FILE_MS = 3_600_000
+
+/** Everything of a root that belongs to nothing. What cannot be told is retained, never taken for left over (threat P3). */
+export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<OrphanFindings> {
+  const notes: string[] = []
+  const orphans: Orphan[] = []
+  const look = async (
+    place: TrashPlace,
+    kindOf: (entry: Dirent) => Promise<Finding | undefined> | Finding | undefined,
+  ): Promise<void> => {
+    const directory = join(place.root, place.parent)
+    try {
+      for (const entry of await readdir(directory, { withFileTypes: true })) {
+        const finding = await kindOf(entry)
+        if (finding === undefined) continue
+        orphans.push(await describe(machineRoot, place, entry.name, finding, now))
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+      notes.push(`${directory}: not looked through (${messageOf(error)})`)
+    }
+  }
+  for (const place of placesOf(machineRoot)) await look(place, temporary)
+  const { root, images } = machineRoot
+  for (const { key } of await filesOf(machineRoot).list())
+    await look({ root, parent: `instances/${key}` }, temporary)
+  await look({ root, parent: 'snapshots' }, (entry) => partialSnapshot(root, entry))
+  await look({ root, parent: 'uppers' }, (entry) => strayUpper(root, entry))
+  await look({ root: images.root, parent: 'locks' }, ({ name }) =>
+    name.endsWith('.lock') ? { kind: 'lock', retained: 'lock file retained' } : undefined,
+  )
+  return { orphans, notes }
+}
+
+interface Finding {
+  readonly kind: OrphanKind
+  /** What already speaks against it. */
+  readonly retained?: string
+}
+
+function temporary({ name }: Dirent): Finding | undefined {
+  if (name.startsWith(TRASH_PREFIX)) return { kind: 'trash' }
+  return name.endsWith('.tmp') ? { kind: 'tmp' } : undefined
+}
+
+async function partialSnapshot(root: string, entry: Dirent): Promise<Finding | undefined> {
+  if (temporary(entry) !== undefined || !entry.isDirectory()) return undefined
+  const is = await presence(join(root, 'snapshots', entry.name, SNAPSHOT_FILE))
+  if (is === 'there') return undefined
+  return is === 'absent'
+    ? { kind: 'snapshot' }
+    : { kind: 'snapshot', retained: `${SNAPSHOT_FILE} cannot be looked at (${is.why})` }
+}
+
+async function strayUpper(root: string, entry: Dirent): Promise<Finding | undefined> {
+  if (temporary(entry) !== undefined) return undefined
+  // An unmounted disk would make every upper one of nothing.
+  if ((await presence(join(root, 'instances'))) !== 'there')
+    return { kind: 'upper', retained: 'the directory "instances" is missing: nothing can be told' }
+  const is = await presence(join(root, 'instances', entry.name, 'metadata.json'))
+  if (is === 'there') return undefined
+  return is === 'absent'
+    ? { kind: 'upper' }
+    : { kind: 'upper', retained: `metadata.json cannot be looked at (${is.why})` }
+}
+
+async function presence(path: string): Promise<'there' | 'absent' | { readonly why: string }> {
+  try {
+    await lstat(path)
+    return 'there'
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'absent' : { why: messageOf(error) }
+  }
+}
+
+async function describe(
+  machineRoot: MachineRoot,
+  place: TrashPlace,
+  name: string,
+  { kind, retained = '' }: Finding,
+  now: Date,
+): Promise<Orphan> {
+  const { backend } = machineRoot
+  const path = join(place.root, place.parent, name)
+  const known = { kind, name, path, place, backend }
+  try {
+    const stat = await lstat(path, { bigint: true })
+    const changedAt = stat.mtime
+    const isYoungFile =
+      kind === 'tmp' && stat.isFile() && now.getTime() - changedAt.getTime() < TEMPORARY_FILE_MS
+    const why = retained || (isYoungFile ? 'too recent: it may be being written' : '')
+    // A number is given again as soon as it is free.
+    const identity = `${stat.dev}:${stat.ino}:${stat.ctimeNs}`
+    return { ...known, identity, changedAt, retained: why || (await whyRetained(known, stat, now)) }
+  } catch (error) {
+    return { ...known, identity: '', changedAt: new Date(0), retained: messageOf(error) }
+  }
+}

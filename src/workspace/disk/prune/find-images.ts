@@ -1,0 +1,42 @@
+import type { ImageLibrary } from '../../image/image-library.ts'
+import type { WorkspaceTable } from '../../lifecycle/table.ts'
+import type { Candidate, Findings, Skipped } from './candidate.ts'
+
+/** Images that neither the configuration nor a workspace nor a snapshot needs. */
+export async function findImages(library: ImageLibrary, table: WorkspaceTable): Promise<Findings> {
+  const candidates: Candidate[] = []
+  const skipped: Skipped[] = []
+  const notes: string[] = []
+  for (const { backend, images, failure } of await library.survey()) {
+    if (failure !== undefined) {
+      notes.push(`${backend}: no image is pruned (${failure})`)
+      continue
+    }
+    // It may need an image that nothing tells yet.
+    const isCreating = (): boolean =>
+      table.list().some((workspace) => workspace.backend === backend && workspace.state.is === 'starting')
+    for (const { digest, rows, path, isThere, neededBy, createdAt, size } of images) {
+      const name = rows[0]?.name ?? digest
+      const reason = neededBy || (isCreating() ? 'a workspace is being made or started' : '')
+      if (reason !== '') {
+        skipped.push({ kind: 'image', name, path, reason })
+        continue
+      }
+      candidates.push({
+        kind: 'image',
+        name,
+        path,
+        backend,
+        identity: digest,
+        reason: isThere ? 'nothing needs it' : 'the image of this tag is gone',
+        parts: [{ path, ...(size && { size }) }],
+        changedAt: createdAt,
+        remove: async () =>
+          !isCreating() && (await library.discard(backend, digest))
+            ? { is: 'deleted' }
+            : { is: 'kept', reason: 'something needs it by now, or images are being made' },
+      })
+    }
+  }
+  return { candidates, skipped, notes }
+}

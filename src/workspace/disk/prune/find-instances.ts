@@ -1,0 +1,116 @@
+import { messageOf } from '../../../lib/errors/message.ts'
+import type { Backend, BackendUsage } from '../../backend/backend.ts'
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { WorkspaceTable } from '../../lifecycle/table.ts'
+import type { Workspace } from '../../workspace.ts'
+import { shortDuration } from '../short-duration.ts'
+import type { Candidate, Findings, Skipped } from './candidate.ts'
+import type { ClockWatch } from './clock-watch.ts'
+
+export interface InstanceParts {
+  readonly table: WorkspaceTable
+  readonly lifecycle: Lifecycle
+  readonly backends: readonly Backend[]
+  readonly clock: ClockWatch
+}
+
+/** Stopped workspaces to which nothing has been done for some time, and why the others stay. */
+export async function findInstances(parts: InstanceParts, untilMs: number): Promise<Findings> {
+  const { table, lifecycle, backends, clock } = parts
+  const candidates: Candidate[] = []
+  const skipped: Skipped[] = []
+  const notes: string[] = []
+  for (const backend of backends) {
+    const usage = await readUsage(backend, notes)
+    if (usage === undefined) continue
+    const workspaces = table.list().filter((workspace) => workspace.backend === backend.name)
+    for (const workspace of workspaces) {
+      const { name } = workspace
+      const path = workspace.rootfsPath || (usage.workspaces.get(name)?.[0]?.path ?? '')
+      const look = await lookAt(workspace, backend, clock, untilMs)
+      if (look.is === 'kept') {
+        skipped.push({ kind: 'instance', name, path, reason: look.reason })
+        continue
+      }
+      candidates.push({
+        kind: 'instance',
+        name,
+        path,
+        backend: backend.name,
+        identity: `${workspace.createdAt.toISOString()} ${look.changedAt.toISOString()}`,
+        reason: look.reason,
+        parts: usage.workspaces.get(name) ?? [],
+        changedAt: look.changedAt,
+        remove: async () => {
+          const removal = await lifecycle.whileIdle(name, async (now, remove) => {
+            if (now === undefined) return { is: 'kept', reason: 'it is gone already' } as const
+            // Under its lock: it may have been started, or deleted and made anew (threat P4).
+            const again = await lookAt(now, backend, clock, untilMs)
+            if (again.is === 'kept') return again
+            if (
+              now.createdAt.getTime() !== workspace.createdAt.getTime() ||
+              again.changedAt.getTime() !== look.changedAt.getTime()
+            )
+              return { is: 'kept', reason: 'it has changed meanwhile' } as const
+            await remove()
+            return { is: 'deleted' } as const
+          })
+          return removal ?? { is: 'kept', reason: 'cannot prune a workspace that is being made' }
+        },
+      })
+    }
+    for (const [name, all] of usage.workspaces) {
+      if (table.find(name) !== undefined) continue
+      const reason = 'its files are kept for the next workspace of that name'
+      skipped.push({ kind: 'instance', name, path: all[0]?.path ?? '', reason })
+    }
+  }
+  return { candidates, skipped, notes }
+}
+
+async function readUsage(backend: Backend, notes: string[]): Promise<BackendUsage | undefined> {
+  try {
+    return await backend.usage()
+  } catch (error) {
+    notes.push(`${backend.name}: nothing of it is pruned (${messageOf(error)})`)
+    return undefined
+  }
+}
+
+type Look =
+  | { readonly is: 'old'; readonly changedAt: Date; readonly reason: string }
+  | { readonly is: 'kept'; readonly reason: string }
+
+function kept(reason: string): Look {
+  return { is: 'kept', reason }
+}
+
+async function lookAt(
+  { name, state }: Workspace,
+  backend: Backend,
+  clock: ClockWatch,
+  untilMs: number,
+): Promise<Look> {
+  if (state.is === 'error') return kept(`cannot prune workspace in state error: ${state.message}`)
+  if (state.is !== 'stopped') return kept(`cannot prune ${state.is} workspace`)
+  let changedAt: Date
+  try {
+    changedAt = await backend.changedAt(name)
+    // The table may lag behind.
+    const now = await backend.find(name)
+    if (now?.state.is !== 'stopped') return kept(`cannot prune ${now?.state.is ?? 'vanished'} workspace`)
+  } catch (error) {
+    return kept(`nothing can be told of it (${messageOf(error)})`)
+  }
+  const ageMs = clock.now.getTime() - changedAt.getTime()
+  const age = shortDuration(Math.max(0, ageMs))
+  if (untilMs === 0) return { is: 'old', changedAt, reason: `stopped for ${age}` }
+  if (ageMs < 0) return kept('too recent (changed in the future: look at the clock, or use --until 0s)')
+  const { setByMs } = clock
+  if (setByMs !== 0) {
+    const by = `${shortDuration(Math.abs(setByMs))} ${setByMs > 0 ? 'ahead' : 'back'}`
+    return kept(`too recent for all that is known (the clock was set ${by} since the server began)`)
+  }
+  if (ageMs < untilMs) return kept(`too recent (${age} < ${shortDuration(untilMs)})`)
+  return { is: 'old', changedAt, reason: `stopped for ${age}` }
+}

@@ -1,0 +1,195 @@
+import { isFault } from '../../../lib/errors/fault.ts'
+import { messageOf } from '../../../lib/errors/message.ts'
+import type { Logger } from '../../../lib/log/logger.ts'
+import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
+import { canRemoveSafely } from '../../../native/trash.ts'
+import type { Bytes } from '../../backend/backend.ts'
+import { fault } from '../../errors.ts'
+import type { ImageLibrary } from '../../image/image-library.ts'
+import { NOTHING, sumBytes } from '../bytes.ts'
+import type { MachineRoot } from '../machine-root.ts'
+import { measure } from '../measure.ts'
+import type { Walker } from '../walker.ts'
+import { type Candidate, type Findings, keyOf, type Skipped } from './candidate.ts'
+import { findImages } from './find-images.ts'
+import { findInstances, type InstanceParts } from './find-instances.ts'
+import { findLogs } from './find-logs.ts'
+import { findPrunableOrphans } from './find-orphans.ts'
+import { freeSpaceAt } from './free-space.ts'
+import { enough, selectOldest } from './keep-free.ts'
+import { type Plan, PlanShelf } from './plan-shelf.ts'
+import type { PruneRequest } from './request.ts'
+
+interface PrunedItem {
+  readonly kind: Candidate['kind']
+  readonly name: string
+  readonly path: string
+  readonly backend: Candidate['backend']
+  readonly action: 'would_delete' | 'deleted' | 'truncated' | 'failed'
+  readonly freed: Bytes
+  readonly reason: string
+  /** Why it failed; '' otherwise. */
+  readonly error: string
+}
+
+export interface PruneReport {
+  readonly isDryRun: boolean
+  /** With which exactly this can be had done; '' for what has been done without. */
+  readonly planId: string
+  readonly request: PruneRequest
+  readonly items: readonly PrunedItem[]
+  readonly skipped: readonly Skipped[]
+  readonly notes: readonly string[]
+  readonly freed: Bytes
+}
+
+export interface PrunerOptions extends InstanceParts {
+  readonly roots: readonly MachineRoot[]
+  readonly images: ImageLibrary
+  readonly walker: Pick<Walker, 'walk'>
+  readonly logger: Logger
+}
+
+type Sized = Candidate & { readonly freed: Bytes }
+
+/**
+ * Deletes what nothing needs. First it says what that would be and what stays, each with a reason; what is then done is never
+ * more than was said (threat P7), and each piece is looked at once more with everybody else kept away from it.
+ */
+export class Pruner {
+  readonly #options: PrunerOptions
+  readonly #plans = new PlanShelf(() => performance.now())
+  readonly #turns = new KeyedLock()
+
+  constructor(options: PrunerOptions) {
+    this.#options = options
+  }
+
+  async plan(request: PruneRequest): Promise<PruneReport> {
+    this.#check()
+    const { chosen, skipped, notes } = await this.#choose(request)
+    const plan = this.#plans.add(request, chosen)
+    const items = chosen.map((each) => itemOf(each, 'would_delete'))
+    const freed = sumBytes(chosen.map((each) => each.freed))
+    return { isDryRun: true, planId: plan.id, request, items, skipped, notes, freed }
+  }
+
+  /** Does a plan, with what it was made with. Throws INVALID_REQUEST for one that is not known. */
+  async applyPlan(id: string, progress: (message: string) => void): Promise<PruneReport> {
+    this.#check()
+    const plan = this.#plans.take(id)
+    return this.#apply(plan.request, plan, progress)
+  }
+
+  /** Does at once what a plan would say. */
+  async apply(request: PruneRequest, progress: (message: string) => void): Promise<PruneReport> {
+    this.#check()
+    return this.#apply(request, undefined, progress)
+  }
+
+  #check(): void {
+    if (canRemoveSafely()) return
+    throw fault(
+      'PRUNE_UNSUPPORTED',
+      'nothing can be deleted safely here without the native addon: npm run build:native',
+    )
+  }
+
+  #apply(
+    request: PruneRequest,
+    plan: Plan | undefined,
+    progress: (message: string) => void,
+  ): Promise<PruneReport> {
+    return this.#turns.run('prune', async () => {
+      const { chosen, skipped, notes } = await this.#choose(request, plan)
+      const items: PrunedItem[] = []
+      const kept: Skipped[] = [...skipped]
+      const said: string[] = [...notes]
+      for (const [i, candidate] of chosen.entries()) {
+        const { kind, name, path } = candidate
+        const what = `${i + 1} of ${chosen.length}: ${kind} ${name}`
+        progress(what)
+        if (request.keepFree !== undefined && (await this.#hasEnough(candidate, request))) {
+          kept.push({ kind, name, path, reason: enough(request.keepFree) })
+          continue
+        }
+        try {
+          const removal = await candidate.remove((removed) => progress(`${what}, ${removed} files removed`))
+          if (removal.is === 'kept') kept.push({ kind, name, path, reason: removal.reason })
+          else items.push(itemOf({ ...candidate, freed: removal.freed ?? candidate.freed }, removal.is))
+          if (removal.is === 'truncated' && removal.note !== undefined) said.push(removal.note)
+        } catch (error) {
+          if (!isFault(error)) this.#options.logger.warn({ err: error, kind, path }, 'not pruned')
+          items.push({ ...itemOf(candidate, 'failed'), freed: NOTHING, error: messageOf(error) })
+        }
+      }
+      const freed = sumBytes(items.map((item) => item.freed))
+      const planId = plan?.id ?? ''
+      return { isDryRun: false, planId, request, items, skipped: kept, notes: said, freed }
+    })
+  }
+
+  /** What qualifies now, with what it would free; of a plan its items alone, and those that do not qualify any more. */
+  async #choose(
+    request: PruneRequest,
+    plan?: Plan,
+  ): Promise<{
+    readonly chosen: readonly Sized[]
+    readonly skipped: readonly Skipped[]
+    readonly notes: readonly string[]
+  }> {
+    const all = await this.#find(request)
+    const skipped: Skipped[] = [...all.skipped]
+    const found = new Map(all.candidates.map((candidate) => [keyOf(candidate), candidate]))
+    const planned = plan === undefined ? [...found.values()] : []
+    for (const [key, identity] of plan?.items ?? []) {
+      const candidate = found.get(key)
+      if (candidate?.identity === identity) planned.push(candidate)
+      else if (candidate !== undefined) {
+        const { kind, name, path } = candidate
+        skipped.push({ kind, name, path, reason: 'it has changed since the plan was made' })
+      }
+    }
+    const { walker } = this.#options
+    const measured = await measure(
+      walker,
+      planned.flatMap(({ parts }) => parts),
+    )
+    const sized = planned.map((candidate): Sized => {
+      const freed = candidate.freed ?? sumBytes([NOTHING, ...candidate.parts.map(measured.sizeOf)])
+      return { ...candidate, freed }
+    })
+    const notes = [...all.notes, ...measured.notes]
+    if (measured.sharedBytes > 0)
+      notes.push(`${measured.sharedBytes} bytes are shared among these: what is really freed may be less`)
+    if (request.keepFree === undefined) return { chosen: sized, skipped, notes }
+    const selection = await selectOldest(sized, request.keepFree)
+    return { chosen: selection.chosen, skipped: [...skipped, ...selection.skipped], notes }
+  }
+
+  async #find({ scopes, untilMs, logTailBytes }: PruneRequest): Promise<Findings> {
+    const { roots, images, lifecycle, table, clock } = this.#options
+    const find = {
+      images: () => findImages(images, table),
+      instances: () => findInstances(this.#options, untilMs),
+      orphans: () => findPrunableOrphans(roots, lifecycle, () => clock.now),
+      logs: () => findLogs(roots, logTailBytes),
+    } as const
+    const findings: Findings[] = []
+    for (const scope of scopes) findings.push(await find[scope]())
+    return {
+      candidates: findings.flatMap(({ candidates }) => candidates),
+      skipped: findings.flatMap(({ skipped }) => skipped),
+      notes: [...new Set(findings.flatMap(({ notes }) => notes))],
+    }
+  }
+
+  async #hasEnough({ path }: Candidate, { keepFree }: PruneRequest): Promise<boolean> {
+    return keepFree !== undefined && (await freeSpaceAt(path, keepFree))?.missingBytes === 0
+  }
+}
+
+function itemOf(candidate: Sized, action: PrunedItem['action']): PrunedItem {
+  const { kind, name, path, backend, freed, reason } = candidate
+  return { kind, name, path, backend, action, freed, reason, error: '' }
+}

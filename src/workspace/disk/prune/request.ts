@@ -1,0 +1,65 @@
+import { parseDuration } from '../../../lib/config/duration.ts'
+import { parseSize } from '../../../lib/config/size.ts'
+import { fault } from '../../errors.ts'
+
+export const PRUNE_SCOPES = ['images', 'instances', 'orphans', 'logs'] as const
+export type PruneScope = (typeof PRUNE_SCOPES)[number]
+
+/** Logs are cut only when they are asked for. */
+const DEFAULT_SCOPES: readonly PruneScope[] = ['images', 'instances', 'orphans']
+const DEFAULT_UNTIL_MS = 72 * 3_600_000
+export const DEFAULT_LOG_TAIL_BYTES = 5 * 2 ** 20
+
+/** How much of a disk is to be free. */
+export type KeepFree =
+  { readonly is: 'share'; readonly percent: number } | { readonly is: 'bytes'; readonly bytes: number }
+
+/** What is to be pruned. */
+export interface PruneRequest {
+  readonly scopes: readonly PruneScope[]
+  /** How long nothing may have been done to a stopped workspace; 0: any time. */
+  readonly untilMs: number
+  readonly logTailBytes: number
+  /** Left out, everything that qualifies goes; else the oldest, until so much is free. */
+  readonly keepFree?: KeepFree | undefined
+}
+
+/** Throws INVALID_REQUEST, as all below do. */
+export function parseScopes(values: readonly string[]): readonly PruneScope[] {
+  if (values.length === 0) return DEFAULT_SCOPES
+  for (const value of values)
+    if (!isScope(value)) throw invalid('scope', value, `must be one of ${PRUNE_SCOPES.join(', ')}`)
+  return PRUNE_SCOPES.filter((scope) => values.includes(scope))
+}
+
+export function parseUntil(value: string | undefined): number {
+  if (value === undefined) return DEFAULT_UNTIL_MS
+  const ms = value === '0' ? 0 : parseDuration(value)
+  if (ms === undefined) throw invalid('until', value, 'must be a duration such as 72h, 90m or 0s')
+  return ms
+}
+
+export function parseLogTail(value: string | undefined): number {
+  if (value === undefined) return DEFAULT_LOG_TAIL_BYTES
+  const bytes = /^\d{1,15}$/.test(value) ? Number(value) : undefined
+  if (bytes === undefined) throw invalid('log_tail_bytes', value, 'must be a whole number of bytes')
+  return bytes
+}
+
+export function parseKeepFree(value: string | undefined): KeepFree | undefined {
+  if (value === undefined) return undefined
+  const percent = /^(\d{1,2}(?:\.\d+)?)%$/.exec(value)?.[1]
+  if (percent !== undefined) return { is: 'share', percent: Number(percent) }
+  const bytes = parseSize(value)
+  if (bytes === undefined)
+    throw invalid('keep_free', value, 'must be a share such as 20% or a size such as 50GiB')
+  return { is: 'bytes', bytes }
+}
+
+function isScope(value: string): value is PruneScope {
+  return PRUNE_SCOPES.some((scope) => scope === value)
+}
+
+function invalid(name: string, value: string, must: string) {
+  return fault('INVALID_REQUEST', `${name} ${JSON.stringify(value.slice(0, 80))} ${must}`)
+}

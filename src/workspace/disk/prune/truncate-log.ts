@@ -1,0 +1,105 @@
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { collapseFront } from '../../../native/deallocate.ts'
+import type { Bytes } from '../../backend/backend.ts'
+
+const BLOCK_BYTES = 512
+const COPY_BYTES = 1 << 20
+/** As much of a log is held in memory where its end has to be copied. */
+const MAX_COPIED_BYTES = 64 * COPY_BYTES
+
+/**
+ * Cuts a console's log to its last bytes, in place, whoever writes to it (threat P10). Where the file system can take the front
+ * of a file away, an appending writer loses nothing, and less than a block more than asked for is kept while there is one;
+ * elsewhere what is written in the moment between copying the end and cutting is lost, and that is told.
+ *
+ * @param directory that of the log; neither it nor the log may be a symlink
+ * @param isLive whether somebody may be writing to it
+ */
+export async function truncateLog(
+  directory: string,
+  tailBytes: number,
+  isLive: boolean,
+): Promise<{ readonly freed: Bytes; readonly note?: string }> {
+  const file = await openLog(directory)
+  try {
+    const before = await file.stat()
+    if (!before.isFile()) throw new Error('console.log is no regular file: remove it by hand')
+    if (before.nlink !== 1) throw new Error('console.log has other names too: remove those by hand')
+    const note = await cut(file, before, tailBytes, isLive)
+    await file.sync()
+    const after = await file.stat()
+    return { freed: difference(before, after), ...(note !== undefined && { note }) }
+  } finally {
+    await file.close()
+  }
+}
+
+/** The directory is opened first, so that nobody puts a link into its place in between; macOS has no path from there. */
+async function openLog(directory: string): Promise<FileHandle> {
+  const flags = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_APPEND
+  if (process.platform !== 'linux') return open(join(directory, 'console.log'), flags)
+  const opened = await open(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  try {
+    return await open(`/proc/self/fd/${opened.fd}/console.log`, flags)
+  } finally {
+    await opened.close()
+  }
+}
+
+async function cut(
+  file: FileHandle,
+  { size, blksize }: Stats,
+  tailBytes: number,
+  isLive: boolean,
+): Promise<string | undefined> {
+  const excess = size - tailBytes
+  if (excess <= 0) return undefined
+  const whole = Math.floor(excess / blksize) * blksize
+  // Less than a block is not worth a writer's lines.
+  if (whole === 0 && isLive) return undefined
+  const isCollapsed = whole > 0 && whole < size && (await collapseFront(file.fd, whole))
+  if (isCollapsed && (isLive || whole === excess || tailBytes > MAX_COPIED_BYTES)) return undefined
+  if (tailBytes > MAX_COPIED_BYTES)
+    throw new Error('this file system cannot cut it: at most the last 64 MiB can be kept here')
+  return copyEnd(file, tailBytes)
+}
+
+/** What is appended after the last look and before the cut is lost; what comes after stands before the end that is put back. */
+async function copyEnd(file: FileHandle, tailBytes: number): Promise<string | undefined> {
+  const { size } = await file.stat()
+  const end = await readFrom(file, Math.max(0, size - tailBytes))
+  // The writer may have gone on.
+  const later = await readFrom(file, size)
+  const kept = Buffer.concat([end, later])
+  const lookedTo = size + later.length
+  const { size: atCut } = await file.stat()
+  await file.truncate(0)
+  await file.appendFile(tailBytes === 0 ? Buffer.alloc(0) : kept.subarray(-tailBytes))
+  if (
+    later.length === 0 &&
+    atCut === lookedTo &&
+    (await file.stat()).size === Math.min(tailBytes, kept.length)
+  )
+    return undefined
+  return 'its log was written to while it was cut: some lines may be lost'
+}
+
+async function readFrom(file: FileHandle, from: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for (let at = from; ;) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(COPY_BYTES), 0, COPY_BYTES, at)
+    if (bytesRead === 0) return Buffer.concat(chunks)
+    chunks.push(buffer.subarray(0, bytesRead))
+    at += bytesRead
+  }
+}
+
+function difference(before: Stats, after: Stats): Bytes {
+  return {
+    files: 0,
+    logicalBytes: Math.max(0, before.size - after.size),
+    physicalBytes: Math.max(0, (before.blocks - after.blocks) * BLOCK_BYTES),
+  }
+}

@@ -1,0 +1,112 @@
+import { type HierarchyRectangularNode, hierarchy, treemap, treemapSquarify } from 'd3-hierarchy'
+import { formatBytes } from '../../../lib/cli/bytes.ts'
+import { printable } from '../../../lib/cli/table.ts'
+import type { WireDiskReport } from '../../api/disk.ts'
+import { shortName } from './disk-table.ts'
+
+/** One thing on disk, for a picture. */
+interface Piece {
+  readonly kind: 'image' | 'workspace' | 'snapshot' | 'orphan'
+  readonly name: string
+  readonly bytes: number
+}
+
+/** Everything that takes something, the largest first. */
+function piecesOf({ images, workspaces, snapshots = [], orphans }: WireDiskReport): readonly Piece[] {
+  const pieces: Piece[] = [
+    ...images.map(({ name, size }) => piece('image', shortName(name), size)),
+    ...workspaces.map(({ name, total }) => piece('workspace', name, total)),
+    ...snapshots.map(({ name, size }) => piece('snapshot', name, size)),
+    ...orphans.map(({ path, size }) => piece('orphan', path, size)),
+  ]
+  return pieces.filter(({ bytes }) => bytes > 0).toSorted((a, b) => b.bytes - a.bytes)
+}
+
+function piece(kind: Piece['kind'], name: string, size: { readonly physical_bytes: number }): Piece {
+  return { kind, name: printable(name), bytes: size.physical_bytes }
+}
+
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const
+
+/** A bar for each image and workspace, in as many columns as there are. */
+export function diskBars(report: WireDiskReport, columns: number): string {
+  const pieces = piecesOf(report)
+  if (pieces.length === 0) return 'nothing is on disk'
+  const largest = pieces[0]?.bytes ?? 1
+  const labels = pieces.map(({ kind, name }) => cut(`${kind} ${name}`, Math.floor(columns / 3)))
+  const sizes = pieces.map(({ bytes }) => formatBytes(bytes))
+  const labelWidth = Math.max(...labels.map((label) => label.length))
+  const sizeWidth = Math.max(...sizes.map((size) => size.length))
+  const room = Math.max(8, columns - labelWidth - sizeWidth - 4)
+  const lines = pieces.map(({ bytes }, i) => {
+    const label = labels[i]?.padEnd(labelWidth) ?? ''
+    return `${label}  ${sizes[i]?.padStart(sizeWidth) ?? ''}  ${bar((bytes / largest) * room)}`
+  })
+  const total = report.totals.all.physical_bytes - report.totals.shared_bytes
+  return [...lines, `${'in all'.padEnd(labelWidth)}  ${formatBytes(total).padStart(sizeWidth)}`].join('\n')
+}
+
+/** In eighths of a character; what takes anything is seen. */
+function bar(length: number): string {
+  const eighths = Math.max(1, Math.round(length * 8))
+  return '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '')
+}
+
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : `…${text.slice(text.length - width + 1)}`
+}
+
+const WIDTH = 1200
+const HEIGHT = 800
+const COLOURS: Readonly<Record<Piece['kind'], string>> = {
+  image: '#4c78a8',
+  workspace: '#54a24b',
+  snapshot: '#b279a2',
+  orphan: '#e45756',
+}
+
+interface Node {
+  readonly piece?: Piece
+  readonly children?: readonly Node[]
+}
+
+/** A map on which everything has the area that it takes on disk: an SVG, which needs nothing else to be looked at. */
+export function diskMap(report: WireDiskReport): string {
+  const byKind = Map.groupBy(piecesOf(report), ({ kind }) => kind)
+  const root: Node = {
+    children: [...byKind.values()].map((pieces) => ({ children: pieces.map((each) => ({ piece: each })) })),
+  }
+  const sized = hierarchy<Node>(root, ({ children }) => children).sum((node) => node.piece?.bytes ?? 0)
+  const laidOut = treemap<Node>().tile(treemapSquarify).size([WIDTH, HEIGHT]).paddingInner(2)(sized)
+  const title = `${report.server_name}: ${formatBytes(report.totals.all.physical_bytes)} on disk, ${report.generated_at}`
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -30 ${WIDTH} ${HEIGHT + 30}" font-family="sans-serif" font-size="14">`,
+    `<text x="4" y="-10" fill="#444">${escaped(title)}</text>`,
+    ...laidOut.leaves().map(tile),
+    '</svg>',
+    '',
+  ].join('\n')
+}
+
+function tile({ x0, y0, x1, y1, data }: HierarchyRectangularNode<Node>): string {
+  const { piece: shown } = data
+  if (shown === undefined) return ''
+  const [width, height] = [x1 - x0, y1 - y0]
+  const words = `${shown.kind} ${shown.name}: ${formatBytes(shown.bytes)}`
+  const label = cut(shown.name, Math.floor((width - 8) / 8))
+  const place = (dy: number) => `x="${(x0 + 4).toFixed(1)}" y="${(y0 + dy).toFixed(1)}" fill="#fff"`
+  const texts =
+    width > 40 && height > 40
+      ? `<text ${place(18)}>${escaped(label)}</text><text ${place(36)}>${formatBytes(shown.bytes)}</text>`
+      : ''
+  const box = `x="${x0.toFixed(1)}" y="${y0.toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}"`
+  return `<g><title>${escaped(words)}</title><rect ${box} fill="${COLOURS[shown.kind]}"/>${texts}</g>`
+}
+
+function escaped(text: string): string {
+  return printable(text)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+}

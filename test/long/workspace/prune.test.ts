@@ -1,0 +1,157 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { expect, onTestFinished, test } from 'vitest'
+import { moveToTrash, removeTrash } from '../../../src/native/trash.ts'
+import { fingerprint, HOUR_MS, MachineDisk } from '../../support/machine-disk.ts'
+import { raceCreateWithPrune, raceStartWithPrune } from '../../support/prune-races.ts'
+import { serveDisk } from '../../support/serve-disk.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { call } from '../../support/workspace-server.ts'
+
+const LONG_MS = 1_200_000
+const FILES = Array.from({ length: 8 }, (_, i) => `f${i}`)
+
+test(
+  'P4 10,000 starts during a prune leave each workspace started or gone',
+  () => raceStartWithPrune(10_000),
+  LONG_MS,
+)
+
+test(
+  'P5 1,000 machines that are made during a prune keep their disks',
+  () => raceCreateWithPrune(1_000),
+  LONG_MS,
+)
+
+/**
+ * Swaps directories for links to a victim, as fast as it can, for as long as it is let. The victim has nothing of the names that it
+ * swaps: through a link of its own it would move that itself.
+ */
+class Attacker {
+  readonly #control = new Int32Array(new SharedArrayBuffer(16))
+  readonly #worker: Worker
+
+  constructor(root: string) {
+    this.#worker = new Worker(
+      `const { renameSync, symlinkSync, rmSync } = require('node:fs')
+       const { workerData: { root, control } } = require('node:worker_threads')
+       let asides = 0
+       while (Atomics.load(control, 3) === 0) {
+         if (Atomics.load(control, 0) === 0) { Atomics.store(control, 2, 1); continue }
+         for (const path of ['uppers/.trash-0/d', 'uppers/.trash-0', 'uppers/demo/d', 'uppers/demo']) {
+           const aside = root + '/aside/' + asides++
+           try {
+             renameSync(root + '/' + path, aside)
+             symlinkSync(root + '/victim', root + '/' + path)
+             Atomics.add(control, 1, 1)
+           } catch {}
+         }
+       }`,
+      { eval: true, workerData: { root, control: this.#control } },
+    )
+  }
+
+  get wins(): number {
+    return Atomics.load(this.#control, 1)
+  }
+
+  async during(work: () => Promise<unknown>): Promise<void> {
+    Atomics.store(this.#control, 0, 1)
+    await work().catch(() => undefined)
+    Atomics.store(this.#control, 0, 0)
+    // It says so itself, once it has noticed.
+    Atomics.store(this.#control, 2, 0)
+    while (Atomics.load(this.#control, 2) === 0) await new Promise(setImmediate)
+  }
+
+  async end(): Promise<void> {
+    Atomics.store(this.#control, 3, 1)
+    await this.#worker.terminate()
+  }
+}
+
+test(
+  'P1 10,000 removals raced by whoever swaps directories for links touch nothing outside',
+  async () => {
+    const root = tempDir()
+    for (const directory of ['victim/inner', 'aside']) mkdirSync(join(root, directory), { recursive: true })
+    for (const name of FILES) {
+      writeFileSync(join(root, 'victim', name), name)
+      writeFileSync(join(root, 'victim/inner', name), name)
+    }
+    const before = fingerprint(join(root, 'victim'))
+    const attacker = new Attacker(root)
+    onTestFinished(() => attacker.end())
+    const uppers = { root, parent: 'uppers' }
+    const top = { root, parent: '.' }
+    for (let round = 0; round < 10_000; round++) {
+      mkdirSync(join(root, 'uppers/demo/d'), { recursive: true })
+      for (const name of FILES) writeFileSync(join(root, 'uppers/demo/d', name), '')
+      await attacker.during(async () => {
+        await moveToTrash(uppers, 'demo', '.trash-0')
+        await removeTrash(uppers, '.trash-0')
+      })
+      // What the race has left, by the same means while nobody races.
+      for (const name of ['uppers', 'aside']) {
+        await moveToTrash(top, name, '.trash-1')
+        await removeTrash(top, '.trash-1')
+      }
+      mkdirSync(join(root, 'aside'))
+    }
+    expect(fingerprint(join(root, 'victim'))).toBe(before)
+    expect(attacker.wins).toBeGreaterThan(5_000)
+  },
+  LONG_MS,
+)
+
+/** What is left of deletions anywhere. */
+function trashIn(disk: MachineDisk): readonly string[] {
+  return readdirSync(disk.root, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.includes('.trash-'),
+  )
+}
+
+test.each(['unlinkat', 'renameat2'])(
+  'F2 P9 a server that is killed at any %s of a prune has the rest of it done by the next, and nothing else',
+  async (call_) => {
+    let kills = 0
+    for (let nth = 1; ; nth++) {
+      const disk = new MachineDisk()
+      disk.machine('young')
+      disk.machine('old', { ageMs: 100 * HOUR_MS })
+      disk.console('old', 'x')
+      disk.upper('stray')
+      mkdirSync(disk.at('images/blobs/sha256/01.tmp/tree/inner'), { recursive: true })
+      for (const name of FILES.slice(0, 3))
+        writeFileSync(disk.at('images/blobs/sha256/01.tmp/tree', name), '')
+      const outside = (): string =>
+        ['uppers/young', 'instances/young'].map((path) => fingerprint(disk.at(path))).join()
+      const before = outside()
+      const stateDir = tempDir()
+
+      const server = await serveDisk(disk, stateDir, [`--inject=${call_}:signal=KILL:when=${nth}+1`])
+      const answer = await call(`${server.url}/api/system/prune`, 'POST').catch(() => undefined)
+      await server.end()
+      expect(outside()).toBe(before)
+      if (answer !== undefined) break
+      kills++
+
+      const next = await serveDisk(disk, stateDir)
+      await waitFor('the end of what was begun', () => trashIn(disk).length === 0)
+      const { body } = await call(`${next.url}/api/workspaces`)
+      const left = body.workspaces.map(({ name }: { name: string }) => name)
+      // One that was being deleted is gone whole, one that was not yet is whole.
+      expect(disk.has('uppers/old/upper.ext4')).toBe(left.includes('old'))
+      await call(`${next.url}/api/system/prune`, 'POST')
+      await next.end()
+      expect(readdirSync(disk.at('uppers'))).toEqual(['young'])
+      expect(readdirSync(disk.at('images/blobs/sha256'))).toEqual([])
+      expect(outside()).toBe(before)
+    }
+    // strace counts the calls of each thread.
+    expect(kills).toBeGreaterThan(1)
+  },
+  LONG_MS,
+)

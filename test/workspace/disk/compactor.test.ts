@@ -1,0 +1,135 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { admin, canMount } from '../../support/file-systems.ts'
+import { fingerprint, MachineDisk } from '../../support/machine-disk.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { call } from '../../support/workspace-server.ts'
+
+const MIB = 2 ** 20
+
+/** Mounts a disk, does something to what is on it, and unmounts it in order. */
+function onDisk<T>(file: string, work: (path: string) => T, mountOptions = 'loop'): T {
+  const path = tempDir()
+  execFileSync('mount', ['-o', mountOptions, file, path])
+  let isMounted = true
+  const unmount = (): void => {
+    if (isMounted) execFileSync('umount', [path])
+    isMounted = false
+  }
+  onTestFinished(unmount)
+  try {
+    return work(path)
+  } finally {
+    unmount()
+  }
+}
+
+function makeUpper(disk: MachineDisk, name: string, ...flags: readonly string[]): string {
+  disk.machine(name)
+  const file = disk.at('uppers', name, 'upper.ext4')
+  truncateSync(file, 0)
+  truncateSync(file, 512 * MIB)
+  admin('mke2fs', '-q', '-F', '-t', 'ext4', '-E', 'lazy_itable_init=1,lazy_journal_init=1', ...flags, file)
+  return file
+}
+
+describe.runIf(canMount)('compact', () => {
+  test.each([
+    ['4 KiB', ['-b', '4096']],
+    ['1 KiB', ['-b', '1024']],
+  ] as const)(
+    'gives back what was freed in a file system with blocks of %s, and every file survives',
+    async (_size, flags) => {
+      const disk = new MachineDisk()
+      const file = makeUpper(disk, 'demo', ...flags)
+      const before = onDisk(
+        file,
+        (path) => {
+          for (let d = 0; d < 20; d++) {
+            mkdirSync(join(path, `dir-${d}`))
+            for (let f = 0; f < 20; f++)
+              writeFileSync(join(path, `dir-${d}`, `file-${f}`), Buffer.alloc(1000 + f * 7919, `${d}.${f} `))
+          }
+          writeFileSync(join(path, 'large'), Buffer.alloc(60 * MIB, 'large '))
+          for (let d = 0; d < 20; d += 2)
+            writeFileSync(join(path, `dir-${d}`, 'more'), Buffer.alloc(3 * MIB, 'm'))
+          // What was never written to the disk has nothing to give back.
+          execFileSync('sync', ['-f', path])
+          for (let d = 0; d < 20; d += 4) rmSync(join(path, `dir-${d}`, 'more'))
+          rmSync(join(path, 'large'))
+          return fingerprint(path)
+        },
+        'loop,nodiscard',
+      )
+      const taken = statSync(file).blocks * 512
+      const server = await disk.serve()
+      const { status, body } = await call(`${server.url}/api/system/compact`, 'POST')
+      expect(status).toBe(200)
+      expect(body.items).toMatchObject([{ name: 'demo', backend: 'qemu' }])
+      expect(body.items[0].error).toBeUndefined()
+      const freed = taken - statSync(file).blocks * 512
+      expect(freed).toBeGreaterThan(60 * MIB)
+      expect(body.totals.freed.physical_bytes).toBe(freed)
+      expect(statSync(file).size).toBe(512 * MIB)
+      // Fails where anything is not in order.
+      admin('e2fsck', '-f', '-n', file)
+      expect(onDisk(file, fingerprint)).toBe(before)
+      expect(
+        (await call(`${server.url}/api/system/compact`, 'POST')).body.totals.freed.physical_bytes,
+      ).toBeLessThan(MIB)
+    },
+  )
+
+  test('leaves a disk alone that was not unmounted in order, is no file system, or has other names', async () => {
+    const disk = new MachineDisk()
+    const dirty = makeUpper(disk, 'dirty')
+    const mounted = tempDir()
+    execFileSync('mount', ['-o', 'loop', dirty, mounted])
+    writeFileSync(join(mounted, 'file'), 'x')
+    execFileSync('sync', ['-f', mounted])
+    disk.machine('other')
+    execFileSync('cp', ['--sparse=always', dirty, disk.at('uppers/other/upper.ext4')])
+    execFileSync('umount', [mounted])
+    disk.machine('garbage')
+    const linked = makeUpper(disk, 'linked')
+    execFileSync('ln', [linked, join(tempDir(), 'elsewhere')])
+    const damaged = makeUpper(disk, 'damaged')
+    // Blocks that are in use and that its bitmap calls free.
+    admin('debugfs', '-w', '-R', 'freeb 1 40', damaged)
+    const before = ['other', 'garbage', 'linked', 'damaged'].map(
+      (name) => statSync(disk.at('uppers', name, 'upper.ext4')).blocks,
+    )
+    const server = await disk.serve()
+    const { body } = await call(
+      `${server.url}/api/system/compact?name=other&name=garbage&name=linked&name=damaged`,
+      'POST',
+    )
+    expect(body.items.map(({ error }: any) => error)).toEqual([
+      expect.stringMatching(/not unmounted in order/),
+      expect.stringMatching(/dumpe2fs cannot read it/),
+      expect.stringMatching(/other names/),
+      expect.stringMatching(/e2fsck does not find it in order/),
+    ])
+    expect(
+      ['other', 'garbage', 'linked', 'damaged'].map(
+        (name) => statSync(disk.at('uppers', name, 'upper.ext4')).blocks,
+      ),
+    ).toEqual(before)
+  })
+
+  test('knows no workspace of another name, and has nothing to do for one in error', async () => {
+    const disk = new MachineDisk()
+    disk.machine('broken', { failure: 'it does not boot' })
+    const server = await disk.serve()
+    expect((await call(`${server.url}/api/system/compact?name=nobody`, 'POST')).body.error.code).toBe(
+      'WORKSPACE_NOT_FOUND',
+    )
+    const { body } = await call(`${server.url}/api/system/compact`, 'POST')
+    expect([body.items, body.skipped]).toMatchObject([
+      [],
+      [{ name: 'broken', reason: 'cannot compact error workspace' }],
+    ])
+  })
+})

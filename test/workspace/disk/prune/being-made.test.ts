@@ -1,0 +1,56 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { HOUR_MS, MachineDisk } from '../../../support/machine-disk.ts'
+import { names, prune, reasonOf } from '../../../support/prune.ts'
+import { creationMark } from '../../../../src/workspace/backend/microvm/creating-mark.ts'
+
+describe('P5 what is being made stays', () => {
+  test('P5 a mark younger than an hour keeps its directory, an older one does not', async () => {
+    const disk = new MachineDisk()
+    const tmp = 'images/blobs/sha256/01.tmp'
+    for (const directory of ['uppers/new', 'uppers/lost', 'snapshots/new', tmp]) {
+      mkdirSync(disk.at(directory), { recursive: true })
+      writeFileSync(disk.at(directory, '.creating'), '')
+    }
+    disk.age(disk.at('uppers/lost/.creating'), HOUR_MS + 60_000)
+    const body = await prune(await disk.serve(), 'scope=orphans')
+    expect(names(body.items)).toEqual(['lost'])
+    expect(reasonOf(body, 'new')).toMatch(/^being made \(its mark is \d+s old, and counts for 1h\)$/)
+    expect(reasonOf(body, '01.tmp')).toMatch(/being made/)
+  })
+
+  test('P5 a mark counts by the time of the host where the clock was set ahead', async () => {
+    const disk = new MachineDisk()
+    mkdirSync(disk.at('uppers/new'))
+    writeFileSync(disk.at('uppers/new/.creating'), await creationMark())
+    // As the file is seen when the clock has gone ahead by ten years since.
+    disk.age(disk.at('uppers/new/.creating'), 10 * 365 * 24 * HOUR_MS)
+    expect((await prune(await disk.serve())).items).toEqual([])
+  })
+
+  test('P5 nothing of images is cleared away while one is being made', async () => {
+    const disk = new MachineDisk()
+    mkdirSync(disk.at('images/blobs/sha256/01.tmp'), { recursive: true })
+    await disk.image('two', 'unused')
+    const server = await disk.serve()
+    const store = await disk.images()
+    await store.preparation.during(async () => {
+      const body = await prune(server)
+      expect(body.items).toEqual([])
+      expect(reasonOf(body, '01.tmp')).toBe('an image is being made')
+      expect(reasonOf(body, 'unused')).toMatch(/images are being made/)
+    })
+    expect(names((await prune(server)).items)).toEqual(['01.tmp', 'unused'])
+  })
+
+  test('a temporary file that may be being written stays for an hour', async () => {
+    const disk = new MachineDisk()
+    disk.machine('demo')
+    const file = disk.at('instances/demo/metadata.json.0123456789ab.tmp')
+    writeFileSync(file, '')
+    const server = await disk.serve()
+    expect((await prune(server)).items).toEqual([])
+    disk.age(file, HOUR_MS + 1_000)
+    expect(names((await prune(server)).items)).toEqual([file.slice(file.lastIndexOf('/') + 1)])
+  })
+})

@@ -1,0 +1,107 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { PulledImages } from '../../../../src/workspace/backend/docker/pulled-images.ts'
+import { TEST_IMAGE } from '../../../support/docker.ts'
+import { names, prune, reasonOf } from '../../../support/prune.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace-server.ts'
+
+const docker = (...argv: readonly string[]): string =>
+  execFileSync('docker', argv, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+
+/** A server on the machine's own engine. */
+async function dockerServer(stateDir = tempDir()) {
+  const server = await startWorkspaceServer({
+    stateDir,
+    settings: { default_image: TEST_IMAGE, docker: { network: 'host' }, ssh: { processes: 0 } },
+  })
+  onTestFinished(() => server.stop())
+  return server
+}
+
+test('a container that has been stopped for long is pruned with its volume, one that runs is not, and a kept volume stays', async () => {
+  const server = await dockerServer()
+  const suffix = Math.random().toString(36).slice(2, 8)
+  const [stopped, running, kept] = [`stopped-${suffix}`, `running-${suffix}`, `kept-${suffix}`]
+  onTestFinished(() => {
+    for (const name of [stopped, running, kept]) {
+      for (const argv of [
+        ['rm', '-fv', `ws-${name}`],
+        ['volume', 'rm', '-f', `ws-${name}`],
+      ])
+        try {
+          docker(...argv)
+        } catch {
+          // It is gone.
+        }
+    }
+  })
+  for (const name of [stopped, running, kept]) await makeWorkspace(server.url, { name })
+  await call(`${server.url}/api/workspaces/${stopped}/stop`, 'POST')
+  await call(`${server.url}/api/workspaces/${kept}?keep_volume=true`, 'DELETE')
+
+  const { body: usage } = await call(`${server.url}/api/system/df`)
+  expect(usage.workspaces.map((each: any) => [each.name, each.status]).toSorted()).toEqual([
+    [kept, 'kept'],
+    [running, 'running'],
+    [stopped, 'stopped'],
+  ])
+  expect(usage.images).toContainEqual(expect.objectContaining({ docker_ref: TEST_IMAGE, backend: 'docker' }))
+  expect(usage.totals.workspaces.physical_bytes).toBeGreaterThan(0)
+
+  const young = await prune(server, 'scope=instances')
+  expect([young.items, reasonOf(young, stopped), reasonOf(young, running)]).toEqual([
+    [],
+    expect.stringMatching(/^too recent \(\d+s < 72h\)$/),
+    'cannot prune running workspace',
+  ])
+  const body = await prune(server, 'scope=instances&until=0s')
+  expect(body.items).toMatchObject([
+    { kind: 'instance', name: stopped, backend: 'docker', action: 'deleted' },
+  ])
+  expect(docker('volume', 'ls', '-q')).not.toContain(`ws-${stopped}`)
+  expect(docker('volume', 'ls', '-q')).toContain(`ws-${kept}`)
+  expect(docker('ps', '-q', '--filter', `name=ws-${running}`)).not.toBe('')
+})
+
+test('of the engine’s images those alone go that this server has brought, and that nothing needs', async () => {
+  const stateDir = tempDir()
+  const build = (label: string): string =>
+    execFileSync('docker', ['build', '-q', '-t', `prune-test:${label}`, '-'], {
+      input: `FROM ${TEST_IMAGE}\nLABEL prune-test=${label}-${process.pid}\n`,
+      encoding: 'utf8',
+      stdio: ['pipe', 'pipe', 'ignore'],
+    }).trim()
+  const ids = new Map(['ours', 'others', 'used'].map((label) => [label, build(label)]))
+  const container = docker('create', 'prune-test:used', 'true')
+  onTestFinished(() => {
+    docker('rm', container)
+    for (const label of ids.keys())
+      try {
+        docker('rmi', `prune-test:${label}`)
+      } catch {
+        // It is gone.
+      }
+  })
+  const pulled = new PulledImages(join(stateDir, 'docker-images.json'))
+  for (const label of ['ours', 'used']) await pulled.add(ids.get(label) ?? '', undefined)
+  // One that was there before this server asked for it stays somebody else's.
+  await pulled.add(ids.get('others') ?? '', ids.get('others'))
+  const server = await dockerServer(stateDir)
+  const body = await prune(server, 'scope=images')
+  expect(names(body.items)).toEqual(['prune-test:ours'])
+  expect(reasonOf(body, 'prune-test:used')).toBe('a container is made from it')
+  const left = docker('images', '--format', '{{.Repository}}:{{.Tag}}')
+  expect([left.includes('prune-test:ours'), left.includes('prune-test:others')]).toEqual([false, true])
+  expect(await pulled.list()).toEqual(new Set([ids.get('used')]))
+
+  writeFileSync(join(stateDir, 'docker-images.json'), '')
+  const unknown = await prune(server, 'scope=images')
+  expect([unknown.items, unknown.notes.join()]).toEqual([
+    [],
+    expect.stringMatching(/docker-images\.json cannot be used/),
+  ])
+  rmSync(join(stateDir, 'docker-images.json'))
+})

@@ -1,0 +1,48 @@
+import { linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { MachineDisk } from '../../../support/machine-disk.ts'
+import { prune } from '../../../support/prune.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+
+describe('logs', () => {
+  test('P10 a log is cut to its last bytes, and is not touched without being asked for', async () => {
+    const disk = new MachineDisk('vz')
+    disk.machine('demo')
+    const content = Buffer.from(Array.from({ length: 20_000 }, (_, i) => `line ${i}\n`).join(''))
+    const log = disk.console('demo', content)
+    const server = await disk.serve()
+    expect((await prune(server)).items).toEqual([])
+    const body = await prune(server, 'scope=logs&log_tail_bytes=10000')
+    expect(body.items).toMatchObject([
+      { kind: 'log', name: 'demo', action: 'truncated', freed: { logical_bytes: content.length - 10_000 } },
+    ])
+    expect(readFileSync(log)).toEqual(content.subarray(-10_000))
+    expect((await prune(server, 'scope=logs&log_tail_bytes=10000')).items).toEqual([])
+    expect((await prune(server, 'scope=logs&log_tail_bytes=0')).items).toHaveLength(1)
+    expect(readFileSync(log)).toEqual(Buffer.alloc(0))
+  })
+
+  test('P10 a log that is a link, or has other names, is not cut', async () => {
+    const disk = new MachineDisk('vz')
+    const victim = join(tempDir(), 'victim')
+    writeFileSync(victim, 'x'.repeat(10_000))
+    disk.machine('linked')
+    symlinkSync(victim, disk.at('instances/linked/console.log'))
+    disk.machine('named')
+    linkSync(victim, disk.at('instances/named/console.log'))
+    const body = await prune(await disk.serve(), 'scope=logs&log_tail_bytes=1')
+    expect(body.items.map(({ name, action }: any) => [name, action])).toEqual(
+      expect.arrayContaining([['named', 'failed']]),
+    )
+    expect(readFileSync(victim, 'utf8')).toHaveLength(10_000)
+  })
+
+  test('logs of firecracker machines are none', async () => {
+    const disk = new MachineDisk('firecracker')
+    disk.machine('demo')
+    disk.console('demo', 'x'.repeat(1000))
+    const body = await prune(await disk.serve(), 'scope=logs&log_tail_bytes=1')
+    expect([body.items, body.notes]).toEqual([[], ['firecracker: it keeps no console logs']])
+  })
+})

@@ -1,0 +1,72 @@
+import { rmSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { HOUR_MS, MachineDisk } from '../../../support/machine-disk.ts'
+import { names, OLD, prune, reasonOf } from '../../../support/prune.ts'
+import { call } from '../../../support/workspace-server.ts'
+
+describe('P6 a clock that was set makes nothing old', () => {
+  test('P6 a workspace that was changed in the future is too recent, but for until 0s', async () => {
+    const disk = new MachineDisk()
+    disk.machine('ahead', { ageMs: -48 * HOUR_MS })
+    const server = await disk.serve()
+    expect(reasonOf(await prune(server), 'ahead')).toMatch(
+      /^too recent \(changed in the future: look at the clock/,
+    )
+    expect(names((await prune(server, 'until=0s')).items)).toEqual(['ahead'])
+  })
+
+  test.each([10 * 365 * 24 * HOUR_MS, 2 * HOUR_MS])(
+    'P6 a clock that goes ahead by %d ms while the server runs keeps all',
+    async (byMs) => {
+      let aheadMs = 0
+      const disk = new MachineDisk()
+      disk.machine('old', OLD)
+      disk.machine('young', { ageMs: 71 * HOUR_MS })
+      const server = await disk.serve({}, { now: () => new Date(Date.now() + aheadMs) })
+      aheadMs = byMs
+      const body = await prune(server)
+      expect([body.items, reasonOf(body, 'young')]).toEqual([[], expect.stringMatching(/the clock was set/)])
+      aheadMs = 0
+      expect(names((await prune(server)).items)).toEqual(['old'])
+    },
+  )
+})
+
+describe('P7 what is done is what was shown, or less', () => {
+  test('P7 a plan deletes its own items alone, and those that still qualify', async () => {
+    const disk = new MachineDisk()
+    for (const name of ['one', 'two', 'three']) disk.machine(name, OLD)
+    disk.upper('stray')
+    const server = await disk.serve()
+    const { plan_id: plan } = await prune(server, 'dry_run=true')
+    // Meanwhile: one is used again, one is made anew, and two more things could go.
+    disk.machine('one')
+    rmSync(disk.at('uppers/stray'), { recursive: true })
+    disk.upper('stray')
+    disk.upper('later')
+    const body = await prune(server, `plan_id=${plan}`)
+    expect(names(body.items)).toEqual(['three', 'two'])
+    expect(reasonOf(body, 'one')).toMatch(/too recent/)
+    expect(reasonOf(body, 'stray')).toBe('it has changed since the plan was made')
+    expect(disk.has('uppers/later')).toBe(true)
+    const again = await call(`${server.url}/api/system/prune?plan_id=${plan}`, 'POST')
+    expect([again.status, again.body.error.message]).toEqual([
+      400,
+      expect.stringMatching(/not known, done already/),
+    ])
+  })
+
+  test('P7 a plan is done with what it was made with', async () => {
+    const disk = new MachineDisk()
+    disk.machine('young')
+    disk.upper('stray')
+    const server = await disk.serve()
+    const { plan_id: plan } = await prune(server, 'dry_run=true&scope=instances&until=0s')
+    expect((await call(`${server.url}/api/system/prune?plan_id=${plan}&scope=orphans`, 'POST')).status).toBe(
+      400,
+    )
+    const body = await prune(server, `plan_id=${plan}`)
+    expect([names(body.items), body.scope, body.until]).toEqual([['young'], ['instances'], '0s'])
+    expect(disk.has('uppers/stray')).toBe(true)
+  })
+})

@@ -1,0 +1,131 @@
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { fingerprint, MachineDisk } from '../../../support/machine-disk.ts'
+import { names, OLD, prune, reasonOf } from '../../../support/prune.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+
+describe('P2 metadata is no source of paths', () => {
+  test('P2 whatever metadata says of paths, nothing outside is touched', async () => {
+    const disk = new MachineDisk()
+    const victim = tempDir()
+    writeFileSync(join(victim, 'file'), 'x')
+    disk.machine('old', OLD)
+    const file = disk.at('instances/old/metadata.json')
+    const poisoned = {
+      ...JSON.parse(readFileSync(file, 'utf8')),
+      rootfs_path: victim,
+      rootfsPath: victim,
+      id: '0a0b0c0d',
+    }
+    disk.metadata('old', JSON.stringify(poisoned), OLD.ageMs)
+    disk.machine('other', { ...OLD, name: '../../victim' })
+    const before = fingerprint(victim)
+    const body = await prune(await disk.serve())
+    expect(names(body.items)).toEqual(['old'])
+    expect(disk.has('uppers/other/upper.ext4')).toBe(true)
+    expect(fingerprint(victim)).toBe(before)
+  })
+})
+
+describe('P3 what cannot be told pins all that it could', () => {
+  const broken = ['', '{', 'null', '[]', '\0\0\0\0', '{"version":2}', '7', '{"version":1,"name":"broken"}']
+  test.each(broken)(
+    'P3 F8 with a metadata.json that holds %j nothing it could mean is deleted',
+    async (text) => {
+      const disk = new MachineDisk()
+      disk.machine('broken')
+      disk.metadata('broken', text, OLD.ageMs)
+      disk.machine('old', OLD)
+      await disk.image('two', 'unused')
+      const server = await disk.serve()
+      const body = await prune(server, 'until=0s')
+      expect(names(body.items)).toEqual(['old'])
+      expect(disk.has('images/tags/unused.json')).toBe(true)
+      expect(disk.has('uppers/broken/upper.ext4')).toBe(true)
+      expect(reasonOf(body, 'broken')).toMatch(/error/)
+      expect(body.notes.join()).toMatch(/no image is pruned.*broken/)
+    },
+  )
+
+  test('P3 a snapshot pins its image, and one that cannot be read every image; neither goes', async () => {
+    const disk = new MachineDisk()
+    disk.snapshot('good', await disk.image('one', 'pinned'))
+    await disk.image('two', 'unused')
+    const server = await disk.serve()
+    const pinned = await prune(server, 'dry_run=true')
+    expect([names(pinned.items), reasonOf(pinned, 'pinned')]).toEqual([
+      ['unused'],
+      'a workspace or a snapshot boots from it',
+    ])
+    disk.snapshot('torn')
+    writeFileSync(disk.at('snapshots/torn/snapshot.json'), '')
+    const body = await prune(server)
+    expect([body.items, body.notes.join()]).toEqual([[], expect.stringMatching(/no image is pruned.*torn/)])
+    expect(disk.has('snapshots/torn/snapshot.json')).toBe(true)
+  })
+
+  test('P3 an unreadable tag keeps every image', async () => {
+    const disk = new MachineDisk()
+    await disk.image('two', 'unused')
+    writeFileSync(disk.at('images/tags/torn.json'), '')
+    const body = await prune(await disk.serve(), 'scope=images')
+    expect([body.items, body.notes.join()]).toEqual([[], expect.stringMatching(/tag torn/)])
+    expect(disk.has('images/tags/unused.json')).toBe(true)
+  })
+
+  test('P3 without the directory of instances no upper is taken for one of nothing', async () => {
+    const disk = new MachineDisk()
+    disk.upper('demo')
+    const server = await disk.serve()
+    rmSync(disk.at('instances'), { recursive: true })
+    const body = await prune(server)
+    expect([body.items, reasonOf(body, 'demo')]).toEqual([
+      [],
+      expect.stringMatching(/"instances" is missing/),
+    ])
+  })
+
+  test('P3 a metadata.json or snapshot.json that cannot be looked at is not absent', async () => {
+    const disk = new MachineDisk()
+    disk.upper('demo')
+    writeFileSync(disk.at('instances/demo'), 'no directory')
+    mkdirSync(disk.at('snapshots/odd'))
+    symlinkSync('snapshot.json', disk.at('snapshots/odd/snapshot.json'))
+    const body = await prune(await disk.serve())
+    expect([body.items, reasonOf(body, 'demo', 'upper')]).toEqual([
+      [],
+      expect.stringMatching(/cannot be looked at/),
+    ])
+    expect(disk.has('snapshots/odd')).toBe(true)
+  })
+
+  test('P3 a backend that is away loses nothing', async () => {
+    const disk = new MachineDisk()
+    disk.machine('old', OLD)
+    const server = await disk.serve({
+      enabled_backends: ['qemu', 'docker'],
+      docker: { host: 'unix:///nowhere/docker.sock' },
+    })
+    const body = await prune(server)
+    expect(names(body.items)).toEqual(['old'])
+    expect(body.notes.join('\n')).toMatch(/docker: no image is pruned \(the engine does not answer\)/)
+    expect(body.notes.join('\n')).toMatch(/docker: nothing of it is pruned/)
+  })
+})
+
+test('P1 a symlink in the place of an upper is told and stays, and so does what it leads to', async () => {
+  const disk = new MachineDisk()
+  const victim = tempDir()
+  writeFileSync(join(victim, 'upper.ext4'), 'x')
+  symlinkSync(victim, disk.at('uppers/linked'))
+  mkdirSync(disk.at('images/blobs/sha256'), { recursive: true })
+  symlinkSync(victim, disk.at('images/blobs/sha256/01.tmp'))
+  const body = await prune(await disk.serve())
+  expect([body.items, reasonOf(body, 'linked'), reasonOf(body, '01.tmp')]).toEqual([
+    [],
+    expect.stringMatching(/symbolic link/),
+    expect.stringMatching(/symbolic link/),
+  ])
+  expect(readFileSync(join(victim, 'upper.ext4'), 'utf8')).toBe('x')
+})

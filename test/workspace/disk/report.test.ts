@@ -1,0 +1,112 @@
+import { linkSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { duPhysicalBytes } from '../../support/du.ts'
+import { FakeBackend } from '../../support/fake-backend.ts'
+import { MachineDisk } from '../../support/machine-disk.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace-server.ts'
+
+test('df counts images, workspaces, snapshots and orphans apart, and all of them together', async () => {
+  const disk = new MachineDisk()
+  disk.machine('demo')
+  disk.machine('kept', { isKept: true })
+  disk.console('demo', 'x'.repeat(5000))
+  await disk.image('one', 'base')
+  disk.upper('stray')
+  for (const name of ['whole', 'half']) mkdirSync(disk.at('snapshots', name))
+  writeFileSync(disk.at('snapshots/whole/snapshot.json'), '{}')
+  mkdirSync(disk.at('images/blobs/sha256/0123.tmp'))
+  const server = await disk.serve()
+  // What is there when it starts is removed then.
+  await call(`${server.url}/api/system/df`)
+  mkdirSync(disk.at('uppers/.trash-01'))
+  const { status, body } = await call(`${server.url}/api/system/df`)
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ server_name: 'test-server', backend: 'qemu', notes: [] })
+  expect(Date.parse(body.generated_at)).toBeGreaterThan(Date.now() - 60_000)
+  expect(body.images).toMatchObject([{ name: 'base', backend: 'qemu' }])
+  const [{ path, size }] = body.images
+  expect(size.physical_bytes).toBe(duPhysicalBytes(path))
+
+  expect(body.workspaces.map((each: any) => [each.name, each.status])).toEqual([
+    ['demo', 'stopped'],
+    ['kept', 'kept'],
+  ])
+  const [demo] = body.workspaces
+  expect(demo).toMatchObject({
+    rootfs: { path: disk.at('uppers/demo/upper.ext4'), kind: 'rootfs', size: { logical_bytes: 2 ** 24 } },
+    console_log: { path: disk.at('instances/demo/console.log'), size: { logical_bytes: 5000 } },
+    other_files: [{ kind: 'metadata' }],
+  })
+  expect(demo.rootfs.size.physical_bytes).toBe(8192)
+  expect(demo.total.physical_bytes).toBe(8192 + 8192 + 4096)
+
+  expect(body.snapshots).toMatchObject([{ name: 'whole' }])
+  expect(body.orphans.map((each: any) => each.kind).toSorted()).toEqual([
+    'lock',
+    'snapshot',
+    'tmp',
+    'trash',
+    'upper',
+  ])
+  expect(body.orphans).toContainEqual(
+    expect.objectContaining({
+      path: disk.at('uppers/stray'),
+      kind: 'upper',
+      size: expect.objectContaining({ logical_bytes: 2 ** 24 }),
+    }),
+  )
+  const { images, workspaces, snapshots, orphans, all, shared_bytes: shared } = body.totals
+  expect(all.physical_bytes).toBe(
+    [images, workspaces, snapshots, orphans].reduce((sum: number, each: any) => sum + each.physical_bytes, 0),
+  )
+  expect(shared).toBe(0)
+})
+
+test('df counts a file that two images have in both, and tells it as shared', async () => {
+  const disk = new MachineDisk()
+  const images = await disk.images()
+  const [one, two] = [await disk.image('one', 'one'), await disk.image('two', 'two')]
+  const big = join(images.directoryOf(one), 'modules')
+  writeFileSync(big, Buffer.alloc(100_000))
+  linkSync(big, join(images.directoryOf(two), 'modules'))
+  const { body } = await call(`${(await disk.serve()).url}/api/system/df`)
+  expect(body.totals.shared_bytes).toBe(duPhysicalBytes(big))
+})
+
+test('F8 df tells of a workspace whose metadata cannot be read, and counts it', async () => {
+  const disk = new MachineDisk()
+  disk.machine('broken')
+  disk.metadata('broken', '')
+  const { body } = await call(`${(await disk.serve()).url}/api/system/df`)
+  expect(body.workspaces).toMatchObject([
+    { name: 'broken', status: 'error', rootfs: { size: { physical_bytes: 8192 } } },
+  ])
+  expect(body.notes.join()).toMatch(/broken.*metadata\.json/)
+})
+
+test('df of an engine that is away tells that, and counts the rest', async () => {
+  const backend = new FakeBackend()
+  backend.usage = () => Promise.reject(new Error('the engine does not answer'))
+  const server = await startWorkspaceServer({ backends: () => [backend] })
+  onTestFinished(() => server.stop())
+  const { status, body } = await call(`${server.url}/api/system/df`)
+  expect([status, body.notes]).toEqual([200, ['docker: not measured (the engine does not answer)']])
+})
+
+test('df with cached answers with the last report, and makes one that is no longer fresh anew behind it', async () => {
+  let now = Date.now()
+  const backend = new FakeBackend()
+  const server = await startWorkspaceServer({ backends: () => [backend], now: () => new Date(now) })
+  onTestFinished(() => server.stop())
+  const cached = async () => (await call(`${server.url}/api/system/df?cached=true`)).body
+  const first = await cached()
+  await makeWorkspace(server.url, { name: 'demo' })
+  now += 29_000
+  expect(await cached()).toEqual(first)
+  now += 2_000
+  expect(await cached()).toEqual(first)
+  await waitFor('a new report', async () => (await cached()).workspaces.length === 1)
+  expect((await call(`${server.url}/api/system/df?cached=yes`)).status).toBe(400)
+})
