@@ -72,12 +72,19 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const streams = new Set<SseStream>()
   /** Connections that carry or carried one; a reader may keep its end open after that. */
   const streamSockets = new Set<Socket>()
+  /** Connections on which nothing was asked yet, such as browsers open ahead: to Node these are never idle. */
+  const unused = new Set<Socket>()
   const metrics = createMetrics()
   const guard = createGuard(options)
   const isUpgrade = (request: IncomingMessage): boolean => upgrades.accepts(request)
   const app = Fastify(fastifyOptions(options, isUpgrade)) as FastifyInstance
   const upgrades = new Upgrades(app.server, guard, options.errors, options.logger)
   app.server.maxConnections = connectionLimit()
+  app.server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    unused.add(socket)
+    socket.once('close', () => unused.delete(socket))
+  })
+  app.server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket))
   acceptOnlyJson(app)
   mapErrors(app, options.errors)
   guardRoutes(app, guard)
@@ -106,6 +113,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     async stop() {
       for (const stream of streams) stream.end()
       upgrades.destroyAll()
+      for (const socket of unused) socket.destroy()
       // A connection that was busy when the closing began is kept alive after its answer, and would be waited for.
       const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
       const cutStreams = setTimeout(

@@ -44,7 +44,13 @@ export class NativeRunner implements ProcessRunner {
       [INSTANCE_VARIABLE]: instance,
       [PROCESS_VARIABLE]: spec.name,
     }
-    const limited = groups?.create(spec.name, spec)
+    // Only where it is needed: entering one takes the kernel longer than starting a program.
+    const isLimited = spec.memoryBytes !== undefined || spec.cpus !== undefined
+    const limited = isLimited ? groups?.create(spec.name, spec) : undefined
+    if (isLimited && groups === undefined)
+      warn(
+        `process "${spec.name}": limits.memory and limits.cpus need control groups, which may not be written here`,
+      )
     if (limited?.complaint !== undefined)
       warn(`process "${spec.name}": limits do not hold: ${limited.complaint}`)
     const request = {

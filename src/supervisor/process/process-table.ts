@@ -4,6 +4,8 @@ import type { Condition, ProcessSpec } from './process-spec.ts'
 import type { ProcessState } from './process-state.ts'
 import { type ProcessDeps, SupervisedProcess } from './supervised-process.ts'
 
+const ENDING = 'the supervisor stops'
+
 /** What a reload did. */
 export interface ReloadResult {
   readonly added: readonly string[]
@@ -71,29 +73,28 @@ export class ProcessTable {
    */
   async stopAll(limitMs: number): Promise<void> {
     this.#isEnding = true
-    const stopped = new Set<SupervisedProcess>()
-    const stop = async (process: SupervisedProcess): Promise<void> => {
-      if (stopped.has(process)) return
-      stopped.add(process)
-      await process.end('the supervisor stops')
-      await Promise.all(
-        this.list()
-          .filter((each) => isFree(each))
-          .map(stop),
-      )
-    }
-    const isFree = (process: SupervisedProcess): boolean =>
-      !this.list().some((other) => !other.isDown && dependsOn(other.spec, process.spec))
-    const cancel = this.#deps.clock.after(limitMs, () => this.list().forEach((process) => process.kill()))
+    const all = this.list()
+    const cancel = this.#deps.clock.after(limitMs, () => all.forEach((process) => process.kill()))
     // What waits is not to start when what it waits for happens to come true.
-    for (const process of this.list())
-      if (process.state.is === 'waiting') void process.end('the supervisor stops')
-    await Promise.all(
-      this.list()
-        .filter((each) => isFree(each))
-        .map(stop),
+    for (const process of all) if (process.state.is === 'waiting') void process.end(ENDING)
+    const dependents = Map.groupBy(
+      all.flatMap((process) => Object.keys(process.spec.dependsOn).map((base) => ({ base, process }))),
+      ({ base }) => base,
     )
-    await Promise.all(this.list().map(stop))
+    const stops = new Map<SupervisedProcess, Promise<void>>()
+    const stop = (process: SupervisedProcess): Promise<void> => {
+      const known = stops.get(process)
+      if (known !== undefined) return known
+      const run = async (): Promise<void> => {
+        const first = dependents.get(process.spec.base) ?? []
+        if (first.length > 0) await Promise.all(first.map((each) => stop(each.process)))
+        await process.end(ENDING)
+      }
+      const stopping = run()
+      stops.set(process, stopping)
+      return stopping
+    }
+    await Promise.all(all.map(stop))
     cancel()
   }
 
@@ -140,7 +141,7 @@ export class ProcessTable {
     this.#deps.onOpen(spec)
     const process = new SupervisedProcess(spec, {
       ...this.#deps,
-      blockedBy: (of) => this.#blockedBy(of),
+      blockedBy: (of) => (this.#isEnding ? ENDING : this.#blockedBy(of)),
       onChange: (changed) => {
         this.#deps.onChange(changed)
         this.#retryWaiting(changed.spec)

@@ -5,11 +5,11 @@ import { describe, expect, test } from 'vitest'
 import { startSupervisor } from '../../support/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-/** Processes that bear a mark in their arguments. */
+/** Processes whose arguments end with a mark; a shell's do not. */
 function withMark(mark: string): readonly string[] {
   return execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8' })
     .split('\n')
-    .filter((line) => line.includes(mark) && !/^\s*\d+ Z/.test(line) && !line.includes('ps -eo'))
+    .filter((line) => line.trimEnd().endsWith(mark) && !/^\s*\d+ Z/.test(line) && !line.includes('ps -eo'))
 }
 
 const mark = (): string => `7${Math.floor(Math.random() * 1e8)}`
@@ -17,7 +17,7 @@ const mark = (): string => `7${Math.floor(Math.random() * 1e8)}`
 test('F23 a process that ignores SIGTERM is killed after its time', async () => {
   const own = mark()
   const { ask, until } = await startSupervisor({
-    deaf: { cmd: `trap '' TERM; echo up; sleep ${own}`, stop_timeout: '300ms' },
+    deaf: { cmd: `trap '' TERM; echo up; sleep ${own}; true`, stop_timeout: '300ms' },
   })
   await until('deaf', 'running')
   await waitFor('a line', async () => (await ask('/logs')).body.total_count === 1)
