@@ -3,7 +3,6 @@ import type { HttpServer } from '../lib/http/server.ts'
 import { messageOf } from '../lib/errors/message.ts'
 import { defineFaults } from '../lib/errors/fault.ts'
 import type { Logger } from '../lib/log/logger.ts'
-import { KeyedLock } from '../lib/process/keyed-lock.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type LoadedSupervisorConfig, loadSupervisorConfig, type SupervisorConfig } from './config.ts'
@@ -131,13 +130,11 @@ function createReload(
   supervisor: Supervisor,
 ): SupervisorFace['reload'] {
   const load = reloadConfig ?? (() => loadSupervisorConfig(environment, { file: config.configFile }))
-  const lock = new KeyedLock()
-  return () =>
-    lock.run('reload', async () => {
-      const { config: next, warnings } = load()
-      const later = fixedPart(config) === fixedPart(next) ? [] : [LATER]
-      return { ...(await supervisor.reload(next.processes)), warnings: [...warnings, ...later] }
-    })
+  return async () => {
+    const { config: next, warnings } = load()
+    const later = fixedPart(config) === fixedPart(next) ? [] : [LATER]
+    return { ...(await supervisor.reload(next.processes)), warnings: [...warnings, ...later] }
+  }
 }
 
 const LATER = 'what has changed of api, proxy and state_dir counts from the next start on'

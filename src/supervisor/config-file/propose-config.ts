@@ -11,20 +11,25 @@ export function proposeConfig(directory: string): {
   readonly text: string
   readonly processes: readonly string[]
 } {
-  const found = fromProcfile(join(directory, 'Procfile')) ?? fromScripts(join(directory, 'package.json'))
+  const found: Readonly<Record<string, string | object>> | undefined =
+    fromProcfile(join(directory, 'Procfile')) ?? fromScripts(join(directory, 'package.json'))
   const processes = found ?? { hello: 'while sleep 5; do echo hello; done' }
   const envFile = existsSync(join(directory, '.env')) ? { env_file: '.env' } : {}
   const entries = Object.fromEntries(
-    Object.entries(processes).map(([name, cmd]) => [name, { cmd, ...envFile }]),
+    Object.entries(processes).map(([name, one]) => [
+      name,
+      { ...(typeof one === 'string' ? { cmd: one } : one), ...envFile },
+    ]),
   )
   return { text: `${HEAD}${stringify({ processes: entries })}${TAIL}`, processes: Object.keys(processes) }
 }
 
-function fromProcfile(file: string): Readonly<Record<string, string>> | undefined {
+/** As it would be read itself, with the port that it would get. */
+function fromProcfile(file: string): Readonly<Record<string, object>> | undefined {
   if (!existsSync(file)) return undefined
   const { processes } = parseProcfile(readFileSync(file, 'utf8'), file, {})
-  const entries = Object.entries(processes as Record<string, { readonly cmd: string }>)
-  return entries.length === 0 ? undefined : Object.fromEntries(entries.map(([name, { cmd }]) => [name, cmd]))
+  const found = processes as Readonly<Record<string, object>>
+  return Object.keys(found).length === 0 ? undefined : found
 }
 
 function fromScripts(file: string): Readonly<Record<string, string>> | undefined {

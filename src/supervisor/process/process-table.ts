@@ -1,3 +1,4 @@
+import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import { fault } from '../errors.ts'
 import { dependsOn } from './dependency-order.ts'
 import type { Condition, ProcessSpec } from './process-spec.ts'
@@ -25,6 +26,8 @@ type TableDeps = Omit<ProcessDeps, 'blockedBy'> & {
 export class ProcessTable {
   readonly #deps: TableDeps
   readonly #processes = new Map<string, SupervisedProcess>()
+  /** One after the other: what one adds the next must know. */
+  readonly #reloads = new KeyedLock()
   /** Nothing is started any more, also by a reload that is under way. */
   #isEnding = false
 
@@ -99,7 +102,11 @@ export class ProcessTable {
   }
 
   /** Makes the processes those of the list: what is unchanged is not touched. Resolves when what goes has gone. */
-  async reload(specs: readonly ProcessSpec[]): Promise<ReloadResult> {
+  reload(specs: readonly ProcessSpec[]): Promise<ReloadResult> {
+    return this.#reloads.run('', () => this.#reload(specs))
+  }
+
+  async #reload(specs: readonly ProcessSpec[]): Promise<ReloadResult> {
     const wanted = new Map(specs.map((spec) => [spec.name, spec]))
     const removed = this.list().filter(({ spec }) => !wanted.has(spec.name))
     const changed = this.list().filter(({ spec }) => {
@@ -107,11 +114,13 @@ export class ProcessTable {
       return next !== undefined && JSON.stringify(next) !== JSON.stringify(spec)
     })
     const added = specs.filter(({ name }) => !this.#processes.has(name))
-    await Promise.all(removed.map((process) => process.end('no longer in the config')))
-    for (const { spec } of removed) {
-      this.#processes.delete(spec.name)
-      this.#deps.onRemove(spec.name)
-    }
+    await Promise.all(
+      removed.map(async (process) => {
+        await endFor(process, 'no longer in the config')
+        this.#processes.delete(process.spec.name)
+        this.#deps.onRemove(process.spec.name)
+      }),
+    )
     for (const spec of added) this.#add(spec)
     await Promise.all(
       changed.map((process) => this.#change(process, wanted.get(process.spec.name) ?? process.spec)),
@@ -130,7 +139,7 @@ export class ProcessTable {
 
   async #change(process: SupervisedProcess, spec: ProcessSpec): Promise<void> {
     const wasUp = !process.isDown || (process.state.is === 'crashed' && process.state.retryAtMs !== undefined)
-    await process.end('changed in the config')
+    await endFor(process, 'changed in the config')
     const isNew = spec.autostart && !process.spec.autostart
     process.change(spec)
     this.#deps.onOpen(spec)
@@ -199,6 +208,12 @@ export class ProcessTable {
       if (process.state.is === 'waiting' && dependsOn(process.spec, changed)) process.retryWaiting()
     }
   }
+}
+
+/** Somebody may start it just when it has ended; when this returns it is down, and nothing has come between. */
+async function endFor(process: SupervisedProcess, reason: string): Promise<void> {
+  do await process.end(reason)
+  while (!process.isDown || ('retryAtMs' in process.state && process.state.retryAtMs !== undefined))
 }
 
 function isTrue(condition: Condition, state: ProcessState, health = 'unknown'): boolean {

@@ -126,4 +126,7 @@ test('what init writes is a config that is right', () => {
     { command: 'npm run start:api' },
   ])
   expect(load(proposeConfig(join(dir, 'x')).text).config.processes).toHaveLength(1)
+  writeFileSync(join(dir, 'x/Procfile'), 'web: node . $PORT\n')
+  const expected = [{ command: 'node . $PORT', restart: 'always', env: { PORT: '5000' } }]
+  expect(load(proposeConfig(join(dir, 'x')).text).config.processes).toMatchObject(expected)
 })
