@@ -2,6 +2,7 @@
 
 #include "deallocate.h"
 #include "dial-loopback.h"
+#include "log-store.h"
 #include "match-names.h"
 #include "pipe.h"
 #include "pty.h"
@@ -9,6 +10,7 @@
 #include "read-extents.h"
 #include "remove-tree.h"
 #include "set-user-timeout.h"
+#include "spawn.h"
 #include "vsock.h"
 #include "walk-trees.h"
 
@@ -37,6 +39,12 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("punchHoles", Napi::Function::New(env, punchHoles, "punchHoles"));
   exports.Set("collapseFront", Napi::Function::New(env, collapseFront, "collapseFront"));
   exports.Set("walkTrees", Napi::Function::New(env, walkTrees, "walkTrees"));
+  exports.Set("LogStore", LogStore::define(env));
+  exports.Set("ExitWatch", defineExitWatch(env));
+  exports.Set("becomeSubreaper", Napi::Function::New(env, becomeSubreaper, "becomeSubreaper"));
+  exports.Set("notifyManager", Napi::Function::New(env, notifyManager, "notifyManager"));
+  exports.Set("reapChild", Napi::Function::New(env, reapChild, "reapChild"));
+  exports.Set("spawnProgram", Napi::Function::New(env, spawnProgram, "spawnProgram"));
   return exports;
 }
 

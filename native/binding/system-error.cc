@@ -10,10 +10,12 @@ namespace {
 // strerrorname_np is glibc's alone, and libuv's uv_err_name is no part of Node-API's promise.
 const char* nameOf(int number) {
   switch (number) {
+    case E2BIG: return "E2BIG";
     case EACCES: return "EACCES";
     case EADDRINUSE: return "EADDRINUSE";
     case EADDRNOTAVAIL: return "EADDRNOTAVAIL";
     case EAFNOSUPPORT: return "EAFNOSUPPORT";
+    case EAGAIN: return "EAGAIN";
     case EBUSY: return "EBUSY";
     case ECANCELED: return "ECANCELED";
     case EBADF: return "EBADF";
@@ -30,6 +32,7 @@ const char* nameOf(int number) {
     case ENAMETOOLONG: return "ENAMETOOLONG";
     case ENETUNREACH: return "ENETUNREACH";
     case ENFILE: return "ENFILE";
+    case ENOEXEC: return "ENOEXEC";
     case ENODEV: return "ENODEV";
     case ENOENT: return "ENOENT";
     case ENOMEM: return "ENOMEM";
@@ -43,6 +46,7 @@ const char* nameOf(int number) {
     case EPERM: return "EPERM";
     case EPIPE: return "EPIPE";
     case EROFS: return "EROFS";
+    case ESRCH: return "ESRCH";
     case ESTALE: return "ESTALE";
     case ETIMEDOUT: return "ETIMEDOUT";
     case EXDEV: return "EXDEV";

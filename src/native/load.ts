@@ -32,7 +32,41 @@ export interface Addon {
   stopVsock(listener: number): void
   connectVsock(cid: number, port: number, timeoutMs: number): Promise<number>
   openDevice(path: string): number
+  spawnProgram(
+    argv: readonly string[],
+    environment: readonly string[],
+    directory: string,
+    output: number,
+    error: number,
+    user: readonly number[] | null,
+    limits: readonly number[],
+    cgroup: string,
+  ): number
+  becomeSubreaper(): boolean
+  reapChild(pid: number): boolean
+  notifyManager(socket: string, text: string): void
+  ExitWatch: new (onExit: (pid: number, code: number, signal: number) => void) => AddonExitWatch
+  LogStore: new (onNews: () => void) => AddonLogStore
   dialLoopback(namespacePath: string, port: number, timeoutMs: number): Promise<number>
+}
+
+interface AddonExitWatch {
+  add(pid: number): void
+  close(): void
+}
+
+export interface AddonLogStore {
+  addSource(maxLines: number, maxBytes: number): number
+  setBounds(source: number, maxLines: number, maxBytes: number): void
+  removeSource(source: number): void
+  attach(source: number, stream: number, fd: number): void
+  push(source: number, stream: number, bytes: Uint8Array): void
+  finish(source: number, stream: number): void
+  writeTo(source: number, path: string, maxBytes: number, keep: number, hasTimes: boolean): void
+  counts(source: number): [first: number, end: number, held: number, fileLost: number, open: number]
+  read(source: number, fromIndex: number, maxBytes: number): [parts: Float64Array, bytes: Buffer]
+  setListening(isOn: boolean): void
+  close(): void
 }
 
 /** The addon, or the sentence that says why there is none. */

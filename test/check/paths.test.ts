@@ -3,54 +3,60 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createAnalyzerProgram } from '../../src/analyzer/faces/cli/main.ts'
 import { packageRoot } from '../../src/lib/process/package.ts'
+import { createSupervisorProgram } from '../../src/supervisor/faces/cli/main.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 
 const read = (file: string) => readFileSync(join(packageRoot, file), 'utf8')
 
-describe.each(['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'docs/workspace.md', 'docs/analyzer.md'])(
-  '%s',
-  (file) => {
-    const text = read(file)
+describe.each([
+  'README.md',
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+  'docs/workspace.md',
+  'docs/supervisor.md',
+  'docs/analyzer.md',
+])('%s', (file) => {
+  const text = read(file)
 
-    test('names only paths that are there', () => {
-      const paths = [
-        ...text.matchAll(/`((?:src|native|workers|guest|bench|test|scripts|docs|\.ci)\/[\w./-]*)`/g),
-      ]
-      expect(paths.flatMap(([, path = '']) => (existsSync(join(packageRoot, path)) ? [] : [path]))).toEqual(
-        [],
+  test('names only paths that are there', () => {
+    const paths = [
+      ...text.matchAll(/`((?:src|native|workers|guest|bench|test|scripts|docs|\.ci)\/[\w./-]*)`/g),
+    ]
+    expect(paths.flatMap(([, path = '']) => (existsSync(join(packageRoot, path)) ? [] : [path]))).toEqual([])
+  })
+
+  test('links only to files and headings that are there', () => {
+    for (const [, target = '', anchor] of text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+      const linked = target === '' ? file : join(dirname(file), target)
+      expect(existsSync(join(packageRoot, linked)), linked).toBe(true)
+      if (anchor === undefined) continue
+      const headings = [...read(linked).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+        heading.toLowerCase().replaceAll(' ', '-'),
       )
-    })
+      expect(headings).toContain(anchor)
+    }
+  })
 
-    test('links only to files and headings that are there', () => {
-      for (const [, target = '', anchor] of text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
-        const linked = target === '' ? file : join(dirname(file), target)
-        expect(existsSync(join(packageRoot, linked)), linked).toBe(true)
-        if (anchor === undefined) continue
-        const headings = [...read(linked).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-          heading.toLowerCase().replaceAll(' ', '-'),
-        )
-        expect(headings).toContain(anchor)
-      }
-    })
-
-    test('names only npm scripts that are there', () => {
-      const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-      for (const [, name = ''] of text.matchAll(/npm run ([\w:]+)/g)) expect(scripts).toHaveProperty([name])
-    })
-  },
-)
+  test('names only npm scripts that are there', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    for (const [, name = ''] of text.matchAll(/npm run ([\w:]+)/g)) expect(scripts).toHaveProperty([name])
+  })
+})
 
 test('ARCHITECTURE.md names every folder of the source down to the second floor', () => {
-  const folders = globSync(['native/*/', 'src/*/', 'src/lib/*/', 'src/workspace/*/', 'src/analyzer/*/'], {
-    cwd: packageRoot,
-  })
+  const folders = globSync(
+    ['native/*/', 'src/*/', 'src/lib/*/', 'src/workspace/*/', 'src/supervisor/*/', 'src/analyzer/*/'],
+    {
+      cwd: packageRoot,
+    },
+  )
   const page = read('ARCHITECTURE.md')
   expect(folders.filter((folder) => !page.includes(`\`${folder.replace(/\/?$/, '/')}\``))).toEqual([])
 })
 
 test('CHANGELOG.md names every command', () => {
-  const names = [createWorkspaceProgram(), createAnalyzerProgram()].flatMap(({ commands }) =>
-    commands.map((command) => command.name()),
+  const names = [createWorkspaceProgram(), createSupervisorProgram(), createAnalyzerProgram()].flatMap(
+    ({ commands }) => commands.map((command) => command.name()),
   )
   expect(names.filter((name) => !read('CHANGELOG.md').includes(`\`${name}\``))).toEqual([])
 })

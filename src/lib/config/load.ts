@@ -12,6 +12,8 @@ export interface ConfigSources extends FileSources {
   readonly schema: SchemaNode
   /** Settings that flags gave, in the file's shape. */
   readonly flags?: Readonly<Record<string, unknown>>
+  /** Reads a file whose shape is not the schema's; YAML of that shape when left out. */
+  readonly read?: (file: string) => Readonly<Record<string, unknown>>
 }
 
 /** Checked settings, and the file they came from if there was one. */
@@ -26,7 +28,7 @@ export interface LoadedConfig<T> {
  */
 export function loadConfig<T>(sources: ConfigSources): LoadedConfig<T> {
   const file = findConfigFile(sources)
-  const fromFile = file === undefined ? {} : readYaml(file)
+  const fromFile = file === undefined ? {} : (sources.read ?? readYaml)(file)
   const fromEnvironment = settingsFromEnvironment(
     sources.environmentPrefix,
     sources.schema,
@@ -36,7 +38,8 @@ export function loadConfig<T>(sources: ConfigSources): LoadedConfig<T> {
   return { settings: checkSettings(sources.schema, merged, file ?? sources.program) as T, file }
 }
 
-function readYaml(file: string): Record<string, unknown> {
+/** The keys and values of a YAML file. Throws CONFIG_UNREADABLE. */
+export function readYaml(file: string): Record<string, unknown> {
   let content: unknown
   try {
     content = parse(readFileSync(file, 'utf8'))

@@ -14,7 +14,9 @@ export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const fault = toFault(error, shape)
     const status = STATUS_OF_KIND[fault.kind]
-    if (status >= 500) request.log.error({ err: error, code: fault.code }, fault.message)
+    // That something is not to be had for now is an answer, and no failure of ours.
+    const isExpected = isFault(error) && fault.kind === 'unavailable'
+    if (status >= 500 && !isExpected) request.log.error({ err: error, code: fault.code }, fault.message)
     if (fault.kind === 'unauthorized') void reply.header('www-authenticate', 'Bearer')
     return reply.status(status).send(shape.render(fault))
   })

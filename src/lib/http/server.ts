@@ -22,6 +22,8 @@ import { createTokenRule } from './token-rule.ts'
 import { Upgrades } from './upgrades.ts'
 
 const STOP_GRACE_MS = 8_000
+/** How long the reader of a stream may take for the last of it. */
+const STREAM_GRACE_MS = 500
 const IDLE_SWEEP_MS = 50
 const BODY_LIMIT_BYTES = 2 ** 20
 const HEADER_LIMIT_BYTES = 16 * 1024
@@ -30,6 +32,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Set on a GET route that changes something: it gets the cross-origin check of a POST (threat H3). */
     readonly hasEffect?: boolean
+    /** Set on what is no secret and must come before the token can be asked for: a page and its parts. */
+    readonly needsNoToken?: boolean
   }
 }
 
@@ -66,12 +70,21 @@ export interface HttpServer {
 /** Makes the server that all four programs use: guards, limits, error bodies, `/openapi.json`, `/reference`, `/metrics`. */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const streams = new Set<SseStream>()
+  /** Connections that carry or carried one; a reader may keep its end open after that. */
+  const streamSockets = new Set<Socket>()
+  /** Connections on which nothing was asked yet, such as browsers open ahead: to Node these are never idle. */
+  const unused = new Set<Socket>()
   const metrics = createMetrics()
   const guard = createGuard(options)
   const isUpgrade = (request: IncomingMessage): boolean => upgrades.accepts(request)
   const app = Fastify(fastifyOptions(options, isUpgrade)) as FastifyInstance
   const upgrades = new Upgrades(app.server, guard, options.errors, options.logger)
   app.server.maxConnections = connectionLimit()
+  app.server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    unused.add(socket)
+    socket.once('close', () => unused.delete(socket))
+  })
+  app.server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket))
   acceptOnlyJson(app)
   mapErrors(app, options.errors)
   guardRoutes(app, guard)
@@ -86,6 +99,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       reply.hijack()
       const stream = new SseStream(reply.raw, { onDrop: () => metrics.droppedStreams.inc() })
       streams.add(stream)
+      const { socket } = reply.request.raw
+      streamSockets.add(socket)
+      socket.once('close', () => streamSockets.delete(socket))
       void stream.closed.then(() => streams.delete(stream))
       return stream
     },
@@ -97,11 +113,17 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     async stop() {
       for (const stream of streams) stream.end()
       upgrades.destroyAll()
+      for (const socket of unused) socket.destroy()
       // A connection that was busy when the closing began is kept alive after its answer, and would be waited for.
       const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
+      const cutStreams = setTimeout(
+        () => streamSockets.forEach((socket) => socket.destroy()),
+        STREAM_GRACE_MS,
+      )
       const cut = setTimeout(() => app.server.closeAllConnections(), STOP_GRACE_MS)
       await app.close()
       clearInterval(sweep)
+      clearTimeout(cutStreams)
       clearTimeout(cut)
     },
   }
@@ -143,12 +165,15 @@ function fastifyOptions(
 }
 
 /** What every request must pass, whatever it asks for. */
-function createGuard(options: HttpServerOptions): (request: IncomingMessage, hasEffect: boolean) => void {
+function createGuard(
+  options: HttpServerOptions,
+): (request: IncomingMessage, hasEffect: boolean, needsNoToken?: boolean) => void {
   const checkHost = createHostRule(options.allowedHosts)
   const checkToken = options.token === undefined ? undefined : createTokenRule(options.token)
-  return (request, hasEffect) => {
+  return (request, hasEffect, needsNoToken = false) => {
     checkHost(request)
     checkOrigin(request, hasEffect)
+    if (needsNoToken) return
     const isReading = !hasEffect && /^(?:GET|HEAD)$/.test(request.method ?? '')
     // One that is sent must be right wherever it is sent: that is how a client knows its server.
     const isAsked = options.tokenGuards !== 'changes' || !isReading || 'authorization' in request.headers
@@ -158,7 +183,8 @@ function createGuard(options: HttpServerOptions): (request: IncomingMessage, has
 
 function guardRoutes(app: FastifyInstance, guard: ReturnType<typeof createGuard>): void {
   app.addHook('onRequest', (request, _reply, done) => {
-    guard(request.raw, request.routeOptions.config.hasEffect === true)
+    const { hasEffect, needsNoToken } = request.routeOptions.config
+    guard(request.raw, hasEffect === true, needsNoToken === true)
     done()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {

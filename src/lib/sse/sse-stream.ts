@@ -4,6 +4,7 @@ import { noticeLoss } from '../../native/tcp.ts'
 const HEARTBEAT_MS = 15_000
 const LOSS_MS = 12_000
 const MAX_PENDING_BYTES = 2 ** 20
+const ROOM_BYTES = 2 ** 18
 
 /**
  * An event as it goes over the wire; `data` is one line of JSON. Without a name it is the reader's default `message`.
@@ -49,6 +50,16 @@ export class SseStream {
   /** Resolves when the connection is gone, whoever ended it. */
   get closed(): Promise<void> {
     return this.#closed
+  }
+
+  /** Whether the reader keeps up; who can wait with more until it does never has it dropped. */
+  get hasRoom(): boolean {
+    return this.#response.writableLength < ROOM_BYTES
+  }
+
+  /** Calls back whenever all that was sent is on its way. */
+  onDrain(listener: () => void): void {
+    this.#response.on('drain', listener)
   }
 
   send(data: unknown, event?: string): void {

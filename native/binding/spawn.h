@@ -1,0 +1,26 @@
+#pragma once
+
+#include <napi.h>
+
+namespace workspace::binding {
+
+/**
+ * spawnProgram(argv: string[], environment: string[], directory: string, output: number, error: number,
+ *   user: [uid, gid, ...groups] | null, limits: number[] (resource, value, …), cgroup: string): number. Its id; throws like
+ *   node:child_process (`ENOENT` …), with the call that failed.
+ */
+Napi::Value spawnProgram(const Napi::CallbackInfo& info);
+
+/** becomeSubreaper(): boolean. Whether this process now is the parent of what its descendants leave behind. */
+Napi::Value becomeSubreaper(const Napi::CallbackInfo& info);
+
+/** reapChild(pid: number): boolean. Lets go of a child that has ended; whether there was one. */
+Napi::Value reapChild(const Napi::CallbackInfo& info);
+
+/** notifyManager(socket: string, text: string): void. Throws like node:net (`ENOENT` …). */
+Napi::Value notifyManager(const Napi::CallbackInfo& info);
+
+/** class ExitWatch: new ExitWatch(onExit: (pid, code, signal) => void), add(pid): void, close(): void. */
+Napi::Function defineExitWatch(Napi::Env env);
+
+}  // namespace workspace::binding

@@ -1,0 +1,175 @@
+#include "source.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace workspace::log {
+
+namespace {
+
+/** Vectorized by the compiler. */
+std::uint32_t countLines(std::string_view bytes) {
+  std::uint32_t count = 0;
+  for (const char byte : bytes) count += byte == '\n' ? 1 : 0;
+  return count;
+}
+
+/** How much of a text that is too long is taken at once: never a part of a UTF-8 character. */
+std::size_t cutAt(std::string_view text) {
+  std::size_t at = MAX_LINE_BYTES;
+  while (at > MAX_LINE_BYTES - 4 && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) at--;
+  // That much of something else than UTF-8.
+  return at == MAX_LINE_BYTES - 4 ? MAX_LINE_BYTES : at;
+}
+
+/** Whether a line in it may be too long. A line of 16 KiB has at least one of the blocks of 8 KiB for itself. */
+bool mayHaveLongLine(std::string_view lines) {
+  constexpr std::size_t BLOCK = MAX_LINE_BYTES / 2;
+  for (std::size_t at = 0; at + BLOCK <= lines.size(); at += BLOCK) {
+    if (std::memchr(lines.data() + at, '\n', BLOCK) == nullptr) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Source::take(int stream, std::string_view bytes, std::int64_t timeMs, std::atomic<std::uint64_t>& shared) {
+  const std::lock_guard lock(mutex);
+  now = timeMs;
+  sequence = &shared;
+  std::string& begun = carry[static_cast<std::size_t>(stream)];
+  const std::size_t lastEnd = bytes.rfind('\n');
+  if (lastEnd != std::string_view::npos) {
+    const std::string_view whole = bytes.substr(0, lastEnd + 1);
+    bytes.remove_prefix(lastEnd + 1);
+    if (begun.size() + whole.find('\n') > MAX_LINE_BYTES || mayHaveLongLine(whole)) {
+      begun.append(whole);
+      takeLines(stream, begun);
+    } else {
+      keep(stream, begun, whole, countLines(whole), false);
+    }
+    begun.clear();
+  }
+  begun.append(bytes);
+  cutCarry(stream);
+  evict();
+}
+
+void Source::finish(int stream, std::int64_t timeMs, std::atomic<std::uint64_t>& shared) {
+  const std::lock_guard lock(mutex);
+  now = timeMs;
+  sequence = &shared;
+  std::string& begun = carry[static_cast<std::size_t>(stream)];
+  if (begun.empty()) return;
+  keep(stream, begun, "\n", 1, false);
+  begun.clear();
+  evict();
+}
+
+/** Lines of which some may be too long. */
+void Source::takeLines(int stream, std::string_view lines) {
+  std::size_t begin = 0;
+  std::size_t at = 0;
+  std::uint32_t count = 0;
+  const auto keepShort = [&] {
+    if (count > 0) keep(stream, lines.substr(begin, at - begin), "", count, false);
+    count = 0;
+  };
+  while (at < lines.size()) {
+    std::size_t end = lines.find('\n', at);
+    if (end - at > MAX_LINE_BYTES) {
+      keepShort();
+      while (end - at > MAX_LINE_BYTES) {
+        const std::size_t size = cutAt(lines.substr(at));
+        keep(stream, lines.substr(at, size), "", 1, true);
+        at += size;
+      }
+      begin = at;
+    }
+    at = end + 1;
+    count++;
+  }
+  keepShort();
+}
+
+void Source::cutCarry(int stream) {
+  std::string& begun = carry[static_cast<std::size_t>(stream)];
+  std::size_t at = 0;
+  while (begun.size() - at > MAX_LINE_BYTES) {
+    const std::string_view rest = std::string_view(begun).substr(at);
+    const std::size_t size = cutAt(rest);
+    keep(stream, rest.substr(0, size), "", 1, true);
+    at += size;
+  }
+  begun.erase(0, at);
+}
+
+void Source::keep(int stream, std::string_view first, std::string_view rest, std::uint32_t lines, bool isCut) {
+  const std::size_t size = first.size() + rest.size();
+  Block block = {
+      .sequence = sequence->fetch_add(lines, std::memory_order_relaxed),
+      .index = nextIndex,
+      .timeMs = now,
+      .lines = lines,
+      .size = static_cast<std::uint32_t>(size),
+      .stream = static_cast<std::uint8_t>(stream),
+      .isCut = isCut,
+      .bytes = std::make_unique_for_overwrite<char[]>(size),
+  };
+  std::copy(first.begin(), first.end(), block.bytes.get());
+  std::copy(rest.begin(), rest.end(), block.bytes.get() + first.size());
+  if (file != nullptr) file->write(std::string_view(block.bytes.get(), size), now);
+  nextIndex += lines;
+  heldBytes += size + sizeof(Block);
+  blocks.push_back(std::move(block));
+}
+
+void Source::evict() {
+  const auto isOver = [this] {
+    return heldBytes > bounds.bytes || nextIndex - blocks.front().index - blocks.front().lines >= bounds.lines;
+  };
+  while (blocks.size() > 1 && isOver()) {
+    heldBytes -= blocks.front().size + sizeof(Block);
+    blocks.pop_front();
+  }
+}
+
+void Source::writeTo(std::unique_ptr<FileSink> sink) {
+  const std::lock_guard lock(mutex);
+  file = std::move(sink);
+}
+
+void Source::setBounds(Bounds changed) {
+  const std::lock_guard lock(mutex);
+  bounds = changed;
+  if (!blocks.empty()) evict();
+}
+
+std::uint64_t Source::firstIndex() const {
+  if (blocks.empty()) return nextIndex;
+  const std::uint64_t oldest = nextIndex > bounds.lines ? nextIndex - bounds.lines : 0;
+  return std::max(oldest, blocks.front().index);
+}
+
+Counts Source::counts() const {
+  const std::lock_guard lock(mutex);
+  return {firstIndex(), nextIndex, heldBytes, file == nullptr ? 0 : file->lostBytes(), openStreams};
+}
+
+Excerpt Source::read(std::uint64_t fromIndex, std::size_t maxBytes) const {
+  const std::lock_guard lock(mutex);
+  const std::uint64_t from = std::max(fromIndex, firstIndex());
+  Excerpt excerpt;
+  auto block = std::partition_point(blocks.begin(), blocks.end(),
+                                    [from](const Block& each) { return each.index + each.lines <= from; });
+  for (; block != blocks.end(); ++block) {
+    if (!excerpt.parts.empty() && excerpt.bytes.size() + block->size > maxBytes) break;
+    excerpt.parts.push_back(
+        {block->sequence, block->index, block->timeMs, block->lines, block->size, block->stream, block->isCut});
+    excerpt.bytes.append(block->bytes.get(), block->size);
+  }
+  return excerpt;
+}
+
+}  // namespace workspace::log

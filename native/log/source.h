@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "block.h"
+#include "file-sink.h"
+
+namespace workspace::log {
+
+/** A longer line is cut into pieces of at most so many bytes. */
+inline constexpr std::size_t MAX_LINE_BYTES = 16 * 1024;
+
+struct Bounds {
+  std::uint64_t lines;
+  std::uint64_t bytes;
+};
+
+/** What is known of a source without looking at its lines. */
+struct Counts {
+  /** Index of the oldest line that is kept, and of the next that comes. */
+  std::uint64_t first;
+  std::uint64_t end;
+  std::uint64_t heldBytes;
+  std::uint64_t fileLostBytes;
+  int openStreams;
+};
+
+/** A copy of blocks, oldest first; their bytes are one behind the other. */
+struct Excerpt {
+  struct Part {
+    std::uint64_t sequence;
+    std::uint64_t index;
+    std::int64_t timeMs;
+    std::uint32_t lines;
+    std::uint32_t size;
+    std::uint8_t stream;
+    bool isCut;
+  };
+  std::vector<Part> parts;
+  std::string bytes;
+};
+
+/** The lines of one program: the newest of them in memory, all of them in its file where it has one. */
+class Source {
+ public:
+  explicit Source(Bounds bounds) : bounds(bounds) {}
+
+  /** Takes bytes as they come from a stream (0 or 1). `sequence` is the counter that all sources share. */
+  void take(int stream, std::string_view bytes, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence);
+  /** A stream has ended: what it had begun is its last line. */
+  void finish(int stream, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence);
+  void opened() { openStreams++; }
+  void closed() { openStreams--; }
+  void writeTo(std::unique_ptr<FileSink> file);
+  void setBounds(Bounds changed);
+
+  Counts counts() const;
+  /** Blocks that hold lines from an index on, as many as fit in `maxBytes` and at least one. */
+  Excerpt read(std::uint64_t fromIndex, std::size_t maxBytes) const;
+
+ private:
+  void takeLines(int stream, std::string_view lines);
+  void keep(int stream, std::string_view first, std::string_view rest, std::uint32_t lines, bool isCut);
+  void cutCarry(int stream);
+  void evict();
+  std::uint64_t firstIndex() const;
+
+  mutable std::mutex mutex;
+  Bounds bounds;
+  std::deque<Block> blocks;
+  std::uint64_t nextIndex = 0;
+  std::uint64_t heldBytes = 0;
+  /** Of each stream, what has no end yet. */
+  std::array<std::string, 2> carry;
+  std::unique_ptr<FileSink> file;
+  std::atomic<int> openStreams = 0;
+  // Of the bytes being taken.
+  std::int64_t now = 0;
+  std::atomic<std::uint64_t>* sequence = nullptr;
+};
+
+}  // namespace workspace::log

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <vector>
+
+namespace workspace::spawn {
+
+struct Limit {
+  int resource;
+  rlim_t value;
+};
+
+/** A program to start. Texts are the caller's, and end with a zero byte; lists of texts end with a null pointer. */
+struct Request {
+  const char* const* argv;
+  const char* const* environment;
+  const char* directory;
+  /** Descriptors of its standard output and error; standard input is empty. */
+  int output = -1;
+  int error = -1;
+  bool hasUser = false;
+  uid_t user = 0;
+  gid_t group = 0;
+  std::vector<gid_t> groups;
+  std::vector<Limit> limits;
+  /** The file `cgroup.procs` of the control group that it begins in; null for none. */
+  const char* cgroup = nullptr;
+};
+
+/** What went wrong: an error number, and the call that it is of. */
+struct Failure {
+  int error = 0;
+  const char* call = "";
+};
+
+/**
+ * Starts a program as the leader of a session of its own, found by PATH of its own environment. Nothing of this process is
+ * copied for it (vfork). Returns its id, or -1 with the failure told.
+ */
+pid_t start(const Request& request, Failure& failure);
+
+/** Makes this process the parent of what its descendants leave behind. Source: PR_SET_CHILD_SUBREAPER, prctl(2). */
+int becomeSubreaper();
+
+}  // namespace workspace::spawn

@@ -1,0 +1,69 @@
+#include <atomic>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../log/source.h"
+#include "check.h"
+
+using workspace::log::Excerpt;
+using workspace::log::MAX_LINE_BYTES;
+using workspace::log::Source;
+
+namespace {
+
+std::atomic<std::uint64_t> sequence = 1;
+
+Excerpt all(const Source& source) { return source.read(0, 1 << 30); }
+
+}  // namespace
+
+TEST("source keeps lines whole wherever they are cut up") {
+  const std::string text = "one\ntwo two\n\nthree\n";
+  for (std::size_t cut = 0; cut <= text.size(); cut++) {
+    Source source({1000, 1 << 20});
+    source.take(0, text.substr(0, cut), 1, sequence);
+    source.take(0, text.substr(cut), 2, sequence);
+    CHECK(all(source).bytes == text);
+    CHECK(source.counts().end == 4);
+  }
+}
+
+TEST("source cuts a line without end into pieces, none of them over the limit, and never a character") {
+  std::string text(MAX_LINE_BYTES - 1, 'x');
+  for (int i = 0; i < 20000; i++) text += "\xe2\x82\xac";
+  for (const std::size_t step : {std::size_t{1000}, std::size_t{65536}, text.size()}) {
+    Source source({100000, 1 << 24});
+    for (std::size_t at = 0; at < text.size(); at += step) source.take(1, std::string_view(text).substr(at, step), 1, sequence);
+    source.finish(1, 1, sequence);
+    const Excerpt excerpt = all(source);
+    CHECK(excerpt.bytes == text + "\n");
+    std::size_t at = 0;
+    for (const auto& part : excerpt.parts) {
+      CHECK(part.size <= MAX_LINE_BYTES + 1);
+      CHECK((static_cast<unsigned char>(excerpt.bytes[at]) & 0xc0) != 0x80);
+      at += part.size;
+    }
+    CHECK(excerpt.parts.size() == source.counts().end);
+  }
+}
+
+TEST("source cuts long lines among short ones, also in one piece") {
+  const std::string longLine(3 * MAX_LINE_BYTES + 7, 'y');
+  const std::string text = "a\nb\n" + longLine + "\nc\n";
+  Source source({100000, 1 << 24});
+  source.take(0, text, 1, sequence);
+  CHECK(all(source).bytes == text);
+  CHECK(source.counts().end == 3 + 4);
+}
+
+TEST("source keeps to its bounds") {
+  Source source({10, 1 << 20});
+  for (int i = 0; i < 100; i++) source.take(0, "line " + std::to_string(i) + "\n", 1, sequence);
+  CHECK(source.counts().first == 90);
+  CHECK(source.read(0, 1 << 20).parts.front().index >= 90);
+  Source small({1000000, 5000});
+  for (int i = 0; i < 100; i++) small.take(0, std::string(999, 'z') + "\n", 1, sequence);
+  CHECK(small.counts().heldBytes <= 5000);
+  CHECK(small.read(0, 1).parts.size() == 1);
+}

@@ -1,0 +1,121 @@
+import { Type } from '../../lib/schema/type.ts'
+import { HEALTHS } from '../health/health.ts'
+import { statusOf, STATUSES } from '../process/process-state.ts'
+import type { SupervisedProcess } from '../process/supervised-process.ts'
+import type { Usage } from '../process/usage.ts'
+import { nextRunMs } from '../process/schedule.ts'
+
+const summaryFields = {
+  name: Type.String(),
+  status: Type.Enum(STATUSES),
+  pid: Type.Integer({ description: '0 when it does not run' }),
+  uptime_seconds: Type.Integer(),
+  restarts: Type.Integer(),
+  health: Type.Enum(HEALTHS),
+  reason: Type.String({ description: 'why it is as it is' }),
+}
+
+export const summarySchema = Type.Object(summaryFields, { $id: 'Process' })
+
+export const detailSchema = Type.Object(
+  {
+    ...summaryFields,
+    healthcheck: Type.Object({
+      enabled: Type.Boolean(),
+      last_check: Type.Union([Type.String(), Type.Null()]),
+      last_output: Type.String(),
+      consecutive_failures: Type.Integer(),
+    }),
+    cmd: Type.String(),
+    env: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+    cwd: Type.String(),
+    depends_on: Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      additionalProperties: { type: 'string' },
+    }),
+    next_retry: Type.Union([Type.String(), Type.Null()]),
+    next_run: Type.Union([Type.String(), Type.Null()]),
+    history: Type.Array(
+      Type.Object({ timestamp: Type.String(), status: Type.String(), reason: Type.String() }),
+    ),
+  },
+  { $id: 'ProcessDetail' },
+)
+
+export const usageSchema = Type.Object({
+  usage: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      cpu_percent: Type.Unsafe<number>({ type: 'number' }),
+      memory_bytes: Type.Integer(),
+    }),
+  ),
+})
+
+export const actionSchema = Type.Object({ success: Type.Boolean() }, { $id: 'ActionResult' })
+
+/** Variables whose names look secret (threat V4). */
+const SECRET_NAME =
+  /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH|DSN)S?$|_(?:KEY|TOKEN|SECRET|PASSWORD)_/i
+const MASK = '********'
+
+export function summaryToWire(process: SupervisedProcess) {
+  const { spec, state, program, uptimeMs, restarts, health, changes } = process
+  return {
+    name: spec.name,
+    status: statusOf(state),
+    pid: program?.pid ?? 0,
+    uptime_seconds: Math.floor(uptimeMs / 1_000),
+    restarts,
+    health: health.health,
+    reason: changes.at(-1)?.reason ?? 'not started yet',
+  }
+}
+
+/** @param showsSecrets whether values of variables whose names look secret are told */
+export function detailToWire(process: SupervisedProcess, showsSecrets: boolean) {
+  const { spec, state, health, changes } = process
+  const nextRun = spec.schedule === undefined ? undefined : nextRunMs(spec.schedule, Date.now())
+  return {
+    ...summaryToWire(process),
+    healthcheck: {
+      enabled: spec.healthCheck !== undefined,
+      last_check: timeToWire(health.lastCheckMs),
+      last_output: health.lastOutput,
+      consecutive_failures: health.consecutiveFailures,
+    },
+    cmd: typeof spec.command === 'string' ? spec.command : spec.command.map(quoted).join(' '),
+    env: Object.fromEntries(
+      Object.entries(spec.env).map(([name, value]) => [
+        name,
+        showsSecrets || !SECRET_NAME.test(name) ? value : MASK,
+      ]),
+    ),
+    cwd: spec.cwd,
+    depends_on: spec.dependsOn,
+    next_retry: timeToWire(state.is === 'crashed' ? state.retryAtMs : undefined),
+    next_run: timeToWire(nextRun),
+    history: changes.map(({ atMs, status, reason }) => ({ timestamp: timeToWire(atMs), status, reason })),
+  }
+}
+
+export function usageToWire(usage: readonly Usage[]) {
+  return {
+    usage: usage.map(({ name, cpuPercent, memoryBytes }) => ({
+      name,
+      cpu_percent: cpuPercent,
+      memory_bytes: memoryBytes,
+    })),
+  }
+}
+
+export type WireSummary = ReturnType<typeof summaryToWire>
+
+function timeToWire(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString()
+}
+
+/** As a shell would take it. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,45 @@
+import { Type } from '../../lib/schema/type.ts'
+import type { CapturedRequest } from '../proxy/captured-request.ts'
+
+export const requestSchema = Type.Object(
+  {
+    id: Type.String(),
+    timestamp: Type.String(),
+    method: Type.String(),
+    url: Type.String(),
+    subdomain: Type.String(),
+    status_code: Type.Integer({ description: '499 when the client left before the answer began' }),
+    duration_ms: Type.Integer(),
+    remote_addr: Type.String(),
+    process: Type.Union([Type.String(), Type.Null()]),
+    request_bytes: Type.Integer(),
+    response_bytes: Type.Integer(),
+    replay_of: Type.Union([Type.String(), Type.Null()]),
+  },
+  { $id: 'ProxyRequest' },
+)
+
+export const requestsSchema = Type.Object({
+  requests: Type.Array(Type.Ref('ProxyRequest')),
+  filtered_count: Type.Integer({ description: 'kept requests that pass the filters' }),
+  total_count: Type.Integer({ description: 'kept requests' }),
+})
+
+export function requestToWire(request: CapturedRequest) {
+  return {
+    id: String(request.id),
+    timestamp: new Date(request.startedMs).toISOString(),
+    method: request.method,
+    url: request.url,
+    subdomain: request.subdomain,
+    status_code: request.statusCode,
+    duration_ms: request.durationMs,
+    remote_addr: request.remoteAddress,
+    process: request.process ?? null,
+    request_bytes: request.requestBytes,
+    response_bytes: request.responseBytes,
+    replay_of: request.replayOf === undefined ? null : String(request.replayOf),
+  }
+}
+
+export type WireRequest = ReturnType<typeof requestToWire>

@@ -1,0 +1,61 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { parseProcfile } from './procfile.ts'
+
+/** Scripts that run until they are stopped, the best first; others are tasks. */
+const LONG_RUNNING = /^(?:dev|start|serve|watch)(?::|$)/
+
+/** A commented config for what is in a directory. */
+export function proposeConfig(directory: string): {
+  readonly text: string
+  readonly processes: readonly string[]
+} {
+  const found: Readonly<Record<string, string | object>> | undefined =
+    fromProcfile(join(directory, 'Procfile')) ?? fromScripts(join(directory, 'package.json'))
+  const processes = found ?? { hello: 'while sleep 5; do echo hello; done' }
+  const envFile = existsSync(join(directory, '.env')) ? { env_file: '.env' } : {}
+  const entries = Object.fromEntries(
+    Object.entries(processes).map(([name, one]) => [
+      name,
+      { ...(typeof one === 'string' ? { cmd: one } : one), ...envFile },
+    ]),
+  )
+  return { text: `${HEAD}${stringify({ processes: entries })}${TAIL}`, processes: Object.keys(processes) }
+}
+
+/** As it would be read itself, with the port that it would get. */
+function fromProcfile(file: string): Readonly<Record<string, object>> | undefined {
+  if (!existsSync(file)) return undefined
+  const { processes } = parseProcfile(readFileSync(file, 'utf8'), file, {})
+  const found = processes as Readonly<Record<string, object>>
+  return Object.keys(found).length === 0 ? undefined : found
+}
+
+function fromScripts(file: string): Readonly<Record<string, string>> | undefined {
+  if (!existsSync(file)) return undefined
+  const { scripts = {} } = JSON.parse(readFileSync(file, 'utf8')) as { scripts?: Record<string, string> }
+  const names = Object.keys(scripts).filter((name) => LONG_RUNNING.test(name))
+  if (names.length === 0) return undefined
+  return Object.fromEntries(
+    names.map((name) => [name.replaceAll(/[^A-Za-z0-9_.-]/g, '-'), `npm run ${name}`]),
+  )
+}
+
+const HEAD = `# What the supervisor runs here. "supervisor config check" says whether this file is right, and docs/supervisor.md
+# has every key.
+
+`
+
+const TAIL = `
+# More that a process can have:
+#
+#   restart: on-failure            # or always, never
+#   depends_on: {db: healthy}      # or started, completed
+#   healthcheck: {http: http://127.0.0.1:3000/, interval: 5s}
+#   env: {LOG_LEVEL: debug}
+#   proxy: {port: 3000}            # then http://NAME.localhost:8088 leads to it, with the lines below
+#
+# proxy:
+#   enabled: true
+`

@@ -1,0 +1,168 @@
+import { resolve } from 'node:path'
+import { configFault } from '../../lib/config/check.ts'
+import { nearest } from '../../lib/config/nearest.ts'
+import type { FileSettings, ProcessSettings } from '../config-schema.ts'
+import { findCycle } from '../process/dependency-order.ts'
+import type { HealthCheck, ProcessSpec } from '../process/process-spec.ts'
+import { scheduleComplaint } from '../process/schedule.ts'
+import { interpolate } from './env-file.ts'
+
+interface Place {
+  readonly file: string
+  /** What paths are relative to. */
+  readonly base: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** A name is part of paths, of file names and of host names. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
+
+/** The processes of a config, replicas told apart. Throws CONFIG_INVALID with a line for each mistake. */
+export function toSpecs(settings: FileSettings, place: Place): readonly ProcessSpec[] {
+  const processes = Object.entries(settings.processes)
+  const mistakes = processes.flatMap(([name, one]) => mistakesOf(name, one, settings.processes))
+  const cycle = findCycle(new Map(processes.map(([name, one]) => [name, Object.keys(one.depends_on)])))
+  if (cycle !== undefined) mistakes.push(`"depends_on" goes in a circle: ${cycle.join(' → ')}`)
+  const specs = processes.flatMap(([name, one]) => replicasOf(name, one, settings, place))
+  const seen = new Set<string>()
+  for (const { name } of specs) {
+    if (seen.has(name)) mistakes.push(`two processes are called "${name}", one of them as a replica`)
+    seen.add(name)
+  }
+  const owners = new Map<string, string>()
+  for (const { base, proxy } of specs) {
+    if (proxy === undefined) continue
+    const owner = owners.get(proxy.subdomain) ?? base
+    if (owner !== base) mistakes.push(`"${owner}" and "${base}" have one subdomain, "${proxy.subdomain}"`)
+    owners.set(proxy.subdomain, owner)
+  }
+  if (mistakes.length > 0)
+    throw configFault(
+      'CONFIG_INVALID',
+      [...new Set(mistakes)].map((mistake) => `${place.file}: ${mistake}`).join('\n'),
+    )
+  return specs
+}
+
+function mistakesOf(name: string, one: ProcessSettings, all: FileSettings['processes']): string[] {
+  const key = `processes.${name}`
+  const mistakes: string[] = []
+  if (!NAME.test(name))
+    mistakes.push(
+      `process name "${name}" must be 1 to 63 letters, digits, dots, dashes and underscores, and begin with a letter or digit`,
+    )
+  for (const [other, condition] of Object.entries(one.depends_on)) {
+    const needed = Object.hasOwn(all, other) ? all[other] : undefined
+    if (needed === undefined) {
+      const meant = nearest(other, Object.keys(all))
+      mistakes.push(
+        `"${key}.depends_on" names "${other}", which is no process${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
+      )
+    } else if (condition === 'healthy' && needed.healthcheck === undefined)
+      mistakes.push(`"${key}.depends_on.${other}" must not be healthy: "${other}" has no healthcheck`)
+  }
+  const { healthcheck } = one
+  if (healthcheck !== undefined) {
+    const kinds = [healthcheck.exec, healthcheck.http, healthcheck.tcp].filter((kind) => kind !== undefined)
+    if (kinds.length !== 1) mistakes.push(`"${key}.healthcheck" must have one of exec, http and tcp`)
+    if (healthcheck.http !== undefined && !/^https?:\/\/./.test(healthcheck.http))
+      mistakes.push(`"${key}.healthcheck.http" must be an http or https URL`)
+    if (healthcheck.tcp !== undefined && !/^(?:.+:)?(?:\d{1,5}|\$.+)$/.test(healthcheck.tcp))
+      mistakes.push(`"${key}.healthcheck.tcp" must be host:port or a port`)
+  }
+  const complaint = one.schedule === undefined ? undefined : scheduleComplaint(one.schedule)
+  if (complaint !== undefined) mistakes.push(`"${key}.schedule" is no schedule: ${complaint}`)
+  if (one.proxy !== undefined && one.proxy.port === 0)
+    mistakes.push(`"${key}.proxy.port" must be the port that the process listens on`)
+  return mistakes
+}
+
+function replicasOf(
+  base: string,
+  one: ProcessSettings,
+  settings: FileSettings,
+  place: Place,
+): readonly ProcessSpec[] {
+  return Array.from({ length: one.replicas }, (_, at) => {
+    const name = one.replicas === 1 ? base : `${base}-${at + 1}`
+    return toSpec(name, base, at, one, settings, place)
+  })
+}
+
+function toSpec(
+  name: string,
+  base: string,
+  at: number,
+  one: ProcessSettings,
+  { log }: FileSettings,
+  place: Place,
+): ProcessSpec {
+  const { memory, cpus, ...resources } = one.limits ?? {}
+  const port = one.proxy === undefined ? undefined : one.proxy.port + at
+  const own = one.log ?? {}
+  const dir = own.dir ?? log.dir
+  const resolved = (text: string): string => interpolate(text, place.environment)
+  return {
+    name,
+    base,
+    command: one.cmd,
+    cwd: resolve(place.base, resolved(one.cwd ?? '.')),
+    env: {
+      ...(port !== undefined && { PORT: String(port) }),
+      ...(one.replicas > 1 && { SUPERVISOR_REPLICA: String(at + 1) }),
+      ...Object.fromEntries(Object.entries(one.env).map(([variable, value]) => [variable, String(value)])),
+    },
+    envFiles: listOf(one.env_file).map((file) => resolve(place.base, resolved(file))),
+    autostart: one.autostart && one.schedule === undefined,
+    restart: one.restart,
+    successCodes: one.success_codes,
+    dependsOn: one.depends_on,
+    healthCheck: one.healthcheck === undefined ? undefined : healthOf(one.healthcheck, resolved),
+    stopSignal: one.stop_signal,
+    stopTimeoutMs: one.stop_timeout,
+    user: one.user,
+    limits: resources,
+    memoryBytes: memory,
+    cpus,
+    log: {
+      bufferLines: own.buffer_lines ?? log.buffer_lines,
+      bufferBytes: own.buffer_bytes ?? log.buffer_bytes,
+      dir: dir === undefined ? undefined : resolve(place.base, resolved(dir)),
+      maxFileBytes: log.max_file_bytes,
+      keepFiles: log.keep_files,
+      hasTimes: log.times,
+    },
+    proxy: port === undefined ? undefined : { subdomain: (one.proxy?.subdomain ?? base).toLowerCase(), port },
+    schedule: one.schedule,
+  }
+}
+
+function healthOf(
+  check: NonNullable<ProcessSettings['healthcheck']>,
+  resolved: (text: string) => string,
+): HealthCheck {
+  return {
+    probe: probeOf(check, resolved),
+    intervalMs: check.interval,
+    timeoutMs: check.timeout,
+    retries: check.retries,
+    startPeriodMs: check.start_period,
+    restarts: check.restart,
+  }
+}
+
+function probeOf(
+  check: NonNullable<ProcessSettings['healthcheck']>,
+  resolved: (text: string) => string,
+): HealthCheck['probe'] {
+  if (check.exec !== undefined) return { kind: 'exec', command: check.exec }
+  if (check.http !== undefined) return { kind: 'http', url: resolved(check.http) }
+  const address = resolved(check.tcp ?? '')
+  const colon = address.lastIndexOf(':')
+  const host = colon < 0 ? '127.0.0.1' : address.slice(0, colon).replaceAll(/[[\]]/g, '')
+  return { kind: 'tcp', host, port: Number(address.slice(colon + 1)) }
+}
+
+function listOf(value: string | readonly string[] | undefined): readonly string[] {
+  return value === undefined ? [] : typeof value === 'string' ? [value] : value
+}

@@ -1,0 +1,176 @@
+import type { Static } from 'typebox'
+import {
+  duration,
+  optionalSection,
+  optionalText,
+  port,
+  section,
+  size,
+  text,
+  texts,
+} from '../lib/config/fields.ts'
+import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/logger.ts'
+import { Type } from '../lib/schema/type.ts'
+import { CONDITIONS, RESOURCES, RESTART_POLICIES } from './process/process-spec.ts'
+
+const words = (description: string) =>
+  Type.Unsafe<string | readonly string[]>({
+    type: ['string', 'array'],
+    items: { type: 'string' },
+    minLength: 1,
+    minItems: 1,
+    description,
+  })
+const optionalSize = (description: string) =>
+  Type.Optional(Type.Unsafe<number>({ type: ['string', 'integer'], format: 'size', description }))
+const named = <T>(value: object, description: string) =>
+  Type.Unsafe<Readonly<Record<string, T>>>({
+    type: 'object',
+    additionalProperties: value,
+    default: {},
+    description,
+  })
+const flag = (value: boolean, description: string) => Type.Boolean({ default: value, description })
+const count = (value: number, description: string) =>
+  Type.Integer({ minimum: 0, default: value, description })
+
+const SIGNALS = [
+  'SIGTERM',
+  'SIGINT',
+  'SIGQUIT',
+  'SIGHUP',
+  'SIGUSR1',
+  'SIGUSR2',
+  'SIGKILL',
+  'SIGWINCH',
+] as const
+
+const healthcheck = optionalSection({
+  exec: Type.Optional(words('command that ends with 0 when the process is healthy')),
+  http: optionalText('URL that answers with a status from 200 to 399 then'),
+  tcp: optionalText('address host:port, or a port of 127.0.0.1, that accepts connections then'),
+  interval: duration('10s', 'time between two checks'),
+  timeout: duration('3s', 'how long a check may take'),
+  retries: Type.Integer({
+    minimum: 1,
+    default: 3,
+    description: 'so many failures in a row make it unhealthy',
+  }),
+  start_period: duration('0s', 'failures within this time after the start do not count'),
+  restart: flag(false, 'whether an unhealthy process is restarted'),
+})
+
+const limits = optionalSection({
+  ...Object.fromEntries(
+    Object.keys(RESOURCES).map((name) => [
+      name,
+      Type.Optional(Type.Integer({ minimum: 0, description: `resource of setrlimit(2)` })),
+    ]),
+  ),
+  memory: optionalSize('most memory of all its processes; needs control groups'),
+  cpus: Type.Optional(
+    Type.Unsafe<number>({
+      type: 'number',
+      exclusiveMinimum: 0,
+      description: 'most CPUs of all its processes; needs control groups',
+    }),
+  ),
+})
+
+const processSchema = Type.Object(
+  {
+    cmd: words('what is run: a text by /bin/sh, a list as it is'),
+    cwd: optionalText("working directory, relative to the config file's, which is the default"),
+    env: named<string | number | boolean>(
+      { type: ['string', 'number', 'boolean'] },
+      'variables; $NAME and ${NAME:-otherwise} are resolved',
+    ),
+    env_file: Type.Optional(words('files of variables, read anew at each start')),
+    autostart: flag(true, 'whether it starts with the supervisor'),
+    restart: Type.Enum(RESTART_POLICIES, {
+      default: 'on-failure',
+      description: 'when it is started again after it has ended by itself',
+    }),
+    success_codes: Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), {
+      default: [0],
+      description: 'exit codes that are no failure',
+    }),
+    depends_on: named<(typeof CONDITIONS)[number]>(
+      { enum: CONDITIONS },
+      'processes that must be started, healthy or completed before it starts',
+    ),
+    healthcheck,
+    stop_signal: Type.Enum(SIGNALS, { default: 'SIGTERM', description: 'signal that asks it to end' }),
+    stop_timeout: duration('10s', 'after this time SIGKILL ends it, with all that it has started'),
+    user: optionalText('user, or user:group, that it runs as'),
+    limits,
+    log: optionalSection({
+      buffer_lines: Type.Optional(Type.Integer({ minimum: 1, description: 'as log.buffer_lines' })),
+      buffer_bytes: optionalSize('as log.buffer_bytes'),
+      dir: optionalText('as log.dir'),
+    }),
+    proxy: optionalSection({
+      subdomain: optionalText('its name below the domains of the proxy; default its own'),
+      port: port(0, 'port that it listens on, given to it as PORT; further replicas have the next ones'),
+    }),
+    replicas: Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 1,
+      description: 'how many run; several are called NAME-1, NAME-2 …',
+    }),
+    schedule: optionalText('times at which it is started, as crontab(5) writes them'),
+  },
+  { additionalProperties: false },
+)
+
+export const fileSchema = section({
+  api: section({
+    host: text('127.0.0.1', 'address the API listens on'),
+    port: port(5555, 'port the API listens on'),
+    allowed_hosts: texts('further host names the API answers to; "*" for all'),
+    token: Type.Enum(['auto', 'always'], {
+      default: 'auto',
+      description: 'auto: requests need the token where the API listens beyond this machine',
+    }),
+    token_file: optionalText('file of the token, made on the first start; default ~/.supervisor/token'),
+    show_env: flag(false, 'whether values of variables whose names look secret are shown'),
+  }),
+  log: section({
+    buffer_lines: Type.Integer({
+      minimum: 1,
+      default: 10_000,
+      description: 'lines kept in memory of each process',
+    }),
+    buffer_bytes: size('1MiB', 'bytes kept in memory of each process'),
+    dir: optionalText('directory of a file for each process, NAME.log; none when left out'),
+    max_file_bytes: size('50MiB', 'a file of this size makes way for a new one'),
+    keep_files: count(5, 'full files that are kept of each process'),
+    times: flag(false, 'whether lines in files begin with their time'),
+    level: Type.Enum(LOG_LEVELS, {
+      default: 'info',
+      description: "least severe level of the supervisor's own log",
+    }),
+    format: Type.Enum(LOG_FORMATS, {
+      default: 'auto',
+      description: 'auto: pretty on a terminal, JSON elsewhere',
+    }),
+  }),
+  proxy: section({
+    enabled: flag(false, 'whether processes are reached by their subdomains'),
+    host: text('127.0.0.1', 'address the proxy listens on'),
+    port: port(8088, 'port the proxy listens on'),
+    domains: Type.Array(Type.String({ minLength: 1 }), {
+      default: ['localhost'],
+      description: 'domains whose subdomains are processes',
+    }),
+    keep: Type.Integer({ minimum: 1, maximum: 1000, default: 1000, description: 'requests that are kept' }),
+    timeout: duration('60s', 'how long a process may be silent before its answer begins'),
+  }),
+  shutdown_timeout: duration('9s', 'what is left of all processes after this time is ended by SIGKILL'),
+  state_dir: optionalText('where it is kept what runs; default below ~/.supervisor/state'),
+  processes: named<Static<typeof processSchema>>(processSchema, 'what is run, by name'),
+})
+
+export type FileSettings = Static<typeof fileSchema>
+export type ProcessSettings = Static<typeof processSchema>

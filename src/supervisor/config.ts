@@ -1,0 +1,115 @@
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import type { SchemaNode } from '../lib/config/check.ts'
+import { loadConfig } from '../lib/config/load.ts'
+import type { LOG_FORMATS, LOG_LEVELS } from '../lib/log/logger.ts'
+import { type FileSettings, fileSchema } from './config-schema.ts'
+import { CONFIG_FILES, readConfigFile } from './config-file/read-config-file.ts'
+import { toSpecs } from './config-file/to-specs.ts'
+import type { ProcessSpec } from './process/process-spec.ts'
+import { stateDirOf } from './state/state-dir.ts'
+
+/** Every key of the supervisor's config file. */
+export const supervisorSchema = fileSchema as SchemaNode
+
+/** The supervisor's effective configuration. */
+export interface SupervisorConfig {
+  /** Undefined where there is none. */
+  readonly configFile: string | undefined
+  readonly stateDir: string
+  readonly api: {
+    readonly host: string
+    readonly port: number
+    readonly allowedHosts: readonly string[]
+    readonly token: 'auto' | 'always'
+    readonly tokenFile: string
+    readonly showsEnv: boolean
+  }
+  readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
+  readonly proxy: {
+    readonly isEnabled: boolean
+    readonly host: string
+    readonly port: number
+    readonly domains: readonly string[]
+    readonly keep: number
+    readonly timeoutMs: number
+  }
+  readonly shutdownTimeoutMs: number
+  readonly processes: readonly ProcessSpec[]
+}
+
+export interface LoadedSupervisorConfig {
+  readonly config: SupervisorConfig
+  readonly settings: unknown
+  readonly file: string | undefined
+  /** What the file asks for and is not done. */
+  readonly warnings: readonly string[]
+}
+
+/** Reads the configuration: defaults, then one file, then the environment, then flags. Throws CONFIG_INVALID. */
+export function loadSupervisorConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  given: {
+    readonly file?: string | undefined
+    readonly flags?: Readonly<Record<string, unknown>>
+    readonly cwd?: string
+  } = {},
+): LoadedSupervisorConfig {
+  const { cwd = process.cwd() } = given
+  const warnings: string[] = []
+  const named =
+    given.file ??
+    environment['SUPERVISOR_CONFIG'] ??
+    CONFIG_FILES.map((name) => join(cwd, name)).find(existsSync)
+  const { settings, file } = loadConfig<FileSettings>({
+    program: 'supervisor',
+    fileName: 'supervisor.yaml',
+    fileVariable: 'SUPERVISOR_CONFIG',
+    environmentPrefix: 'SUPERVISOR',
+    schema: supervisorSchema,
+    environment,
+    file: named === undefined || named === '' ? undefined : resolve(cwd, named),
+    flags: given.flags ?? {},
+    read: (path) => readConfigFile(path, environment, warnings),
+  })
+  return { config: fromSettings(settings, file, environment, cwd), settings, file, warnings }
+}
+
+function fromSettings(
+  settings: FileSettings,
+  file: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): SupervisorConfig {
+  const { api, log, proxy } = settings
+  const home = environment['HOME'] ?? homedir()
+  const base = file === undefined ? cwd : dirname(file)
+  return {
+    configFile: file,
+    stateDir:
+      settings.state_dir === undefined
+        ? stateDirOf(home, file ?? join(cwd, 'supervisor.yaml'))
+        : resolve(base, settings.state_dir),
+    api: {
+      host: api.host,
+      port: api.port,
+      allowedHosts: api.allowed_hosts,
+      token: api.token,
+      tokenFile:
+        api.token_file === undefined ? join(home, '.supervisor', 'token') : resolve(base, api.token_file),
+      showsEnv: api.show_env,
+    },
+    log: { level: log.level, format: log.format },
+    proxy: {
+      isEnabled: proxy.enabled,
+      host: proxy.host,
+      port: proxy.port,
+      domains: proxy.domains.map((domain) => domain.toLowerCase()),
+      keep: proxy.keep,
+      timeoutMs: proxy.timeout,
+    },
+    shutdownTimeoutMs: settings.shutdown_timeout,
+    processes: toSpecs(settings, { file: file ?? 'supervisor', base, environment }),
+  }
+}

@@ -1,0 +1,17 @@
+import { defineFaults } from '../lib/errors/fault.ts'
+
+/** Every code that the supervisor's own routes answer with; the shared ones are in lib/http/faults. */
+export const SUPERVISOR_CODES = {
+  PROCESS_NOT_FOUND: 'missing',
+  PROCESS_ALREADY_RUNNING: 'conflict',
+  PROCESS_NOT_RUNNING: 'conflict',
+  PROCESS_START_FAILED: 'internal',
+  INVALID_PATTERN: 'invalid',
+  INVALID_QUERY: 'invalid',
+  REQUEST_NOT_FOUND: 'missing',
+  PROXY_NOT_ENABLED: 'unavailable',
+  SHUTDOWN_IN_PROGRESS: 'unavailable',
+  REPLAY_FAILED: 'upstream',
+} as const
+
+export const fault = defineFaults(SUPERVISOR_CODES)

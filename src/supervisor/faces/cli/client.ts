@@ -1,0 +1,137 @@
+import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { json, text } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { createParser } from 'eventsource-parser'
+import { createOutput, type Output } from '../../../lib/cli/output.ts'
+import { defineFaults, Fault, type FaultKind } from '../../../lib/errors/fault.ts'
+import { messageOf } from '../../../lib/errors/message.ts'
+import { STATUS_OF_KIND } from '../../../lib/http/status.ts'
+
+const clientFault = defineFaults({ SUPERVISOR_UNREACHABLE: 'unavailable', SERVER_URL_INVALID: 'invalid' })
+
+export interface StreamEvent {
+  readonly event: string
+  readonly id: string | undefined
+  readonly data: unknown
+}
+
+/** Speaks the API of a supervisor. Throws its own faults, and SUPERVISOR_UNREACHABLE when none answers. */
+export class SupervisorClient {
+  readonly url: string
+  readonly #token: string | undefined
+
+  constructor(url: string, token: string | undefined) {
+    this.url = url
+    this.#token = token
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.#ask<T>('GET', path)
+  }
+
+  post<T>(path: string): Promise<T> {
+    return this.#ask<T>('POST', path)
+  }
+
+  /** Follows a stream until it ends or the signal says so. `onOpen` is called when it has begun. */
+  async follow(
+    path: string,
+    onEvent: (event: StreamEvent) => void,
+    options: { readonly signal?: AbortSignal; readonly onOpen?: () => void } = {},
+  ): Promise<void> {
+    const response = await this.#request('GET', path, 'text/event-stream', options.signal)
+    options.onOpen?.()
+    const parser = createParser({
+      onEvent: ({ event, id, data }) => onEvent({ event: event ?? 'message', id, data: JSON.parse(data) }),
+    })
+    try {
+      for await (const chunk of response.setEncoding('utf8')) parser.feed(chunk as string)
+    } catch (error) {
+      if (options.signal?.aborted !== true) throw this.#unreachable(messageOf(error))
+    }
+  }
+
+  async #ask<T>(method: string, path: string): Promise<T> {
+    return (await json(await this.#request(method, path, 'application/json'))) as T
+  }
+
+  async #request(
+    method: string,
+    path: string,
+    accept: string,
+    signal?: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const url = new URL(`/api/v1${path}`, this.url)
+    const headers = { accept, ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }) }
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      ;(url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+        method,
+        headers,
+        ...(signal && { signal }),
+      })
+        .on('response', resolve)
+        .on('error', (error) => reject(this.#unreachable(messageOf(error))))
+        .end()
+    })
+    const { statusCode = 500 } = response
+    if (statusCode < 300) return response
+    throw faultFrom(statusCode, await text(response))
+  }
+
+  #unreachable(why: string): Fault {
+    return clientFault(
+      'SUPERVISOR_UNREACHABLE',
+      `no supervisor answers at ${this.url} (${why}); start it with "supervisor up", or name another with --url`,
+    )
+  }
+}
+
+function faultFrom(status: number, body: string): Fault {
+  const kinds = Object.entries(STATUS_OF_KIND) as [FaultKind, number][]
+  const kind = kinds.find(([, known]) => known === status)?.[0] ?? 'internal'
+  try {
+    const { error, code } = JSON.parse(body) as { error: string; code: string }
+    return new Fault(code, kind, error)
+  } catch {
+    return new Fault('INTERNAL_ERROR', kind, `the supervisor answered ${status}`)
+  }
+}
+
+export interface GlobalOptions {
+  readonly config?: string
+  readonly url?: string
+  readonly json?: boolean
+  readonly table?: boolean
+}
+
+/** What every command that talks to a supervisor works with. */
+export interface CliContext {
+  readonly client: SupervisorClient
+  readonly output: Output
+}
+
+/** Finds the supervisor: by --url, by SUPERVISOR_URL, or by the config, whose token is taken too. */
+export async function contextOf(command: Command): Promise<CliContext> {
+  const options: GlobalOptions = command.optsWithGlobals()
+  const given = options.url ?? process.env['SUPERVISOR_URL']
+  if (given !== undefined && !/^https?:$/.test(URL.canParse(given) ? new URL(given).protocol : ''))
+    throw clientFault('SERVER_URL_INVALID', `"${given}" is no http or https URL`)
+  const [{ loadSupervisorConfig }, { readToken }] = await Promise.all([
+    import('../../config.ts'),
+    import('../../state/token-file.ts'),
+  ])
+  const { config } = loadSupervisorConfig(process.env, { file: options.config })
+  const url = given ?? `http://${addressOf(config.api.host)}:${config.api.port}`
+  return {
+    client: new SupervisorClient(url, await readToken(config.api.tokenFile)),
+    output: createOutput(options),
+  }
+}
+
+/** Where to reach what listens there. */
+export function addressOf(host: string): string {
+  if (host === '0.0.0.0' || host === '') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,34 @@
+import type { Command } from 'commander'
+import { createOutput } from '../../../../lib/cli/output.ts'
+import type { GlobalOptions } from '../client.ts'
+
+/** config check, config show. */
+export function addConfig(program: Command): void {
+  const config = program.command('config').description('check or show the configuration')
+  config
+    .command('check')
+    .description('say whether the configuration is right; exits 1 with what is wrong')
+    .action(async (_options: unknown, command: Command) => {
+      const options: GlobalOptions = command.optsWithGlobals()
+      const { loadSupervisorConfig } = await import('../../../config.ts')
+      const { file, warnings, config: read } = loadSupervisorConfig(process.env, { file: options.config })
+      for (const warning of warnings) process.stderr.write(`supervisor: ${warning}\n`)
+      const count = read.processes.length
+      createOutput(options).result(
+        { ok: true, file: file ?? null, processes: count, warnings },
+        () => `${file ?? 'no file, defaults'}: right, ${count} ${count === 1 ? 'process' : 'processes'}`,
+      )
+    })
+  config
+    .command('show')
+    .description('print the effective configuration: YAML on a terminal, JSON elsewhere')
+    .action(async (_options: unknown, command: Command) => {
+      const options: GlobalOptions = command.optsWithGlobals()
+      const { loadSupervisorConfig, supervisorSchema } = await import('../../../config.ts')
+      const { maskSecrets, showSettings } = await import('../../../../lib/config/show.ts')
+      const { settings } = loadSupervisorConfig(process.env, { file: options.config })
+      createOutput(options).result(maskSecrets(supervisorSchema, settings), () =>
+        showSettings(supervisorSchema, settings).trimEnd(),
+      )
+    })
+}

@@ -1,0 +1,31 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { createOutput } from '../../../../lib/cli/output.ts'
+import { defineFaults } from '../../../../lib/errors/fault.ts'
+import { proposeConfig } from '../../../config-file/propose-config.ts'
+import type { GlobalOptions } from '../client.ts'
+
+const initFault = defineFaults({ CONFIG_EXISTS: 'conflict' })
+
+/** Writes a first config. */
+export function addInit(program: Command): void {
+  program
+    .command('init')
+    .description('write a supervisor.yaml from what is here: a Procfile, or the scripts of package.json')
+    .option('-f, --force', 'replace the file that is there')
+    .action((options: { readonly force?: boolean }, command: Command) => {
+      const file = join(process.cwd(), 'supervisor.yaml')
+      const { text, processes } = proposeConfig(process.cwd())
+      try {
+        writeFileSync(file, text, { flag: options.force === true ? 'w' : 'wx' })
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+        throw initFault('CONFIG_EXISTS', `${file} is there already; --force replaces it`)
+      }
+      createOutput(command.optsWithGlobals<GlobalOptions>()).result(
+        { file, processes },
+        () => `${file} is written, with ${processes.join(', ')}; "supervisor up" starts them`,
+      )
+    })
+}

@@ -1,0 +1,50 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { formatRecord } from '../../../../lib/cli/table.ts'
+import type { ReloadResult } from '../../../process/process-table.ts'
+import { contextOf, type SupervisorClient } from '../client.ts'
+
+const LOOK_EVERY_MS = 50
+const LIMIT_MS = 60_000
+
+/** reload, down. */
+export function addLifecycle(program: Command): void {
+  program
+    .command('reload')
+    .description('read the config anew; what is unchanged in it is not touched')
+    .action(async (_options: unknown, command: Command) => {
+      const { client, output } = await contextOf(command)
+      const answer = await client.post<ReloadResult & { readonly warnings: readonly string[] }>('/reload')
+      for (const warning of answer.warnings) process.stderr.write(`supervisor: ${warning}\n`)
+      output.result(answer, () => describe(answer))
+    })
+  program
+    .command('down')
+    .description('stop all processes and the supervisor')
+    .action(async (_options: unknown, command: Command) => {
+      const { client, output } = await contextOf(command)
+      await client.post('/shutdown')
+      await untilGone(client)
+      output.result({ success: true }, () => 'the supervisor has ended')
+    })
+}
+
+/** It answers with SHUTDOWN_IN_PROGRESS till the last process has ended, and then no more. */
+async function untilGone(client: SupervisorClient): Promise<void> {
+  const endMs = performance.now() + LIMIT_MS
+  while (performance.now() < endMs) {
+    const answer = await client.get('/status').catch((error: { code?: string }) => error.code)
+    if (answer === 'SUPERVISOR_UNREACHABLE') return
+    await delay(LOOK_EVERY_MS)
+  }
+  throw new Error(`the supervisor at ${client.url} has not ended within ${LIMIT_MS / 1_000} s`)
+}
+
+function describe({ added, removed, changed, unchanged }: ReloadResult): string {
+  return formatRecord([
+    ['added', added.join(', ') || '-'],
+    ['removed', removed.join(', ') || '-'],
+    ['changed', changed.join(', ') || '-'],
+    ['unchanged', String(unchanged)],
+  ])
+}

@@ -1,0 +1,97 @@
+import type { Command } from 'commander'
+import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import type { Output } from '../../../../lib/cli/output.ts'
+import type { WireLogEntry } from '../../../api/log.ts'
+import { type CliContext, contextOf } from '../client.ts'
+import { untilToldToStop } from '../signals.ts'
+import { createLinePainter, shownLine } from '../paint.ts'
+
+interface LogsOptions {
+  readonly follow?: boolean
+  readonly lines: number
+  readonly grep?: string
+  readonly regex?: boolean
+  readonly times?: boolean
+}
+
+/** logs, attach. */
+export function addLogs(program: Command): void {
+  program
+    .command('logs')
+    .description('show what processes have printed')
+    .argument('[names...]', 'names of processes; default all')
+    .option('-f, --follow', 'go on with what they print')
+    .option('-n, --lines <count>', 'at most so many lines of before', wholeNumber, 100)
+    .option('--grep <pattern>', 'only lines that hold this text')
+    .option('--regex', "the pattern is a regular expression of RE2's syntax")
+    .option('-t, --times', 'begin lines with their time')
+    .addHelpText('after', "\nExample:\n  supervisor logs -f web worker --grep 'error|warn' --regex")
+    .action(async (names: readonly string[], options: LogsOptions, command: Command) => {
+      await showLogs(await contextOf(command), names, options)
+    })
+  program
+    .command('attach')
+    .description(
+      'show what all processes print, as "supervisor up" does; interrupting it leaves them running',
+    )
+    .action(async (_options: unknown, command: Command) => {
+      await showLogs(await contextOf(command), [], { follow: true, lines: 20 })
+    })
+}
+
+async function showLogs(
+  { client, output }: CliContext,
+  names: readonly string[],
+  options: LogsOptions,
+): Promise<void> {
+  const query = new URLSearchParams({
+    ...(names.length > 0 && { process: names.join(',') }),
+    ...(options.grep !== undefined && { pattern: options.grep }),
+    ...(options.regex === true && { regex: 'true' }),
+  })
+  // Whoever mistypes a name is told so, and not shown nothing.
+  for (const name of names) await client.get(`/processes/${encodeURIComponent(name)}`)
+  const print = createPrinter(output, options)
+  const showPast = async (): Promise<void> => {
+    const past = new URLSearchParams([...query, ['lines', String(options.lines)]])
+    const { logs } = await client.get<{ logs: readonly WireLogEntry[] }>(`/logs?${past.toString()}`)
+    logs.forEach(print)
+  }
+  if (options.follow !== true) return showPast()
+  const controller = new AbortController()
+  void untilToldToStop().then(() => controller.abort())
+  process.stdout.on('error', () => controller.abort())
+  // What comes while the past is fetched waits: nothing is missed between, and nothing is shown twice but for that.
+  let isPastShown = false
+  const waiting: (() => void)[] = []
+  const past = Promise.withResolvers<void>()
+  const following = client.follow(
+    `/logs/stream?${query.toString()}`,
+    ({ event, data }) => {
+      const show = (): void => {
+        if (event === 'message') print(data as WireLogEntry)
+        else if (event === 'lost') tellLost(data as { process: string; lines: number })
+      }
+      if (isPastShown) show()
+      else waiting.push(show)
+    },
+    { signal: controller.signal, onOpen: () => past.resolve(showPast()) },
+  )
+  await Promise.race([past.promise, following])
+  isPastShown = true
+  for (const show of waiting) show()
+  await following
+}
+
+function tellLost({ process: name, lines }: { readonly process: string; readonly lines: number }): void {
+  process.stderr.write(`supervisor: ${lines} lines of ${name} came faster than they could be shown\n`)
+}
+
+function createPrinter(output: Output, { times }: LogsOptions): (entry: WireLogEntry) => void {
+  const paint = createLinePainter()
+  return (entry) => {
+    const time = times === true ? `${entry.timestamp} ` : ''
+    if (process.stdout.isTTY) process.stdout.write(`${time}${paint(entry)}\n`)
+    else output.line(entry, () => `${time}${entry.process} | ${shownLine(entry.line)}`)
+  }
+}

@@ -1,0 +1,66 @@
+import type { Command } from 'commander'
+import { formatTable } from '../../../../lib/cli/table.ts'
+import type { WireSummary } from '../../../api/process.ts'
+import { contextOf } from '../client.ts'
+
+/** ps, start, stop, restart. */
+export function addProcesses(program: Command): void {
+  program
+    .command('ps')
+    .description('list the processes')
+    .action(async (_options: unknown, command: Command) => {
+      const { client, output } = await contextOf(command)
+      const answer = await client.get<{ processes: readonly WireSummary[] }>('/processes')
+      output.result(answer, () => processTable(answer.processes))
+    })
+  addAction(program, 'start', 'start processes, and what they depend on', 'started')
+  addAction(program, 'stop', 'stop processes, with all that they have started', 'stopped')
+  addAction(program, 'restart', 'stop and start processes', 'restarted')
+}
+
+function addAction(program: Command, name: string, description: string, done: string): void {
+  program
+    .command(name)
+    .description(description)
+    .argument('<names...>', 'names of processes')
+    .action(async (names: readonly string[], _options: unknown, command: Command) => {
+      const { client, output } = await contextOf(command)
+      for (const each of names) {
+        const answer = await client.post(`/processes/${encodeURIComponent(each)}/${name}`)
+        output.line({ name: each, ...(answer as object) }, () => `${each} is ${done}`)
+      }
+    })
+}
+
+function processTable(processes: readonly WireSummary[]): string {
+  return formatTable(
+    ['NAME', 'STATUS', 'PID', 'UPTIME', 'RESTARTS', 'HEALTH', 'WHY'],
+    processes.map(({ name, status, pid, uptime_seconds: uptime, restarts, health, reason }) => [
+      name,
+      status,
+      pid === 0 ? '-' : String(pid),
+      pid === 0 ? '-' : formatUptime(uptime),
+      String(restarts),
+      health,
+      reason,
+    ]),
+  )
+}
+
+/** The two largest units: `1d 2h`, `3m 4s`. */
+export function formatUptime(seconds: number): string {
+  const units = [
+    [86_400, 'd'],
+    [3_600, 'h'],
+    [60, 'm'],
+    [1, 's'],
+  ] as const
+  const parts: string[] = []
+  let rest = seconds
+  for (const [size, unit] of units) {
+    const amount = Math.floor(rest / size)
+    rest -= amount * size
+    if (amount > 0 || (unit === 's' && parts.length === 0)) parts.push(`${amount}${unit}`)
+  }
+  return parts.slice(0, 2).join(' ')
+}

@@ -1,0 +1,73 @@
+import type { Command } from 'commander'
+import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { formatTable } from '../../../../lib/cli/table.ts'
+import type { WireRequest } from '../../../api/request.ts'
+import { contextOf } from '../client.ts'
+import { untilToldToStop } from '../signals.ts'
+
+interface RequestsOptions {
+  readonly follow?: boolean
+  readonly limit: number
+  readonly subdomain?: string
+  readonly method?: string
+  readonly minStatus?: number
+  readonly maxStatus?: number
+  readonly replay?: string
+}
+
+/** Shows requests that came through the proxy. */
+export function addRequests(program: Command): void {
+  program
+    .command('requests')
+    .description('show requests that came through the proxy')
+    .option('-f, --follow', 'go on with what comes')
+    .option('-n, --limit <count>', 'at most so many', wholeNumber, 100)
+    .option('--subdomain <name>', 'only those for this subdomain')
+    .option('--method <method>', 'only those of this method')
+    .option('--min-status <status>', 'only answers of at least this status', wholeNumber)
+    .option('--max-status <status>', 'only answers of at most this status', wholeNumber)
+    .option('--replay <id>', 'send this request again')
+    .action(async (options: RequestsOptions, command: Command) => {
+      const { client, output } = await contextOf(command)
+      if (options.replay !== undefined) {
+        const path = `/proxy/requests/${encodeURIComponent(options.replay)}/replay`
+        const answer = await client.post<{ status_code: number }>(path)
+        return output.result(answer, () => `answered with status ${answer.status_code}`)
+      }
+      const filters = {
+        subdomain: options.subdomain,
+        method: options.method,
+        min_status: options.minStatus,
+        max_status: options.maxStatus,
+      }
+      const query = new URLSearchParams(
+        Object.entries(filters).flatMap(([name, value]) =>
+          value === undefined ? [] : [[name, String(value)] as [string, string]],
+        ),
+      )
+      if (options.follow !== true) {
+        const all = new URLSearchParams([...query, ['limit', String(options.limit)]])
+        const answer = await client.get<{ requests: readonly WireRequest[] }>(
+          `/proxy/requests?${all.toString()}`,
+        )
+        return output.result(answer, () => requestTable(answer.requests))
+      }
+      const controller = new AbortController()
+      void untilToldToStop().then(() => controller.abort())
+      process.stdout.on('error', () => controller.abort())
+      const show = ({ event, data }: { readonly event: string; readonly data: unknown }): void => {
+        const request = data as WireRequest
+        if (event === 'message') output.line(request, () => rowOf(request).join('  '))
+      }
+      await client.follow(`/proxy/requests/stream?${query.toString()}`, show, { signal: controller.signal })
+    })
+}
+
+function requestTable(requests: readonly WireRequest[]): string {
+  return formatTable(['TIME', 'ID', 'STATUS', 'MS', 'METHOD', 'SUBDOMAIN', 'URL'], requests.map(rowOf))
+}
+
+function rowOf(request: WireRequest): readonly string[] {
+  const { timestamp, id, status_code: status, duration_ms: ms, method, subdomain, url } = request
+  return [timestamp.slice(11, 23), id, String(status), String(ms), method, subdomain || '-', url]
+}

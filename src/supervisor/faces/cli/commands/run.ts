@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { ExitStatus } from '../../../../lib/cli/run.ts'
+import { createLogger } from '../../../../lib/log/logger.ts'
+import type { GlobalOptions } from '../client.ts'
+
+const LOOK_EVERY_MS = 20
+const DEFAULT_WAIT_S = 120
+
+interface RunOptions extends GlobalOptions {
+  readonly wait: number
+}
+
+/** For CI: the processes around one command. */
+export function addRun(program: Command): void {
+  program
+    .command('run')
+    .description(
+      'start the processes, run a command when all are up, healthy or completed, stop them; ends as the command did',
+    )
+    .argument('<command...>', 'the command, behind --')
+    .option('--wait <seconds>', 'give up when they are not by then', wholeNumber, DEFAULT_WAIT_S)
+    .addHelpText('after', '\nExample:\n  supervisor run -- npm test')
+    .action(async (words: readonly string[], _options: unknown, command: Command) => {
+      const options: RunOptions = command.optsWithGlobals()
+      const [{ create }, { loadSupervisorConfig }] = await Promise.all([
+        import('../../../index.ts'),
+        import('../../../config.ts'),
+      ])
+      const { config } = loadSupervisorConfig(process.env, { file: options.config })
+      const logger = createLogger({
+        ...config.log,
+        level: config.log.level === 'info' ? 'warn' : config.log.level,
+      })
+      const running = await create(config, { logger }).start()
+      try {
+        const { table } = running.supervisor
+        const endMs = performance.now() + options.wait * 1_000
+        while (true) {
+          const waiting = table.list().filter(({ spec, state, health }) => {
+            if (!spec.autostart || state.is === 'stopped') return false
+            if (state.is === 'crashed' && state.retryAtMs === undefined)
+              throw new Error(
+                `process "${spec.name}" has crashed; "supervisor logs" of a run without the command says why`,
+              )
+            return state.is !== 'running' || (spec.healthCheck !== undefined && health.health !== 'healthy')
+          })
+          if (waiting.length === 0) break
+          if (performance.now() > endMs)
+            throw new Error(
+              `not ready after ${options.wait} s: ${waiting.map(({ spec }) => spec.name).join(', ')}`,
+            )
+          await delay(LOOK_EVERY_MS)
+        }
+        throw new ExitStatus(await runCommand(words))
+      } finally {
+        await running.stop()
+      }
+    })
+}
+
+function runCommand([file = '', ...argv]: readonly string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, argv, { stdio: 'inherit' })
+    // A terminal interrupts both; how to end is for the command to decide.
+    process.on('SIGINT', () => undefined)
+    process.on('SIGTERM', () => child.kill('SIGTERM'))
+    child.on('error', reject)
+    child.on('exit', (status, signal) =>
+      resolve(status ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+    )
+  })
+}

@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { portNumber } from '../../../../lib/cli/arguments.ts'
+import { createOutput } from '../../../../lib/cli/output.ts'
+import type { SupervisorConfig } from '../../../config.ts'
+import { addressOf, contextOf, type GlobalOptions } from '../client.ts'
+import { serveUntilTold } from '../serve.ts'
+
+const LOOK_EVERY_MS = 30
+const READY_LIMIT_MS = 30_000
+
+interface UpOptions extends GlobalOptions {
+  readonly detach?: boolean
+  readonly quiet?: boolean
+  readonly host?: string
+  readonly port?: number
+}
+
+/** Runs the supervisor, in the foreground or not. */
+export function addUp(program: Command): void {
+  program
+    .command('up')
+    .description('run the supervisor and start the processes')
+    .option('-d, --detach', 'in the background; return when it is ready')
+    .option('-q, --quiet', 'do not print what the processes print')
+    .option('--host <address>', 'address of the API')
+    .option('--port <port>', 'port of the API', portNumber)
+    .addHelpText('after', '\nExamples:\n  supervisor up -d && supervisor ps\n  supervisor -c Procfile up')
+    .action(async (_options: unknown, command: Command) => {
+      const options: UpOptions = command.optsWithGlobals()
+      const { loadSupervisorConfig } = await import('../../../config.ts')
+      const flags = flagSettings(options)
+      const load = () => loadSupervisorConfig(process.env, { file: options.config, flags })
+      const loaded = load()
+      for (const warning of loaded.warnings) process.stderr.write(`supervisor: ${warning}\n`)
+      if (options.detach === true) await startBehind(loaded.config, options, command)
+      else await serveUntilTold(loaded.config, load, options.quiet !== true)
+    })
+}
+
+function flagSettings({ host, port }: UpOptions): Record<string, unknown> {
+  return { api: { ...(host !== undefined && { host }), ...(port !== undefined && { port }) } }
+}
+
+/** Starts the same command in the background, and returns when it answers. */
+async function startBehind(config: SupervisorConfig, options: UpOptions, command: Command): Promise<void> {
+  const url = `http://${addressOf(config.api.host)}:${config.api.port}`
+  mkdirSync(config.stateDir, { recursive: true, mode: 0o700 })
+  const logFile = join(config.stateDir, 'supervisor.log')
+  // Behind what an earlier one has said, which may be one that still runs.
+  const log = openSync(logFile, 'a', 0o600)
+  const { size: before } = fstatSync(log)
+  const said = (): string => readFileSync(logFile).subarray(before).toString().trim()
+  const words = process.argv.slice(1).filter((word) => word !== '-d' && word !== '--detach')
+  const child = spawn(process.execPath, [...process.execArgv, ...words, '--quiet'], {
+    detached: true,
+    stdio: ['ignore', log, log],
+  })
+  closeSync(log)
+  let ended: number | null | undefined
+  child.on('exit', (status) => (ended = status))
+  const { client } = await contextOf(command)
+  const endMs = performance.now() + READY_LIMIT_MS
+  while (performance.now() < endMs) {
+    if (ended !== undefined) throw new Error(`the supervisor could not start: ${said()}`)
+    // One that ran before answers as well, and then this one ends.
+    const answer = await client.get<{ pid: number; status: string }>('/status').catch(() => undefined)
+    if (answer?.pid === child.pid && answer?.status === 'running') {
+      child.unref()
+      return createOutput(options).result(
+        { pid: child.pid, url, log: logFile },
+        () => `supervisor runs at ${url} as process ${child.pid}`,
+      )
+    }
+    await delay(LOOK_EVERY_MS)
+  }
+  throw new Error(
+    `the supervisor is not ready after ${READY_LIMIT_MS / 1_000} s; ${logFile} says what it does`,
+  )
+}

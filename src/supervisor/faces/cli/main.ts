@@ -1,0 +1,51 @@
+import type { Command } from 'commander'
+import { addCompletion } from '../../../lib/cli/completion.ts'
+import { addOutputOptions } from '../../../lib/cli/output.ts'
+import { createProgram, runProgram } from '../../../lib/cli/run.ts'
+import type { Fault } from '../../../lib/errors/fault.ts'
+import { packageVersion } from '../../../lib/process/package.ts'
+import { addConfig } from './commands/config.ts'
+import { addInit } from './commands/init.ts'
+import { addLifecycle } from './commands/lifecycle.ts'
+import { addLogs } from './commands/logs.ts'
+import { addProcesses } from './commands/processes.ts'
+import { addRequests } from './commands/requests.ts'
+import { addRun } from './commands/run.ts'
+import { addTop } from './commands/top.ts'
+import { addUp } from './commands/up.ts'
+
+/** The `supervisor` program; resolves with its exit status. */
+export function runSupervisorCli(argv: readonly string[]): Promise<number> {
+  return runProgram(createSupervisorProgram(), argv, exitStatusOf)
+}
+
+/** All commands and options, of which help, completions and the reference page are made. */
+export function createSupervisorProgram(): Command {
+  const program = createProgram(
+    'supervisor',
+    packageVersion(),
+    'Runs the processes of a project, and keeps them running.',
+  )
+  program.option('-c, --config <file>', 'config file; default SUPERVISOR_CONFIG, else the usual places')
+  program.option(
+    '--url <url>',
+    'address of a running supervisor; default SUPERVISOR_URL, else that of the config',
+  )
+  addUp(program)
+  addProcesses(program)
+  addLogs(program)
+  addRequests(program)
+  addLifecycle(program)
+  addRun(program)
+  addTop(program)
+  addInit(program)
+  addConfig(program)
+  addOutputOptions(program)
+  addCompletion(program)
+  return program
+}
+
+/** 2 for what a corrected command line or config would change, 1 for the rest. */
+function exitStatusOf({ code }: Fault): number {
+  return code === 'SERVER_URL_INVALID' ? 2 : 1
+}

@@ -1,0 +1,38 @@
+import { printable } from '../../../lib/cli/table.ts'
+import { withoutEscapes } from '../../log/log-line.ts'
+
+const COLOURS = [36, 33, 32, 35, 34, 96, 93, 92, 95, 94]
+const RED = 31
+
+/** Whether standard output is a terminal that may be coloured. */
+function isColoured(): boolean {
+  return process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === ''
+}
+
+function paint(text: string, colour: number): string {
+  return isColoured() ? `\u001b[${colour}m${text}\u001b[0m` : text
+}
+
+interface Shown {
+  readonly process: string
+  readonly stream: string
+  readonly line: string
+}
+
+/** Shows lines behind the names of their processes, each name in a colour of its own. */
+export function createLinePainter(): (entry: Shown) => string {
+  const colours = new Map<string, number>()
+  let width = 0
+  return ({ process, stream, line }) => {
+    const colour = colours.get(process) ?? COLOURS[colours.size % COLOURS.length] ?? RED
+    colours.set(process, colour)
+    width = Math.max(width, process.length)
+    const mark = paint('|', stream === 'stderr' ? RED : colour)
+    return `${paint(process.padEnd(width), colour)} ${mark} ${shownLine(line)}`
+  }
+}
+
+/** What a line of a program does to a terminal it does not do to ours (threat V9); tabs stay. */
+export function shownLine(line: string): string {
+  return withoutEscapes(line).split('\t').map(printable).join('\t')
+}

@@ -1,0 +1,78 @@
+import { createLogger, type Logger } from '../../../lib/log/logger.ts'
+import { messageOf } from '../../../lib/errors/message.ts'
+import { create, type RunningSupervisor } from '../../index.ts'
+import type { LoadedSupervisorConfig, SupervisorConfig } from '../../config.ts'
+import { LogFollower } from '../../log/log-follower.ts'
+import { createLinePainter } from './paint.ts'
+import { tellManager } from './service-manager.ts'
+import { untilToldToStop } from './signals.ts'
+
+/** Whoever stops services kills them some 10 s after asking. */
+const AFTER_STOP_MS = 2_000
+
+/** Runs the supervisor until a signal or a request asks for its end: as a user's, or as the first process of a container. */
+export async function serveUntilTold(
+  config: SupervisorConfig,
+  reloadConfig: () => LoadedSupervisorConfig,
+  showsLines: boolean,
+): Promise<void> {
+  const logger = createLogger(config.log)
+  let running: RunningSupervisor | undefined
+  const told = untilToldToStop(() => {
+    running?.kill()
+    process.exitCode = 1
+  })
+  process.on('SIGHUP', () => {
+    void (running && reload(running, logger))
+  })
+  running = await create(config, { logger, reloadConfig }).start()
+  const follower = showsLines ? showLines(running) : undefined
+  logger.info(
+    { port: running.port, proxy: running.proxyPort, config: config.configFile },
+    'supervisor is ready',
+  )
+  tellManager('READY=1')
+  await Promise.race([told, running.askedToStop])
+  tellManager('STOPPING=1')
+  setTimeout(() => {
+    logger.error('stopping took too long; leaving as it is')
+    process.exit(1)
+  }, config.shutdownTimeoutMs + AFTER_STOP_MS).unref()
+  await running.stop()
+  follower?.end()
+}
+
+async function reload(running: RunningSupervisor, logger: Logger): Promise<void> {
+  tellManager('RELOADING=1')
+  try {
+    logger.info(await running.reload(), 'the config is read anew')
+  } catch (error) {
+    logger.error(`the config stays as it was: ${messageOf(error)}`)
+  }
+  tellManager('READY=1')
+}
+
+/** A terminal that does not keep up misses lines, and never holds up a process. */
+function showLines({ supervisor: { logs } }: RunningSupervisor): LogFollower {
+  const paint = createLinePainter()
+  const { stdout } = process
+  stdout.on('error', () => undefined)
+  const follower = new LogFollower(
+    logs,
+    {
+      isReady: () => !stdout.writableNeedDrain,
+      onLines: (lines) =>
+        void stdout.write(
+          lines
+            .map(({ process: name, stream, text }) => `${paint({ process: name, stream, line: text })}\n`)
+            .join(''),
+        ),
+      onLost: (name, lines) =>
+        void stdout.write(`supervisor: ${lines} lines of ${name} came faster than they could be shown\n`),
+    },
+    // From the first line on.
+    { afterSequence: 0 },
+  )
+  stdout.on('drain', () => follower.resume())
+  return follower
+}

@@ -1,0 +1,2 @@
+/** Where all routes of the specification are. */
+export const API = '/api/v1'

@@ -1,0 +1,54 @@
+import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
+import type { Logger } from '../../../lib/log/logger.ts'
+import { errorSchema, errorToWire } from '../../api/error.ts'
+import { logEntrySchema } from '../../api/log.ts'
+import { actionSchema, detailSchema, summarySchema } from '../../api/process.ts'
+import { requestSchema } from '../../api/request.ts'
+import { fault } from '../../errors.ts'
+import { API } from './api-path.ts'
+import type { SupervisorFace } from './face.ts'
+import { processMetrics } from './process-metrics.ts'
+import { logRoutes } from './routes/logs.ts'
+import { processRoutes } from './routes/processes.ts'
+import { proxyRoutes } from './routes/proxy.ts'
+import { supervisorRoutes } from './routes/supervisor.ts'
+
+/** The JSON face of the supervisor, ready to listen. */
+export async function createSupervisorHttp(
+  face: SupervisorFace,
+  token: string | undefined,
+  logger: Logger,
+): Promise<HttpServer> {
+  const server = await createHttpServer({
+    info: {
+      title: 'Process supervisor',
+      version: face.version,
+      description: 'Runs named processes, and shows what they do and print.',
+    },
+    logger,
+    allowedHosts: face.config.api.allowedHosts,
+    token,
+    errors: { render: errorToWire },
+  })
+  const { app } = server
+  for (const schema of [
+    errorSchema,
+    summarySchema,
+    detailSchema,
+    actionSchema,
+    logEntrySchema,
+    requestSchema,
+  ])
+    app.addSchema(schema)
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (face.isStopping() && request.url.startsWith(API))
+      throw fault('SHUTDOWN_IN_PROGRESS', 'the supervisor is shutting down')
+    done()
+  })
+  supervisorRoutes(server, face)
+  processRoutes(server, face)
+  logRoutes(server, face)
+  proxyRoutes(server, face)
+  processMetrics(server, face)
+  return server
+}

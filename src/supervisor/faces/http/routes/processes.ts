@@ -1,0 +1,73 @@
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { Type } from '../../../../lib/schema/type.ts'
+import { detailToWire, summaryToWire, usageSchema, usageToWire } from '../../../api/process.ts'
+import { API } from '../api-path.ts'
+import type { SupervisorFace } from '../face.ts'
+
+const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
+const params = Type.Object({ name: Type.String() })
+const action = { 200: Type.Ref('ActionResult'), ...errors }
+
+interface Named {
+  readonly Params: { readonly name: string }
+}
+
+/** The processes, and what can be done to each. */
+export function processRoutes({ app }: HttpServer, { supervisor, usage, config }: SupervisorFace): void {
+  const { table } = supervisor
+
+  app.get(
+    `${API}/processes`,
+    {
+      schema: {
+        summary: 'All processes',
+        response: { 200: Type.Object({ processes: Type.Array(Type.Ref('Process')) }), ...errors },
+      },
+    },
+    () => ({ processes: table.list().map(summaryToWire) }),
+  )
+
+  app.get<Named>(
+    `${API}/processes/:name`,
+    { schema: { summary: 'One process', params, response: { 200: Type.Ref('ProcessDetail'), ...errors } } },
+    ({ params: { name } }) => detailToWire(table.get(name), config.api.showsEnv),
+  )
+
+  app.get(
+    `${API}/usage`,
+    {
+      schema: {
+        summary: 'CPU and memory of the processes that run',
+        response: { 200: usageSchema, ...errors },
+      },
+    },
+    () => usageToWire(usage.read()),
+  )
+
+  app.post<Named>(
+    `${API}/processes/:name/start`,
+    { schema: { summary: 'Starts a process, and before it what it depends on', params, response: action } },
+    ({ params: { name } }) => {
+      table.start(name)
+      return { success: true }
+    },
+  )
+
+  app.post<Named>(
+    `${API}/processes/:name/stop`,
+    { schema: { summary: 'Stops a process; answers when nothing of it is left', params, response: action } },
+    async ({ params: { name } }) => {
+      await table.get(name).stop()
+      return { success: true }
+    },
+  )
+
+  app.post<Named>(
+    `${API}/processes/:name/restart`,
+    { schema: { summary: 'Stops a process and starts it', params, response: action } },
+    async ({ params: { name } }) => {
+      await table.restart(name)
+      return { success: true }
+    },
+  )
+}

@@ -1,0 +1,169 @@
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { Type } from '../../../../lib/schema/type.ts'
+import { encodeEvent } from '../../../../lib/sse/sse-stream.ts'
+import { createLogEncoder } from '../../../api/log.ts'
+import { numberOf, querySchema, type RawQuery, textOf } from '../../../api/query.ts'
+import { requestsSchema, requestToWire } from '../../../api/request.ts'
+import { fault } from '../../../errors.ts'
+import { queryLogs } from '../../../log/query-logs.ts'
+import { type CapturedRequest, passes, type RequestFilter } from '../../../proxy/captured-request.ts'
+import { replay } from '../../../proxy/replay.ts'
+import { API } from '../api-path.ts'
+import type { SupervisorFace } from '../face.ts'
+import { lastEventId } from '../last-event-id.ts'
+
+const MAX_LIMIT = 1_000
+const DEFAULT_LIMIT = 100
+/** Lines of a request's time that are shown with it. */
+const SHOWN_LINES = 500
+/** What a process prints for a request may come a little after its answer. */
+const AFTER_MS = 50
+
+const filters = {
+  subdomain: 'only requests for this subdomain; default all',
+  method: 'only requests of this method; default all',
+  min_status: 'only answers of at least this status',
+  max_status: 'only answers of at most this status',
+}
+const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
+const params = Type.Object({ id: Type.String() })
+
+interface Asked {
+  readonly Querystring: RawQuery
+}
+
+interface Identified {
+  readonly Params: { readonly id: string }
+}
+
+/** Requests that came through the proxy. */
+export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor }: SupervisorFace): void {
+  const enabled = () => {
+    if (proxy === undefined)
+      throw fault('PROXY_NOT_ENABLED', 'the proxy is not enabled; set proxy.enabled to true in the config')
+    return proxy
+  }
+  const get = (id: string): CapturedRequest => {
+    const found = enabled().requests.find(Number(id))
+    if (found === undefined) throw fault('REQUEST_NOT_FOUND', `no request "${id.slice(0, 100)}" is kept`)
+    return found
+  }
+
+  app.get<Asked>(
+    `${API}/proxy/requests`,
+    {
+      schema: {
+        summary: 'The newest requests that are kept',
+        querystring: querySchema({
+          ...filters,
+          limit: `at most so many, up to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}`,
+        }),
+        response: { 200: requestsSchema, ...errors },
+      },
+    },
+    ({ query }) => {
+      const filter = filterOf(query)
+      const limit = numberOf(query, 'limit', { most: MAX_LIMIT }) ?? DEFAULT_LIMIT
+      const all = enabled().requests.list()
+      const filtered = all.filter((request) => passes(request, filter))
+      const newest = limit === 0 ? [] : filtered.slice(-limit)
+      return { requests: newest.map(requestToWire), filtered_count: filtered.length, total_count: all.length }
+    },
+  )
+
+  app.get<Asked>(
+    `${API}/proxy/requests/stream`,
+    {
+      exposeHeadRoute: false,
+      schema: {
+        summary: 'Stream of requests as they end',
+        description: 'Server-sent events: first `connected`, then a message for each request, with its id.',
+        querystring: querySchema(filters),
+        response: {
+          200: {
+            description: 'requests',
+            content: { 'text/event-stream': { schema: Type.Ref('ProxyRequest') } },
+          },
+          ...errors,
+        },
+      },
+    },
+    ({ query, headers }, reply) => {
+      const { requests } = enabled()
+      const filter = filterOf(query)
+      const after = lastEventId(headers)
+      const stream = openStream(reply)
+      const send = (request: CapturedRequest): void => {
+        if (passes(request, filter))
+          stream.sendEncoded(encodeEvent(requestToWire(request), undefined, request.id))
+      }
+      stream.send({}, 'connected')
+      if (after !== undefined)
+        requests
+          .list()
+          .filter(({ id }) => id > after)
+          .forEach(send)
+      const end = requests.onRequest(send)
+      void stream.closed.then(end)
+    },
+  )
+
+  app.get<Identified>(
+    `${API}/proxy/requests/:id`,
+    {
+      schema: {
+        summary: 'One request, with what its process printed meanwhile',
+        params,
+        response: {
+          200: Type.Object({
+            request: Type.Ref('ProxyRequest'),
+            headers: Type.Array(Type.Array(Type.String())),
+            logs: Type.Array(Type.Ref('LogEntry')),
+          }),
+          ...errors,
+        },
+      },
+    },
+    async ({ params: { id } }) => {
+      const request = get(id)
+      const { lines } = await queryLogs(supervisor.logs, {
+        processes: request.process === undefined ? [] : [request.process],
+        lines: SHOWN_LINES,
+        sinceMs: request.startedMs,
+        untilMs: request.startedMs + request.durationMs + AFTER_MS,
+      })
+      return {
+        request: requestToWire(request),
+        headers: request.headers,
+        logs: lines.map(createLogEncoder()),
+      }
+    },
+  )
+
+  app.post<Identified>(
+    `${API}/proxy/requests/:id/replay`,
+    {
+      schema: {
+        summary: 'Sends a request again',
+        description:
+          'As it was, without the headers that prove who sent it. It is kept as a request of its own.',
+        params,
+        response: { 200: Type.Object({ success: Type.Boolean(), status_code: Type.Integer() }), ...errors },
+      },
+    },
+    async ({ params: { id } }) => {
+      const statusCode = await replay(get(id), enabled().address)
+      return { success: true, status_code: statusCode }
+    },
+  )
+}
+
+function filterOf(query: RawQuery): RequestFilter {
+  const status = { least: 100, most: 999 }
+  return {
+    subdomain: textOf(query, 'subdomain'),
+    method: textOf(query, 'method'),
+    minStatus: numberOf(query, 'min_status', status),
+    maxStatus: numberOf(query, 'max_status', status),
+  }
+}

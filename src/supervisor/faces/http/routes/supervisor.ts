@@ -1,0 +1,69 @@
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { Type } from '../../../../lib/schema/type.ts'
+import { API } from '../api-path.ts'
+import type { SupervisorFace } from '../face.ts'
+
+const statusSchema = Type.Object({
+  status: Type.String(),
+  uptime_seconds: Type.Integer(),
+  config_file: Type.String(),
+  api_version: Type.String(),
+  version: Type.String(),
+  pid: Type.Integer(),
+  proxy: Type.Union([Type.Object({ host: Type.String(), port: Type.Integer() }), Type.Null()]),
+})
+
+const names = Type.Array(Type.String())
+const reloadSchema = Type.Object({
+  success: Type.Boolean(),
+  added: names,
+  removed: names,
+  changed: names,
+  unchanged: Type.Integer(),
+  warnings: names,
+})
+
+/** The supervisor itself: what it is, its end, and its config read anew. */
+export function supervisorRoutes({ app }: HttpServer, face: SupervisorFace): void {
+  app.get(
+    `${API}/status`,
+    { schema: { summary: 'The supervisor', response: { 200: statusSchema, '4xx': Type.Ref('Error') } } },
+    () => ({
+      status: face.isReady() ? 'running' : 'starting',
+      uptime_seconds: Math.floor((Date.now() - face.startedMs) / 1_000),
+      config_file: face.config.configFile ?? '',
+      api_version: 'v1',
+      version: face.version,
+      pid: process.pid,
+      proxy: face.proxy?.address ?? null,
+    }),
+  )
+
+  app.post(
+    `${API}/shutdown`,
+    {
+      schema: {
+        summary: 'Stops all processes and ends',
+        response: { 200: Type.Ref('ActionResult'), '4xx': Type.Ref('Error') },
+      },
+    },
+    (_request, reply) => {
+      // The connection is the client's sign that the end has come.
+      void reply.header('connection', 'close')
+      reply.raw.once('close', face.shutDown)
+      return { success: true }
+    },
+  )
+
+  app.post(
+    `${API}/reload`,
+    {
+      schema: {
+        summary: 'Reads the config anew',
+        description: 'Processes that are unchanged in it are not touched.',
+        response: { 200: reloadSchema, '4xx': Type.Ref('Error') },
+      },
+    },
+    async () => ({ success: true, ...(await face.reload()) }),
+  )
+}

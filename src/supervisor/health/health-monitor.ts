@@ -1,0 +1,70 @@
+import { messageOf } from '../../lib/errors/message.ts'
+import type { Clock } from '../clock.ts'
+import type { HealthCheck } from '../process/process-spec.ts'
+import { type HealthReport, type ProbeResult, UNCHECKED } from './health.ts'
+
+export type Probe = (signal: AbortSignal) => Promise<ProbeResult>
+
+/** What is kept of a check's output. */
+const MAX_OUTPUT_LENGTH = 4_096
+
+/**
+ * Checks one run of a process, one check at a time: the first after the interval, or within a second where that is longer.
+ * Reports what each check changes.
+ */
+export class HealthMonitor {
+  readonly #check: HealthCheck
+  readonly #probe: Probe
+  readonly #clock: Clock
+  readonly #onReport: (report: HealthReport) => void
+  readonly #startedMs: number
+  readonly #controller = new AbortController()
+  #report = UNCHECKED
+  #cancel: () => void
+
+  constructor(check: HealthCheck, probe: Probe, clock: Clock, onReport: (report: HealthReport) => void) {
+    this.#check = check
+    this.#probe = probe
+    this.#clock = clock
+    this.#onReport = onReport
+    this.#startedMs = clock.nowMs()
+    this.#cancel = clock.after(Math.min(check.intervalMs, 1_000), () => void this.#run())
+  }
+
+  stop(): void {
+    this.#cancel()
+    this.#controller.abort()
+  }
+
+  async #run(): Promise<void> {
+    const limit = new AbortController()
+    const cancelLimit = this.#clock.after(this.#check.timeoutMs, () => limit.abort())
+    const result = await this.#probe(AbortSignal.any([limit.signal, this.#controller.signal])).catch(
+      (error: unknown): ProbeResult => ({
+        isHealthy: false,
+        output: limit.signal.aborted ? `no answer within ${this.#check.timeoutMs} ms` : messageOf(error),
+      }),
+    )
+    cancelLimit()
+    if (this.#controller.signal.aborted) return
+    this.#take(result)
+    // A process that starts is looked at more often, for others wait for it.
+    const waitMs =
+      this.#report.health === 'unknown' ? Math.min(this.#check.intervalMs, 1_000) : this.#check.intervalMs
+    this.#cancel = this.#clock.after(waitMs, () => void this.#run())
+  }
+
+  #take({ isHealthy, output }: ProbeResult): void {
+    const isStarting =
+      this.#report.health === 'unknown' && this.#clock.nowMs() - this.#startedMs < this.#check.startPeriodMs
+    const failures = isHealthy || isStarting ? 0 : this.#report.consecutiveFailures + 1
+    const isUnhealthy = failures >= this.#check.retries
+    this.#report = {
+      health: isHealthy ? 'healthy' : isUnhealthy ? 'unhealthy' : this.#report.health,
+      lastCheckMs: this.#clock.wallMs(),
+      lastOutput: output.slice(0, MAX_OUTPUT_LENGTH),
+      consecutiveFailures: failures,
+    }
+    this.#onReport(this.#report)
+  }
+}

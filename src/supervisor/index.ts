@@ -1,0 +1,181 @@
+import { isIP } from 'node:net'
+import type { HttpServer } from '../lib/http/server.ts'
+import { messageOf } from '../lib/errors/message.ts'
+import { defineFaults } from '../lib/errors/fault.ts'
+import type { Logger } from '../lib/log/logger.ts'
+import { packageVersion } from '../lib/process/package.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { type LoadedSupervisorConfig, loadSupervisorConfig, type SupervisorConfig } from './config.ts'
+import { createSupervisorHttp } from './faces/http/create-server.ts'
+import type { SupervisorFace } from './faces/http/face.ts'
+import { servePage } from './faces/web/serve-page.ts'
+import { queryLogs } from './log/query-logs.ts'
+import { UsageMeter } from './process/usage.ts'
+import { RequestLog } from './proxy/captured-request.ts'
+import { ProxyRoutes } from './proxy/proxy-routes.ts'
+import { ProxyServer } from './proxy/proxy-server.ts'
+import { Supervisor } from './supervisor.ts'
+import { openStateDir } from './state/state-dir.ts'
+import { openToken } from './state/token-file.ts'
+
+export { loadSupervisorConfig, type SupervisorConfig } from './config.ts'
+
+const listenFault = defineFaults({ CANNOT_LISTEN: 'conflict' })
+
+export interface SupervisorServerDeps {
+  readonly logger: Logger
+  /** What processes inherit; this process's own when left out. */
+  readonly environment?: NodeJS.ProcessEnv
+  readonly clock?: Clock
+  /** Reads the config anew when asked to; the same file when left out. */
+  readonly reloadConfig?: () => LoadedSupervisorConfig
+}
+
+/** A supervisor that runs. */
+export interface RunningSupervisor {
+  readonly port: number
+  /** 0 where the proxy is not enabled. */
+  readonly proxyPort: number
+  readonly supervisor: Supervisor
+  /** The token that requests need, where they do. */
+  readonly token: string | undefined
+  readonly reload: SupervisorFace['reload']
+  /** Resolves when somebody has asked for the end by way of the API. */
+  readonly askedToStop: Promise<void>
+  /** Stops all processes, then the servers. */
+  readonly stop: () => Promise<void>
+  /** Ends all processes at once by SIGKILL. */
+  readonly kill: () => void
+}
+
+/** Puts a supervisor together; nothing happens before `start`. */
+export function create(
+  config: SupervisorConfig,
+  deps: SupervisorServerDeps,
+): { readonly start: () => Promise<RunningSupervisor> } {
+  return { start: () => start(config, deps) }
+}
+
+async function start(config: SupervisorConfig, deps: SupervisorServerDeps): Promise<RunningSupervisor> {
+  const { logger, clock = systemClock, environment = process.env } = deps
+  const state = await openStateDir(config.stateDir, (message) => logger.warn(message))
+  const supervisor = new Supervisor(config, state, { logger, clock, environment })
+  let stopping: Promise<void> | undefined
+  let isAsked = false
+  let isReady = false
+  const asked = Promise.withResolvers<void>()
+  const reload = createReload(config, deps, supervisor)
+  const token =
+    config.api.token === 'always' || !isLoopback(config.api.host)
+      ? await openToken(config.api.tokenFile)
+      : undefined
+  const proxy = config.proxy.isEnabled ? createProxy(config, supervisor) : undefined
+  const face: SupervisorFace = {
+    config,
+    version: packageVersion(),
+    startedMs: Date.now(),
+    supervisor,
+    usage: new UsageMeter(supervisor.table, clock),
+    proxy,
+    isReady: () => isReady,
+    isStopping: () => stopping !== undefined || isAsked,
+    shutDown() {
+      isAsked = true
+      asked.resolve()
+    },
+    reload,
+  }
+  let http: HttpServer | undefined
+  const close = async (): Promise<void> => {
+    await Promise.all([http?.stop(), proxy?.server.stop()])
+    supervisor.close()
+    await state.release()
+  }
+  try {
+    http = await createSupervisorHttp(face, token, logger)
+    servePage(http)
+    const port = await listening(
+      http.listen({ host: config.api.host, port: config.api.port }),
+      'api',
+      config.api,
+    )
+    if (proxy !== undefined)
+      proxy.address.port = await listening(
+        proxy.server.listen(config.proxy.host, config.proxy.port),
+        'proxy',
+        config.proxy,
+      )
+    // What runs is touched only by who could listen: two supervisors with one config are not both to start it.
+    await supervisor.start()
+    isReady = true
+    return {
+      port,
+      proxyPort: proxy?.address.port ?? 0,
+      supervisor,
+      token,
+      reload,
+      askedToStop: asked.promise,
+      stop: () => (stopping ??= supervisor.stop(config.shutdownTimeoutMs).then(close)),
+      kill: () => supervisor.table.list().forEach((each) => each.kill()),
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function createReload(
+  config: SupervisorConfig,
+  { reloadConfig, environment = process.env }: SupervisorServerDeps,
+  supervisor: Supervisor,
+): SupervisorFace['reload'] {
+  const load = reloadConfig ?? (() => loadSupervisorConfig(environment, { file: config.configFile }))
+  return async () => {
+    const { config: next, warnings } = load()
+    const later = fixedPart(config) === fixedPart(next) ? [] : [LATER]
+    return { ...(await supervisor.reload(next.processes)), warnings: [...warnings, ...later] }
+  }
+}
+
+const LATER = 'what has changed of api, proxy and state_dir counts from the next start on'
+
+/** What is settled when a supervisor starts. */
+function fixedPart({ api, proxy, stateDir }: SupervisorConfig): string {
+  return JSON.stringify([api, proxy, stateDir])
+}
+
+function createProxy(config: SupervisorConfig, supervisor: Supervisor) {
+  const requests = new RequestLog(config.proxy.keep)
+  const server = new ProxyServer({
+    routes: new ProxyRoutes(supervisor.table, config.proxy.domains),
+    timeoutMs: config.proxy.timeoutMs,
+    onRequest: (request) => requests.add(request),
+    lastLines: async (name, count) => {
+      const { lines } = await queryLogs(supervisor.logs, { processes: [name], lines: count, isPlain: true })
+      return lines.map(({ text }) => text)
+    },
+  })
+  return { requests, server, address: { host: config.proxy.host, port: config.proxy.port } }
+}
+
+async function listening(
+  port: Promise<number>,
+  what: string,
+  at: { readonly host: string; readonly port: number },
+): Promise<number> {
+  try {
+    return await port
+  } catch (error) {
+    throw listenFault(
+      'CANNOT_LISTEN',
+      `the ${what} cannot listen on ${at.host} port ${at.port}: ${messageOf(error)}; set ${what}.port to another`,
+      error,
+    )
+  }
+}
+
+/** Whether nobody beyond this machine reaches an address. A name may stand for any, so only one does (threat V1). */
+function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1') return true
+  return isIP(host) === 4 && host.startsWith('127.')
+}

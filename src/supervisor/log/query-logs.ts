@@ -1,0 +1,114 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { LineTest } from './line-filter.ts'
+import { type LogLine, linesOf, withoutEscapes } from './log-line.ts'
+import type { LogBlock, LogSource } from './log-store.ts'
+import type { ProcessLogs } from './process-logs.ts'
+
+export interface LogQuery {
+  /** All when left out. */
+  readonly processes?: readonly string[] | undefined
+  readonly lines: number
+  /** Of the lines' texts. */
+  readonly bytes?: number | undefined
+  readonly test?: LineTest | undefined
+  readonly isPlain?: boolean
+  /** Only lines that came within this time, both ends included. */
+  readonly sinceMs?: number | undefined
+  readonly untilMs?: number | undefined
+}
+
+export interface LogAnswer {
+  /** The newest that fit, oldest first. */
+  readonly lines: readonly LogLine[]
+  /** How many of the kept lines pass the filters. */
+  readonly filteredCount: number
+  /** How many lines are kept, of all processes. */
+  readonly totalCount: number
+}
+
+type Piece = readonly [name: string, block: LogBlock, fromIndex: number]
+
+/** How much is looked through before others have their turn. */
+const SLICE_BYTES = 262_144
+
+/** Looks through the kept lines. */
+export async function queryLogs(logs: ProcessLogs, query: LogQuery): Promise<LogAnswer> {
+  const selected = logs.select(query.processes)
+  const totalCount = sum(logs.select(undefined))
+  const isAll = query.test === undefined && query.sinceMs === undefined && query.untilMs === undefined
+  if (isAll) return { ...newest(selected, query), filteredCount: sum(selected), totalCount }
+  const pieces = inOrder(selected.flatMap(([name, source]) => piecesOf(name, source, 0)))
+  const lines: LogLine[] = []
+  let filteredCount = 0
+  let looked = 0
+  for (const [name, block, from] of pieces) {
+    if (query.sinceMs !== undefined && block.timeMs < query.sinceMs) continue
+    if (query.untilMs !== undefined && block.timeMs > query.untilMs) break
+    looked += block.bytes.length
+    if (looked > SLICE_BYTES) {
+      looked = 0
+      await nextTurn()
+    }
+    for (const line of linesOf(name, block, from)) {
+      const text = withoutEscapes(line.text)
+      if (query.test?.(text) === false) continue
+      filteredCount++
+      lines.push(query.isPlain === true ? { ...line, text } : line)
+    }
+    if (lines.length > 2 * query.lines) lines.splice(0, lines.length - query.lines)
+  }
+  return { lines: fitting(lines, query), filteredCount, totalCount }
+}
+
+/** Without a filter only the newest lines are looked at. */
+function newest(
+  selected: readonly (readonly [string, LogSource])[],
+  query: LogQuery,
+): { readonly lines: readonly LogLine[] } {
+  const pieces = inOrder(
+    selected.flatMap(([name, source]) =>
+      piecesOf(name, source, Math.max(0, source.counts().end - query.lines)),
+    ),
+  )
+  const parts: (readonly LogLine[])[] = []
+  let count = 0
+  for (const [name, block, from] of pieces.toReversed()) {
+    if (count >= query.lines) break
+    const lines = linesOf(name, block, from)
+    parts.push(lines)
+    count += lines.length
+  }
+  const lines = parts.toReversed().flat()
+  const plain =
+    query.isPlain === true ? lines.map((line) => ({ ...line, text: withoutEscapes(line.text) })) : lines
+  return { lines: fitting(plain, query) }
+}
+
+function piecesOf(name: string, source: LogSource, fromIndex: number): readonly Piece[] {
+  const { first } = source.counts()
+  const from = Math.max(first, fromIndex)
+  return source.read(from, Number.MAX_SAFE_INTEGER).map((block) => [name, block, from])
+}
+
+function inOrder(pieces: readonly Piece[]): readonly Piece[] {
+  return pieces.toSorted(([, a], [, b]) => a.sequence - b.sequence)
+}
+
+/** The newest that keep to both bounds, whichever is reached first. */
+function fitting(
+  lines: readonly LogLine[],
+  { lines: maxLines, bytes: maxBytes }: LogQuery,
+): readonly LogLine[] {
+  const last = maxLines === 0 ? [] : lines.slice(-maxLines)
+  if (maxBytes === undefined) return last
+  let bytes = 0
+  const tooFar = last.findLastIndex((line) => (bytes += Buffer.byteLength(line.text)) > maxBytes)
+  return last.slice(tooFar + 1)
+}
+
+function sum(sources: readonly (readonly [string, LogSource])[]): number {
+  return sources.reduce((total, [, source]) => {
+    const { first, end } = source.counts()
+    return total + end - first
+  }, 0)
+}

@@ -1,0 +1,51 @@
+import { becomeSubreaper, canStartPrograms } from '../../native/programs.ts'
+import type { Clock } from '../clock.ts'
+import type { LogStore } from '../log/log-store.ts'
+import { createNativeLogStore } from '../log/native-log-store.ts'
+import { createPortableLogStore } from '../log/portable-log-store.ts'
+import { ControlGroups } from './control-groups.ts'
+import { NativeRunner, type RunnerParts } from './native-runner.ts'
+import { OrphanReaper } from './orphan-reaper.ts'
+import { PortableRunner } from './portable-runner.ts'
+import type { ProcessRunner } from './process-runner.ts'
+import { StrayFinder } from './process-tree.ts'
+
+/** What runs programs and reads what they print, on this machine. */
+export interface Engine {
+  readonly runner: ProcessRunner
+  /** Where programs of an earlier supervisor can be taken over. */
+  readonly native: NativeRunner | undefined
+  readonly strays: StrayFinder
+  readonly groups: ControlGroups | undefined
+  readonly logs: LogStore
+  readonly close: () => void
+}
+
+/** The addon's where it is built, else Node's own, which can do less. */
+export function openEngine(
+  instance: string,
+  environment: NodeJS.ProcessEnv,
+  clock: Clock,
+  warn: (message: string) => void,
+): Engine {
+  const isNative = canStartPrograms()
+  const strays = new StrayFinder(instance, becomeSubreaper())
+  const groups = isNative ? ControlGroups.open(`supervisor-${instance.slice(0, 8)}`) : undefined
+  const reaper = isNative ? new OrphanReaper(strays, clock) : undefined
+  const parts: RunnerParts = { instance, environment, strays, groups, reaper, warn }
+  const native = isNative ? new NativeRunner(parts) : undefined
+  const logs = isNative ? createNativeLogStore() : createPortableLogStore(clock.wallMs)
+  return {
+    runner: native ?? new PortableRunner(parts),
+    native,
+    strays,
+    groups,
+    logs,
+    close() {
+      reaper?.stop()
+      native?.close()
+      groups?.close()
+      logs.close()
+    },
+  }
+}

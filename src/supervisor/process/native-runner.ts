@@ -1,0 +1,128 @@
+import { closeSync, constants as fsConstants, openSync } from 'node:fs'
+import { constants } from 'node:os'
+import { messageOf } from '../../lib/errors/message.ts'
+import { ExitWatch, type ProgramExit, reapChild, startProgram } from '../../native/programs.ts'
+import { fault } from '../errors.ts'
+import type { ControlGroup, ControlGroups } from './control-groups.ts'
+import type { OrphanReaper } from './orphan-reaper.ts'
+import { argvOf, environmentOf } from './process-environment.ts'
+import type { ExitReport, Outputs, ProcessRunner, RunningProgram } from './process-runner.ts'
+import { type ProcessSpec, RESOURCES } from './process-spec.ts'
+import { INSTANCE_VARIABLE, PROCESS_VARIABLE, type StrayFinder } from './process-tree.ts'
+import { runningTree } from './running-tree.ts'
+import { findUser } from './system-user.ts'
+
+export interface RunnerParts {
+  /** Marks all that this supervisor starts, also across its own restarts. */
+  readonly instance: string
+  readonly environment: NodeJS.ProcessEnv
+  readonly strays: StrayFinder
+  readonly groups: ControlGroups | undefined
+  readonly reaper: OrphanReaper | undefined
+  readonly warn: (message: string) => void
+}
+
+const SIGNAL_NAMES = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
+)
+
+/** Starts programs by the addon: with limits, in control groups, and so that a later supervisor can take them over. */
+export class NativeRunner implements ProcessRunner {
+  readonly #parts: RunnerParts
+  readonly #watch = new ExitWatch()
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts
+  }
+
+  start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): ReturnType<ProcessRunner['start']> {
+    const { instance, environment: inherited, groups, warn } = this.#parts
+    const user = spec.user === undefined ? undefined : findUser(spec.user)
+    const environment = {
+      ...environmentOf(spec, inherited),
+      ...(user && { HOME: spec.env['HOME'] ?? user.home, USER: user.name, LOGNAME: user.name }),
+      [INSTANCE_VARIABLE]: instance,
+      [PROCESS_VARIABLE]: spec.name,
+    }
+    // Only where it is needed: entering one takes the kernel longer than starting a program.
+    const isLimited = spec.memoryBytes !== undefined || spec.cpus !== undefined
+    const limited = isLimited ? groups?.create(spec.name, spec) : undefined
+    if (isLimited && groups === undefined)
+      warn(
+        `process "${spec.name}": limits.memory and limits.cpus need control groups, which may not be written here`,
+      )
+    if (limited?.complaint !== undefined)
+      warn(`process "${spec.name}": limits do not hold: ${limited.complaint}`)
+    const request = {
+      argv: argvOf(spec.command, environment),
+      environment,
+      directory: spec.cwd,
+      user: user && [user.uid, user.gid, ...user.groups],
+      limits: Object.entries(spec.limits).map(
+        ([name, value]) => [RESOURCES[name as keyof typeof RESOURCES], value] as const,
+      ),
+      controlGroup: limited?.group.procsFile,
+    }
+    try {
+      const { pid, outputs } = startProgram(request)
+      return { program: this.#follow(pid, spec.name, limited?.group, onExit), outputs }
+    } catch (error) {
+      limited?.group.remove()
+      throw fault(
+        'PROCESS_START_FAILED',
+        `process "${spec.name}" cannot be started: ${messageOf(error)}`,
+        error,
+      )
+    }
+  }
+
+  /**
+   * Takes over a program that an earlier supervisor has started; undefined when it has just ended, or when its output cannot be
+   * reached.
+   */
+  adopt(
+    pid: number,
+    name: string,
+    onExit: (exit: ExitReport) => void,
+  ): { readonly program: RunningProgram; readonly outputs: Outputs } | undefined {
+    const fds: number[] = []
+    try {
+      const open = (fd: number): number => {
+        const opened = openSync(`/proc/${pid}/fd/${fd}`, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK)
+        fds.push(opened)
+        return opened
+      }
+      const outputs = [open(1), open(2)] as const
+      return { program: this.#follow(pid, name, this.#parts.groups?.find(name), onExit), outputs }
+    } catch {
+      for (const fd of fds) closeSync(fd)
+      return undefined
+    }
+  }
+
+  close(): void {
+    this.#watch.close()
+  }
+
+  #follow(
+    pid: number,
+    name: string,
+    group: ControlGroup | undefined,
+    onExit: (exit: ExitReport) => void,
+  ): RunningProgram {
+    const { strays, reaper } = this.#parts
+    let hasEnded = false
+    strays.addLeader(pid)
+    this.#watch.add(pid, (exit) => {
+      reapChild(pid)
+      strays.removeLeader(pid)
+      hasEnded = true
+      onExit(reportOf(exit))
+    })
+    return runningTree({ pid, name, hasEnded: () => hasEnded, strays, group, reaper })
+  }
+}
+
+function reportOf({ code, signal }: ProgramExit): ExitReport {
+  return { code, signal: signal === undefined ? undefined : (SIGNAL_NAMES.get(signal) ?? 'SIGKILL') }
+}

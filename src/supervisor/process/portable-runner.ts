@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { fault } from '../errors.ts'
+import type { RunnerParts } from './native-runner.ts'
+import { argvOf, environmentOf } from './process-environment.ts'
+import type { ExitReport, ProcessRunner } from './process-runner.ts'
+import type { ProcessSpec } from './process-spec.ts'
+import { INSTANCE_VARIABLE, PROCESS_VARIABLE } from './process-tree.ts'
+import { runningTree } from './running-tree.ts'
+import { findUser } from './system-user.ts'
+
+/** Starts programs by Node where the addon is not built: without limits, and not to be taken over by a later supervisor. */
+export class PortableRunner implements ProcessRunner {
+  readonly #parts: RunnerParts
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts
+  }
+
+  start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): ReturnType<ProcessRunner['start']> {
+    const { instance, environment: inherited, strays, warn } = this.#parts
+    if (Object.keys(spec.limits).length > 0 || spec.memoryBytes !== undefined || spec.cpus !== undefined)
+      warn(`process "${spec.name}": limits need the native addon, and do not hold`)
+    const user = spec.user === undefined ? undefined : findUser(spec.user)
+    const environment = {
+      ...environmentOf(spec, inherited),
+      ...(user && { HOME: spec.env['HOME'] ?? user.home, USER: user.name, LOGNAME: user.name }),
+      [INSTANCE_VARIABLE]: instance,
+      [PROCESS_VARIABLE]: spec.name,
+    }
+    // Node blames a directory that is not there on the program.
+    if (!statSync(spec.cwd, { throwIfNoEntry: false })?.isDirectory())
+      throw fault(
+        'PROCESS_START_FAILED',
+        `process "${spec.name}" cannot be started: ${spec.cwd} is no directory`,
+      )
+    const [program = '', ...argv] = argvOf(spec.command, environment)
+    const child = spawn(program, argv, {
+      cwd: spec.cwd,
+      env: environment,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(user && { uid: user.uid, gid: user.gid }),
+    })
+    const { pid } = child
+    // Told by and by; that there is no id says it at once.
+    child.on('error', () => undefined)
+    if (pid === undefined)
+      throw fault(
+        'PROCESS_START_FAILED',
+        `process "${spec.name}" cannot be started: ${program} is not there, or may not be run`,
+      )
+    let hasEnded = false
+    strays.addLeader(pid)
+    child.on('exit', (code, signal) => {
+      strays.removeLeader(pid)
+      hasEnded = true
+      onExit({ code: code ?? undefined, signal: signal ?? undefined })
+    })
+    return {
+      program: runningTree({
+        pid,
+        name: spec.name,
+        hasEnded: () => hasEnded,
+        strays,
+        group: undefined,
+        reaper: undefined,
+      }),
+      outputs: [child.stdout, child.stderr],
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import type { Readable } from 'node:stream'
+import type { ProcessSpec } from './process-spec.ts'
+
+/** How a run ended. Both undefined: nobody but the program's parent was told, or it could not be started. */
+export interface ExitReport {
+  readonly code: number | undefined
+  readonly signal: NodeJS.Signals | undefined
+  /** Why it could not be started. */
+  readonly failure?: string
+}
+
+/** A program that was started, and all that it has started in turn. */
+export interface RunningProgram {
+  readonly pid: number
+  /** Sends a signal to the program's group and to what else is known to belong to it. */
+  readonly signal: (signal: NodeJS.Signals) => void
+  /** Whether the program itself has ended; what it has started may go on. */
+  readonly hasEnded: () => boolean
+  /** Whether anything of it is left. */
+  readonly hasLeftovers: () => boolean
+  /** The ids of processes that are left. */
+  readonly leftovers: () => readonly number[]
+}
+
+/** Where a program's output comes from: descriptors of pipes, or streams. */
+export type Outputs = readonly [stdout: number | Readable, stderr: number | Readable]
+
+/** Starts programs. */
+export interface ProcessRunner {
+  /**
+   * Starts a program; `onExit` is called once, never before this returns.
+   *
+   * @throws Fault PROCESS_START_FAILED with a sentence for the user
+   */
+  readonly start: (
+    spec: ProcessSpec,
+    onExit: (exit: ExitReport) => void,
+  ) => { readonly program: RunningProgram; readonly outputs: Outputs }
+}

@@ -1,0 +1,73 @@
+export const RESTART_POLICIES = ['always', 'on-failure', 'never'] as const
+type RestartPolicy = (typeof RESTART_POLICIES)[number]
+
+export const CONDITIONS = ['started', 'healthy', 'completed'] as const
+/** What must be true of a process before one that depends on it starts. */
+export type Condition = (typeof CONDITIONS)[number]
+
+/** Resources of setrlimit(2) that a process may be given, and how Linux numbers them. */
+export const RESOURCES = {
+  cpu_time: 0,
+  file_size: 1,
+  data: 2,
+  stack: 3,
+  core: 4,
+  nproc: 6,
+  nofile: 7,
+  memlock: 8,
+  address_space: 9,
+} as const
+
+export interface HealthCheck {
+  readonly probe:
+    | { readonly kind: 'exec'; readonly command: string | readonly string[] }
+    | { readonly kind: 'http'; readonly url: string }
+    | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
+  readonly intervalMs: number
+  readonly timeoutMs: number
+  /** So many failures in a row make it unhealthy. */
+  readonly retries: number
+  /** Failures within this time after the start do not count. */
+  readonly startPeriodMs: number
+  /** Whether an unhealthy process is restarted. */
+  readonly restarts: boolean
+}
+
+interface LogOfProcess {
+  readonly bufferLines: number
+  readonly bufferBytes: number
+  readonly dir: string | undefined
+  readonly maxFileBytes: number
+  readonly keepFiles: number
+  readonly hasTimes: boolean
+}
+
+/** All there is to know to run one process. Two that are equal as JSON are the same. */
+export interface ProcessSpec {
+  /** `web`, or `web-2` for the second of several replicas. */
+  readonly name: string
+  /** The name in the config, which replicas share. */
+  readonly base: string
+  /** A text is the shell's, a list is run as it is. */
+  readonly command: string | readonly string[]
+  readonly cwd: string
+  /** As configured: references are resolved at each start. */
+  readonly env: Readonly<Record<string, string>>
+  readonly envFiles: readonly string[]
+  readonly autostart: boolean
+  readonly restart: RestartPolicy
+  readonly successCodes: readonly number[]
+  readonly dependsOn: Readonly<Record<string, Condition>>
+  readonly healthCheck: HealthCheck | undefined
+  readonly stopSignal: NodeJS.Signals
+  readonly stopTimeoutMs: number
+  readonly user: string | undefined
+  readonly limits: Readonly<Partial<Record<keyof typeof RESOURCES, number>>>
+  readonly memoryBytes: number | undefined
+  /** In CPUs: 1.5 is one and a half. */
+  readonly cpus: number | undefined
+  readonly log: LogOfProcess
+  readonly proxy: { readonly subdomain: string; readonly port: number } | undefined
+  /** When it is started by the clock, as crontab(5) writes it. */
+  readonly schedule: string | undefined
+}

@@ -1,0 +1,64 @@
+import type { ExitReport, RunningProgram } from './process-runner.ts'
+
+/** The one state of a process; what moves it on is in `supervised-process.ts`. */
+export type ProcessState =
+  | { readonly is: 'stopped'; readonly exit?: ExitReport }
+  /** For what it depends on. */
+  | { readonly is: 'waiting'; readonly for: string }
+  /** It runs, and has not been found healthy yet. */
+  | { readonly is: 'starting'; readonly program: RunningProgram; readonly sinceMs: number }
+  | { readonly is: 'running'; readonly program: RunningProgram; readonly sinceMs: number }
+  | {
+      readonly is: 'stopping'
+      readonly program: RunningProgram
+      readonly sinceMs: number
+      readonly next: 'stopped' | 'start'
+    }
+  /** It ended unasked, and what it left behind is being ended. */
+  | {
+      readonly is: 'ending'
+      readonly program: RunningProgram
+      readonly exit: ExitReport
+      readonly uptimeMs: number
+    }
+  /** Without a time to retry it stays so until it is started by hand. */
+  | { readonly is: 'crashed'; readonly exit: ExitReport; readonly retryAtMs?: number }
+
+/** The statuses of the specification. */
+export const STATUSES = ['running', 'stopped', 'starting', 'stopping', 'crashed'] as const
+export type ProcessStatus = (typeof STATUSES)[number]
+
+const STATUS_OF_STATE: Readonly<Record<ProcessState['is'], ProcessStatus>> = {
+  stopped: 'stopped',
+  waiting: 'starting',
+  starting: 'starting',
+  running: 'running',
+  stopping: 'stopping',
+  ending: 'stopping',
+  crashed: 'crashed',
+}
+
+export function statusOf(state: ProcessState): ProcessStatus {
+  return STATUS_OF_STATE[state.is]
+}
+
+/** What may follow what; the table that every change is held against. */
+const FOLLOWERS: Readonly<Record<ProcessState['is'], readonly ProcessState['is'][]>> = {
+  stopped: ['waiting', 'starting', 'running', 'crashed'],
+  waiting: ['starting', 'running', 'stopped', 'crashed', 'waiting'],
+  starting: ['running', 'stopping', 'ending', 'crashed', 'stopped'],
+  running: ['stopping', 'ending', 'crashed', 'stopped'],
+  stopping: ['stopped', 'stopping', 'waiting', 'starting', 'running', 'crashed'],
+  ending: ['crashed', 'stopped', 'stopping'],
+  crashed: ['waiting', 'starting', 'running', 'stopped', 'crashed'],
+}
+
+export function isAllowed(from: ProcessState['is'], to: ProcessState['is']): boolean {
+  return FOLLOWERS[from].includes(to)
+}
+
+/** `code 1`, `signal SIGKILL`. */
+export function describeExit({ code, signal }: ExitReport): string {
+  if (signal !== undefined) return `signal ${signal}`
+  return code === undefined ? 'an unknown status' : `code ${code}`
+}

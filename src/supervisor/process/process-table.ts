@@ -1,0 +1,228 @@
+import { KeyedLock } from '../../lib/process/keyed-lock.ts'
+import { fault } from '../errors.ts'
+import { dependsOn } from './dependency-order.ts'
+import type { Condition, ProcessSpec } from './process-spec.ts'
+import type { ProcessState } from './process-state.ts'
+import { type ProcessDeps, SupervisedProcess } from './supervised-process.ts'
+
+const ENDING = 'the supervisor stops'
+
+/** What a reload did. */
+export interface ReloadResult {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+  readonly changed: readonly string[]
+  readonly unchanged: number
+}
+
+type TableDeps = Omit<ProcessDeps, 'blockedBy'> & {
+  /** A process has come, or its settings have changed. */
+  readonly onOpen: (spec: ProcessSpec) => void
+  /** A process has gone. */
+  readonly onRemove: (name: string) => void
+}
+
+/** All processes, and what they are to each other. */
+export class ProcessTable {
+  readonly #deps: TableDeps
+  readonly #processes = new Map<string, SupervisedProcess>()
+  /** One after the other: what one adds the next must know. */
+  readonly #reloads = new KeyedLock()
+  /** Nothing is started any more, also by a reload that is under way. */
+  #isEnding = false
+
+  constructor(specs: readonly ProcessSpec[], deps: TableDeps) {
+    this.#deps = deps
+    for (const spec of specs) this.#add(spec)
+  }
+
+  list(): readonly SupervisedProcess[] {
+    return [...this.#processes.values()]
+  }
+
+  find(name: string): SupervisedProcess | undefined {
+    return this.#processes.get(name)
+  }
+
+  /** Throws PROCESS_NOT_FOUND. */
+  get(name: string): SupervisedProcess {
+    const process = this.#processes.get(name)
+    if (process === undefined) throw fault('PROCESS_NOT_FOUND', `there is no process "${name}"`)
+    return process
+  }
+
+  /** Starts a process, and before it what it depends on. */
+  start(name: string, reason?: string): void {
+    const process = this.get(name)
+    if (this.#isEnding) throw fault('SHUTDOWN_IN_PROGRESS', 'the supervisor is shutting down')
+    this.#startNeeded(process.spec, new Set([process.spec.base]))
+    process.start(reason)
+  }
+
+  async restart(name: string): Promise<void> {
+    const process = this.get(name)
+    this.#startNeeded(process.spec, new Set([process.spec.base]))
+    await process.restart()
+  }
+
+  /** Starts all that are to start by themselves, and what they depend on. */
+  startAll(): void {
+    for (const process of this.list()) if (process.spec.autostart) this.#startUp(process)
+  }
+
+  /**
+   * Stops all of them, what depends on others before those. Resolves when nothing is left; what is left after `limitMs` is
+   * ended by SIGKILL.
+   */
+  async stopAll(limitMs: number): Promise<void> {
+    this.#isEnding = true
+    const all = this.list()
+    const cancel = this.#deps.clock.after(limitMs, () => all.forEach((process) => process.kill()))
+    // What waits is not to start when what it waits for happens to come true.
+    for (const process of all) if (process.state.is === 'waiting') void process.end(ENDING)
+    const dependents = Map.groupBy(
+      all.flatMap((process) => Object.keys(process.spec.dependsOn).map((base) => ({ base, process }))),
+      ({ base }) => base,
+    )
+    const stops = new Map<SupervisedProcess, Promise<void>>()
+    const stop = (process: SupervisedProcess): Promise<void> => {
+      const known = stops.get(process)
+      if (known !== undefined) return known
+      const run = async (): Promise<void> => {
+        const first = dependents.get(process.spec.base) ?? []
+        if (first.length > 0) await Promise.all(first.map((each) => stop(each.process)))
+        await process.end(ENDING)
+      }
+      const stopping = run()
+      stops.set(process, stopping)
+      return stopping
+    }
+    await Promise.all(all.map(stop))
+    cancel()
+  }
+
+  /** Makes the processes those of the list: what is unchanged is not touched. Resolves when what goes has gone. */
+  reload(specs: readonly ProcessSpec[]): Promise<ReloadResult> {
+    return this.#reloads.run('', () => this.#reload(specs))
+  }
+
+  async #reload(specs: readonly ProcessSpec[]): Promise<ReloadResult> {
+    const wanted = new Map(specs.map((spec) => [spec.name, spec]))
+    const removed = this.list().filter(({ spec }) => !wanted.has(spec.name))
+    const changed = this.list().filter(({ spec }) => {
+      const next = wanted.get(spec.name)
+      return next !== undefined && JSON.stringify(next) !== JSON.stringify(spec)
+    })
+    const added = specs.filter(({ name }) => !this.#processes.has(name))
+    await Promise.all(
+      removed.map(async (process) => {
+        await endFor(process, 'no longer in the config')
+        this.#processes.delete(process.spec.name)
+        this.#deps.onRemove(process.spec.name)
+      }),
+    )
+    for (const spec of added) this.#add(spec)
+    await Promise.all(
+      changed.map((process) => this.#change(process, wanted.get(process.spec.name) ?? process.spec)),
+    )
+    for (const { name, autostart } of added) {
+      const process = this.#processes.get(name)
+      if (autostart && process !== undefined) this.#startUp(process)
+    }
+    return {
+      added: added.map(({ name }) => name),
+      removed: removed.map(({ spec }) => spec.name),
+      changed: changed.map(({ spec }) => spec.name),
+      unchanged: specs.length - added.length - changed.length,
+    }
+  }
+
+  async #change(process: SupervisedProcess, spec: ProcessSpec): Promise<void> {
+    const wasUp = !process.isDown || (process.state.is === 'crashed' && process.state.retryAtMs !== undefined)
+    await endFor(process, 'changed in the config')
+    const isNew = spec.autostart && !process.spec.autostart
+    process.change(spec)
+    this.#deps.onOpen(spec)
+    if (wasUp || isNew || (process.state.is === 'crashed' && spec.autostart)) this.#startUp(process)
+  }
+
+  #add(spec: ProcessSpec): void {
+    this.#deps.onOpen(spec)
+    const process = new SupervisedProcess(spec, {
+      ...this.#deps,
+      blockedBy: (of) => (this.#isEnding ? ENDING : this.#blockedBy(of)),
+      onChange: (changed) => {
+        this.#deps.onChange(changed)
+        this.#retryWaiting(changed.spec)
+      },
+    })
+    this.#processes.set(spec.name, process)
+  }
+
+  /** Starts a process if it is down; a failure is in its state. */
+  #startUp(process: SupervisedProcess): void {
+    if (this.#isEnding) return
+    this.#startNeeded(process.spec, new Set([process.spec.base]))
+    if (!process.isDown) return
+    try {
+      process.start('the supervisor starts it')
+    } catch {
+      // Its state says so, and why.
+    }
+  }
+
+  #startNeeded(spec: ProcessSpec, seen: Set<string>): void {
+    for (const [base, condition] of Object.entries(spec.dependsOn)) {
+      if (seen.has(base)) continue
+      seen.add(base)
+      for (const needed of this.#replicas(base)) {
+        const isTried = needed.state.is === 'crashed' || isTrue(condition, needed.state)
+        if (!needed.isDown || isTried || this.#isScheduled(needed)) continue
+        this.#startUp(needed)
+      }
+    }
+  }
+
+  /** What the clock starts is not started by whoever waits for it. */
+  #isScheduled({ spec }: SupervisedProcess): boolean {
+    return spec.schedule !== undefined
+  }
+
+  #blockedBy(spec: ProcessSpec): string | undefined {
+    for (const [base, condition] of Object.entries(spec.dependsOn)) {
+      const unmet = this.#replicas(base).find(({ state, health }) => !isTrue(condition, state, health.health))
+      if (unmet === undefined) continue
+      const { state } = unmet
+      const hint = state.is === 'crashed' && state.retryAtMs === undefined ? ', which has crashed' : ''
+      return `waits for "${unmet.spec.name}" to be ${condition}${hint}`
+    }
+    return undefined
+  }
+
+  #replicas(base: string): readonly SupervisedProcess[] {
+    return this.list().filter(({ spec }) => spec.base === base)
+  }
+
+  #retryWaiting(changed: ProcessSpec): void {
+    for (const process of this.#processes.values()) {
+      if (process.state.is === 'waiting' && dependsOn(process.spec, changed)) process.retryWaiting()
+    }
+  }
+}
+
+/** Somebody may start it just when it has ended; when this returns it is down, and nothing has come between. */
+async function endFor(process: SupervisedProcess, reason: string): Promise<void> {
+  do await process.end(reason)
+  while (!process.isDown || ('retryAtMs' in process.state && process.state.retryAtMs !== undefined))
+}
+
+function isTrue(condition: Condition, state: ProcessState, health = 'unknown'): boolean {
+  if (condition === 'healthy') return state.is === 'running' && health === 'healthy'
+  if (condition === 'completed') return isCompleted(state)
+  return state.is === 'starting' || state.is === 'running' || isCompleted(state)
+}
+
+function isCompleted(state: ProcessState): boolean {
+  // A stop by hand leaves no exit: it completes nothing.
+  return state.is === 'stopped' && state.exit !== undefined
+}

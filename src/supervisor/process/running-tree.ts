@@ -1,0 +1,59 @@
+import { readProcStat } from '../../lib/process/proc-stat.ts'
+import type { ControlGroup } from './control-groups.ts'
+import type { OrphanReaper } from './orphan-reaper.ts'
+import type { RunningProgram } from './process-runner.ts'
+import { allProcesses, type StrayFinder } from './process-tree.ts'
+
+/** What is known of a program that runs. */
+export interface TreeFacts {
+  readonly pid: number
+  readonly name: string
+  /** Whether the program itself has ended and was waited for. */
+  readonly hasEnded: () => boolean
+  readonly strays: StrayFinder
+  readonly group: ControlGroup | undefined
+  readonly reaper: OrphanReaper | undefined
+}
+
+/** A program with all that it has started: its control group where there is one, else its process group and those that left it. */
+export function runningTree({ pid, name, hasEnded, strays, group, reaper }: TreeFacts): RunningProgram {
+  const groupExists = (): boolean => {
+    if (!isThere(-pid)) return false
+    // The dead whom nobody has waited for count as members.
+    reaper?.reapGroup(pid)
+    return isThere(-pid)
+  }
+  const others = (): readonly number[] =>
+    group === undefined ? strays.straysOf(pid, name) : group.pids().filter((each) => each !== pid)
+  return {
+    pid,
+    hasEnded,
+    signal(signal) {
+      if (signal === 'SIGKILL') group?.kill()
+      // Only while it is ours: once all of it has ended, the number may be another's.
+      if (!hasEnded() || groupExists()) send(-pid, signal)
+      // The program itself passes on what it wants its own to be told; only what it has left behind is told by us.
+      if (hasEnded() || signal === 'SIGKILL') for (const each of others()) send(each, signal)
+    },
+    hasLeftovers: () => !hasEnded() || groupExists() || others().length > 0,
+    leftovers: () => [
+      ...new Set([...allProcesses().filter((each) => readProcStat(each)?.group === pid), ...others()]),
+    ],
+  }
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has just ended.
+  }
+}

@@ -1,0 +1,297 @@
+import { isFault } from '../../lib/errors/fault.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import type { Clock } from '../clock.ts'
+import { fault } from '../errors.ts'
+import { type HealthReport, UNCHECKED } from '../health/health.ts'
+import { CrashRecord } from './crash-record.ts'
+import { endTree } from './end-tree.ts'
+import type { ExitReport, Outputs, ProcessRunner, RunningProgram } from './process-runner.ts'
+import type { ProcessSpec } from './process-spec.ts'
+import { describeExit, isAllowed, type ProcessState, statusOf } from './process-state.ts'
+
+const KEPT_CHANGES = 50
+
+export interface Change {
+  readonly atMs: number
+  readonly status: string
+  readonly reason: string
+}
+
+/** What a supervised process works with. */
+export interface ProcessDeps {
+  readonly clock: Clock
+  readonly runner: ProcessRunner
+  /** Begins the checks of a run; returns how to end them. */
+  readonly checkHealth: (spec: ProcessSpec, onReport: (report: HealthReport) => void) => () => void
+  readonly onOutputs: (spec: ProcessSpec, outputs: Outputs) => void
+  /** What it waits for before it may start, as a sentence; undefined when nothing. */
+  readonly blockedBy: (spec: ProcessSpec) => string | undefined
+  readonly onChange: (process: SupervisedProcess) => void
+}
+
+/**
+ * One process and its state. All that happens to it goes through here, one step at a time: whoever was promised something of a
+ * state that is over is told so, and no timer outlives the state that it is of.
+ */
+export class SupervisedProcess {
+  readonly #deps: ProcessDeps
+  readonly #crashes = new CrashRecord()
+  readonly #changes: Change[] = []
+  #spec: ProcessSpec
+  #state: ProcessState = { is: 'stopped' }
+  #health = UNCHECKED
+  #restarts = 0
+  #endChecks: () => void = () => undefined
+  #cancelTimer: () => void = () => undefined
+  #whenSettled: (() => void)[] = []
+
+  constructor(spec: ProcessSpec, deps: ProcessDeps) {
+    this.#spec = spec
+    this.#deps = deps
+  }
+
+  get spec(): ProcessSpec {
+    return this.#spec
+  }
+
+  get state(): ProcessState {
+    return this.#state
+  }
+
+  get health(): HealthReport {
+    return this.#health
+  }
+
+  /** How often it was started again, by itself or by hand. */
+  get restarts(): number {
+    return this.#restarts
+  }
+
+  /** The last changes of its state, oldest first. */
+  get changes(): readonly Change[] {
+    return this.#changes
+  }
+
+  get program(): RunningProgram | undefined {
+    return 'program' in this.#state ? this.#state.program : undefined
+  }
+
+  get isDown(): boolean {
+    return this.#state.is === 'stopped' || this.#state.is === 'crashed'
+  }
+
+  /** Milliseconds since the run began; 0 where there is none. */
+  get uptimeMs(): number {
+    return 'sinceMs' in this.#state ? this.#deps.clock.nowMs() - this.#state.sinceMs : 0
+  }
+
+  /** Throws PROCESS_ALREADY_RUNNING and PROCESS_START_FAILED. */
+  start(reason = 'asked for'): void {
+    if (!this.isDown)
+      throw fault(
+        'PROCESS_ALREADY_RUNNING',
+        `process "${this.#spec.name}" is ${statusOf(this.#state)} already`,
+      )
+    this.#crashes.reset()
+    this.#begin(reason)
+    const { state } = this
+    if (state.is === 'crashed' && state.exit.failure !== undefined)
+      throw fault('PROCESS_START_FAILED', state.exit.failure)
+  }
+
+  /** Resolves when nothing of it is left. Throws PROCESS_NOT_RUNNING. */
+  async stop(reason = 'asked for'): Promise<void> {
+    const { state } = this
+    if (state.is === 'stopped' || (state.is === 'crashed' && state.retryAtMs === undefined))
+      throw fault('PROCESS_NOT_RUNNING', `process "${this.#spec.name}" is ${state.is}`)
+    await this.end(reason)
+  }
+
+  /** Stops it if it runs. Resolves when nothing of it is left. */
+  end(reason: string): Promise<void> {
+    const { state } = this
+    if (state.is === 'waiting' || (state.is === 'crashed' && state.retryAtMs !== undefined)) {
+      this.#enter({ is: 'stopped' }, reason)
+      return Promise.resolve()
+    }
+    if (this.isDown) return Promise.resolve()
+    const settled = new Promise<void>((resolve) => this.#whenSettled.push(resolve))
+    if (state.is === 'running' || state.is === 'starting') this.#stop(state.program, 'stopped', reason)
+    else if (state.is === 'stopping') this.#state = { ...state, next: 'stopped' }
+    else if (state.is === 'ending')
+      this.#enter(
+        { is: 'stopping', program: state.program, sinceMs: this.#deps.clock.nowMs(), next: 'stopped' },
+        reason,
+        true,
+      )
+    return settled
+  }
+
+  /** Stops and starts it. Resolves when it has been started again. */
+  async restart(reason = 'asked for'): Promise<void> {
+    this.#crashes.reset()
+    const { state } = this
+    if (this.isDown || state.is === 'waiting') {
+      if (state.is === 'waiting') this.#enter({ is: 'stopped' }, reason)
+      this.#restarts++
+      return this.start(reason)
+    }
+    const settled = new Promise<void>((resolve) => this.#whenSettled.push(resolve))
+    if (state.is === 'running' || state.is === 'starting') this.#stop(state.program, 'start', reason)
+    else if (state.is === 'stopping') this.#state = { ...state, next: 'start' }
+    else if (state.is === 'ending')
+      this.#enter(
+        { is: 'stopping', program: state.program, sinceMs: this.#deps.clock.nowMs(), next: 'start' },
+        reason,
+        true,
+      )
+    await settled
+  }
+
+  /** Sends SIGKILL to all of it, in whatever state it is. */
+  kill(): void {
+    this.program?.signal('SIGKILL')
+  }
+
+  /** What it waited for may have come true. */
+  retryWaiting(): void {
+    if (this.#state.is === 'waiting') this.#begin(this.#state.for)
+  }
+
+  /** Takes on what has changed in its settings; counts from the next start on. */
+  change(spec: ProcessSpec): void {
+    this.#spec = spec
+  }
+
+  /** Takes over a program that an earlier supervisor had started. */
+  adopt(program: RunningProgram, uptimeMs: number, restarts: number): void {
+    this.#restarts = restarts
+    this.#run(program, this.#deps.clock.nowMs() - uptimeMs, 'taken over')
+  }
+
+  /** What `runner.start` calls back when the program has ended. */
+  exited(program: RunningProgram, exit: ExitReport): void {
+    const { state } = this
+    // Of a run that is over.
+    if (!('program' in state) || state.program !== program) return
+    // Whoever stops it looks for it by itself.
+    if (state.is !== 'running' && state.is !== 'starting') return
+    const { uptimeMs } = this
+    if (!program.hasLeftovers()) return this.#ended(exit, uptimeMs)
+    this.#enter(
+      { is: 'ending', program, exit, uptimeMs },
+      `ended with ${describeExit(exit)}, and left processes behind`,
+    )
+    this.#endTree(program)
+  }
+
+  #begin(reason: string): void {
+    const blocked = this.#deps.blockedBy(this.#spec)
+    if (blocked !== undefined) {
+      if (this.#state.is !== 'waiting' || this.#state.for !== blocked)
+        this.#enter({ is: 'waiting', for: blocked }, blocked)
+      return
+    }
+    try {
+      let isStarted = false
+      const { program, outputs } = this.#deps.runner.start(this.#spec, (exit) => {
+        // Nothing may be told of a program before it is known.
+        if (isStarted) this.exited(program, exit)
+      })
+      isStarted = true
+      this.#deps.onOutputs(this.#spec, outputs)
+      this.#run(program, this.#deps.clock.nowMs(), reason)
+    } catch (error) {
+      if (!isFault(error)) throw error
+      this.#ended({ code: undefined, signal: undefined, failure: messageOf(error) }, 0)
+    }
+  }
+
+  #run(program: RunningProgram, sinceMs: number, reason: string): void {
+    const isChecked = this.#spec.healthCheck !== undefined
+    this.#enter({ is: isChecked ? 'starting' : 'running', program, sinceMs }, reason)
+    if (isChecked)
+      this.#endChecks = this.#deps.checkHealth(this.#spec, (report) => this.#checked(program, report))
+  }
+
+  #checked(program: RunningProgram, report: HealthReport): void {
+    const { state } = this
+    if ((state.is !== 'starting' && state.is !== 'running') || state.program !== program) return
+    const before = this.#health.health
+    this.#health = report
+    if (report.health === before) return
+    if (report.health === 'unhealthy' && this.#spec.healthCheck?.restarts === true) {
+      this.#restarts++
+      return this.#stop(program, 'start', 'unhealthy')
+    }
+    if (state.is === 'starting') this.#enter({ ...state, is: 'running' }, report.health, true)
+    else this.#told(report.health)
+  }
+
+  #stop(program: RunningProgram, next: 'stopped' | 'start', reason: string): void {
+    const sinceMs = this.#deps.clock.nowMs() - this.uptimeMs
+    this.#enter({ is: 'stopping', program, sinceMs, next }, reason)
+    program.signal(this.#spec.stopSignal)
+    this.#endTree(program)
+  }
+
+  #endTree(program: RunningProgram): void {
+    this.#cancelTimer()
+    this.#cancelTimer = endTree(program, this.#spec, this.#deps.clock, (complaint) =>
+      this.#treeEnded(complaint),
+    )
+  }
+
+  #treeEnded(complaint?: string): void {
+    const { state } = this
+    if (state.is === 'ending') return this.#ended(state.exit, state.uptimeMs)
+    if (state.is !== 'stopping') return
+    if (state.next === 'stopped') return this.#enter({ is: 'stopped' }, complaint ?? 'nothing of it is left')
+    this.#restarts++
+    this.#begin('restart')
+  }
+
+  /** It ended unasked, and nothing of it is left. */
+  #ended(exit: ExitReport, uptimeMs: number): void {
+    const how = exit.failure ?? `ended with ${describeExit(exit)}`
+    const isSuccess = exit.code !== undefined && this.#spec.successCodes.includes(exit.code)
+    const { restart } = this.#spec
+    if (restart === 'never' || (restart === 'on-failure' && isSuccess))
+      return this.#enter(isSuccess ? { is: 'stopped', exit } : { is: 'crashed', exit }, how)
+    const delayMs = this.#crashes.crashed(uptimeMs)
+    if (delayMs === 'give up')
+      return this.#enter({ is: 'crashed', exit }, `${how}; given up after five crashes`)
+    const { clock } = this.#deps
+    this.#enter(
+      { is: 'crashed', exit, retryAtMs: clock.wallMs() + delayMs },
+      `${how}; next try in ${delayMs / 1_000} s`,
+    )
+    this.#cancelTimer = clock.after(delayMs, () => {
+      this.#restarts++
+      this.#begin('restart after a crash')
+    })
+  }
+
+  #enter(state: ProcessState, reason: string, isSameRun = false): void {
+    if (!isAllowed(this.#state.is, state.is))
+      throw new Error(`process "${this.#spec.name}" cannot go from ${this.#state.is} to ${state.is}`)
+    if (!isSameRun) {
+      this.#cancelTimer()
+      this.#endChecks()
+      this.#endChecks = () => undefined
+      this.#health = UNCHECKED
+    }
+    this.#state = state
+    this.#told(reason)
+    if (state.is === 'stopping' || state.is === 'ending') return
+    const waiting = this.#whenSettled
+    this.#whenSettled = []
+    for (const resolve of waiting) resolve()
+  }
+
+  #told(reason: string): void {
+    this.#changes.push({ atMs: this.#deps.clock.wallMs(), status: statusOf(this.#state), reason })
+    if (this.#changes.length > KEPT_CHANGES) this.#changes.shift()
+    this.#deps.onChange(this)
+  }
+}

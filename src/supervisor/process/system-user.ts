@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { fault } from '../errors.ts'
+
+/** A user of this machine. */
+export interface SystemUser {
+  readonly name: string
+  readonly uid: number
+  readonly gid: number
+  readonly home: string
+  /** Further groups. */
+  readonly groups: readonly number[]
+}
+
+/** The user of a name or number; `user:group` names another group. Throws PROCESS_START_FAILED. */
+export function findUser(written: string): SystemUser {
+  const [user = '', group] = written.split(':')
+  const entry = lines('/etc/passwd').find(([name, , uid]) => name === user || uid === user)
+  if (entry === undefined && !/^\d+$/.test(user))
+    throw fault('PROCESS_START_FAILED', `there is no user "${user}"`)
+  const [name = user, , uid = user, ownGid = user, , home = '/'] = entry ?? []
+  const groups = lines('/etc/group')
+  const [, , gid = group] =
+    group === undefined
+      ? ['', '', ownGid]
+      : (groups.find(([known, , id]) => known === group || id === group) ?? [])
+  if (gid === undefined || !/^\d+$/.test(gid))
+    throw fault('PROCESS_START_FAILED', `there is no group "${group}"`)
+  const further = groups
+    .filter(([, , , members = '']) => members.split(',').includes(name))
+    .map(([, , id]) => Number(id))
+  return { name, uid: Number(uid), gid: Number(gid), home, groups: [...new Set([Number(gid), ...further])] }
+}
+
+function lines(file: string): readonly (readonly string[])[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split(':'))
+}

@@ -1,0 +1,67 @@
+import { isAlive } from '../../lib/process/is-alive.ts'
+import type { Clock } from '../clock.ts'
+import type { RecordedRun } from '../state/run-record.ts'
+import type { Engine } from './engine.ts'
+import type { ProcessTable } from './process-table.ts'
+import type { RunningProgram } from './process-runner.ts'
+import { allProcesses, descendantsOf, marksOf } from './process-tree.ts'
+import type { ProcessSpec } from './process-spec.ts'
+import type { Outputs } from './process-runner.ts'
+
+const END_WAIT_MS = 20
+const END_LIMIT_MS = 5_000
+
+interface TakeOver {
+  readonly table: ProcessTable
+  readonly engine: Engine
+  readonly instance: string
+  readonly runs: readonly RecordedRun[]
+  readonly clock: Clock
+  readonly onOutputs: (spec: ProcessSpec, outputs: Outputs) => void
+}
+
+/**
+ * Goes on where a supervisor was that was killed (fault F26): programs whose settings have not changed are taken over, with
+ * what they have printed meanwhile; all else that bears its mark is ended. So nothing runs twice. Resolves with the names of
+ * what was taken over.
+ */
+export async function takeOver(parts: TakeOver): Promise<readonly string[]> {
+  const taken = parts.runs.flatMap((run) => (adopt(run, parts) ? [run] : []))
+  const owners = new Set(taken.flatMap(({ pid }) => [pid, ...descendantsOf(pid)]))
+  const names = new Set(taken.map(({ name }) => name))
+  const foreign = allProcesses().filter((pid) => {
+    if (owners.has(pid) || pid === process.pid) return false
+    const marks = marksOf(pid)
+    // A daemon of a program that was taken over is its.
+    return marks?.instance === parts.instance && !names.has(marks.name)
+  })
+  await endAll(foreign, parts.clock)
+  return [...names]
+}
+
+function adopt(run: RecordedRun, { table, engine, clock, onOutputs }: TakeOver): boolean {
+  const process = table.find(run.name)
+  if (process === undefined || !process.isDown || JSON.stringify(process.spec) !== run.spec) return false
+  let program: RunningProgram | undefined
+  const adopted = engine.native?.adopt(run.pid, run.name, (exit) => {
+    if (program !== undefined) process.exited(program, exit)
+  })
+  if (adopted === undefined) return false
+  program = adopted.program
+  onOutputs(process.spec, adopted.outputs)
+  process.adopt(program, Math.max(0, clock.wallMs() - run.startedMs), run.restarts)
+  return true
+}
+
+async function endAll(pids: readonly number[], clock: Clock): Promise<void> {
+  const endMs = clock.nowMs() + END_LIMIT_MS
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has just ended.
+    }
+  }
+  while (pids.some(isAlive) && clock.nowMs() < endMs)
+    await new Promise<void>((resolve) => clock.after(END_WAIT_MS, resolve))
+}

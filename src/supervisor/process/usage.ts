@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { readProcStat } from '../../lib/process/proc-stat.ts'
+import type { Clock } from '../clock.ts'
+import { descendantsOf } from './process-tree.ts'
+import type { ProcessTable } from './process-table.ts'
+
+/** Linux counts CPU time to user space in these, whatever the kernel's own are. */
+const TICKS_A_SECOND = 100
+const FRESH_MS = 1_000
+
+/** What one process takes, with all that it has started. */
+export interface Usage {
+  readonly name: string
+  /** Of one CPU, over the time since it was last asked for. */
+  readonly cpuPercent: number
+  readonly memoryBytes: number
+}
+
+/** What all processes take. It is looked at when somebody asks, at most once a second. */
+export class UsageMeter {
+  readonly #table: ProcessTable
+  readonly #clock: Clock
+  #takenMs = Number.NEGATIVE_INFINITY
+  #usage: readonly Usage[] = []
+  #ticks = new Map<number, number>()
+
+  constructor(table: ProcessTable, clock: Clock) {
+    this.#table = table
+    this.#clock = clock
+  }
+
+  read(): readonly Usage[] {
+    const nowMs = this.#clock.nowMs()
+    const passedMs = nowMs - this.#takenMs
+    if (passedMs < FRESH_MS) return this.#usage
+    const before = this.#ticks
+    this.#takenMs = nowMs
+    this.#ticks = new Map()
+    this.#usage = this.#table.list().flatMap(({ spec, program }) => {
+      if (program === undefined) return []
+      let used = 0
+      let memoryBytes = 0
+      for (const pid of [program.pid, ...descendantsOf(program.pid)]) {
+        const ticks = readProcStat(pid)?.cpuTicks
+        if (ticks === undefined) continue
+        this.#ticks.set(pid, ticks)
+        used += ticks - (before.get(pid) ?? ticks)
+        memoryBytes += residentBytes(pid)
+      }
+      const cpuPercent = Number.isFinite(passedMs) ? (used / TICKS_A_SECOND / passedMs) * 100_000 : 0
+      return [{ name: spec.name, cpuPercent: Math.round(cpuPercent * 10) / 10, memoryBytes }]
+    })
+    return this.#usage
+  }
+}
+
+function residentBytes(pid: number): number {
+  try {
+    const [, kilobytes = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? []
+    return Number(kilobytes) * 1024
+  } catch {
+    return 0
+  }
+}

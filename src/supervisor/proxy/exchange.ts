@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http'
+import type { CapturedRequest } from './captured-request.ts'
+import { endToEnd } from './forwarded-headers.ts'
+
+const MAX_BODY_BYTES = 65_536
+const MAX_URL_LENGTH = 2_048
+/** What proves who sent a request is not kept. */
+const SECRET_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization'])
+/** Says that a request repeats another; it goes no further than here. */
+export const REPLAY_HEADER = 'x-supervisor-replay-of'
+
+/** One request on its way, and what is kept of it. */
+export class Exchange {
+  readonly #request: IncomingMessage
+  readonly #startedMs = Date.now()
+  readonly #startedNowMs = performance.now()
+  readonly #subdomain: string
+  #body: Buffer[] | undefined = []
+  #requestBytes = 0
+  responseBytes = 0
+  process: string | undefined
+
+  constructor(request: IncomingMessage, subdomain: string) {
+    this.#request = request
+    this.#subdomain = subdomain
+  }
+
+  /** Bytes of the request's body have come. */
+  received(bytes: Buffer): void {
+    this.#requestBytes += bytes.length
+    if (this.#requestBytes > MAX_BODY_BYTES) this.#body = undefined
+    else this.#body?.push(bytes)
+  }
+
+  finished(statusCode: number): Omit<CapturedRequest, 'id'> {
+    const { method = '', url = '', headers, socket } = this.#request
+    const replayOf = Number(headers[REPLAY_HEADER])
+    return {
+      startedMs: this.#startedMs,
+      method,
+      url: url.slice(0, MAX_URL_LENGTH),
+      host: headers.host ?? '',
+      subdomain: this.#subdomain,
+      process: this.process,
+      statusCode,
+      durationMs: Math.round(performance.now() - this.#startedNowMs),
+      remoteAddress: socket.remoteAddress ?? '',
+      requestBytes: this.#requestBytes,
+      responseBytes: this.responseBytes,
+      headers: endToEnd(this.#request).filter(([name]) => !SECRET_HEADERS.has(name.toLowerCase())),
+      body: this.#body && Buffer.concat(this.#body),
+      replayOf: Number.isSafeInteger(replayOf) && replayOf > 0 ? replayOf : undefined,
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import { request as httpRequest } from 'node:http'
+import { messageOf } from '../../lib/errors/message.ts'
+import { fault } from '../errors.ts'
+import type { CapturedRequest } from './captured-request.ts'
+import { REPLAY_HEADER } from './exchange.ts'
+
+/** Sends a request through the proxy again. Resolves with the status of its answer; throws REPLAY_FAILED. */
+export function replay(
+  captured: CapturedRequest,
+  proxy: { readonly host: string; readonly port: number },
+): Promise<number> {
+  const { id, body, method, url } = captured
+  if (body === undefined)
+    throw fault('REPLAY_FAILED', `request ${id} had a body of more than 64 KiB, which was not kept`)
+  const passed = captured.headers.filter(([name]) => !/^(?:content-length|expect)$/i.test(name))
+  const headers = [...passed.flat(), REPLAY_HEADER, String(id), 'content-length', String(body.length)]
+  return new Promise((resolve, reject) => {
+    const failed = (error: unknown): void =>
+      reject(fault('REPLAY_FAILED', `request ${id} could not be sent again: ${messageOf(error)}`, error))
+    httpRequest(
+      { host: proxy.host, port: proxy.port, method, path: url, headers, agent: false },
+      (response) => {
+        response.on('error', failed)
+        response.resume()
+        response.on('end', () => resolve(response.statusCode ?? 0))
+      },
+    )
+      .on('error', failed)
+      .end(body)
+  })
+}

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { messageOf } from '../../lib/errors/message.ts'
+import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+import { readProcStat } from '../../lib/process/proc-stat.ts'
+import type { Clock } from '../clock.ts'
+import type { ProcessTable } from '../process/process-table.ts'
+
+/** A program that ran when this was written. */
+export interface RecordedRun {
+  readonly name: string
+  readonly pid: number
+  /** When it began, as the kernel counts it: with that an id is no other's. */
+  readonly began: string
+  readonly startedMs: number
+  readonly restarts: number
+  /** The settings that it runs with, as JSON. */
+  readonly spec: string
+}
+
+interface Written {
+  /** Ids and beginnings mean nothing after the machine has started anew. */
+  readonly boot: string
+  readonly runs: readonly RecordedRun[]
+}
+
+const GATHER_MS = 100
+
+/** Keeps on disk what runs, so that a supervisor that comes after this one was killed knows it (fault F26). */
+export class RunRecord {
+  readonly #file: string
+  readonly #clock: Clock
+  readonly #warn: (message: string) => void
+  #cancel: (() => void) | undefined
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(file: string, clock: Clock, warn: (message: string) => void) {
+    this.#file = file
+    this.#clock = clock
+    this.#warn = warn
+  }
+
+  /** What ran when the record was last written, as far as it still does. One that cannot be read says nothing. */
+  async read(): Promise<readonly RecordedRun[]> {
+    const text = await readFile(this.#file, 'utf8').catch(() => undefined)
+    if (text === undefined) return []
+    try {
+      const written = JSON.parse(text) as Written
+      if (written.boot !== bootId()) return []
+      return written.runs.filter(({ pid, began }) => readProcStat(pid)?.began === began)
+    } catch (error) {
+      this.#warn(
+        `${this.#file} cannot be read, what it says of running programs is lost: ${messageOf(error)}`,
+      )
+      return []
+    }
+  }
+
+  /** Something has changed: it is written soon, together with what else changes till then. */
+  changed(table: ProcessTable): void {
+    this.#cancel ??= this.#clock.after(GATHER_MS, () => {
+      this.#cancel = undefined
+      void this.write(table)
+    })
+  }
+
+  /** One after the other, so that the last word is the last. */
+  write(table: ProcessTable): Promise<void> {
+    const before = this.#writing
+    const write = async (): Promise<void> => {
+      await before
+      const content: Written = { boot: bootId(), runs: runsOf(table, this.#clock) }
+      try {
+        await writeFileDurable(this.#file, JSON.stringify(content), { mode: 0o600 })
+      } catch (error) {
+        this.#warn(`${this.#file} cannot be written: ${messageOf(error)}`)
+      }
+    }
+    return (this.#writing = write())
+  }
+
+  async close(table: ProcessTable): Promise<void> {
+    this.#cancel?.()
+    this.#cancel = undefined
+    await this.write(table)
+  }
+}
+
+function runsOf(table: ProcessTable, clock: Clock): readonly RecordedRun[] {
+  return table.list().flatMap(({ spec, program, restarts, uptimeMs }) => {
+    const began = program === undefined ? undefined : readProcStat(program.pid)?.began
+    if (program === undefined || began === undefined) return []
+    const startedMs = clock.wallMs() - uptimeMs
+    return [{ name: spec.name, pid: program.pid, began, startedMs, restarts, spec: JSON.stringify(spec) }]
+  })
+}
+
+function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,58 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { defineFaults } from '../../lib/errors/fault.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import { tryLock } from '../../lib/fs/file-lock.ts'
+import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+
+const stateFault = defineFaults({ SUPERVISOR_RUNS_ALREADY: 'conflict', STATE_DIR_UNUSABLE: 'invalid' })
+
+/** A supervisor's own directory, held by one at a time. */
+export interface StateDir {
+  readonly path: string
+  /** Marks all that is started in its name; made once, so that a later supervisor knows it again. */
+  readonly instance: string
+  readonly release: () => Promise<void>
+}
+
+/** Where the state of the supervisor of a config file is: `NAME-HASH` below `~/.supervisor/state`. */
+export function stateDirOf(home: string, configFile: string): string {
+  const hash = createHash('sha256').update(configFile).digest('hex').slice(0, 12)
+  const name = basename(dirname(configFile)).replaceAll(/[^A-Za-z0-9._-]/g, '_')
+  return join(home, '.supervisor', 'state', `${name}-${hash}`)
+}
+
+/**
+ * Opens the directory, making it on the first start. Throws SUPERVISOR_RUNS_ALREADY while another holds it (fault F34) and
+ * STATE_DIR_UNUSABLE when it cannot be written.
+ */
+export async function openStateDir(path: string, warn: (message: string) => void): Promise<StateDir> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 })
+    const release = await tryLock(join(path, 'lock'), () =>
+      warn('fs-ext is not built: nothing keeps a second supervisor from the same state directory'),
+    )
+    if (release === 'taken')
+      throw stateFault(
+        'SUPERVISOR_RUNS_ALREADY',
+        `another supervisor runs for this config, with ${path}; stop it with "supervisor down"`,
+      )
+    return { path, instance: await readInstance(join(path, 'instance')), release }
+  } catch (error) {
+    if (error instanceof Error && error.name === 'Fault') throw error
+    throw stateFault(
+      'STATE_DIR_UNUSABLE',
+      `state directory ${path} cannot be used: ${messageOf(error)}`,
+      error,
+    )
+  }
+}
+
+async function readInstance(file: string): Promise<string> {
+  const found = await readFile(file, 'utf8').catch(() => '')
+  if (/^[0-9a-f-]{36}\n$/.test(found)) return found.trim()
+  const instance = randomUUID()
+  await writeFileDurable(file, `${instance}\n`, { mode: 0o600 })
+  return instance
+}

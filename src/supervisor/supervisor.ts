@@ -1,0 +1,159 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf } from '../lib/errors/message.ts'
+import type { Logger } from '../lib/log/logger.ts'
+import type { Clock } from './clock.ts'
+import type { SupervisorConfig } from './config.ts'
+import { HealthMonitor } from './health/health-monitor.ts'
+import { createProbe, type ProbePlace } from './health/probe.ts'
+import { ProcessLogs } from './log/process-logs.ts'
+import { type Engine, openEngine } from './process/engine.ts'
+import { environmentOf } from './process/process-environment.ts'
+import type { ProcessSpec } from './process/process-spec.ts'
+import { ProcessTable, type ReloadResult } from './process/process-table.ts'
+import { followSchedule } from './process/schedule.ts'
+import type { SupervisedProcess } from './process/supervised-process.ts'
+import { findUser } from './process/system-user.ts'
+import { takeOver } from './process/take-over.ts'
+import { RunRecord } from './state/run-record.ts'
+import type { StateDir } from './state/state-dir.ts'
+
+export interface SupervisorDeps {
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly environment: NodeJS.ProcessEnv
+}
+
+/** All processes of a config with their lines: what the faces show and change. */
+export class Supervisor {
+  readonly table: ProcessTable
+  readonly logs: ProcessLogs
+  readonly #deps: SupervisorDeps
+  readonly #state: StateDir
+  readonly #engine: Engine
+  readonly #record: RunRecord
+  readonly #schedules = new Map<string, () => void>()
+  readonly #listeners = new Set<(process: SupervisedProcess) => void>()
+
+  constructor(config: SupervisorConfig, state: StateDir, deps: SupervisorDeps) {
+    const { logger, clock, environment } = deps
+    const warn = (message: string): void => logger.warn(message)
+    this.#deps = deps
+    this.#state = state
+    this.#engine = openEngine(state.instance, environment, clock, warn)
+    this.#record = new RunRecord(join(state.path, 'runs.json'), clock, warn)
+    this.logs = new ProcessLogs(this.#engine.logs)
+    this.table = new ProcessTable(config.processes, {
+      clock,
+      runner: this.#engine.runner,
+      checkHealth: (spec, onReport) => {
+        if (spec.healthCheck === undefined) return () => undefined
+        const probe = createProbe(spec.healthCheck, probePlace(spec, environment))
+        const monitor = new HealthMonitor(spec.healthCheck, probe, clock, onReport)
+        return () => monitor.stop()
+      },
+      onOutputs: (spec, outputs) => this.#attach(spec, outputs),
+      onOpen: (spec) => this.#open(spec),
+      onRemove: (name) => this.#remove(name),
+      onChange: (process) => this.#changed(process),
+    })
+  }
+
+  /** Takes over what an earlier supervisor left running, and starts what is to start by itself. */
+  async start(): Promise<void> {
+    const taken = await takeOver({
+      table: this.table,
+      engine: this.#engine,
+      instance: this.#state.instance,
+      runs: await this.#record.read(),
+      clock: this.#deps.clock,
+      onOutputs: (spec, outputs) => this.#attach(spec, outputs),
+    })
+    if (taken.length > 0) this.#deps.logger.info({ processes: taken }, 'processes are taken over')
+    this.table.startAll()
+  }
+
+  reload(specs: readonly ProcessSpec[]): Promise<ReloadResult> {
+    return this.table.reload(specs)
+  }
+
+  /** Calls back when a process has changed. Returns how to end that. */
+  onChange(listener: (process: SupervisedProcess) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Stops all processes; what is left after the limit is killed. */
+  async stop(limitMs: number): Promise<void> {
+    for (const cancel of this.#schedules.values()) cancel()
+    this.#schedules.clear()
+    await this.table.stopAll(limitMs)
+    await this.#record.close(this.table)
+  }
+
+  /** Lets go of everything; to be called last. */
+  close(): void {
+    this.#engine.close()
+  }
+
+  #attach(
+    spec: ProcessSpec,
+    outputs: Parameters<ConstructorParameters<typeof ProcessTable>[1]['onOutputs']>[1],
+  ): void {
+    const source = this.logs.open(spec.name, spec.log)
+    source.attach(0, outputs[0])
+    source.attach(1, outputs[1])
+  }
+
+  #open(spec: ProcessSpec): void {
+    const { logger, clock } = this.#deps
+    try {
+      if (spec.log.dir !== undefined) mkdirSync(spec.log.dir, { recursive: true })
+    } catch (error) {
+      logger.warn(`process "${spec.name}": its log goes to no file: ${messageOf(error)}`)
+    }
+    this.logs.open(spec.name, spec.log)
+    this.#schedules.get(spec.name)?.()
+    this.#schedules.delete(spec.name)
+    if (spec.schedule === undefined) return
+    this.#schedules.set(
+      spec.name,
+      followSchedule(spec.schedule, clock, () => this.#startOnTime(spec.name)),
+    )
+  }
+
+  #startOnTime(name: string): void {
+    const process = this.table.find(name)
+    if (process?.isDown !== true)
+      return this.#deps.logger.warn(`process "${name}" still runs when it is to start again`)
+    try {
+      this.table.start(name, 'the schedule says so')
+    } catch (error) {
+      this.#deps.logger.error(messageOf(error))
+    }
+  }
+
+  #remove(name: string): void {
+    this.#schedules.get(name)?.()
+    this.#schedules.delete(name)
+    this.logs.remove(name)
+  }
+
+  #changed(process: SupervisedProcess): void {
+    const { spec, state, changes } = process
+    const { reason, status } = changes.at(-1) ?? { reason: '', status: '' }
+    const level = state.is === 'crashed' ? 'error' : 'info'
+    this.#deps.logger[level]({ process: spec.name, status, reason }, `${spec.name} is ${status}`)
+    this.#record.changed(this.table)
+    for (const listener of this.#listeners) listener(process)
+  }
+}
+
+function probePlace(spec: ProcessSpec, inherited: NodeJS.ProcessEnv): ProbePlace {
+  const user = spec.user === undefined ? undefined : findUser(spec.user)
+  return {
+    cwd: spec.cwd,
+    environment: environmentOf(spec, inherited),
+    user: user && { uid: user.uid, gid: user.gid },
+  }
+}

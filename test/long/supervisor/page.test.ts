@@ -1,0 +1,86 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openPage } from '../../support/chromium.ts'
+import { startSupervisor } from '../../support/supervisor.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+/** Where a reader can look at what the browser drew: PAGE_SCREENSHOTS=folder. */
+function keep(name: string, image: Buffer): void {
+  const folder = process.env['PAGE_SCREENSHOTS']
+  if (folder === undefined) return
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, `${name}.png`), image)
+}
+
+test(
+  'the page shows processes, lines and requests with a token, and starts and stops',
+  { timeout: 90_000 },
+  async () => {
+    const evil = '</script><img src=x onerror=document.title="taken">'
+    const { url, running } = await startSupervisor(
+      {
+        web: {
+          cmd: 'exec node -e "require(\'http\').createServer((q,r)=>{console.log(q.url);r.end()}).listen(process.env.PORT)"',
+          proxy: { port: 4507 },
+        },
+        talker: {
+          cmd: `i=0; while sleep 0.1; do i=$((i+1)); echo "tick $i"; printf '\\033[31m${evil}\\033[0m\\n' >&2; done`,
+        },
+      },
+      { api: { port: 0, host: '0.0.0.0', token_file: 'token' }, proxy: { enabled: true, port: 0 } },
+    )
+    const page = await openPage(url.replace('0.0.0.0', '127.0.0.1'))
+    const until = (what: string, expression: string): Promise<void> =>
+      waitFor(what, () => page.evaluate<boolean>(expression))
+    await until(
+      'the question for the token',
+      '!document.getElementById("login").hidden && document.getElementById("all").hidden',
+    )
+    await page.click('#token')
+    await page.type(running.token ?? '')
+    await page.press('Enter')
+    await until('the processes', 'document.querySelectorAll("#processes tbody tr").length === 2')
+    await until('that it runs', 'document.querySelector("[data-process=talker] .running") !== null')
+    await until('lines', 'document.querySelectorAll("#lines li").length > 6')
+    await until('figures', '/MiB/.test(document.querySelector("[data-process=talker]").textContent)')
+    keep('running', await page.screenshot())
+
+    // What a process prints is text, whatever it is.
+    expect(await page.evaluate('document.title')).toBe('Supervisor')
+    expect(await page.evaluate('document.images.length')).toBe(0)
+    expect(await page.evaluate('document.getElementById("lines").textContent.includes("onerror")')).toBe(true)
+
+    // A filter is the server's.
+    await page.click('#filter')
+    await page.type('tick')
+    await until(
+      'filtered lines',
+      '[...document.querySelectorAll("#lines li")].length > 2 && [...document.querySelectorAll("#lines li")].every((li) => li.textContent.includes("tick"))',
+    )
+
+    // A request through the proxy appears by itself.
+    await fetch(`http://127.0.0.1:${running.proxyPort}/shown`, { headers: { host: 'web.localhost' } }).catch(
+      () => undefined,
+    )
+    await until(
+      'the request',
+      'document.getElementById("requests").textContent.includes("/shown") || !document.getElementById("requests").hidden',
+    )
+
+    await page.click('[data-process=talker] td:last-child button:nth-child(2)')
+    await until('that it stopped', 'document.querySelector("[data-process=talker] .stopped") !== null')
+    await page.click('[data-process=talker] td:last-child button:nth-child(1)')
+    await until('that it runs again', 'document.querySelector("[data-process=talker] .running") !== null')
+    // On a phone nothing is wider than the screen.
+    expect(
+      await page.evaluate<boolean>(
+        'document.documentElement.scrollWidth <= document.documentElement.clientWidth',
+      ),
+    ).toBe(true)
+    await page.setDark(true)
+    keep('dark', await page.screenshot())
+    // Nothing but the answer before the token was given.
+    expect(page.complaints.filter((complaint) => !complaint.includes('401'))).toEqual([])
+  },
+)

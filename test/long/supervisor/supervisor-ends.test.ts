@@ -1,0 +1,145 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { expect, onTestFinished, test } from 'vitest'
+import { supervisorUser } from '../../support/supervisor-cli.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+const isAlive = (pid: number): boolean => {
+  try {
+    // The dead whom nobody has waited for are not alive.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+test('F26 a supervisor that was killed is followed by one that takes its processes over, with what they print', async () => {
+  const user = await supervisorUser({
+    counter: { cmd: 'i=0; while sleep 0.02; do i=$((i+1)); echo "n $i"; done', log: { dir: 'logs' } },
+    changed: { cmd: 'exec sleep 1000', env: { A: '${A:-1}' } },
+    loner: { cmd: 'setsid -f sleep 1001; exec sleep 1000' },
+  })
+  const first = await user.up()
+  await waitFor('lines', async () => (await user.ask('/logs?process=counter')).total_count > 5)
+  const pidOf = async (name: string): Promise<number> => (await user.ask(`/processes/${name}`)).pid
+  const before = [await pidOf('counter'), await pidOf('loner')]
+  await waitFor('the record', () => before.every(isAlive) && readRecord(user.dir).includes(String(before[1])))
+  first.child.kill('SIGKILL')
+  await first.ended
+  expect(before.every(isAlive)).toBe(true)
+  await user.up()
+  expect([await pidOf('counter'), await pidOf('loner')]).toEqual(before)
+  await waitFor('more lines', async () => (await user.ask('/logs?process=counter')).filtered_count > 10)
+  await user.ask('/processes/counter/stop', 'POST')
+  expect(isAlive(before[0] ?? 0)).toBe(false)
+  // Not one line is missing, whoever read it.
+  const numbers = readFileSync(`${user.dir}/logs/counter.log`, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => Number(line.slice(2)))
+  expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, i) => i + 1))
+  expect(numbers.length).toBeGreaterThan(15)
+})
+
+function readRecord(dir: string): string {
+  const [state = ''] = [`${dir}/.supervisor/state`].flatMap((root) =>
+    listOf(root).map((name) => `${root}/${name}/runs.json`),
+  )
+  try {
+    return readFileSync(state, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function listOf(dir: string): readonly string[] {
+  return readdirSync(dir)
+}
+
+test('F26 a process whose settings have changed meanwhile is ended, and started anew', async () => {
+  const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' } })
+  const first = await user.up()
+  const { pid } = await user.ask('/processes/web')
+  await waitFor('the record', () => readRecord(user.dir).includes(String(pid)))
+  first.child.kill('SIGKILL')
+  await first.ended
+  const config = `${user.dir}/supervisor.yaml`
+  writeFileSync(config, readFileSync(config, 'utf8').replace('sleep 1000', 'sleep 2000'))
+  await user.up()
+  expect((await user.ask('/processes/web')).pid).not.toBe(pid)
+  expect(isAlive(pid)).toBe(false)
+})
+
+test('F27 a supervisor that stalls loses no line', async () => {
+  const user = await supervisorUser({
+    flood: { cmd: 'sleep 0.3; seq 1 200000; echo end', restart: 'never', log: { dir: 'logs' } },
+  })
+  const { child } = await user.up()
+  child.kill('SIGSTOP')
+  // The pipe holds a tenth of it: the process waits.
+  const file = `${user.dir}/logs/flood.log`
+  const stalled = performance.now() + 1_000
+  await waitFor('a while', () => performance.now() > stalled)
+  child.kill('SIGCONT')
+  await waitFor('the last line', () => existsSync(file) && readFileSync(file, 'utf8').endsWith('end\n'))
+  expect(readFileSync(file, 'utf8')).toBe(
+    `${Array.from({ length: 200_000 }, (_, i) => i + 1).join('\n')}\nend\n`,
+  )
+})
+
+test('F34 a second supervisor, and one whose port is taken, say so and touch nothing', async () => {
+  const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' } })
+  await user.up()
+  const { pid } = await user.ask('/processes/web')
+  const second = await user.supervisor('up')
+  expect(second).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('another supervisor runs for this config'),
+  })
+  const port = new URL(user.url).port
+  const other = await supervisorUser({ web: { cmd: 'exec sleep 1000' } }, { api: { port: Number(port) } })
+  const taken = await other.supervisor('up')
+  expect(taken).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining(`cannot listen on 127.0.0.1 port ${port}`),
+  })
+  expect(await user.ask('/processes/web')).toMatchObject({ pid, restarts: 0 })
+})
+
+test('F36 a supervisor told to stop ends all, closes streams, and ends with 0', async () => {
+  const user = await supervisorUser({
+    a: { cmd: 'exec sleep 1000' },
+    deaf: { cmd: "trap '' TERM; while :; do sleep 1; done", stop_timeout: '1s' },
+  })
+  const { child, ended } = await user.up()
+  const pids = [(await user.ask('/processes/a')).pid, (await user.ask('/processes/deaf')).pid] as number[]
+  const stream = await fetch(`${user.url}/api/v1/logs/stream`)
+  const beganMs = performance.now()
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+  expect(performance.now() - beganMs).toBeLessThan(10_000)
+  expect(pids.some(isAlive)).toBe(false)
+  await stream.body?.cancel().catch(() => undefined)
+})
+
+test('as the first process of a container it lets go of the dead, and ends all when told to', async () => {
+  const user = await supervisorUser({
+    orphans: { cmd: 'for i in 1 2 3; do (sleep 0.1 & exec true); done; exec sleep 1000' },
+  })
+  const { child, ended } = await user.up(['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  expect((await user.ask('/status')).pid).toBe(1)
+  const zombies = (): number =>
+    execFileSync('nsenter', ['-t', String(innerPid(child.pid ?? 0)), '-p', '-m', 'ps', '-eo', 'stat='], {
+      encoding: 'utf8',
+    })
+      .split('\n')
+      .filter((state) => state.startsWith('Z')).length
+  await waitFor('the dead to be let go', () => zombies() === 0)
+  process.kill(innerPid(child.pid ?? 0), 'SIGTERM')
+  expect(await ended).toBe(0)
+})
+
+function innerPid(unshare: number): number {
+  return Number(readFileSync(`/proc/${unshare}/task/${unshare}/children`, 'utf8').trim())
+}

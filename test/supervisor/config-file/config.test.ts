@@ -1,0 +1,132 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseEnvFile } from '../../../src/supervisor/config-file/env-file.ts'
+import { proposeConfig } from '../../../src/supervisor/config-file/propose-config.ts'
+import { loadSupervisorConfig } from '../../../src/supervisor/index.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+
+function load(content: string, name = 'supervisor.yaml', environment: Record<string, string> = {}) {
+  const dir = tempDir()
+  writeFileSync(join(dir, name), content)
+  return { dir, ...loadSupervisorConfig({ HOME: dir, ...environment }, { cwd: dir }) }
+}
+
+describe('a config that is wrong is refused with what is wrong', () => {
+  test.each([
+    [
+      'a circle',
+      'processes: {a: {cmd: x, depends_on: {b: started}}, b: {cmd: x, depends_on: {a: started}}}',
+      'goes in a circle: a → b → a',
+    ],
+    ['an unknown key', 'processes: {a: {cmd: x, restrat: never}}', 'did you mean "processes.a.restart"'],
+    [
+      'an unknown process',
+      'processes: {web: {cmd: x}, b: {cmd: x, depends_on: {wbe: started}}}',
+      'did you mean "web"?',
+    ],
+    [
+      'a health that nobody checks',
+      'processes: {a: {cmd: x}, b: {cmd: x, depends_on: {a: healthy}}}',
+      '"a" has no healthcheck',
+    ],
+    [
+      'two kinds of check',
+      'processes: {a: {cmd: x, healthcheck: {tcp: "1", exec: "true"}}}',
+      'must have one of exec, http and tcp',
+    ],
+    ['a schedule that is none', 'processes: {a: {cmd: x, schedule: "often"}}', 'is no schedule'],
+    ['a name that is a path', 'processes: {../a: {cmd: x}}', 'process name "../a" must be'],
+    [
+      'a name that replicas have too',
+      'processes: {a: {cmd: x, replicas: 2}, a-2: {cmd: x}}',
+      'two processes are called "a-2"',
+    ],
+    [
+      'one subdomain for two',
+      'processes: {a: {cmd: x, proxy: {port: 1}}, b: {cmd: x, proxy: {port: 2, subdomain: a}}}',
+      'have one subdomain, "a"',
+    ],
+    ['no command', 'processes: {a: {}}', "must have required property 'cmd'"],
+  ])('config check names %s', (_what, content, message) => {
+    expect(() => load(content)).toThrow(message)
+  })
+})
+
+test('a Procfile becomes processes that are always restarted, each with a port', () => {
+  const { config } = load('# all\nweb: node server.js $PORT\nworker: node worker.js\n', 'Procfile')
+  expect(config.processes).toMatchObject([
+    { name: 'web', command: 'node server.js $PORT', restart: 'always', env: { PORT: '5000' } },
+    { name: 'worker', env: { PORT: '5100' } },
+  ])
+  expect(() => load('web node server.js\n', 'Procfile')).toThrow('line 1 is no "name: command"')
+})
+
+test('the common part of a process-compose file is understood, the rest is told', () => {
+  const { config, warnings } = load(
+    `version: "0.5"
+environment: [A=1]
+processes:
+  db: {command: postgres, readiness_probe: {http_get: {host: 127.0.0.1, port: 5432, path: /ok}, period_seconds: 2}, availability: {restart: on_failure}}
+  web: {command: npm start, environment: [B=2=3], depends_on: {db: {condition: process_healthy}}, shutdown: {signal: 2, timeout_seconds: 3}, is_tty: true}
+`,
+    'process-compose.yaml',
+  )
+  expect(config.processes).toMatchObject([
+    {
+      name: 'db',
+      restart: 'on-failure',
+      healthCheck: { probe: { kind: 'http', url: 'http://127.0.0.1:5432/ok' }, intervalMs: 2_000 },
+    },
+    {
+      name: 'web',
+      restart: 'never',
+      env: { A: '1', B: '2=3' },
+      dependsOn: { db: 'healthy' },
+      stopSignal: 'SIGINT',
+      stopTimeoutMs: 3_000,
+    },
+  ])
+  expect(warnings).toEqual([expect.stringContaining('"processes.web.is_tty" is not supported')])
+})
+
+test('the environment is stronger than the file', () => {
+  const { config } = load('api: {port: 1}', 'supervisor.yaml', {
+    SUPERVISOR_API__PORT: '2',
+    SUPERVISOR_PROXY__ENABLED: 'true',
+  })
+  expect([config.api.port, config.proxy.isEnabled]).toEqual([2, true])
+})
+
+test('an env file is read as shells and other tools read it', () => {
+  const content = `# comment\nA=plain # why\nexport B='as $A is'\nC="two\\nlines of $A"\nD=\${MISSING:-else}\nE=\${EMPTY-set}\nF=$$A\nG=\n`
+  expect({ ...parseEnvFile(content, { EMPTY: '' }) }).toEqual({
+    A: 'plain',
+    B: 'as $A is',
+    C: 'two\nlines of plain',
+    D: 'else',
+    E: '',
+    F: '$A',
+    G: '',
+  })
+  expect(() => parseEnvFile('A=1\nnothing\n', {})).toThrow('line 2 is no NAME=value')
+})
+
+test('what init writes is a config that is right', () => {
+  const dir = tempDir()
+  mkdirSync(join(dir, 'x'))
+  writeFileSync(
+    join(dir, 'package.json'),
+    JSON.stringify({ scripts: { dev: 'vite', 'start:api': 'node .', test: 'vitest' } }),
+  )
+  const { text, processes } = proposeConfig(dir)
+  expect(processes).toEqual(['dev', 'start-api'])
+  expect(load(text).config.processes).toMatchObject([
+    { name: 'dev', command: 'npm run dev' },
+    { command: 'npm run start:api' },
+  ])
+  expect(load(proposeConfig(join(dir, 'x')).text).config.processes).toHaveLength(1)
+  writeFileSync(join(dir, 'x/Procfile'), 'web: node . $PORT\n')
+  const expected = [{ command: 'node . $PORT', restart: 'always', env: { PORT: '5000' } }]
+  expect(load(proposeConfig(join(dir, 'x')).text).config.processes).toMatchObject(expected)
+})

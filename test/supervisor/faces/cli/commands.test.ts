@@ -1,0 +1,69 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { supervisorUser } from '../../../support/supervisor-cli.ts'
+
+test(
+  'a user runs processes in the background, looks at them, and ends them',
+  { timeout: 60_000 },
+  async () => {
+    const user = await supervisorUser({
+      web: { cmd: 'echo hello; exec sleep 1000' },
+      job: { cmd: 'exec sleep 1000', autostart: false },
+    })
+    const json = async (...argv: readonly string[]) => {
+      const { status, stdout, stderr } = await user.supervisor(...argv)
+      expect(stderr).toBe('')
+      expect(status).toBe(0)
+      return JSON.parse(stdout)
+    }
+    expect(await json('config', 'check')).toMatchObject({ ok: true, processes: 2 })
+    expect(await json('up', '-d')).toMatchObject({ url: user.url })
+    const { processes } = await json('ps')
+    expect(processes).toMatchObject([
+      { name: 'web', status: 'running' },
+      { name: 'job', status: 'stopped' },
+    ])
+    await json('start', 'job')
+    expect((await user.ask('/processes/job')).status).toBe('running')
+    const logs = await user.supervisor('logs', 'web', '--grep', 'hell')
+    expect(JSON.parse(logs.stdout)).toMatchObject({ process: 'web', stream: 'stdout', line: 'hello' })
+    expect(await user.supervisor('logs', 'wbe')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('there is no process "wbe"'),
+    })
+    expect(await user.supervisor('start', 'web')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('is running already'),
+    })
+    expect(await json('down')).toEqual({ success: true })
+    expect(await user.supervisor('ps')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('start it with "supervisor up"'),
+    })
+  },
+)
+
+test('run waits for what the command needs, and ends as the command did', async () => {
+  const user = await supervisorUser({
+    db: {
+      cmd: 'sleep 0.2; touch ready; exec sleep 1000',
+      healthcheck: { exec: 'test -e ready', interval: '50ms' },
+    },
+  })
+  expect(await user.supervisor('run', '--', 'sh', '-c', 'test -e ready && exit 7')).toMatchObject({
+    status: 7,
+  })
+})
+
+test('init writes a config once, and bad usage ends with 2', async () => {
+  const user = await supervisorUser({})
+  expect(await user.supervisor('init')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('is there already; --force replaces it'),
+  })
+  writeFileSync(join(user.dir, 'Procfile'), 'web: node server.js\n')
+  expect(JSON.parse((await user.supervisor('init', '--force')).stdout)).toMatchObject({ processes: ['web'] })
+  expect((await user.supervisor('start')).status).toBe(2)
+  expect((await user.supervisor('--url', 'ftp://x', 'ps')).status).toBe(2)
+})

@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { linesOf } from '../../../src/supervisor/log/log-line.ts'
+import type { LogSource, LogStore } from '../../../src/supervisor/log/log-store.ts'
+import { createNativeLogStore } from '../../../src/supervisor/log/native-log-store.ts'
+import { createPortableLogStore } from '../../../src/supervisor/log/portable-log-store.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+const LIMIT = 16 * 1024
+const AMPLE = { lines: 1_000_000, bytes: 2 ** 28 }
+
+function open(create: () => LogStore): LogStore {
+  const store = create()
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** Feeds chunks to a stream of a source, and ends it. */
+async function feed(
+  source: LogSource,
+  chunks: readonly (string | Buffer)[],
+  stream: 0 | 1 = 0,
+): Promise<void> {
+  const through = new PassThrough()
+  source.attach(stream, through)
+  for (const chunk of chunks) through.write(chunk)
+  through.end()
+  await new Promise((resolve) => through.once('close', resolve))
+}
+
+const texts = (source: LogSource, from = source.counts().first): readonly string[] =>
+  source
+    .read(from, Number.MAX_SAFE_INTEGER)
+    .flatMap((block) => linesOf('p', block, from).map(({ text }) => text))
+
+/** One suite over both. */
+describe.each([
+  ['of the addon', createNativeLogStore],
+  ['in JavaScript', () => createPortableLogStore()],
+])('the log store %s', (_name, create) => {
+  test('store keeps lines whole however they are cut up on the way', async () => {
+    const store = open(create)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.string({ unit: fc.constantFrom('a', 'é', '€', '😀', '\r', '\t', ' '), maxLength: 40 }), {
+          maxLength: 30,
+        }),
+        fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 40 }),
+        async (lines, sizes) => {
+          const source = store.add(AMPLE)
+          const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))
+          const chunks: Buffer[] = []
+          for (let at = 0, i = 0; at < bytes.length; i++)
+            chunks.push(bytes.subarray(at, (at += sizes[i % sizes.length] ?? 1)))
+          await feed(source, chunks)
+          expect(texts(source)).toEqual(lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line)))
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
+  test('store keeps a last line without an end when its stream ends', async () => {
+    const source = open(create).add(AMPLE)
+    await feed(source, ['one\ntwo'])
+    expect(texts(source)).toEqual(['one', 'two'])
+  })
+
+  test('F30 a line without end is cut into marked pieces of at most 16 KiB, and no character with it', async () => {
+    const source = open(create).add(AMPLE)
+    const long = 'x'.repeat(LIMIT - 1) + '€'.repeat(20_000)
+    await feed(source, [`short\n${long}\nafter\n`])
+    const blocks = source.read(0, Number.MAX_SAFE_INTEGER)
+    const cut = blocks.filter(({ isCut }) => isCut)
+    expect(cut.length).toBeGreaterThan(3)
+    for (const { bytes } of cut) expect(bytes.length).toBeLessThanOrEqual(LIMIT)
+    const all = texts(source)
+    expect(all[0]).toBe('short')
+    expect(all.at(-1)).toBe('after')
+    expect(all.slice(1, -1).join('')).toBe(long)
+    expect(all.join('')).not.toContain('\ufffd')
+  })
+
+  test('store counts every line of many, and keeps the newest within its bounds', async () => {
+    const source = open(create).add({ lines: 100, bytes: 2 ** 20 })
+    await feed(
+      source,
+      Array.from({ length: 1_000 }, (_, i) => `line ${2 * i}\nline ${2 * i + 1}\n`),
+    )
+    expect(source.counts()).toMatchObject({ first: 1_900, end: 2_000 })
+    expect(texts(source)).toEqual(Array.from({ length: 100 }, (_, i) => `line ${1_900 + i}`))
+    const narrow = open(create).add({ lines: 1_000_000, bytes: 100_000 })
+    await feed(
+      narrow,
+      Array.from({ length: 500 }, () => `${'y'.repeat(999)}\n`),
+    )
+    expect(narrow.counts().heldBytes).toBeLessThanOrEqual(100_000)
+    expect(narrow.counts().end).toBe(500)
+  })
+
+  test('store numbers lines of all sources in the order in which they came', async () => {
+    const store = open(create)
+    const [one, other] = [store.add(AMPLE), store.add(AMPLE)]
+    for (const [source, text, stream] of [
+      [one, 'a', 0],
+      [other, 'b', 1],
+      [one, 'c', 1],
+    ] as const)
+      await feed(source, [`${text}\n`], stream)
+    const lines = [...one.read(0, 1e9), ...other.read(0, 1e9)].flatMap((block) => linesOf('p', block, 0))
+    const inOrder = lines.toSorted((a, b) => a.sequence - b.sequence)
+    expect(inOrder.map(({ text, stream }) => `${text} ${stream}`)).toEqual([
+      'a stdout',
+      'b stderr',
+      'c stderr',
+    ])
+    expect(new Set(inOrder.map(({ sequence }) => sequence)).size).toBe(3)
+  })
+
+  test('store writes files that make way when they are full, with every line once', async () => {
+    const path = join(tempDir(), 'web.log')
+    const source = open(create).add(AMPLE)
+    source.writeTo({ path, maxBytes: 1_000, keep: 2, hasTimes: true })
+    for (let i = 0; i < 60; i++) await feed(source, [`\u001b[31mline ${i}\u001b[0m\n`])
+    const written = [`${path}.2`, `${path}.1`, path].map((file) => readFileSync(file, 'utf8'))
+    for (const text of written) expect(text.length).toBeLessThanOrEqual(1_000)
+    const lines = written.join('').trimEnd().split('\n')
+    expect(lines.at(-1)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /)
+    expect(lines.at(-1)?.slice(25)).toBe('\u001b[31mline 59\u001b[0m')
+    const numbers = lines.map((line) => Number(/line (\d+)/.exec(line)?.[1]))
+    expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, i) => 60 - numbers.length + i))
+  })
+
+  test('store counts what its file could not take, and goes on', async () => {
+    const source = open(create).add(AMPLE)
+    source.writeTo({ path: join(tempDir(), 'missing', 'web.log'), maxBytes: 1_000, keep: 1, hasTimes: false })
+    await feed(source, ['kept\n'])
+    expect(texts(source)).toEqual(['kept'])
+    expect(source.counts().fileLostBytes).toBe(5)
+  })
+
+  test('store tells its listeners of lines, and no more once they have left', async () => {
+    const store = open(create)
+    const source = store.add(AMPLE)
+    let told = 0
+    const leave = store.onNews(() => told++)
+    await feed(source, ['one\n'])
+    await waitFor('news', () => told > 0)
+    leave()
+    const before = told
+    await feed(source, ['two\n'])
+    expect(told - before).toBeLessThanOrEqual(1)
+  })
+})

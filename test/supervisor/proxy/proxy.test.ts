@@ -1,0 +1,242 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import { readEventStream } from '../../support/event-stream.ts'
+import { sendRaw, statusOf } from '../../support/raw-http.ts'
+import { startSupervisor } from '../../support/supervisor.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A server of the test's as the process `web`, behind a proxy. */
+async function behindProxy(handler: Handler, more: Readonly<Record<string, unknown>> = {}) {
+  const server = createServer(handler).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const supervisor = await startSupervisor(
+    { web: { cmd: 'echo the last line; exec sleep 1000', proxy: { port } } },
+    { proxy: { enabled: true, port: 0, ...more } },
+  )
+  const ask = (
+    path: string,
+    options: { method?: string; headers?: Record<string, string>; body?: string } = {},
+  ) =>
+    new Promise<{ status: number; headers: IncomingMessage['headers']; body: string }>((resolve, reject) => {
+      request(
+        {
+          port: supervisor.running.proxyPort,
+          path,
+          method: options.method,
+          headers: { host: 'web.localhost', ...options.headers },
+          agent: false,
+        },
+        (response) => {
+          const { statusCode: status = 0, headers } = response
+          text(response).then((body) => resolve({ status, headers, body }), reject)
+        },
+      )
+        .on('error', reject)
+        .end(options.body)
+    })
+  return { ...supervisor, server, through: ask, proxyPort: supervisor.running.proxyPort }
+}
+
+const echo: Handler = (asked, response) => {
+  void text(asked).then((body) =>
+    response.end(JSON.stringify({ method: asked.method, url: asked.url, headers: asked.headers, body })),
+  )
+}
+
+test('a request reaches its process as it was sent, with who sent it', async () => {
+  const { through, ask } = await behindProxy(echo)
+  const { status, body } = await through('/a%20b?c=d&e', {
+    method: 'POST',
+    body: 'hello',
+    headers: {
+      'x-forwarded-for': '6.6.6.6',
+      connection: 'x-secret, keep-alive',
+      'x-secret': '1',
+      'content-length': '5',
+      te: 'trailers',
+    },
+  })
+  expect(status).toBe(200)
+  const seen = JSON.parse(body)
+  expect(seen).toMatchObject({ method: 'POST', url: '/a%20b?c=d&e', body: 'hello' })
+  expect(seen.headers).toMatchObject({
+    host: 'web.localhost',
+    'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-host': 'web.localhost',
+    'x-forwarded-proto': 'http',
+  })
+  expect(seen.headers).not.toHaveProperty('x-secret')
+  expect(seen.headers).not.toHaveProperty('te')
+  const list = (await ask('/proxy/requests')).body
+  expect(list).toMatchObject({ filtered_count: 1, total_count: 1 })
+  expect(list.requests[0]).toMatchObject({
+    id: '1',
+    method: 'POST',
+    url: '/a%20b?c=d&e',
+    subdomain: 'web',
+    status_code: 200,
+    remote_addr: '127.0.0.1',
+    request_bytes: 5,
+    process: 'web',
+  })
+  expect(Object.keys(list.requests[0]).slice(0, 8)).toEqual([
+    'id',
+    'timestamp',
+    'method',
+    'url',
+    'subdomain',
+    'status_code',
+    'duration_ms',
+    'remote_addr',
+  ])
+})
+
+test('requests are filtered, streamed and sent again', async () => {
+  const { through, ask, url } = await behindProxy((asked, response) => {
+    response.statusCode = asked.url === '/missing' ? 404 : 200
+    echo(asked, response)
+  })
+  const stream = await readEventStream(`${url}/api/v1/proxy/requests/stream?min_status=400`)
+  expect((await stream.first(1))[0]).toMatchObject({ event: 'connected', data: {} })
+  await through('/found')
+  await through('/missing', { method: 'POST', body: 'again', headers: { authorization: 'Bearer x' } })
+  expect((await stream.first(2))[1]).toMatchObject({ data: { url: '/missing', status_code: 404 } })
+  const count = async (query: string) => (await ask(`/proxy/requests?${query}`)).body.filtered_count
+  expect(await count('method=post')).toBe(1)
+  expect(await count('max_status=399')).toBe(1)
+  expect(await count('subdomain=other')).toBe(0)
+  expect((await ask('/proxy/requests?limit=1')).body.requests).toMatchObject([{ url: '/missing' }])
+  for (const query of ['limit=1001', 'limit=-1', 'min_status=abc', 'max_status=1'])
+    expect(await ask(`/proxy/requests?${query}`)).toMatchObject({
+      status: 400,
+      body: { code: 'INVALID_QUERY' },
+    })
+  expect((await ask('/proxy/requests/2/replay', 'POST')).body).toEqual({ success: true, status_code: 404 })
+  await waitFor('the replay', async () => (await count('')) === 3)
+  const again = (await ask('/proxy/requests/3')).body
+  expect(again.request).toMatchObject({ method: 'POST', url: '/missing', replay_of: '2', request_bytes: 5 })
+  expect(JSON.stringify(again.headers)).not.toContain('Bearer')
+  expect(await ask('/proxy/requests/99')).toMatchObject({ status: 404, body: { code: 'REQUEST_NOT_FOUND' } })
+})
+
+test('a process that is down is told of, with its last lines', async () => {
+  const { through, server, ask } = await behindProxy(echo)
+  await waitFor('a line', async () => (await ask('/logs')).body.total_count === 1)
+  server.close()
+  const page = await through('/')
+  expect(page.status).toBe(502)
+  expect(page.body).toContain('web is running')
+  expect(page.body).toContain('the last line')
+  expect(page.headers['content-security-policy']).toContain("default-src 'none'")
+  const json = await through('/', { headers: { accept: 'application/json' } })
+  expect(JSON.parse(json.body)).toMatchObject({ lines: ['the last line'] })
+})
+
+test('V5 only subdomains of processes lead anywhere, and no request goes in circles', async () => {
+  const { through, proxyPort } = await behindProxy(echo)
+  for (const host of ['web.localhost', 'WEB.localhost.:80', 'deeper.web.localhost'])
+    expect((await through('/', { headers: { host } })).status, host).toBe(200)
+  for (const host of [
+    'localhost',
+    'other.localhost',
+    'web.evil',
+    'web.localhost.evil',
+    'web',
+    '127.0.0.1',
+    'known.evil',
+  ])
+    expect((await through('/', { headers: { host } })).status, host).toBe(404)
+  expect((await through('/', { headers: { via: '1.1 supervisor' } })).status).toBe(508)
+  const raw = async (head: string) =>
+    statusOf(await sendRaw(proxyPort, `${head}\r\nConnection: close\r\n\r\n`))
+  expect(await raw('GET / HTTP/1.1\r\nHost: web.localhost\r\nHost: web.localhost')).toBe(400)
+  expect(await raw('GET http://evil/ HTTP/1.1\r\nHost: web.localhost')).toBe(400)
+})
+
+test('H6 requests that two servers could read in two ways are refused in front of the process', async () => {
+  let seen = 0
+  const { proxyPort } = await behindProxy((asked, response) => {
+    seen++
+    echo(asked, response)
+  })
+  const wrong = [
+    'Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n',
+    'Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc',
+    'Content-Length: +3\r\n\r\nabc',
+    'Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n',
+    'Content-Length : 3\r\n\r\nabc',
+    'X: a\r\n b\r\n\r\n',
+    'Transfer-Encoding: chunked\r\n\r\n3;\n\r\nabc\r\n0\r\n\r\n',
+    'Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n',
+  ]
+  for (const rest of wrong)
+    expect(
+      statusOf(await sendRaw(proxyPort, `POST / HTTP/1.1\r\nHost: web.localhost\r\n${rest}`, 500)),
+      rest,
+    ).toBe(400)
+  expect(seen).toBeLessThanOrEqual(2)
+})
+
+test('bodies stream both ways, and events come as they are sent', async () => {
+  const { proxyPort } = await behindProxy((asked, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    asked.on('data', (bytes: Buffer) => response.write(bytes))
+    asked.on('end', () => response.end())
+  })
+  const asked = request({ port: proxyPort, method: 'POST', headers: { host: 'web.localhost' }, agent: false })
+  asked.write('data: one\n\n')
+  const [response] = (await once(asked, 'response')) as [IncomingMessage]
+  response.setEncoding('utf8')
+  expect(await once(response, 'data')).toEqual(['data: one\n\n'])
+  asked.write('data: two\n\n')
+  expect(await once(response, 'data')).toEqual(['data: two\n\n'])
+  asked.end()
+  response.resume()
+  await once(response, 'end')
+})
+
+test('F33 an answer that breaks off is not made to look complete', async () => {
+  const { through } = await behindProxy((_asked, response) => {
+    response.writeHead(200, { 'transfer-encoding': 'chunked' })
+    response.write('half of', () => response.socket?.resetAndDestroy())
+  })
+  await expect(through('/')).rejects.toThrow('aborted')
+})
+
+test('a process that does not answer in time is told of with 504', async () => {
+  const { through } = await behindProxy(() => undefined, { timeout: '200ms' })
+  expect((await through('/')).status).toBe(504)
+})
+
+test('a connection that leaves HTTP passes through, with what came early', async () => {
+  const { server, proxyPort, ask } = await behindProxy(echo)
+  server.on('upgrade', (asked, socket, head) => {
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${asked.headers.upgrade}\r\nConnection: Upgrade\r\n\r\nhello `,
+    )
+    socket.write(head)
+    socket.pipe(socket)
+  })
+  const socket = connect(proxyPort, '127.0.0.1')
+  let received = ''
+  socket.setEncoding('utf8').on('data', (chunk: string) => (received += chunk))
+  socket.write(
+    'GET /ws HTTP/1.1\r\nHost: web.localhost\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n\r\nearly ',
+  )
+  await waitFor('the answer', () => received.includes('hello early '))
+  expect(received).toMatch(/^HTTP\/1\.1 101 /)
+  socket.write('late')
+  await waitFor('the echo', () => received.endsWith('late'))
+  socket.destroy()
+  expect((await ask('/proxy/requests')).body.requests).toMatchObject([{ url: '/ws', status_code: 101 }])
+})
