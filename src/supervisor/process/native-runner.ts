@@ -44,7 +44,7 @@ export class NativeRunner implements ProcessRunner {
       [INSTANCE_VARIABLE]: instance,
       [PROCESS_VARIABLE]: spec.name,
     }
-    // Only where it is needed: entering one takes the kernel longer than starting a program.
+    // Only where it is needed: the others are ended by their process group and by the marks in their environment.
     const isLimited = spec.memoryBytes !== undefined || spec.cpus !== undefined
     const limited = isLimited ? groups?.create(spec.name, spec) : undefined
     if (isLimited && groups === undefined)
