@@ -39,7 +39,7 @@ class Attacker {
        const { workerData: { root, control } } = require('node:worker_threads')
        let asides = 0
        while (Atomics.load(control, 3) === 0) {
-         if (Atomics.load(control, 0) === 0) { Atomics.store(control, 2, 1); continue }
+         if (Atomics.load(control, 0) === 0) { Atomics.store(control, 2, 1); Atomics.wait(control, 0, 0, 100); continue }
          for (const path of ['uppers/.trash-0/d', 'uppers/.trash-0', 'uppers/demo/d', 'uppers/demo']) {
            const aside = root + '/aside/' + asides++
            try {
@@ -59,10 +59,11 @@ class Attacker {
 
   async during(work: () => Promise<unknown>): Promise<void> {
     Atomics.store(this.#control, 0, 1)
+    Atomics.notify(this.#control, 0)
     await work().catch(() => undefined)
-    Atomics.store(this.#control, 0, 0)
-    // It says so itself, once it has noticed.
     Atomics.store(this.#control, 2, 0)
+    // It says so itself, once it has noticed.
+    Atomics.store(this.#control, 0, 0)
     while (Atomics.load(this.#control, 2) === 0) await new Promise(setImmediate)
   }
 
