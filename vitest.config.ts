@@ -9,8 +9,9 @@ export default defineConfig({
     pool: 'forks',
     // Two even where there are two cores: most tests wait for something outside.
     maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // For what hangs: machines that are busy with other work take several times what a test takes alone.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     teardownTimeout: 20_000,
   },
 })

@@ -54,6 +54,7 @@ Napi::Function LogStore::define(Napi::Env env) {
                          InstanceMethod<&LogStore::close>("close"),
                          InstanceMethod<&LogStore::counts>("counts"),
                          InstanceMethod<&LogStore::finish>("finish"),
+                         InstanceMethod<&LogStore::nextSequence>("nextSequence"),
                          InstanceMethod<&LogStore::push>("push"),
                          InstanceMethod<&LogStore::read>("read"),
                          InstanceMethod<&LogStore::removeSource>("removeSource"),
@@ -135,6 +136,12 @@ void LogStore::writeTo(const Napi::CallbackInfo& info) {
   if (path.empty()) return lines->writeTo(nullptr);
   lines->writeTo(std::make_unique<log::FileSink>(log::FileSink::Options{
       path, count(info, 2), static_cast<unsigned int>(count(info, 3)), info[4].ToBoolean()}));
+}
+
+Napi::Value LogStore::nextSequence(const Napi::CallbackInfo& info) {
+  // A closed store has no lines.
+  const std::uint64_t next = store == nullptr ? 1 : store->nextSequence();
+  return Napi::Number::New(info.Env(), static_cast<double>(next));
 }
 
 Napi::Value LogStore::counts(const Napi::CallbackInfo& info) {

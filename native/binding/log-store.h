@@ -27,6 +27,7 @@ class LogStore : public Napi::ObjectWrap<LogStore> {
  private:
   Napi::Value addSource(const Napi::CallbackInfo& info);
   Napi::Value counts(const Napi::CallbackInfo& info);
+  Napi::Value nextSequence(const Napi::CallbackInfo& info);
   Napi::Value read(const Napi::CallbackInfo& info);
   void attach(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);

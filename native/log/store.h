@@ -35,6 +35,8 @@ class Store {
   void push(int source, int stream, std::string_view bytes);
   void finish(int source, int stream);
   void setListening(bool isOn) { isListening = isOn; }
+  /** What the next line will be numbered with. All lines before it can be read. */
+  std::uint64_t nextSequence() const { return sequence; }
 
  private:
   struct Reader {

@@ -66,6 +66,7 @@ export interface AddonLogStore {
   counts(source: number): [first: number, end: number, held: number, fileLost: number, open: number]
   read(source: number, fromIndex: number, maxBytes: number): [parts: Float64Array, bytes: Buffer]
   setListening(isOn: boolean): void
+  nextSequence(): number
   close(): void
 }
 

@@ -14,6 +14,8 @@ export interface BrowserPage {
   readonly click: (selector: string) => Promise<void>
   readonly screenshot: () => Promise<Buffer>
   readonly setDark: (isDark: boolean) => Promise<void>
+  /** As on a phone whose screen is so many pixels wide. */
+  readonly setWidth: (width: number) => Promise<void>
   /** Everything the page has complained about: errors, refused resources. */
   readonly complaints: readonly string[]
 }
@@ -92,6 +94,10 @@ export async function openPage(url: string): Promise<BrowserPage> {
       await send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event })
     },
     screenshot: async () => Buffer.from((await send('Page.captureScreenshot'))['data'] as string, 'base64'),
+    setWidth: async (width) => {
+      const metrics = { width, height: 2 * width, deviceScaleFactor: 2, mobile: true }
+      await send('Emulation.setDeviceMetricsOverride', metrics)
+    },
     setDark: async (isDark) => {
       const features = [{ name: 'prefers-color-scheme', value: isDark ? 'dark' : 'light' }]
       await send('Emulation.setEmulatedMedia', { features })

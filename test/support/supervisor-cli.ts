@@ -18,7 +18,9 @@ export interface SupervisorUser {
   readonly url: string
   readonly environment: NodeJS.ProcessEnv
   readonly supervisor: (...argv: readonly string[]) => Promise<RunResult>
-  /** Runs `supervisor up` in the foreground, and waits until it answers. */
+  /** Runs `supervisor up` in the foreground. */
+  readonly start: (around?: readonly string[]) => Up
+  /** The same, and waits until it answers. */
   readonly up: (around?: readonly string[]) => Promise<Up>
   readonly ask: (path: string, method?: string) => Promise<any>
 }
@@ -42,6 +44,20 @@ export async function supervisorUser(
   const ask = async (path: string, method = 'GET'): Promise<any> =>
     (await fetch(`${url}/api/v1${path}`, { method })).json()
   const isUp = async (): Promise<boolean> => (await ask('/status').catch(() => ({}))).status === 'running'
+  const start = (around: readonly string[] = []): Up => {
+    const words = [...around, process.execPath, PROGRAM, 'up']
+    const child = spawn(words[0] ?? '', words.slice(1), {
+      cwd: dir,
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (bytes: Buffer) => (output += bytes.toString()))
+    const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
+    return { child, output: () => output, ended }
+  }
   onTestFinished(async () => {
     await ask('/shutdown', 'POST').catch(() => undefined)
     await waitFor('the supervisor to end', async () => !(await isUp()))
@@ -53,27 +69,19 @@ export async function supervisorUser(
     ask,
     supervisor: (...argv) =>
       run(process.execPath, [PROGRAM, ...argv], { cwd: dir, environment, timeoutMs: 25_000 }),
-    async up(around = []) {
-      const words = [...around, process.execPath, PROGRAM, 'up']
-      const child = spawn(words[0] ?? '', words.slice(1), {
-        cwd: dir,
-        env: environment,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      })
-      onTestFinished(() => void child.kill('SIGKILL'))
-      let output = ''
-      for (const stream of [child.stdout, child.stderr])
-        stream.on('data', (bytes: Buffer) => (output += bytes.toString()))
-      const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
+    start,
+    async up(around) {
+      const started = start(around)
       let isOver = false
-      void ended.then(() => (isOver = true))
+      void started.ended.then(() => (isOver = true))
       await waitFor('the supervisor', async () => isOver || (await isUp()))
-      return { child, output: () => output, ended }
+      return started
     },
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port of this machine on which nothing listens. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }

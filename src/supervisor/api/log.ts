@@ -20,7 +20,15 @@ export const logsSchema = Type.Object({
   logs: Type.Array(Type.Ref('LogEntry')),
   filtered_count: Type.Integer({ description: 'kept lines that pass the filters' }),
   total_count: Type.Integer({ description: 'kept lines of all processes' }),
+  last_id: Type.String({
+    description: 'as Last-Event-ID of a stream with the same filters: it goes on where this answer ends',
+  }),
 })
+
+export interface WireLogs {
+  readonly logs: readonly WireLogEntry[]
+  readonly last_id: string
+}
 
 export interface WireLogEntry {
   readonly timestamp: string

@@ -12,6 +12,7 @@ export function createNativeLogStore(): LogStore {
   return {
     add: ({ lines, bytes }) => sourceOf(store, store.addSource(lines, bytes)),
     onNews: (listener) => listeners.add(listener),
+    nextSequence: () => store.nextSequence(),
     close() {
       isClosed = true
       store.close()

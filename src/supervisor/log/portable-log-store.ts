@@ -26,6 +26,7 @@ export function createPortableLogStore(now: () => number = Date.now): LogStore {
   return {
     add: (bounds) => new PortableSource(bounds, next, now, () => listeners.tell()),
     onNews: (listener) => listeners.add(listener),
+    nextSequence: () => sequence,
     close: () => undefined,
   }
 }

@@ -24,6 +24,8 @@ export interface LogAnswer {
   readonly filteredCount: number
   /** How many lines are kept, of all processes. */
   readonly totalCount: number
+  /** A follower that goes on behind this line has all that the answer has not, and nothing twice; 0 before the first. */
+  readonly lastSequence: number
 }
 
 type Piece = readonly [name: string, block: LogBlock, fromIndex: number]
@@ -33,10 +35,14 @@ const SLICE_BYTES = 262_144
 
 /** Looks through the kept lines. */
 export async function queryLogs(logs: ProcessLogs, query: LogQuery): Promise<LogAnswer> {
+  const lastSequence = logs.store.nextSequence() - 1
   const selected = logs.select(query.processes)
   const totalCount = sum(logs.select(undefined))
   const isAll = query.test === undefined && query.sinceMs === undefined && query.untilMs === undefined
-  if (isAll) return { ...newest(selected, query), filteredCount: sum(selected), totalCount }
+  if (isAll) {
+    const lines = fitting(newest(selected, query), query, lastSequence)
+    return { lines, filteredCount: sum(selected), totalCount, lastSequence }
+  }
   const pieces = inOrder(selected.flatMap(([name, source]) => piecesOf(name, source, 0)))
   const lines: LogLine[] = []
   let filteredCount = 0
@@ -57,14 +63,11 @@ export async function queryLogs(logs: ProcessLogs, query: LogQuery): Promise<Log
     }
     if (lines.length > 2 * query.lines) lines.splice(0, lines.length - query.lines)
   }
-  return { lines: fitting(lines, query), filteredCount, totalCount }
+  return { lines: fitting(lines, query, lastSequence), filteredCount, totalCount, lastSequence }
 }
 
 /** Without a filter only the newest lines are looked at. */
-function newest(
-  selected: readonly (readonly [string, LogSource])[],
-  query: LogQuery,
-): { readonly lines: readonly LogLine[] } {
+function newest(selected: readonly (readonly [string, LogSource])[], query: LogQuery): readonly LogLine[] {
   const pieces = inOrder(
     selected.flatMap(([name, source]) =>
       piecesOf(name, source, Math.max(0, source.counts().end - query.lines)),
@@ -79,9 +82,7 @@ function newest(
     count += lines.length
   }
   const lines = parts.toReversed().flat()
-  const plain =
-    query.isPlain === true ? lines.map((line) => ({ ...line, text: withoutEscapes(line.text) })) : lines
-  return { lines: fitting(plain, query) }
+  return query.isPlain === true ? lines.map((line) => ({ ...line, text: withoutEscapes(line.text) })) : lines
 }
 
 function piecesOf(name: string, source: LogSource, fromIndex: number): readonly Piece[] {
@@ -94,11 +95,13 @@ function inOrder(pieces: readonly Piece[]): readonly Piece[] {
   return pieces.toSorted(([, a], [, b]) => a.sequence - b.sequence)
 }
 
-/** The newest that keep to both bounds, whichever is reached first. */
+/** The newest that keep to both bounds, whichever is reached first, without those that came while they were looked for. */
 function fitting(
-  lines: readonly LogLine[],
+  all: readonly LogLine[],
   { lines: maxLines, bytes: maxBytes }: LogQuery,
+  lastSequence: number,
 ): readonly LogLine[] {
+  const lines = all.slice(0, all.findLastIndex(({ sequence }) => sequence <= lastSequence) + 1)
   const last = maxLines === 0 ? [] : lines.slice(-maxLines)
   if (maxBytes === undefined) return last
   let bytes = 0

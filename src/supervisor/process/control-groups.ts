@@ -1,5 +1,14 @@
-import { accessSync, constants, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { messageOf } from '../../lib/errors/message.ts'
 
 const MICROSECONDS = 100_000
 
@@ -42,15 +51,18 @@ export class ControlGroups {
     }
   }
 
-  /** Makes the group of a process. Returns what could not be limited, as a sentence, beside it. */
+  /** Makes the group of a process; there may be as many as the machine allows. Returns why limits do not hold, beside it. */
   create(
     name: string,
     limits: GroupLimits,
-  ): { readonly group: ControlGroup; readonly complaint: string | undefined } {
+  ): { readonly group: ControlGroup | undefined; readonly complaint: string | undefined } {
     const path = join(this.#root, name)
-    mkdirSync(path, { recursive: true })
-    const complaint = this.#limit(path, limits)
-    return { group: groupAt(path), complaint }
+    try {
+      mkdirSync(path, { recursive: true })
+    } catch (error) {
+      return { group: undefined, complaint: areNone(limits) ? undefined : messageOf(error) }
+    }
+    return { group: groupAt(path), complaint: this.#limit(path, limits) }
   }
 
   /** The group of a process that an earlier supervisor has made; undefined when there is none. */
@@ -59,12 +71,15 @@ export class ControlGroups {
     return readPids(path) === undefined ? undefined : groupAt(path)
   }
 
+  /** Removes all groups in which nothing is left. */
   close(): void {
+    for (const entry of readdirSync(this.#root, { withFileTypes: true }))
+      if (entry.isDirectory()) remove(join(this.#root, entry.name))
     remove(this.#root)
   }
 
   #limit(path: string, { memoryBytes, cpus }: GroupLimits): string | undefined {
-    if (memoryBytes === undefined && cpus === undefined) return undefined
+    if (areNone({ memoryBytes, cpus })) return undefined
     try {
       writeFileSync(join(this.#root, 'cgroup.subtree_control'), '+memory +cpu')
       if (memoryBytes !== undefined) writeFileSync(join(path, 'memory.max'), String(memoryBytes))
@@ -72,9 +87,13 @@ export class ControlGroups {
         writeFileSync(join(path, 'cpu.max'), `${Math.round(cpus * MICROSECONDS)} ${MICROSECONDS}`)
       return undefined
     } catch (error) {
-      return error instanceof Error ? error.message : String(error)
+      return messageOf(error)
     }
   }
+}
+
+function areNone({ memoryBytes, cpus }: GroupLimits): boolean {
+  return memoryBytes === undefined && cpus === undefined
 }
 
 function ownGroup(): string | undefined {

@@ -36,7 +36,7 @@ export class NativeRunner implements ProcessRunner {
   }
 
   start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): ReturnType<ProcessRunner['start']> {
-    const { instance, environment: inherited, groups, warn } = this.#parts
+    const { instance, environment: inherited } = this.#parts
     const user = spec.user === undefined ? undefined : findUser(spec.user)
     const environment = {
       ...environmentOf(spec, inherited),
@@ -44,15 +44,7 @@ export class NativeRunner implements ProcessRunner {
       [INSTANCE_VARIABLE]: instance,
       [PROCESS_VARIABLE]: spec.name,
     }
-    // Only where it is needed: the others are ended by their process group and by the marks in their environment.
-    const isLimited = spec.memoryBytes !== undefined || spec.cpus !== undefined
-    const limited = isLimited ? groups?.create(spec.name, spec) : undefined
-    if (isLimited && groups === undefined)
-      warn(
-        `process "${spec.name}": limits.memory and limits.cpus need control groups, which may not be written here`,
-      )
-    if (limited?.complaint !== undefined)
-      warn(`process "${spec.name}": limits do not hold: ${limited.complaint}`)
+    const group = this.#enclose(spec)
     const request = {
       argv: argvOf(spec.command, environment),
       environment,
@@ -61,13 +53,13 @@ export class NativeRunner implements ProcessRunner {
       limits: Object.entries(spec.limits).map(
         ([name, value]) => [RESOURCES[name as keyof typeof RESOURCES], value] as const,
       ),
-      controlGroup: limited?.group.procsFile,
+      controlGroup: group?.procsFile,
     }
     try {
       const { pid, outputs } = startProgram(request)
-      return { program: this.#follow(pid, spec.name, limited?.group, onExit), outputs }
+      return { program: this.#follow(pid, spec.name, group, onExit), outputs }
     } catch (error) {
-      limited?.group.remove()
+      group?.remove()
       throw fault(
         'PROCESS_START_FAILED',
         `process "${spec.name}" cannot be started: ${messageOf(error)}`,
@@ -102,6 +94,22 @@ export class NativeRunner implements ProcessRunner {
 
   close(): void {
     this.#watch.close()
+  }
+
+  /** Makes the control group of a process, where such may be written, and says which limits do not hold. */
+  #enclose(spec: ProcessSpec): ControlGroup | undefined {
+    const { groups, warn } = this.#parts
+    const isLimited = spec.memoryBytes !== undefined || spec.cpus !== undefined
+    if (groups === undefined) {
+      if (isLimited)
+        warn(
+          `process "${spec.name}": limits.memory and limits.cpus need control groups, which may not be written here`,
+        )
+      return undefined
+    }
+    const { group, complaint } = groups.create(spec.name, spec)
+    if (complaint !== undefined) warn(`process "${spec.name}": limits do not hold: ${complaint}`)
+    return group
   }
 
   #follow(

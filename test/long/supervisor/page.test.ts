@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openPage } from '../../support/chromium.ts'
+import { askProxy } from '../../support/proxied.ts'
 import { startSupervisor } from '../../support/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -60,22 +61,30 @@ test(
     )
 
     // A request through the proxy appears by itself.
-    await fetch(`http://127.0.0.1:${running.proxyPort}/shown`, { headers: { host: 'web.localhost' } }).catch(
-      () => undefined,
+    await waitFor(
+      'the process behind the proxy',
+      async () => (await askProxy(running.proxyPort, '/shown')).status === 200,
     )
-    await until(
-      'the request',
-      'document.getElementById("requests").textContent.includes("/shown") || !document.getElementById("requests").hidden',
-    )
+    await until('the request', 'document.getElementById("requests").textContent.includes("/shown")')
 
     await page.click('[data-process=talker] td:last-child button:nth-child(2)')
     await until('that it stopped', 'document.querySelector("[data-process=talker] .stopped") !== null')
     await page.click('[data-process=talker] td:last-child button:nth-child(1)')
     await until('that it runs again', 'document.querySelector("[data-process=talker] .running") !== null')
     // On a phone nothing is wider than the screen.
+    await page.setWidth(390)
+    expect(await page.evaluate('getComputedStyle(document.getElementById("login")).display')).toBe('none')
+    keep('phone', await page.screenshot())
+    expect(await page.evaluate('document.documentElement.clientWidth')).toBe(390)
     expect(
       await page.evaluate<boolean>(
         'document.documentElement.scrollWidth <= document.documentElement.clientWidth',
+      ),
+    ).toBe(true)
+    // Nor is anything to be pushed aside for the buttons.
+    expect(
+      await page.evaluate<boolean>(
+        '(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector("section"))',
       ),
     ).toBe(true)
     await page.setDark(true)

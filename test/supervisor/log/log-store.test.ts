@@ -118,7 +118,9 @@ describe.each([
       'b stderr',
       'c stderr',
     ])
-    expect(new Set(inOrder.map(({ sequence }) => sequence)).size).toBe(3)
+    const first = inOrder[0]?.sequence ?? 0
+    expect(inOrder.map(({ sequence }) => sequence)).toEqual([first, first + 1, first + 2])
+    expect(store.nextSequence()).toBe(first + 3)
   })
 
   test('store writes files that make way when they are full, with every line once', async () => {

@@ -4,6 +4,7 @@ import { connect, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { readEventStream } from '../../support/event-stream.ts'
+import { askProxy, type ProxiedRequest } from '../../support/proxied.ts'
 import { sendRaw, statusOf } from '../../support/raw-http.ts'
 import { startSupervisor } from '../../support/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -23,28 +24,9 @@ async function behindProxy(handler: Handler, more: Readonly<Record<string, unkno
     { web: { cmd: 'echo the last line; exec sleep 1000', proxy: { port } } },
     { proxy: { enabled: true, port: 0, ...more } },
   )
-  const ask = (
-    path: string,
-    options: { method?: string; headers?: Record<string, string>; body?: string } = {},
-  ) =>
-    new Promise<{ status: number; headers: IncomingMessage['headers']; body: string }>((resolve, reject) => {
-      request(
-        {
-          port: supervisor.running.proxyPort,
-          path,
-          method: options.method,
-          headers: { host: 'web.localhost', ...options.headers },
-          agent: false,
-        },
-        (response) => {
-          const { statusCode: status = 0, headers } = response
-          text(response).then((body) => resolve({ status, headers, body }), reject)
-        },
-      )
-        .on('error', reject)
-        .end(options.body)
-    })
-  return { ...supervisor, server, through: ask, proxyPort: supervisor.running.proxyPort }
+  const { proxyPort } = supervisor.running
+  const through = (path: string, options?: ProxiedRequest) => askProxy(proxyPort, path, options)
+  return { ...supervisor, server, through, proxyPort }
 }
 
 const echo: Handler = (asked, response) => {

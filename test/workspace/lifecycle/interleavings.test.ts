@@ -132,7 +132,8 @@ class World {
   async findRemains(): Promise<readonly string[]> {
     const remains: string[] = []
     for (const name of ['one', 'two']) {
-      if (this.table.find(name) !== undefined) await this.#lifecycle?.remove(name, false)
+      // What an unfinished creation has left goes by itself, and may be gone when its turn has come.
+      if (this.table.find(name) !== undefined) await this.#ask({ does: 'remove', name, keepVolume: false })
       if ((await this.backend.find(name)) !== undefined) remains.push(`container of ${name}`)
       await this.#make(name)
       if (this.table.find(name)?.state.is !== 'running') remains.push(`name ${name}`)
@@ -228,8 +229,8 @@ test('W10 whatever happens in whatever order, table and engine agree once it is 
         await world.open()
         for (const each of events) await world.happen(each)
         await world.settle()
-        expect(world.surprises).toEqual([])
         expect(await world.findRemains()).toEqual([])
+        expect(world.surprises).toEqual([])
       } finally {
         await world.close()
         await rm(stateDir, { recursive: true, force: true })

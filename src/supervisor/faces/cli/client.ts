@@ -34,36 +34,42 @@ export class SupervisorClient {
     return this.#ask<T>('POST', path)
   }
 
-  /** Follows a stream until it ends or the signal says so. `onOpen` is called when it has begun. */
+  /** Follows a stream until it ends or the signal says so, from behind the event of an id on. */
   async follow(
     path: string,
     onEvent: (event: StreamEvent) => void,
-    options: { readonly signal?: AbortSignal; readonly onOpen?: () => void } = {},
+    { signal, afterId }: { readonly signal: AbortSignal; readonly afterId?: string },
   ): Promise<void> {
-    const response = await this.#request('GET', path, 'text/event-stream', options.signal)
-    options.onOpen?.()
+    const headers = {
+      accept: 'text/event-stream',
+      ...(afterId !== undefined && { 'last-event-id': afterId }),
+    }
+    const response = await this.#request('GET', path, headers, signal)
     const parser = createParser({
       onEvent: ({ event, id, data }) => onEvent({ event: event ?? 'message', id, data: JSON.parse(data) }),
     })
     try {
       for await (const chunk of response.setEncoding('utf8')) parser.feed(chunk as string)
     } catch (error) {
-      if (options.signal?.aborted !== true) throw this.#unreachable(messageOf(error))
+      if (!signal.aborted) throw this.#unreachable(messageOf(error))
     }
   }
 
   async #ask<T>(method: string, path: string): Promise<T> {
-    return (await json(await this.#request(method, path, 'application/json'))) as T
+    return (await json(await this.#request(method, path, { accept: 'application/json' }))) as T
   }
 
   async #request(
     method: string,
     path: string,
-    accept: string,
+    accepting: Readonly<Record<string, string>>,
     signal?: AbortSignal,
   ): Promise<IncomingMessage> {
     const url = new URL(`/api/v1${path}`, this.url)
-    const headers = { accept, ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }) }
+    const headers = {
+      ...accepting,
+      ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
+    }
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       ;(url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
         method,

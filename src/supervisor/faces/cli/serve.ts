@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { createLogger, type Logger } from '../../../lib/log/logger.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { create, type RunningSupervisor } from '../../index.ts'
@@ -16,6 +17,7 @@ export async function serveUntilTold(
   reloadConfig: () => LoadedSupervisorConfig,
   showsLines: boolean,
 ): Promise<void> {
+  keepYoungHeapSmall()
   const logger = createLogger(config.log)
   let running: RunningSupervisor | undefined
   const told = untilToldToStop(() => {
@@ -40,6 +42,14 @@ export async function serveUntilTold(
   }, config.shutdownTimeoutMs + AFTER_STOP_MS).unref()
   await running.stop()
   follower?.end()
+}
+
+/**
+ * A start makes V8's heap of young objects grow to 16 MiB twice over, which a supervisor at work has no use for: lines do not go
+ * through it. It stays as it is at first, which is a fifth of the memory of all.
+ */
+function keepYoungHeapSmall(): void {
+  setFlagsFromString('--semi-space-growth-factor=1')
 }
 
 async function reload(running: RunningSupervisor, logger: Logger): Promise<void> {

@@ -20,9 +20,9 @@ export async function ask(path, method = 'GET') {
   throw Object.assign(new Error(body.error), { status: response.status })
 }
 
-/** Follows a stream of events until the signal says so; goes on where it was when the connection breaks. */
-export async function follow(path, onEvents, signal) {
-  let lastId
+/** Follows a stream of events until the signal says so, from behind an event on; goes on where it was when the connection breaks. */
+export async function follow(path, onEvents, signal, afterId) {
+  let lastId = afterId
   while (!signal.aborted) {
     try {
       const headers = lastId === undefined ? {} : { 'last-event-id': lastId }

@@ -169,9 +169,11 @@ async function startLogs() {
   if (byId('of').value) query.set('process', byId('of').value)
   if (byId('filter').value) query.set('pattern', byId('filter').value)
   if (byId('regex').checked) query.set('regex', 'true')
+  let afterId
   try {
-    const { logs } = await ask(`/logs?lines=500&${query}`)
+    const { logs, last_id } = await ask(`/logs?lines=500&${query}`)
     if (signal.aborted) return
+    afterId = last_id
     addLines(logs.map(lineElement))
     tell('')
   } catch (error) {
@@ -188,6 +190,7 @@ async function startLogs() {
         ),
       ),
     signal,
+    afterId,
   )
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import type { Output } from '../../../../lib/cli/output.ts'
-import type { WireLogEntry } from '../../../api/log.ts'
+import type { WireLogEntry, WireLogs } from '../../../api/log.ts'
 import { type CliContext, contextOf } from '../client.ts'
 import { untilToldToStop } from '../signals.ts'
 import { createLinePainter, shownLine } from '../paint.ts'
@@ -52,35 +52,22 @@ async function showLogs(
   // Whoever mistypes a name is told so, and not shown nothing.
   for (const name of names) await client.get(`/processes/${encodeURIComponent(name)}`)
   const print = createPrinter(output, options)
-  const showPast = async (): Promise<void> => {
-    const past = new URLSearchParams([...query, ['lines', String(options.lines)]])
-    const { logs } = await client.get<{ logs: readonly WireLogEntry[] }>(`/logs?${past.toString()}`)
-    logs.forEach(print)
-  }
-  if (options.follow !== true) return showPast()
+  const past = new URLSearchParams([...query, ['lines', String(options.lines)]])
+  const { logs, last_id: afterId } = await client.get<WireLogs>(`/logs?${past.toString()}`)
+  logs.forEach(print)
+  if (options.follow !== true) return
   const controller = new AbortController()
+  const { signal } = controller
   void untilToldToStop().then(() => controller.abort())
   process.stdout.on('error', () => controller.abort())
-  // What comes while the past is fetched waits: nothing is missed between, and nothing is shown twice but for that.
-  let isPastShown = false
-  const waiting: (() => void)[] = []
-  const past = Promise.withResolvers<void>()
-  const following = client.follow(
+  await client.follow(
     `/logs/stream?${query.toString()}`,
     ({ event, data }) => {
-      const show = (): void => {
-        if (event === 'message') print(data as WireLogEntry)
-        else if (event === 'lost') tellLost(data as { process: string; lines: number })
-      }
-      if (isPastShown) show()
-      else waiting.push(show)
+      if (event === 'message') print(data as WireLogEntry)
+      else if (event === 'lost') tellLost(data as { process: string; lines: number })
     },
-    { signal: controller.signal, onOpen: () => past.resolve(showPast()) },
+    { signal, afterId },
   )
-  await Promise.race([past.promise, following])
-  isPastShown = true
-  for (const show of waiting) show()
-  await following
 }
 
 function tellLost({ process: name, lines }: { readonly process: string; readonly lines: number }): void {

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../../lib/errors/message.ts'
-import type { WireLogEntry } from '../../../api/log.ts'
+import type { WireLogEntry, WireLogs } from '../../../api/log.ts'
 import type { WireSummary } from '../../../api/process.ts'
 import type { SupervisorClient } from '../client.ts'
 import { drawView, type View } from './view.ts'
@@ -52,12 +52,12 @@ export async function runScreen(client: SupervisorClient): Promise<void> {
       if (!signal.aborted) change({ lines: [...view.lines, ...lines].slice(-KEPT_LINES) })
     }
     const run = async (): Promise<void> => {
-      const { logs } = await client.get<{ logs: readonly WireLogEntry[] }>(`/logs?lines=200&${query}`)
+      const { logs, last_id: afterId } = await client.get<WireLogs>(`/logs?lines=200&${query}`)
       add(logs)
       await client.follow(
         `/logs/stream?${query}`,
         ({ event, data }) => event === 'message' && add([data as WireLogEntry]),
-        { signal },
+        { signal, afterId },
       )
     }
     run().catch((error: unknown) => change({ message: messageOf(error) }))

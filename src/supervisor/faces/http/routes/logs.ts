@@ -40,12 +40,17 @@ export function logRoutes({ app, openStream }: HttpServer, { supervisor: { logs 
       },
     },
     async ({ query }) => {
-      const { lines, filteredCount, totalCount } = await queryLogs(logs, {
+      const { lines, filteredCount, totalCount, lastSequence } = await queryLogs(logs, {
         ...filterOf(query),
         lines: numberOf(query, 'lines', { most: MAX_LINES }) ?? DEFAULT_LINES,
         bytes: numberOf(query, 'bytes', { most: Number.MAX_SAFE_INTEGER }),
       })
-      return { logs: lines.map(createLogEncoder()), filtered_count: filteredCount, total_count: totalCount }
+      return {
+        logs: lines.map(createLogEncoder()),
+        filtered_count: filteredCount,
+        total_count: totalCount,
+        last_id: String(lastSequence),
+      }
     },
   )
 

@@ -1,0 +1,126 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ControlGroups } from '../../../src/supervisor/process/control-groups.ts'
+import { followSchedule } from '../../../src/supervisor/process/schedule.ts'
+import { startSupervisor, type TestSupervisor } from '../../support/supervisor.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+const lines = async ({ ask }: TestSupervisor): Promise<readonly string[]> =>
+  (await ask('/logs')).body.logs.map(({ line }: { line: string }) => line)
+
+// Only root becomes another user.
+test.runIf(process.getuid?.() === 0)('a process runs as its user, with its groups and its home', async () => {
+  const supervisor = await startSupervisor({
+    plain: { cmd: 'echo plain $(id -un) $(id -gn) $HOME; exec sleep 1000', user: 'nobody', cwd: '/' },
+    grouped: { cmd: 'echo grouped $(id -u) $(id -gn); exec sleep 1000', user: '65534:daemon', cwd: '/' },
+    unknown: { cmd: 'exec sleep 1000', user: 'nobody-knows' },
+  })
+  await waitFor('both lines', async () => (await lines(supervisor)).length === 2)
+  expect((await lines(supervisor)).toSorted()).toEqual([
+    'grouped 65534 daemon',
+    'plain nobody nogroup /nonexistent',
+  ])
+  expect((await supervisor.ask('/processes/unknown')).body).toMatchObject({
+    status: 'crashed',
+    reason: expect.stringContaining('there is no user "nobody-knows"'),
+  })
+})
+
+/** Where control groups may be written on this machine, and whether they can limit memory. */
+function controlGroups(): { readonly areThere: boolean; readonly canLimit: boolean } {
+  const groups = ControlGroups.open(`supervisor-test-${process.pid}`)
+  if (groups === undefined) return { areThere: false, canLimit: false }
+  const { group, complaint } = groups.create('probe', { memoryBytes: 2 ** 26, cpus: 1 })
+  group?.remove()
+  groups.close()
+  return { areThere: true, canLimit: complaint === undefined }
+}
+
+describe.runIf(controlGroups().areThere)('where control groups may be written', () => {
+  const groupOf = (pid: number): string =>
+    /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))?.[1] ?? ''
+  const mount = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' '))
+    .find(([, , type]) => type === 'cgroup2')?.[1]
+
+  test('F24 a process has one, which takes all that it has started with it', async () => {
+    const { ask, until } = await startSupervisor({
+      // A daemon that bears no mark, in a session of its own, whose parent has ended.
+      tree: {
+        cmd: `env -i /usr/bin/setsid -f /bin/sh -c 'trap "" TERM; sleep 1000'; exec sleep 1000`,
+        stop_timeout: '300ms',
+      },
+    })
+    await until('tree', 'running')
+    const { pid } = (await ask('/processes/tree')).body
+    const own = join(mount ?? '', groupOf(pid))
+    expect(own).toMatch(/\/supervisor-[^/]+\/tree$/)
+    const members = (): readonly string[] =>
+      readFileSync(join(own, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean)
+    await waitFor('all of it', () => members().length === 3)
+    expect((await ask('/processes/tree/stop', 'POST')).status).toBe(200)
+    expect(members()).toEqual([])
+  })
+
+  test('they are gone when the supervisor has ended', async () => {
+    const { ask, until, running } = await startSupervisor({ one: { cmd: 'exec sleep 1000' } })
+    await until('one', 'running')
+    const { pid } = (await ask('/processes/one')).body
+    const all = join(mount ?? '', groupOf(pid), '..')
+    expect(existsSync(all)).toBe(true)
+    await running.stop()
+    expect(existsSync(all)).toBe(false)
+  })
+
+  test.runIf(controlGroups().canLimit)('memory and CPUs are limited by them', async () => {
+    const { ask, until } = await startSupervisor({
+      small: { cmd: 'exec sleep 1000', limits: { memory: '64MiB', cpus: 0.5 } },
+    })
+    await until('small', 'running')
+    const own = join(mount ?? '', groupOf((await ask('/processes/small')).body.pid))
+    expect(readFileSync(join(own, 'memory.max'), 'utf8')).toBe(`${64 * 2 ** 20}\n`)
+    expect(readFileSync(join(own, 'cpu.max'), 'utf8')).toBe('50000 100000\n')
+  })
+})
+
+test('a process with a schedule is not started at first, and then whenever its time comes', async () => {
+  const { ask } = await startSupervisor({ tick: { cmd: 'true', restart: 'never', schedule: '* * * * * *' } })
+  expect((await ask('/processes/tick')).body.history).toEqual([])
+  await waitFor(
+    'two runs',
+    async () =>
+      (await ask('/processes/tick')).body.history.filter(({ status }: any) => status === 'stopped').length >=
+      2,
+  )
+})
+
+test('a schedule keeps to its times over years, over waits that no timer can last, and over clocks that are set', () => {
+  let nowMs = Date.UTC(2026, 0, 1)
+  let due: { readonly atMs: number; readonly run: () => void } | undefined
+  const clock = {
+    nowMs: () => nowMs,
+    wallMs: () => nowMs,
+    after(delayMs: number, run: () => void) {
+      expect(delayMs).toBeLessThan(2 ** 31)
+      due = { atMs: nowMs + delayMs, run }
+      return () => (due = undefined)
+    },
+  }
+  const runs: number[] = []
+  const end = followSchedule('0 0 29 2 *', clock, () => runs.push(new Date(nowMs).getFullYear()))
+  while (runs.length < 2) {
+    const { atMs, run } = due ?? { atMs: 0, run: () => undefined }
+    nowMs = atMs
+    run()
+  }
+  expect(runs).toEqual([2028, 2032])
+  // Somebody sets the clock back while it waits.
+  const { run } = due ?? { run: () => undefined }
+  nowMs = Date.UTC(2030, 0, 1)
+  run()
+  expect(runs).toHaveLength(2)
+  end()
+  expect(due).toBeUndefined()
+})
