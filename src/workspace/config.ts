@@ -127,10 +127,9 @@ const fileSchema = section({
     network: optionalText("network that workspaces join; default the engine's own"),
   }),
   firecracker: section({
-    root: optionalText(
-      'where images, disks and metadata of firecracker workspaces are; default firecracker in state_dir',
-    ),
+    root: optionalText('where its images, disks and metadata are; default firecracker in state_dir'),
     binary: text('firecracker', 'name or path of Firecracker'),
+    jailer: optionalText("name or path of Firecracker's jailer, which encloses each machine's monitor"),
   }),
   vz: section({
     root: optionalText('where images, disks and metadata of vz workspaces are; default vz in state_dir'),
@@ -198,7 +197,7 @@ export interface WorkspaceConfig {
     readonly virtiofsd: string | undefined
   }
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
-  readonly firecracker: { readonly root: string; readonly binary: string }
+  readonly firecracker: { readonly root: string; readonly binary: string; readonly jailer?: string }
   readonly vz: { readonly root: string; readonly vfkit: string }
   readonly image: { readonly kernel: string | undefined; readonly modules: string | undefined }
   readonly prune: ReturnType<typeof pruneSchedule>

@@ -1,17 +1,21 @@
 // Stands in for Firecracker where there is no KVM: takes its arguments and its requests, holds each against the published API
 // description, and boots what it was told through QEMU, so that the whole path behind the API is real. Run as a program.
+import { openSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { apiFaults } from './firecracker-api.ts'
 import { bootByQemu, end, hasBooted } from './stand-in.ts'
 
 const argv = process.argv.slice(2)
+/** What it takes for the root of the file system; a jail's when it is started in one. */
+const root = process.env['FAKE_JAIL'] ?? ''
 const told = new Map<string, Readonly<Record<string, unknown>>>()
 const say = (path: string, field: string): string => String(told.get(path)?.[field])
+const file = (path: string, field: string): string => root + say(path, field)
 
 process.on('SIGTERM', () => end(143))
 createServer((request, response) => void answer(request, response)).listen(
-  argv[argv.indexOf('--api-sock') + 1],
+  `${root}${argv[argv.indexOf('--api-sock') + 1]}`,
 )
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -25,6 +29,9 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     return
   }
   told.set(url, body)
+  // As Firecracker does at once, and keeps it open.
+  if (url.startsWith('/drives/'))
+    openSync(file(url, 'path_on_host'), body['is_read_only'] === true ? 'r' : 'r+')
   if (body['action_type'] === 'InstanceStart') await start()
   response.writeHead(204).end()
 }
@@ -33,14 +40,14 @@ function start(): Promise<void> {
   return bootByQemu({
     cpus: say('/machine-config', 'vcpu_count'),
     memoryMb: say('/machine-config', 'mem_size_mib'),
-    kernel: say('/boot-source', 'kernel_image_path'),
-    initrd: say('/boot-source', 'initrd_path'),
+    kernel: file('/boot-source', 'kernel_image_path'),
+    initrd: file('/boot-source', 'initrd_path'),
     // Its devices are not on PCI, those that stand in for them are.
     words: say('/boot-source', 'boot_args').replace('pci=off', ''),
-    lower: say('/drives/lower', 'path_on_host'),
-    upper: say('/drives/upper', 'path_on_host'),
+    lower: file('/drives/lower', 'path_on_host'),
+    upper: file('/drives/upper', 'path_on_host'),
     cid: say('/vsock', 'guest_cid'),
-    vsock: say('/vsock', 'uds_path'),
+    vsock: file('/vsock', 'uds_path'),
     serial: ['-serial', 'stdio'],
   })
 }

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import { fault } from '../../errors.ts'
@@ -10,14 +10,22 @@ import { API_SOCKET } from '../microvm/guest-line.ts'
 import { signalProcess } from '../microvm/machine-process.ts'
 import { spawnMonitor } from '../microvm/spawn-monitor.ts'
 import { callFirecracker } from './api.ts'
-import { bootRequests } from './requests.ts'
+import { FirecrackerJails } from './firecracker-jails.ts'
+import { bootRequests, type MachinePaths } from './requests.ts'
 
 export interface FirecrackerOptions {
   /** Name or path of the program. */
   readonly binary: string
+  /** Name or path of its jailer; undefined where machines run as the server's own user. */
+  readonly jailer?: string | undefined
+  /** Where the machines' files are. */
+  readonly root: string
   /** The kernel's device for it. */
   readonly kvm: string
 }
+
+/** What it is told at its start, where its sockets are in a directory. */
+const argvAt = (directory: string) => ['--api-sock', join(directory, API_SOCKET), '--level', 'Warning']
 
 /** Firecracker's machines: one process each, told by its socket what the machine consists of. */
 export class FirecrackerDriver implements Driver {
@@ -26,10 +34,13 @@ export class FirecrackerDriver implements Driver {
   readonly console = 'output'
   readonly endsBy = 'reboot'
   readonly userNetwork = undefined
+  readonly jails: FirecrackerJails | undefined
   readonly #options: FirecrackerOptions
 
   constructor(options: FirecrackerOptions) {
     this.#options = options
+    const { binary, jailer, root } = options
+    this.jails = jailer === undefined ? undefined : new FirecrackerJails({ root, binary, jailer })
   }
 
   async missing(): Promise<string | undefined> {
@@ -37,6 +48,8 @@ export class FirecrackerDriver implements Driver {
     if (process.platform !== 'linux') return 'firecracker needs Linux'
     if ((await findProgram(binary)) === undefined)
       return `${binary} is not installed: take a release from https://github.com/firecracker-microvm/firecracker/releases, or set firecracker.binary`
+    const unjailable = await this.#cannotJail()
+    if (unjailable !== undefined) return unjailable
     return access(kvm, constants.R_OK | constants.W_OK).then(
       () => undefined,
       () => `${kvm} cannot be used: firecracker needs KVM, and the user who runs the server access to it`,
@@ -48,13 +61,12 @@ export class FirecrackerDriver implements Driver {
   }
 
   async start(machine: Machine, signal: AbortSignal): Promise<StartedMachine> {
-    const { socketDir, monitorLog, image, upper } = machine
+    const { socketDir, monitorLog } = machine
     const api = join(socketDir, API_SOCKET)
-    const argv = ['--api-sock', api, '--id', machine.id, '--level', 'Warning']
-    const monitor = await spawnMonitor(this.#options.binary, argv, monitorLog)
+    const { program, argv, paths } = await this.#command(machine)
+    const monitor = await spawnMonitor(program, argv, monitorLog)
     try {
       await awaitSocket(api, monitor, monitorLog, signal)
-      const paths = { kernel: image.kernel, initrd: image.initrd, lower: image.rootfs, upper, socketDir }
       for (const { path, body } of bootRequests(machine, paths)) {
         signal.throwIfAborted()
         await callFirecracker(api, 'PUT', path, body)
@@ -70,6 +82,34 @@ export class FirecrackerDriver implements Driver {
   /** On x86-64 a guest heeds it as the keys of that name; on others there is none. */
   async pressPower({ socketDir }: { readonly socketDir: string }): Promise<void> {
     await callFirecracker(join(socketDir, API_SOCKET), 'PUT', '/actions', { action_type: 'SendCtrlAltDel' })
+  }
+
+  async #command(machine: Machine): Promise<{
+    readonly program: string
+    readonly argv: readonly string[]
+    readonly paths: MachinePaths
+  }> {
+    const { id, socketDir, image, upper } = machine
+    if (this.jails !== undefined) return this.jails.enclose(machine, argvAt)
+    return {
+      program: this.#options.binary,
+      argv: ['--id', id, ...argvAt(socketDir)],
+      paths: { kernel: image.kernel, initrd: image.initrd, lower: image.rootfs, upper, socketDir },
+    }
+  }
+
+  /** Why the jailer that is asked for cannot be had. */
+  async #cannotJail(): Promise<string | undefined> {
+    const { binary, jailer } = this.#options
+    if (jailer === undefined) return undefined
+    if ((await findProgram(jailer)) === undefined)
+      return `${jailer} is not installed: it comes with Firecracker's releases, and firecracker.jailer names it`
+    if (process.getuid?.() !== 0)
+      return 'the jailer must be run by root: run the server so, or leave firecracker.jailer out'
+    // The jailer's own rule.
+    if (!basename(binary).includes('firecracker'))
+      return `${binary} must have "firecracker" in its name for the jailer: set firecracker.binary`
+    return undefined
   }
 
   /** It takes its socket away in neither case. */

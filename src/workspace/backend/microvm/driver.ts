@@ -32,6 +32,14 @@ export interface StartedMachine {
   readonly line: MachineRun['line']
 }
 
+/** What encloses machines' monitors, so that one that is taken over reaches nothing else: files and a user of its own. */
+export interface Jails {
+  /** The number of the user that a machine's monitor becomes. */
+  readonly userOf: (id: string) => number
+  /** Takes a machine's jail away, where there is one. Its processes have ended. */
+  readonly remove: (id: string) => Promise<void>
+}
+
 /** One program that runs virtual machines: what differs between them, and nothing else. */
 export interface Driver {
   readonly name: ImageBackend
@@ -44,6 +52,8 @@ export interface Driver {
   readonly userNetwork: GuestAddress | 'dhcp' | undefined
   /** How a guest is told to end: some monitors have no power to switch off. */
   readonly endsBy: 'poweroff' | 'reboot'
+  /** Undefined where machines run as the server's own user. */
+  readonly jails: Jails | undefined
   /** What keeps it from running machines here, as a sentence that says what to do; undefined when nothing does. */
   readonly missing: () => Promise<string | undefined>
   /** Whether a host's directory can be given to machines here; a sentence where not. */

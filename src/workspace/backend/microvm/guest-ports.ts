@@ -56,6 +56,9 @@ async function listen(server: Server, path: string): Promise<void> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve))
+  // A monitor may be another user; nobody else gets into the directory.
+  await new Promise<void>((resolve, reject) =>
+    server.once('error', reject).listen({ path, writableAll: true }, resolve),
+  )
   server.unref()
 }

@@ -18,7 +18,7 @@ import type { Metadata, MachineRun } from './metadata.ts'
 import type { Networks } from './networks.ts'
 import { SerialBridge } from './serial-bridge.ts'
 import type { SocketDirs } from './socket-dir.ts'
-import { findProcessesWith } from './stray-machines.ts'
+import { findMonitorsOf, findProcessesWith } from './stray-machines.ts'
 import { GuestPorts } from './guest-ports.ts'
 import { listenToPeer } from './host-vsock.ts'
 
@@ -108,7 +108,7 @@ export class MachineRunner {
 
   /** Ends whatever still runs of a machine, at once, and takes its sockets and its network away. */
   async endRemains(metadata: Metadata): Promise<void> {
-    const { files, sockets, networks, hostBoot } = this.#options
+    const { driver, files, sockets, networks, hostBoot } = this.#options
     this.#bridges.get(metadata.id)?.close()
     this.#bridges.delete(metadata.id)
     this.#doors.get(metadata.id)?.close()
@@ -117,10 +117,12 @@ export class MachineRunner {
     const stray = [
       ...(await findProcessesWith(files.upperOf(metadata.name))),
       ...(await findProcessesWith(join(sockets.pathOf(metadata.id), API_SOCKET))),
+      ...(await findMonitorsOf(metadata.id)),
     ]
     for (const each of [...known, ...stray]) await endProcess(each)
     await networks.release(metadata.id)
     await sockets.remove(metadata.id)
+    await driver.jails?.remove(metadata.id)
   }
 
   /** Ends machines of which nothing is known but whose disk they have. */

@@ -40,7 +40,7 @@ export class Networks {
 
   async #tap(id: string, taken: ReadonlySet<string>): Promise<NetworkPlan> {
     try {
-      return await addTap(id, taken)
+      return await addTap(id, taken, this.#driver.jails?.userOf(id))
     } catch (error) {
       await removeTap(id).catch(() => undefined)
       throw fault(

@@ -31,7 +31,7 @@ export class SocketDirs {
     )
   }
 
-  /** Makes a machine's directory, empty. Throws BACKEND_ERROR when its parent could be another user's. */
+  /** Makes a machine's directory, empty; a driver may put a link to another one in its place. Throws BACKEND_ERROR when its parent could be another user's. */
   async make(id: string): Promise<string> {
     this.check()
     const path = this.pathOf(id)
@@ -52,6 +52,8 @@ export class SocketDirs {
     const path = this.pathOf(id)
     const stat = await lstat(path).catch(ignoreMissing)
     if (stat === undefined) return
+    // It leads into a jail, which goes as a whole.
+    if (stat.isSymbolicLink()) return unlink(path)
     // Monitors make what they like there, and nobody else can: the directory is the server's user's alone.
     for (const name of await readdir(path)) await unlink(join(path, name)).catch(ignoreMissing)
     await rmdir(path)

@@ -28,14 +28,26 @@ export async function canTap(): Promise<boolean> {
 /**
  * Makes a machine's network device, joined with a bridge that leads out by the host's address. The host reaches the machine by
  * its address; machines do not reach each other. Source: ip-link(8), iptables(8).
+ *
+ * @param user who may use the device, beside root
  */
 export async function addTap(
   id: string,
   taken: ReadonlySet<string>,
+  user?: number,
 ): Promise<Extract<NetworkPlan, { is: 'tap' }>> {
   await makeBridge()
   const device = deviceOf(id)
-  await command('ip', 'tuntap', 'add', 'dev', device, 'mode', 'tap')
+  await command(
+    'ip',
+    'tuntap',
+    'add',
+    'dev',
+    device,
+    'mode',
+    'tap',
+    ...(user === undefined ? [] : ['user', String(user)]),
+  )
   await command('ip', 'link', 'set', device, 'master', BRIDGE, 'up')
   await command('ip', 'link', 'set', 'dev', device, 'type', 'bridge_slave', 'isolated', 'on')
   const address = addressOf(id, taken)

@@ -46,6 +46,7 @@ export class QemuDriver implements Driver {
   readonly console = 'appended'
   readonly userNetwork = SLIRP
   readonly endsBy = 'poweroff'
+  readonly jails = undefined
   readonly #options: QemuOptions
   #accelerator: Promise<Accelerator> | undefined
 

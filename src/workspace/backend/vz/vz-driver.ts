@@ -19,6 +19,7 @@ export class VzDriver implements Driver {
   readonly name = 'vz'
   readonly console = 'overwritten'
   readonly endsBy = 'poweroff'
+  readonly jails = undefined
   readonly userNetwork = 'dhcp'
   readonly #options: VzOptions
 
