@@ -136,3 +136,17 @@ test('F5 a guest that fills its disk is told so, and goes on', async () => {
   expect(full.stderr).toMatch(/No space left on device/)
   expect(full.stdout).toBe('still here\n')
 })
+
+test('F19 an agent that is killed comes back, and the machine is reached again', async () => {
+  const killed = outputOf(
+    backend,
+    'one',
+    sh('kill -9 $(systemctl show -p MainPID --value workspace-agent)', '0'),
+  )
+  await killed.catch(() => undefined)
+  await waitFor('the agent', async () => {
+    const { stdout } = await outputOf(backend, 'one', sh('echo back')).catch(() => ({ stdout: '' }))
+    return stdout === 'back\n'
+  })
+  expect(await backend.find('one')).toMatchObject({ state: { is: 'running' } })
+})
