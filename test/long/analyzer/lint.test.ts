@@ -16,16 +16,7 @@ test(
   async () => {
     const project = await styleProject({})
     const folder = join(project.root, 'src/java.base')
-    const packages = [
-      'java/util',
-      'java/lang',
-      'java/io',
-      'java/net',
-      'java/nio',
-      'java/time',
-      'java/text',
-      'java/math',
-    ]
+    const packages = ['java/util', 'java/lang']
     jdkSources(
       folder,
       packages.map((each) => `java.base/${each}/`),
@@ -34,7 +25,7 @@ test(
     cpSync(folder, original, { recursive: true })
 
     const first = await project.post('/format/project', {})
-    expect(first.filesScanned).toBeGreaterThan(1_000)
+    expect(first.filesScanned).toBeGreaterThan(600)
     // The plugin would lose a comment of this one, and refuses it.
     const refused = first.fileResults.filter((each: { hasChanges: boolean }) => !each.hasChanges)
     expect(refused).toMatchObject([
@@ -43,7 +34,7 @@ test(
         remainingErrors: [{ ruleId: 'formatter' }],
       },
     ])
-    expect(first.filesWithChanges).toBeGreaterThan(1_000)
+    expect(first.filesWithChanges).toBeGreaterThan(600)
     const formatted = contentsOf(folder)
 
     // Format twice is format once, and a check finds nothing.
