@@ -63,7 +63,7 @@ function testOf(pattern: string, part: NamePart): BytesTest {
 }
 
 /** Where the simple name begins in an internal name: after the last "$" and a local class's digits. */
-function simpleNameAt(bytes: Uint8Array, start: number, end: number): number {
+export function simpleNameAt(bytes: Uint8Array, start: number, end: number): number {
   const slash = lastOf(SLASH, bytes, start, end)
   const name = slash === undefined ? start : slash + 1
   let at = (lastOf(DOLLAR, bytes, name, end) ?? end) + 1

@@ -1,6 +1,7 @@
 import type { Digest, DigestTables } from './digest.ts'
 import { type Held, hold, type IndexedSlice, nameColumns, type SliceEntry } from './indexed-slice.ts'
-import { MethodsByName } from './methods-by-name.ts'
+import { MethodsBy } from './methods-by.ts'
+import { NameList } from './name-list.ts'
 import { sortNames } from './sort-names.ts'
 import { firstFrom } from './sorted.ts'
 import { StringPool } from './string-pool.ts'
@@ -27,10 +28,11 @@ export class ProjectIndex {
   #byName: Int32Array | undefined
   #ranks: Int32Array | undefined
   #ofProject: Int32Array | undefined
-  #classNames: Int32Array | undefined
-  #methodNames: Int32Array | undefined
-  #methodsByName: MethodsByName | undefined
-  #returnTypes: Int32Array | undefined
+  #classNames: NameList | undefined
+  #methodNames: NameList | undefined
+  #methodsByName: MethodsBy | undefined
+  #methodsByReturn: MethodsBy | undefined
+  #returnTypes: NameList | undefined
   #subtypes: SubtypeTable | undefined
 
   /** @param before one with the same names, whose order is taken over */
@@ -103,25 +105,31 @@ export class ProjectIndex {
     return this.#ofProject
   }
 
-  methodsByName(): MethodsByName {
-    this.#methodsByName ??= new MethodsByName(this.slices, this.names)
+  methodsByName(): MethodsBy {
+    this.#methodsByName ??= new MethodsBy('name', this.slices, this.names)
     return this.#methodsByName
   }
 
-  /** The names of classes, in the order of their ids, in which they lie in memory. */
-  classNames(): Int32Array {
-    this.#classNames ??= this.#sortedNames.toSorted()
+  /** By the descriptors of what they return. */
+  methodsByReturn(): MethodsBy {
+    this.#methodsByReturn ??= new MethodsBy('returns', this.slices, this.names)
+    return this.#methodsByReturn
+  }
+
+  /** The names of classes. */
+  classNames(): NameList {
+    this.#classNames ??= new NameList(this.names, this.#sortedNames.toSorted())
     return this.#classNames
   }
 
   /** The same of the names that methods have. */
-  methodNames(): Int32Array {
+  methodNames(): NameList {
     this.#methodNames ??= this.#distinct(({ methods }) => methods.name)
     return this.#methodNames
   }
 
   /** The same of the descriptors of what methods return. */
-  returnTypes(): Int32Array {
+  returnTypes(): NameList {
     this.#returnTypes ??= this.#distinct(({ methods }) => methods.returns)
     return this.#returnTypes
   }
@@ -158,12 +166,12 @@ export class ProjectIndex {
     }
   }
 
-  #distinct(columnOf: (digest: DigestTables) => Int32Array): Int32Array {
+  #distinct(columnOf: (digest: DigestTables) => Int32Array): NameList {
     const isThere = new Uint8Array(this.names.count)
     for (const { digest } of this.slices) for (const name of columnOf(digest)) isThere[name] = 1
     const ids: number[] = []
     for (let name = 0; name < isThere.length; name++) if (isThere[name] === 1) ids.push(name)
-    return Int32Array.from(ids)
+    return new NameList(this.names, Int32Array.from(ids))
   }
 }
 

@@ -1,12 +1,13 @@
 import { TARGET } from '../bytecode/columns.ts'
 import { rows } from '../bytecode/facts.ts'
 import type { DigestTables } from '../index/digest.ts'
-import { ofSourceTest } from '../index/methods-by-name.ts'
+import { type MethodsBy, ofSourceTest } from '../index/methods-by.ts'
+import type { NameList, NameSet } from '../index/name-list.ts'
 import type { ProjectIndex } from '../index/project-index.ts'
 import { countingPlaces } from './annotation-closure.ts'
 import { methodView } from './class-show.ts'
 import { kept } from './kept.ts'
-import { classNameTest, methodNames, type NameSet, packageTest, returnTypes } from './name-tests.ts'
+import { classNameTest, methodNames, packageTest, returnTypes } from './name-tests.ts'
 import { simpleNameOf } from './names.ts'
 import { pageOfGroups, type Paging } from './page.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -83,29 +84,37 @@ class WantedMethods {
   }
 
   forEach(use: (id: number) => void): void {
-    if (this.#names === undefined) this.#forEachOfAll(use)
-    else this.#forEachNamed(this.#names, use)
+    const index = this.#index
+    if (this.#names !== undefined) {
+      const isSure = this.#returns === undefined && this.#annotated === undefined
+      this.#forEachOf(index.methodsByName(), index.methodNames(), this.#names, isSure, use)
+    } else if (this.#returns !== undefined) {
+      const isSure = this.#annotated === undefined
+      this.#forEachOf(index.methodsByReturn(), index.returnTypes(), this.#returns, isSure, use)
+    } else this.#forEachOfAll(use)
   }
 
-  /** Of a million methods those of other names are not looked at. */
-  #forEachNamed(names: NameSet, use: (id: number) => void): void {
-    const byName = this.#index.methodsByName()
-    const isSure = this.#returns === undefined && this.#annotated === undefined
+  /** Of a million methods the others are not looked at. */
+  #forEachOf(
+    methods: MethodsBy,
+    { ids }: NameList,
+    wanted: NameSet,
+    isSure: boolean,
+    use: (id: number) => void,
+  ): void {
     const add = isSure
       ? use
       : (id: number, method: number): void => {
           if (this.#passes(this.#index.sliceOf(id).digest.methods, method, id)) use(id)
         }
-    for (const name of this.#index.methodNames()) if (names[name] === 1) byName.forEachOf(name, add)
+    for (const name of ids) if (wanted[name] === 1) methods.forEachOf(name, add)
   }
 
   #forEachOfAll(use: (id: number) => void): void {
-    const returns = this.#returns
     for (const { digest, firstClass } of this.#index.slices) {
       const { methods, classes } = digest
       let row = 0
       for (let method = 0; method < methods.count; method++) {
-        if (returns !== undefined && returns[methods.returns[method] ?? -1] !== 1) continue
         while (method >= (classes.firstMethod[row + 1] ?? 0)) row++
         const id = firstClass + row
         if (this.#isOfSource(methods, method) && this.#passes(methods, method, id)) use(id)

@@ -1,5 +1,6 @@
-import { matchNames, type NamePart } from '../../native/match-names.ts'
+import type { NamePart } from '../../native/match-names.ts'
 import { wildcard } from '../../native/wildcard.ts'
+import type { NameSet } from '../index/name-list.ts'
 import type { ProjectIndex } from '../index/project-index.ts'
 import { simpleNameOf, typeOfDescriptor } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -7,17 +8,14 @@ import type { Snapshot } from './snapshot.ts'
 /** A test of names by their ids in the index. */
 export type NameTest = (name: number) => boolean
 
-/** By names' ids: 1 for those that are looked for. */
-export type NameSet = Uint8Array
-
 /** The names of methods that fit a pattern. */
 export function methodNames({ index }: Snapshot, pattern: string): NameSet {
-  return matchNames(index.names.table(), index.methodNames(), pattern, 'whole')
+  return index.methodNames().match(pattern, 'whole')
 }
 
 /** The descriptors of what methods return that fit a pattern, by the type's full or its simple name. */
 export function returnTypes({ index }: Snapshot, pattern: string): NameSet {
-  const found = matchNames(index.names.table(), index.returnTypes(), internal(pattern), 'descriptor')
+  const found = index.returnTypes().match(internal(pattern), 'descriptor')
   const fits = wildcard(pattern)
   for (const [id, type, simpleName] of otherReturnTypes(index)) {
     if (fits(type) || fits(simpleName)) found[id] = 1
@@ -35,7 +33,7 @@ function otherReturnTypes(index: ProjectIndex): readonly OtherType[] {
   const known = knownOthers.get(index)
   if (known !== undefined) return known
   const { bytes, offsets } = index.names.table()
-  const others = Array.from(index.returnTypes())
+  const others = Array.from(index.returnTypes().ids)
     .filter((id) => bytes[offsets[id] ?? -1] !== CLASS)
     .map((id): OtherType => {
       const type = typeOfDescriptor(index.names.decode(id))
@@ -60,6 +58,6 @@ export function packageTest(snapshot: Snapshot, pattern: string): NameTest {
 const internal = (pattern: string): string => pattern.replaceAll('.', '/')
 
 function classTest({ index }: Snapshot, pattern: string, part: NamePart): NameTest {
-  const found = matchNames(index.names.table(), index.classNames(), internal(pattern), part)
+  const found = index.classNames().match(internal(pattern), part)
   return (name) => found[name] === 1
 }

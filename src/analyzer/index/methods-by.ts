@@ -16,25 +16,30 @@ export function ofSourceTest(names: StringPool): (methods: Methods, method: numb
 }
 
 /**
- * The methods of the source by their names. Eight bytes a method, made when somebody first searches by name.
+ * The methods of the source by their names, or by the descriptors of what they return. Eight bytes a method, made when somebody
+ * first searches so.
  */
-export class MethodsByName {
-  /** By name: where its methods begin; at the next name they end. */
+export class MethodsBy {
+  /** By the name's id: where its methods begin; at the next name they end. */
   readonly #first: Int32Array
   readonly #classes: Int32Array
   readonly #rows: Int32Array
 
-  constructor(slices: readonly IndexedSlice[], names: StringPool) {
+  constructor(column: 'name' | 'returns', slices: readonly IndexedSlice[], names: StringPool) {
     const isOfSource = ofSourceTest(names)
+    const forEach = (use: (name: number, id: number, method: number) => void) =>
+      forEachOfSource(slices, isOfSource, (methods, id, method) =>
+        use(methods[column][method] ?? 0, id, method),
+      )
     const first = new Int32Array(names.count + 1)
-    forEachOfSource(slices, isOfSource, (name) => (first[name + 1] = (first[name + 1] ?? 0) + 1))
+    forEach((name) => (first[name + 1] = (first[name + 1] ?? 0) + 1))
     for (let name = 0; name < names.count; name++)
       first[name + 1] = (first[name + 1] ?? 0) + (first[name] ?? 0)
     this.#first = first
     this.#classes = new Int32Array(first[names.count] ?? 0)
     this.#rows = new Int32Array(this.#classes.length)
     const next = first.slice()
-    forEachOfSource(slices, isOfSource, (name, id, method) => {
+    forEach((name, id, method) => {
       const at = next[name] ?? 0
       next[name] = at + 1
       this.#classes[at] = id
@@ -52,14 +57,14 @@ export class MethodsByName {
 function forEachOfSource(
   slices: readonly IndexedSlice[],
   isOfSource: ReturnType<typeof ofSourceTest>,
-  use: (name: number, id: number, method: number) => void,
+  use: (methods: Methods, id: number, method: number) => void,
 ): void {
   for (const { digest, firstClass } of slices) {
     const { methods, classes } = digest
     for (let row = 0; row < classes.count; row++) {
       const end = classes.firstMethod[row + 1] ?? 0
       for (let method = classes.firstMethod[row] ?? 0; method < end; method++)
-        if (isOfSource(methods, method)) use(methods.name[method] ?? 0, firstClass + row, method)
+        if (isOfSource(methods, method)) use(methods, firstClass + row, method)
     }
   }
 }

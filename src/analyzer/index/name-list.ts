@@ -1,0 +1,76 @@
+import { matchNames, type NamePart, type NameTable, simpleNameAt } from '../../native/match-names.ts'
+
+/** By names' ids: 1 for those that are looked for. */
+export type NameSet = Uint8Array
+
+interface NameSource {
+  readonly table: () => NameTable
+}
+
+/** So much of a name's beginning is kept beside its id. */
+const HEAD_BYTES = 4
+
+/**
+ * Names that patterns are held against. What each part of them begins with is kept, four bytes of it, so that a pattern that begins
+ * with a text is held against the few whose beginning is the same.
+ */
+export class NameList {
+  readonly ids: Int32Array
+  readonly #names: NameSource
+  readonly #heads = new Map<NamePart, readonly Uint32Array[]>()
+
+  /** @param ids in ascending order, in which the names lie in memory */
+  constructor(names: NameSource, ids: Int32Array) {
+    this.#names = names
+    this.ids = ids
+  }
+
+  /** The names of which a part fits a pattern, in which `*` stands for any text. */
+  match(pattern: string, part: NamePart): NameSet {
+    return matchNames(this.#names.table(), this.#likely(pattern, part), pattern, part)
+  }
+
+  #likely(pattern: string, part: NamePart): Int32Array {
+    const [start = ''] = pattern.split('*', 1)
+    const wanted = Buffer.from(start).subarray(0, HEAD_BYTES)
+    if (wanted.length === 0) return this.ids
+    const head = headOf(wanted, 0, wanted.length)
+    // The bits of as many bytes as the pattern begins with.
+    const mask = (0xff_ff_ff_ff << (8 * (HEAD_BYTES - wanted.length))) >>> 0
+    const [heads = new Uint32Array(), others = heads] = this.#headsOf(part)
+    const { ids } = this
+    const likely = new Int32Array(ids.length)
+    let count = 0
+    for (let i = 0; i < ids.length; i++) {
+      if (((heads[i] ?? 0) & mask) >>> 0 === head || ((others[i] ?? 0) & mask) >>> 0 === head)
+        likely[count++] = ids[i] ?? 0
+    }
+    return likely.subarray(0, count)
+  }
+
+  /** What the part begins with in each name; for a class first the whole name, then the simple one. */
+  #headsOf(part: NamePart): readonly Uint32Array[] {
+    let heads = this.#heads.get(part)
+    if (heads === undefined) {
+      const isClass = part === 'className' || part === 'descriptor'
+      const { bytes, offsets } = this.#names.table()
+      const startsAt = part === 'descriptor' ? 1 : 0
+      const all = (at: (start: number, end: number) => number): Uint32Array =>
+        Uint32Array.from(this.ids, (id) => {
+          const end = offsets[id + 1] ?? 0
+          return headOf(bytes, at((offsets[id] ?? 0) + startsAt, end), end)
+        })
+      const simple = (start: number, end: number) => simpleNameAt(bytes, start, end - startsAt)
+      heads = isClass ? [all((start) => start), all(simple)] : [all((start) => start)]
+      this.#heads.set(part, heads)
+    }
+    return heads
+  }
+}
+
+/** The first bytes as a number, the first of them highest; zeros where there are none. */
+function headOf(bytes: Uint8Array, start: number, end: number): number {
+  let head = 0
+  for (let i = 0; i < HEAD_BYTES; i++) head = head * 256 + (start + i < end ? (bytes[start + i] ?? 0) : 0)
+  return head
+}

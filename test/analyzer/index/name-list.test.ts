@@ -1,0 +1,25 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { NameList } from '../../../src/analyzer/index/name-list.ts'
+import { matchNamesInJs, type NamePart } from '../../../src/native/match-names.ts'
+import { anyName, anyPattern, nameTableOf } from '../../support/names.ts'
+
+const parts: readonly NamePart[] = ['whole', 'className', 'package', 'descriptor']
+
+test('list finds among any names those that a look at each of them finds', () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyName, { maxLength: 20 }),
+      fc.array(anyPattern, { maxLength: 5 }),
+      (names, patterns) => {
+        const table = nameTableOf(names)
+        const ids = Int32Array.from([...names.keys()].filter((id) => id % 3 !== 0))
+        const list = new NameList({ table: () => table }, ids)
+        for (const pattern of patterns)
+          for (const part of parts)
+            expect([...list.match(pattern, part)]).toEqual([...matchNamesInJs(table, ids, pattern, part)])
+      },
+    ),
+    { numRuns: 5_000 },
+  )
+})
