@@ -3,6 +3,9 @@ import { envelopeToWire, isNamespace, isRecord, RESERVED } from '../../../src/li
 import type { PublishFailure, Uplink } from './uplink.ts'
 
 const PORT = 498
+const KEEP_ALIVE_MS = 60_000
+/** How many may come at once. */
+const BACKLOG = 4096
 const MAX_BODY_BYTES = 1024 * 1024
 const NDJSON = 'application/x-ndjson'
 /** A page in a browser inside could post as well, and may not (threat H1). */
@@ -42,11 +45,14 @@ class Refusal extends Error {
 
 /** Lets programs of this machine publish to the host's bus: `POST /v1/publish` on the loopback address. */
 export function servePublish(uplink: Uplink, port = PORT): Server {
-  const server = createServer({ requestTimeout: 60_000 }, (request, response) => {
-    void answer(uplink, request, response).catch((error: unknown) => refuse(response, error))
-  })
+  const server = createServer(
+    { requestTimeout: 60_000, keepAliveTimeout: KEEP_ALIVE_MS },
+    (request, response) => {
+      void answer(uplink, request, response).catch((error: unknown) => refuse(response, error))
+    },
+  )
   server.on('error', (error) => console.error(`workspace-agent: port ${port}: ${error.message}`))
-  return server.listen(port, '127.0.0.1')
+  return server.listen({ port, host: '127.0.0.1', backlog: BACKLOG })
 }
 
 async function answer(uplink: Uplink, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { envelopeToWire, isEnvelopeId, isRecord } from '../../lib/envelope/envelope.ts'
 import { Type } from '../../lib/schema/type.ts'
 import type { Answer, Listener } from '../bus/bus.ts'
-import type { ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
+import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
 import { fault } from '../errors.ts'
 
 export const listenerSchema = Type.Object({
@@ -10,10 +10,24 @@ export const listenerSchema = Type.Object({
   created_at: Type.String({ description: 'RFC 3339' }),
 })
 
-export const connectedSchema = Type.Object({
+const connectedSchema = Type.Object({
   name: Type.String(),
   backend: Type.String({ description: 'docker, firecracker, vz or qemu' }),
   server: Type.String(),
+})
+
+export const connectedGuestSchema = Type.Object({
+  ...connectedSchema.properties,
+  extensions: Type.Array(
+    Type.Object({
+      namespace: Type.String(),
+      guest: Type.String({ description: 'its service inside: running, stopped, failed, missing …' }),
+      host: Type.Enum(['connected', 'disconnected'], {
+        description: 'whether its listener on the host answers',
+      }),
+    }),
+    { description: 'those that are enabled, as its agent last told' },
+  ),
 })
 
 export const envelopeSchema = Type.Object(
@@ -30,6 +44,7 @@ export const envelopeSchema = Type.Object(
   { $id: 'Envelope' },
 )
 
+export type WireConnected = Static<typeof connectedGuestSchema>
 export type WireListener = Static<typeof listenerSchema>
 export type WireEnvelope = Static<typeof envelopeSchema>
 
@@ -37,12 +52,12 @@ export function listenerToWire({ namespace, createdAt }: Listener): WireListener
   return { namespace, created_at: createdAt.toISOString() }
 }
 
-export function connectedToWire({
-  name,
-  backend,
-  server,
-}: ConnectedWorkspace): Static<typeof connectedSchema> {
+function connectedToWire({ name, backend, server }: ConnectedWorkspace): Static<typeof connectedSchema> {
   return { name, backend, server }
+}
+
+export function connectedGuestToWire(guest: ConnectedGuest): WireConnected {
+  return { ...connectedToWire(guest), extensions: guest.extensions.map((each) => ({ ...each })) }
 }
 
 export function messageToWire({ envelope, workspace }: GuestMessage): WireEnvelope {

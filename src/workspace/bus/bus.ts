@@ -1,10 +1,11 @@
 import type { Envelope } from '../../lib/envelope/envelope.ts'
 import { isNamespace, RESERVED } from '../../lib/envelope/envelope.ts'
 import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
+import type { ExtensionHealth } from '../../lib/guest/extension.ts'
 import { fault } from '../errors.ts'
 import { nameKey } from '../lifecycle/name.ts'
 import type { BackendName } from '../workspace.ts'
-import type { ConnectedWorkspace, GuestMessage } from './guest-message.ts'
+import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from './guest-message.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 
 /** How a connected guest is spoken to. */
@@ -39,6 +40,8 @@ const MAX_PENDING_BYTES = 16 * 1024 * 1024
 export interface GuestSide {
   /** @param bytes what the message took on the wire */
   readonly take: (envelope: Envelope, bytes: number) => void
+  /** How its extensions fare. */
+  readonly heed: (extensions: readonly ExtensionHealth[]) => void
   readonly leave: () => void
 }
 
@@ -54,6 +57,7 @@ interface Guest {
   /** Its requests that wait for an answer, by their ids: nobody else's can be answered by them (threat B2). */
   readonly pending: Map<string, Pending>
   pendingBytes: number
+  extensions: readonly ExtensionHealth[]
 }
 
 interface Registration extends Listener {
@@ -104,11 +108,13 @@ export class Bus {
       link,
       pending: new Map(),
       pendingBytes: 0,
+      extensions: [],
     }
     this.#forget(this.#guests.get(nameKey(name)))
     this.#guests.set(nameKey(name), guest)
     return {
       take: (envelope, bytes) => this.#take(guest, envelope, bytes),
+      heed: (extensions) => void (guest.extensions = extensions),
       leave: () => {
         this.#forget(guest)
         if (this.#guests.get(nameKey(name)) === guest) this.#guests.delete(nameKey(name))
@@ -116,8 +122,8 @@ export class Bus {
     }
   }
 
-  workspaces(): readonly ConnectedWorkspace[] {
-    return [...this.#guests.values()].map(({ workspace }) => workspace)
+  workspaces(): readonly ConnectedGuest[] {
+    return [...this.#guests.values()].map(({ workspace, extensions }) => ({ ...workspace, extensions }))
   }
 
   listeners(): readonly Listener[] {

@@ -23,6 +23,7 @@ async function guestOf(bus: Bus, name: string, token = 'right') {
   const [host, guest] = duplexPair()
   serveGuest(host, { name, backend: 'qemu', token: 'right' }, bus, {
     maxMessageBytes: 4096,
+    extensions: [],
     now: () => new Date(),
   })
   const heard: Envelope[] = []
@@ -134,6 +135,7 @@ test('B3 a guest is who its connection says, and its agent is who has the token'
   const [host, guest] = duplexPair()
   serveGuest(host, { name: 'one', backend: 'qemu', token: 'right' }, bus, {
     maxMessageBytes: 4096,
+    extensions: [],
     now: () => new Date(),
   })
   const unnamed = new EnvelopeChannel(guest, 4096, () => undefined)

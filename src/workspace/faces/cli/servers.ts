@@ -2,7 +2,7 @@ import type { SchemaNode } from '../../../lib/config/check.ts'
 import { environmentKeys } from '../../../lib/config/environment.ts'
 import { findConfigFile } from '../../../lib/config/find-file.ts'
 import { defineFaults, type Fault, isFault } from '../../../lib/errors/fault.ts'
-import type { ServerAddress } from './server-address.ts'
+import type { ServerAddress } from '../../client/server-address.ts'
 
 const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: 'invalid' })
 

@@ -2,10 +2,10 @@ import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
-import { isRecord } from '../../../../lib/envelope/envelope.ts'
+import { answerToWire, isRecord } from '../../../../lib/envelope/envelope.ts'
 import type { WireEnvelope, WireListener } from '../../../api/bus.ts'
 import { addServerOption, contextOf } from '../context.ts'
-import { faultFromAnswer } from '../server-address.ts'
+import { faultFromAnswer } from '../../../client/server-address.ts'
 import { openTunnelTo } from '../tunnel-client.ts'
 
 /** Where agents take messages inside workspaces. */
@@ -42,7 +42,7 @@ export function addBus(program: Command): void {
         const envelope = content as WireEnvelope
         output.line(envelope, () => lineOf(envelope))
         if (options.respond === undefined || envelope.type !== 'request') return
-        const answer = answerTo(envelope.workspace.name, envelope.id, options.respond)
+        const answer = answerToWire({ name: envelope.workspace.name }, envelope.id, options.respond)
         client.send(`${pathOf(namespace)}/respond`, answer).catch((error: Error) => {
           process.stderr.write(`workspace: ${error.message}\n`)
         })
@@ -66,7 +66,7 @@ export function addBus(program: Command): void {
         command: Command,
       ) => {
         const { client, output } = await contextOf(command)
-        const answer = { ...answerTo(workspace, id, content), final: options.more !== true }
+        const answer = answerToWire({ name: workspace }, id, content, options.more !== true)
         await client.send(`${pathOf(namespace)}/respond`, answer)
         output.result({ answered: id }, () => `${id} is answered`)
       },
@@ -144,10 +144,6 @@ function lineOf({ timestamp, workspace, type, id, payload: content }: WireEnvelo
   return [timestamp, from?.name ?? '', type, id, JSON.stringify(content)]
     .filter((word) => word !== '')
     .join('  ')
-}
-
-function answerTo(workspace: string, id: string, content: Payload): object {
-  return { workspace: { name: workspace }, in_reply_to: id, final: true, payload: content }
 }
 
 function pathOf(namespace: string): string {

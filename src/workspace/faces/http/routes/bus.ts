@@ -1,13 +1,16 @@
+import type { FastifyRequest } from 'fastify'
 import type { HttpServer } from '../../../../lib/http/server.ts'
+import { createTokenRule } from '../../../../lib/http/token-rule.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import {
   answerFromWire,
-  connectedSchema,
-  connectedToWire,
+  connectedGuestSchema,
+  connectedGuestToWire,
   listenerSchema,
   listenerToWire,
   messageToWire,
 } from '../../../api/bus.ts'
+import { BUS_TOKEN_HEADER } from '../../../client/server-address.ts'
 import type { HttpFace } from '../face.ts'
 
 interface Named {
@@ -19,10 +22,19 @@ const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 const ENVELOPE_BYTES = 64 * 1024
 
 /** The host's side of the bus: listen to a namespace, answer, and see who is there. */
-export function busRoutes({ app, openStream }: HttpServer, { bus, maxMessageBytes }: HttpFace): void {
+export function busRoutes({ app, openStream }: HttpServer, { bus, config }: HttpFace): void {
+  const { token, maxMessageBytes } = config.bus
+  const checkToken = token === undefined ? undefined : createTokenRule(token, BUS_TOKEN_HEADER)
+  const guard = {
+    onRequest(request: FastifyRequest, _reply: unknown, done: () => void) {
+      checkToken?.(request.raw)
+      done()
+    },
+  }
   app.get(
     '/api/plugins/listeners',
     {
+      ...guard,
       schema: {
         summary: 'Namespaces that are listened to',
         response: { 200: Type.Object({ listeners: Type.Array(listenerSchema) }), ...failures },
@@ -34,6 +46,7 @@ export function busRoutes({ app, openStream }: HttpServer, { bus, maxMessageByte
   app.get<Named>(
     '/api/plugins/listeners/:namespace/messages',
     {
+      ...guard,
       // It takes the namespace, and the answer to HEAD would never end.
       exposeHeadRoute: false,
       config: { hasEffect: true },
@@ -68,6 +81,7 @@ export function busRoutes({ app, openStream }: HttpServer, { bus, maxMessageByte
   app.post<Named>(
     '/api/plugins/listeners/:namespace/respond',
     {
+      ...guard,
       bodyLimit: maxMessageBytes + ENVELOPE_BYTES,
       schema: {
         summary: 'Answer a request: an envelope with workspace.name, in_reply_to and payload',
@@ -85,11 +99,12 @@ export function busRoutes({ app, openStream }: HttpServer, { bus, maxMessageByte
   app.get(
     '/api/plugins/workspaces',
     {
+      ...guard,
       schema: {
         summary: 'Workspaces whose agents are connected to the bus',
-        response: { 200: Type.Object({ workspaces: Type.Array(connectedSchema) }), ...failures },
+        response: { 200: Type.Object({ workspaces: Type.Array(connectedGuestSchema) }), ...failures },
       },
     },
-    () => ({ workspaces: bus.workspaces().map(connectedToWire) }),
+    () => ({ workspaces: bus.workspaces().map(connectedGuestToWire) }),
   )
 }
