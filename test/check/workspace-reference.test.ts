@@ -137,7 +137,13 @@ test('the page has every command with its options, and no other', () => {
   expect(inPage).toEqual(there)
 })
 
-const fileVariables = ['WORKSPACE_CONFIG', 'WORKSPACE_CLI_CONFIG', 'WORKSPACE_URL', 'WORKSPACE_TOKEN_FILE']
+const fileVariables = [
+  'WORKSPACE_CONFIG',
+  'WORKSPACE_CLI_CONFIG',
+  'WORKSPACE_URL',
+  'WORKSPACE_TOKEN_FILE',
+  'WORKSPACE_BUS_TOKEN_FILE',
+]
 const foreignVariables = [
   'DOCKER_HOST',
   'NO_COLOR',

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { envelopeToWire, isEnvelopeId, isRecord } from '../../lib/envelope/envelope.ts'
 import { Type } from '../../lib/schema/type.ts'
-import type { Answer, Listener } from '../bus/bus.ts'
+import type { Answer, BusNews, Listener } from '../bus/bus.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
 import { fault } from '../errors.ts'
 
@@ -30,20 +30,32 @@ export const connectedGuestSchema = Type.Object({
   ),
 })
 
+const withoutPayload = {
+  id: Type.String({ description: 'UUIDv7' }),
+  namespace: Type.String(),
+  type: Type.Enum(['request', 'response', 'event']),
+  in_reply_to: Type.Optional(Type.String()),
+  final: Type.Optional(Type.Boolean()),
+  timestamp: Type.String({ description: 'RFC 3339' }),
+  workspace: connectedSchema,
+}
+
 export const envelopeSchema = Type.Object(
   {
-    id: Type.String({ description: 'UUIDv7' }),
-    namespace: Type.String(),
-    type: Type.Enum(['request', 'response', 'event']),
-    in_reply_to: Type.Optional(Type.String()),
-    final: Type.Optional(Type.Boolean()),
-    timestamp: Type.String({ description: 'RFC 3339' }),
+    ...withoutPayload,
     payload: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
-    workspace: connectedSchema,
   },
   { $id: 'Envelope' },
 )
 
+export const newsSchema = Type.Object({
+  ...withoutPayload,
+  lost: Type.Optional(
+    Type.Enum(['no_listener', 'refused', 'expired', 'late'], { description: 'why it did not arrive' }),
+  ),
+})
+
+export type WireNews = Static<typeof newsSchema>
 export type WireConnected = Static<typeof connectedGuestSchema>
 export type WireListener = Static<typeof listenerSchema>
 export type WireEnvelope = Static<typeof envelopeSchema>
@@ -65,6 +77,11 @@ export function messageToWire({ envelope, workspace }: GuestMessage): WireEnvelo
     ...(envelopeToWire(envelope) as Omit<WireEnvelope, 'workspace'>),
     workspace: connectedToWire(workspace),
   }
+}
+
+export function newsToWire({ envelope, workspace, lost }: BusNews): WireNews {
+  const { payload: _secret, ...wire } = messageToWire({ envelope, workspace })
+  return { ...wire, ...(lost !== undefined && { lost }) }
 }
 
 /** What a listener says, as far as it is heeded. Throws INVALID_BODY and MISSING_WORKSPACE. */

@@ -11,7 +11,8 @@ export interface ServerAddress {
   /** `http://…`, `https://…`, or `unix:///path/of/socket`. */
   readonly url: string
   readonly tokenFile?: string | undefined
-  /** What its bus wants beside that. */
+  /** What its bus wants beside that: the file with it, or itself. */
+  readonly busTokenFile?: string | undefined
   readonly busToken?: string | undefined
   /** Where its SSH server is, when not on the API's host and the port that the API tells. */
   readonly ssh?: { readonly host?: string | undefined; readonly port?: number | undefined } | undefined
@@ -23,11 +24,17 @@ export function socketPathOf({ url }: ServerAddress): string | undefined {
 }
 
 /** The headers that a server with tokens wants. */
-export function authorizationOf({ tokenFile, busToken }: ServerAddress): Record<string, string> {
+export function authorizationOf(server: ServerAddress): Record<string, string> {
+  const { tokenFile, busTokenFile } = server
+  const busToken = server.busToken ?? (busTokenFile === undefined ? undefined : readToken(busTokenFile))
   return {
-    ...(tokenFile !== undefined && { authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` }),
+    ...(tokenFile !== undefined && { authorization: `Bearer ${readToken(tokenFile)}` }),
     ...(busToken !== undefined && { [BUS_TOKEN_HEADER]: busToken }),
   }
+}
+
+function readToken(file: string): string {
+  return readFileSync(file, 'utf8').trim()
 }
 
 export function unreachable({ name, url }: ServerAddress, why: string): Fault {

@@ -156,7 +156,7 @@ describe('the bus', () => {
     })
   })
 
-  test('a request that nobody answers in time is told as 504', async () => {
+  test('F16 a request that nobody answers in time is told as 504', async () => {
     const guest = await connected('demo', 50)
     expect(await guest.publish({ namespace: 'a' })).toMatchObject({
       status: 504,
