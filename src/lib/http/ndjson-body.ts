@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { httpFault } from './faults.ts'
+import { depthFault } from './json-body.ts'
 
 /** The values of a body of lines, each JSON. */
 export class Lines {
@@ -26,10 +27,16 @@ export function takeLines(scope: FastifyInstance): void {
 }
 
 function parseLine(line: string, number: number): unknown {
+  const tooDeep = depthFault(line)
+  if (tooDeep !== undefined) throw tooDeep
   try {
-    // Nothing of a prototype comes from outside (threat H9).
-    return JSON.parse(line, (key, value: unknown) => (key === '__proto__' ? undefined : value))
+    return JSON.parse(line, line.includes('__proto__') || line.includes('\\u') ? withoutPrototype : undefined)
   } catch {
     throw httpFault('INVALID_REQUEST', `line ${number} of the body is no JSON`)
   }
+}
+
+/** Nothing of a prototype comes from outside (threat H9), however it is written. */
+function withoutPrototype(key: string, value: unknown): unknown {
+  return key === '__proto__' ? undefined : value
 }
