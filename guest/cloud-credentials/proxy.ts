@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { publish, PublishError } from '../../src/lib/guest/publish.ts'
+import { isLocal } from '../loopback.ts'
 
 const NAMESPACE = 'cloud-credentials'
 const PORT = 499
@@ -9,8 +10,6 @@ const PING_TIMEOUT_MS = 2_000
 const KEEP_ALIVE_MS = 60_000
 /** How many may come at once: the programs of a whole test run do. */
 const BACKLOG = 4096
-/** A page in a browser inside could ask as well, and may not (threat C4). */
-const HOSTS = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i
 
 /** Every code of its own, and the status that goes with each; those of the agent and of the host come with 503 and 502. */
 export const PROXY_CODES = {
@@ -89,11 +88,9 @@ async function answer(
   }
 }
 
-function refusalOf(
-  { headers, url, method }: IncomingMessage,
-  token: string | undefined,
-): Refusal | undefined {
-  if (!HOSTS.test(headers.host ?? '') || headers.origin !== undefined)
+function refusalOf(request: IncomingMessage, token: string | undefined): Refusal | undefined {
+  const { headers, url, method } = request
+  if (!isLocal(request))
     return ownRefusal(
       'FORBIDDEN_HOST',
       'only programs of this machine may ask',
