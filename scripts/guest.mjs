@@ -1,7 +1,16 @@
 // Makes the folder that every virtual machine gets as /opt/workspace: node scripts/guest.mjs FOLDER
 // The agent as one file, the addon, the Node.js that runs both, and the units that start it. Where no addon was built, or
 // this is no Linux, there is no guest to be made for: the folder then lacks them, and "workspace doctor" says so.
-import { copyFileSync, cpSync, existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 
@@ -12,9 +21,14 @@ const target = resolve(folder)
 rmSync(target, { recursive: true, force: true })
 mkdirSync(target, { recursive: true })
 
-const bundle = await rolldown({ input: join(root, 'guest/agent/main.ts'), platform: 'node' })
-await bundle.write({ file: join(target, 'agent.js'), format: 'esm', codeSplitting: false })
-await bundle.close()
+const bundle = async (source, name, banner) => {
+  const made = await rolldown({ input: join(root, source), platform: 'node' })
+  await made.write({ file: join(target, name), format: 'esm', codeSplitting: false, banner })
+  await made.close()
+}
+await bundle('guest/agent/main.ts', 'agent.js', '')
+await bundle('guest/cloud-credentials/main.ts', 'workspace-ext-cloud-credentials', '#!/opt/workspace/node')
+chmodSync(join(target, 'workspace-ext-cloud-credentials'), 0o755)
 // Without it Node reads the file twice to tell what kind of module it is.
 writeFileSync(join(target, 'package.json'), '{"type":"module"}\n')
 
@@ -32,4 +46,5 @@ if (process.platform === 'linux') {
   }
 }
 copyFileSync(join(root, 'guest/init'), join(target, 'init'))
-cpSync(join(root, 'guest/units'), join(target, 'units'), { recursive: true })
+for (const name of ['units', 'manifests'])
+  cpSync(join(root, 'guest', name), join(target, name), { recursive: true })

@@ -19,9 +19,17 @@ interface ImageConfig {
 /** What every program gets, below what is asked for it. */
 export function imageEnvironment(): Readonly<Record<string, string>> {
   const { environment } = readConfig()
-  if (typeof environment !== 'object' || environment === null) return ENVIRONMENT
+  if (typeof environment !== 'object' || environment === null)
+    return { ...ENVIRONMENT, ...extensionEnvironment }
   const texts = Object.entries(environment).filter(([, value]) => typeof value === 'string')
-  return { ...ENVIRONMENT, ...(Object.fromEntries(texts) as Record<string, string>) }
+  return { ...ENVIRONMENT, ...extensionEnvironment, ...(Object.fromEntries(texts) as Record<string, string>) }
+}
+
+const extensionEnvironment: Record<string, string> = {}
+
+/** Adds what an extension gives every program that begins from now on; the image's own goes before it. */
+export function addToEnvironment(variables: Readonly<Record<string, string>>): void {
+  Object.assign(extensionEnvironment, variables)
 }
 
 /** The workspace's own user. */

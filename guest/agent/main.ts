@@ -8,6 +8,9 @@ import { keepAgentToken, readAgentToken } from './bus/agent-token.ts'
 import { connectHost } from './bus/connect-host.ts'
 import { servePublish } from './bus/publish-server.ts'
 import { Uplink } from './bus/uplink.ts'
+import { Extensions } from './extensions/extensions.ts'
+import { readManifest } from './extensions/read-manifest.ts'
+import { systemdServices } from './extensions/systemd.ts'
 import { serve } from './serve.ts'
 import { serveSerialPort } from './serial.ts'
 
@@ -16,7 +19,8 @@ process.on('SIGHUP', () => undefined)
 // One connection's fault is that connection's.
 process.on('uncaughtException', (error) => console.error('workspace-agent:', error))
 
-const uplink = new Uplink(connectHost)
+const uplink: Uplink = new Uplink(connectHost, undefined, (enabled) => void extensions.enable(enabled))
+const extensions = new Extensions({ readManifest, services: systemdServices }, uplink)
 const token = readAgentToken()
 if (token !== undefined) uplink.begin(token)
 servePublish(uplink)

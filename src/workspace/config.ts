@@ -1,22 +1,17 @@
-import { availableParallelism, homedir, hostname } from 'node:os'
+import { availableParallelism, hostname } from 'node:os'
 import { join } from 'node:path'
 import { Type } from '../lib/schema/type.ts'
 import type { Static } from 'typebox'
 import type { SchemaNode } from '../lib/config/check.ts'
 import { loadConfig } from '../lib/config/load.ts'
-import {
-  duration,
-  optionalSection,
-  optionalText,
-  port,
-  section,
-  size,
-  text,
-  texts,
-} from '../lib/config/fields.ts'
+import { duration, optionalSection, optionalText, port, section, text, texts } from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/logger.ts'
 import { NETWORK_MODES, type NetworkMode } from './backend/microvm/network.ts'
 import { ACCELERATORS } from './backend/qemu/accelerator.ts'
+import { type BusSettings, busSection, busSettings } from './bus/settings.ts'
+import { type ExtensionSettings, extensionSettings, extensionsSection } from './bus/extensions.ts'
+import { cloudSection, cloudSettings, type CloudSettings } from './credentials/settings.ts'
+import { defaultRunDir, defaultStateDir, localUrl } from './default-places.ts'
 import { pruneSchedule, pruneSection } from './disk/prune/settings.ts'
 import { BACKEND_NAMES, type BackendName } from './workspace.ts'
 
@@ -73,9 +68,11 @@ const fileSchema = section({
       description: 'ports inside workspaces that neither Connect nor an SSH forward reaches',
     }),
   }),
-  bus: section({
-    request_timeout: duration('30s', 'how long a request of a guest waits for its answer'),
-    max_message_bytes: size('1MiB', 'the longest message that is carried, as it is on the wire'),
+  bus: busSection,
+  extensions: extensionsSection,
+  cloud: cloudSection,
+  server: section({
+    url: optionalText('where extensions on the host reach this server; default what http says'),
   }),
   audit: section({
     file: optionalText('file to which it is appended who did what; default none'),
@@ -179,7 +176,11 @@ export interface WorkspaceConfig {
   /** 0: never. */
   readonly idleTimeoutMs: number
   readonly tunnel: { readonly denyPorts: readonly number[] }
-  readonly bus: { readonly requestTimeoutMs: number; readonly maxMessageBytes: number }
+  readonly bus: BusSettings
+  readonly extensions: ExtensionSettings
+  readonly cloud: CloudSettings
+  /** Where extensions on the host reach this server. */
+  readonly server: { readonly url: string; readonly tokenFile: string | undefined }
   readonly audit: { readonly file: string | undefined }
   readonly upperSizeDefaultBytes: number
   readonly vm: {
@@ -255,10 +256,10 @@ function fromSettings(
     dotfiles: settings.dotfiles,
     idleTimeoutMs: settings.idle_timeout,
     tunnel: { denyPorts: settings.tunnel.deny_ports },
-    bus: {
-      requestTimeoutMs: settings.bus.request_timeout,
-      maxMessageBytes: settings.bus.max_message_bytes,
-    },
+    bus: busSettings(settings.bus),
+    extensions: extensionSettings(settings.extensions),
+    cloud: cloudSettings(settings.cloud),
+    server: { url: settings.server.url ?? localUrl(http), tokenFile: http.token_file },
     audit: { file: settings.audit.file },
     upperSizeDefaultBytes: settings.upper_size_default * 2 ** 30,
     vm: {
@@ -282,18 +283,4 @@ function fromSettings(
     prune: pruneSchedule(settings.prune),
     log: settings.log,
   }
-}
-
-/** Short, since sockets' paths are (threat W2). */
-function defaultRunDir(environment: Readonly<Record<string, string | undefined>>): string {
-  if (process.getuid?.() === 0 && process.platform === 'linux') return '/run/workspace-vm'
-  const runtime = environment['XDG_RUNTIME_DIR']
-  return runtime === undefined
-    ? `/tmp/workspace-vm-${process.getuid?.() ?? 0}`
-    : join(runtime, 'workspace-vm')
-}
-
-function defaultStateDir(environment: Readonly<Record<string, string | undefined>>): string {
-  if (process.getuid?.() === 0) return '/var/lib/workspace'
-  return join(environment['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'workspace')
 }

@@ -15,6 +15,7 @@ import { machinePlaces, microVmBackends } from './backend/configured-machines.ts
 import { Bus } from './bus/bus.ts'
 import { serveGuest } from './bus/guest-session.ts'
 import type { WorkspaceConfig } from './config.ts'
+import { exposureOf } from './credentials/exposure.ts'
 import { fault } from './errors.ts'
 import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './doctor/ssh-crypto.ts'
 import { openDiskKeeping } from './disk/open-disk-keeping.ts'
@@ -114,10 +115,16 @@ async function start(
       logger,
       now,
     })
+    const exposure = exposureOf(config)
+    if (exposure !== undefined) logger.warn(exposure)
     const bus = new Bus({ server: config.name, requestTimeoutMs: config.bus.requestTimeoutMs, now })
     for (const backend of backends.values()) {
       backend.listenGuests?.(BUS_PORT, ({ workspace: name, token, connection }) =>
-        serveGuest(connection, { name, backend: backend.name, token }, bus, { ...config.bus, now }),
+        serveGuest(connection, { name, backend: backend.name, token }, bus, {
+          ...config.bus,
+          extensions: config.extensions.enabled,
+          now,
+        }),
       )
     }
     await lifecycle.open()
@@ -175,7 +182,6 @@ async function start(
       images,
       snapshots,
       bus,
-      maxMessageBytes: config.bus.maxMessageBytes,
     }
     const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
     opened.push(() => http.stop())

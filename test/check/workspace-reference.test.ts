@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { environmentKeys } from '../../src/lib/config/environment.ts'
 import { PUBLISH_CODES } from '../../guest/agent/bus/publish-server.ts'
+import { PROXY_CODES, PROXY_FLAGS } from '../../guest/cloud-credentials/proxy.ts'
 import { HTTP_CODES } from '../../src/lib/http/faults.ts'
 import { STATUS_OF_KIND } from '../../src/lib/http/status.ts'
 import { AUDIT_ACTIONS } from '../../src/workspace/audit/audit-log.ts'
 import { InsideDirs } from '../../src/workspace/backend/docker/inside-dirs.ts'
 import { PulledImages } from '../../src/workspace/backend/docker/pulled-images.ts'
 import { workspaceSchema } from '../../src/workspace/config.ts'
+import { CREDENTIAL_CODES } from '../../src/workspace/credentials/credentials.ts'
 import { WORKSPACE_CODES } from '../../src/workspace/errors.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 import { cliSchema } from '../../src/workspace/faces/cli/servers.ts'
@@ -135,7 +137,13 @@ test('the page has every command with its options, and no other', () => {
   expect(inPage).toEqual(there)
 })
 
-const fileVariables = ['WORKSPACE_CONFIG', 'WORKSPACE_CLI_CONFIG', 'WORKSPACE_URL', 'WORKSPACE_TOKEN_FILE']
+const fileVariables = [
+  'WORKSPACE_CONFIG',
+  'WORKSPACE_CLI_CONFIG',
+  'WORKSPACE_URL',
+  'WORKSPACE_TOKEN_FILE',
+  'WORKSPACE_BUS_TOKEN_FILE',
+]
 const foreignVariables = [
   'DOCKER_HOST',
   'NO_COLOR',
@@ -144,12 +152,16 @@ const foreignVariables = [
   'XDG_RUNTIME_DIR',
   'SSH_CONNECTION',
   'SSH_CLIENT',
+  'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE',
+  'AWS_CONTAINER_CREDENTIALS_FULL_URI',
+  'AWS_ENDPOINT_URL_STS',
+  'CLOUD_CONTAINER_CREDENTIALS_FULL_URI',
 ]
 
 test('the page names no code, variable, flag or key in passing that is not there', () => {
   const known = new Set([
     ...Object.keys(codes),
-    ...Object.keys(PUBLISH_CODES),
+    ...Object.keys({ ...PUBLISH_CODES, ...PROXY_CODES, ...CREDENTIAL_CODES }),
     ...[...variables, ...cliVariables].map(({ variable }) => variable),
     ...fileVariables,
     ...foreignVariables,
@@ -157,9 +169,11 @@ test('the page names no code, variable, flag or key in passing that is not there
   const { shouted, flags: named } = namedInPassing(page.text)
   expect(shouted.filter((word) => !known.has(word))).toEqual([])
 
-  const flags = commandsOf(program, '').flatMap(([, each]) =>
+  const inside = Object.keys(PROXY_FLAGS).map((name) => `--${name}`)
+  const ofCommands = commandsOf(program, '').flatMap(([, each]) =>
     each.flatMap((flag) => flag.match(/--[a-z-]+/g) ?? []),
   )
+  const flags: readonly string[] = [...ofCommands, ...inside]
   expect(named.filter((flag) => !flags.includes(flag))).toEqual([])
 
   const dotted = spans(page.text).filter((span) => /^(?:http|ssh|docker|log)\.[a-z_.]+$/.test(span))

@@ -48,8 +48,13 @@ export class FakeBackend implements Backend {
   /** Connects to the host as a guest does; the guest's end of it. */
   callHost(workspace: string, token: string): Duplex {
     const [connection, guest] = duplexPair()
-    this.#onGuest({ workspace, token, connection })
+    this.admitGuest(workspace, token, connection)
     return guest
+  }
+
+  /** Takes what came in elsewhere for a connection of a guest. */
+  admitGuest(workspace: string, token: string, connection: Duplex): void {
+    this.#onGuest({ workspace, token, connection })
   }
 
   async close(): Promise<void> {

@@ -1,12 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { envelopeToWire, isNamespace, isRecord, RESERVED } from '../../../src/lib/envelope/envelope.ts'
+import { isLocal } from '../../loopback.ts'
 import type { PublishFailure, Uplink } from './uplink.ts'
 
 const PORT = 498
+const KEEP_ALIVE_MS = 60_000
+/** How many may come at once. */
+const BACKLOG = 4096
 const MAX_BODY_BYTES = 1024 * 1024
 const NDJSON = 'application/x-ndjson'
-/** A page in a browser inside could post as well, and may not (threat H1). */
-const HOSTS = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i
 
 /** Every code that it answers with, and the status that goes with each. */
 export const PUBLISH_CODES = {
@@ -42,15 +44,18 @@ class Refusal extends Error {
 
 /** Lets programs of this machine publish to the host's bus: `POST /v1/publish` on the loopback address. */
 export function servePublish(uplink: Uplink, port = PORT): Server {
-  const server = createServer({ requestTimeout: 60_000 }, (request, response) => {
-    void answer(uplink, request, response).catch((error: unknown) => refuse(response, error))
-  })
+  const server = createServer(
+    { requestTimeout: 60_000, keepAliveTimeout: KEEP_ALIVE_MS },
+    (request, response) => {
+      void answer(uplink, request, response).catch((error: unknown) => refuse(response, error))
+    },
+  )
   server.on('error', (error) => console.error(`workspace-agent: port ${port}: ${error.message}`))
-  return server.listen(port, '127.0.0.1')
+  return server.listen({ port, host: '127.0.0.1', backlog: BACKLOG })
 }
 
 async function answer(uplink: Uplink, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (!HOSTS.test(request.headers.host ?? '') || request.headers.origin !== undefined)
+  if (!isLocal(request))
     throw new Refusal('FORBIDDEN_HOST', 'only programs of this machine may publish, by its loopback address')
   if (request.url !== '/v1/publish') throw new Refusal('ROUTE_NOT_FOUND', 'there is POST /v1/publish alone')
   if (request.method !== 'POST') throw new Refusal('METHOD_NOT_ALLOWED', '/v1/publish takes POST alone')

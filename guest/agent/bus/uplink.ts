@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { EnvelopeChannel } from '../../../src/lib/envelope/envelope-channel.ts'
 import { type Envelope, RESERVED } from '../../../src/lib/envelope/envelope.ts'
+import type { ExtensionHealth } from '../../../src/lib/guest/extension.ts'
 import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
 
 const HEALTH = `${RESERVED}health`
@@ -26,15 +27,22 @@ interface Waiting {
 export class Uplink {
   readonly #connect: () => Promise<Duplex>
   readonly #timeoutMs: number
+  readonly #onWelcome: (extensions: unknown) => void
   readonly #waiting = new Map<string, Waiting>()
   readonly #events: Envelope[] = []
   #eventBytes = 0
   #channel: EnvelopeChannel | undefined
   #token = ''
 
-  constructor(connect: () => Promise<Duplex>, timeoutMs = REQUEST_TIMEOUT_MS) {
+  /** @param onWelcome the host has taken the connection, and told which extensions are enabled */
+  constructor(
+    connect: () => Promise<Duplex>,
+    timeoutMs = REQUEST_TIMEOUT_MS,
+    onWelcome: (extensions: unknown) => void = () => undefined,
+  ) {
     this.#connect = connect
     this.#timeoutMs = timeoutMs
+    this.#onWelcome = onWelcome
   }
 
   /** Begins, once the host has said by what it knows its agent; with another token it begins anew. */
@@ -48,9 +56,14 @@ export class Uplink {
 
   /**
    * Sends a request; `onAnswer` gets each answer, the last of them with `isFinal`, and `fail` is called instead when there is none
-   * within 30 s. Returns how to give up.
+   * within 30 s, or `timeoutMs`. Returns how to give up.
    */
-  request(namespace: string, payload: Payload, waiting: Waiting): () => void {
+  request(
+    namespace: string,
+    payload: Payload,
+    waiting: Waiting,
+    timeoutMs: number = this.#timeoutMs,
+  ): () => void {
     const envelope = made(namespace, 'request', payload)
     if (this.#channel?.send(envelope) !== true) {
       waiting.fail('NO_CONNECTION')
@@ -63,7 +76,7 @@ export class Uplink {
     const late = setTimeout(() => {
       settle()
       waiting.fail('TIMEOUT')
-    }, this.#timeoutMs)
+    }, timeoutMs)
     this.#waiting.set(envelope.id, {
       onAnswer(answer) {
         if (answer.isFinal === true) settle()
@@ -87,6 +100,11 @@ export class Uplink {
     return true
   }
 
+  /** Tells the host how this machine's extensions fare; while it is away, nothing. */
+  tellHealth(extensions: readonly ExtensionHealth[]): void {
+    this.#channel?.send(made(HEALTH, 'event', { extensions }))
+  }
+
   async #keep(): Promise<void> {
     for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
       const hasBeenThere = await this.#once().catch(() => false)
@@ -108,6 +126,7 @@ export class Uplink {
           this.#channel = channel
           for (const event of this.#events.splice(0)) channel.send(event)
           this.#eventBytes = 0
+          this.#onWelcome(envelope.payload['extensions'])
         } else this.#heed(envelope)
       },
     )

@@ -29,6 +29,9 @@ export function isEnvelopeId(value: unknown): value is string {
   return typeof value === 'string' && UUID.test(value)
 }
 
+/** What whoever is asked for a sign of life gets as `payload.operation`; the answer's payload says nothing. */
+export const PING = 'ping'
+
 /** What an envelope is on the wire: the field names of the specification, without those that are left out. */
 export function envelopeToWire({ inReplyTo, isFinal, ...same }: Envelope): Readonly<Record<string, unknown>> {
   return {
@@ -54,6 +57,16 @@ export function envelopeFromWire(value: unknown): Envelope | undefined {
     payload,
     ...(isEnvelopeId(inReplyTo) && { inReplyTo, isFinal: final !== false }),
   }
+}
+
+/** What a listener posts to answer a request of a workspace. */
+export function answerToWire(
+  workspace: { readonly name: string; readonly server?: string },
+  inReplyTo: string,
+  payload: Envelope['payload'],
+  isFinal = true,
+): Readonly<Record<string, unknown>> {
+  return { workspace, in_reply_to: inReplyTo, final: isFinal, payload }
 }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Fault } from '../errors/fault.ts'
 import { httpFault } from './faults.ts'
 
 const MAX_DEPTH = 64
@@ -13,12 +14,17 @@ export function acceptOnlyJson(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     const text = body.toString()
     if (text === '') return done(null)
-    if (depthOf(text) > MAX_DEPTH) {
-      return done(httpFault('INVALID_REQUEST', `the JSON body is nested deeper than ${MAX_DEPTH} levels`))
-    }
+    const tooDeep = depthFault(text)
+    if (tooDeep !== undefined) return done(tooDeep)
     // Fastify's own parser answers through `done`, never by a promise.
     void parseJson(request, text, done)
   })
+}
+
+/** What is wrong with a text of JSON that is nested too deep (threat H5). */
+export function depthFault(text: string): Fault | undefined {
+  if (depthOf(text) <= MAX_DEPTH) return undefined
+  return httpFault('INVALID_REQUEST', `the JSON body is nested deeper than ${MAX_DEPTH} levels`)
 }
 
 function depthOf(text: string): number {

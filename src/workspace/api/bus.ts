@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import { envelopeToWire, isEnvelopeId, isRecord } from '../../lib/envelope/envelope.ts'
 import { Type } from '../../lib/schema/type.ts'
-import type { Answer, Listener } from '../bus/bus.ts'
-import type { ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
+import type { Answer, BusNews, Listener } from '../bus/bus.ts'
+import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
 import { fault } from '../errors.ts'
 
 export const listenerSchema = Type.Object({
@@ -10,26 +10,53 @@ export const listenerSchema = Type.Object({
   created_at: Type.String({ description: 'RFC 3339' }),
 })
 
-export const connectedSchema = Type.Object({
+const connectedSchema = Type.Object({
   name: Type.String(),
   backend: Type.String({ description: 'docker, firecracker, vz or qemu' }),
   server: Type.String(),
 })
 
+export const connectedGuestSchema = Type.Object({
+  ...connectedSchema.properties,
+  extensions: Type.Array(
+    Type.Object({
+      namespace: Type.String(),
+      guest: Type.String({ description: 'its service inside: running, stopped, failed, missing …' }),
+      host: Type.Enum(['connected', 'disconnected'], {
+        description: 'whether its listener on the host answers',
+      }),
+    }),
+    { description: 'those that are enabled, as its agent last told' },
+  ),
+})
+
+const withoutPayload = {
+  id: Type.String({ description: 'UUIDv7' }),
+  namespace: Type.String(),
+  type: Type.Enum(['request', 'response', 'event']),
+  in_reply_to: Type.Optional(Type.String()),
+  final: Type.Optional(Type.Boolean()),
+  timestamp: Type.String({ description: 'RFC 3339' }),
+  workspace: connectedSchema,
+}
+
 export const envelopeSchema = Type.Object(
   {
-    id: Type.String({ description: 'UUIDv7' }),
-    namespace: Type.String(),
-    type: Type.Enum(['request', 'response', 'event']),
-    in_reply_to: Type.Optional(Type.String()),
-    final: Type.Optional(Type.Boolean()),
-    timestamp: Type.String({ description: 'RFC 3339' }),
+    ...withoutPayload,
     payload: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
-    workspace: connectedSchema,
   },
   { $id: 'Envelope' },
 )
 
+export const newsSchema = Type.Object({
+  ...withoutPayload,
+  lost: Type.Optional(
+    Type.Enum(['no_listener', 'refused', 'expired', 'late'], { description: 'why it did not arrive' }),
+  ),
+})
+
+export type WireNews = Static<typeof newsSchema>
+export type WireConnected = Static<typeof connectedGuestSchema>
 export type WireListener = Static<typeof listenerSchema>
 export type WireEnvelope = Static<typeof envelopeSchema>
 
@@ -37,12 +64,12 @@ export function listenerToWire({ namespace, createdAt }: Listener): WireListener
   return { namespace, created_at: createdAt.toISOString() }
 }
 
-export function connectedToWire({
-  name,
-  backend,
-  server,
-}: ConnectedWorkspace): Static<typeof connectedSchema> {
+function connectedToWire({ name, backend, server }: ConnectedWorkspace): Static<typeof connectedSchema> {
   return { name, backend, server }
+}
+
+export function connectedGuestToWire(guest: ConnectedGuest): WireConnected {
+  return { ...connectedToWire(guest), extensions: guest.extensions.map((each) => ({ ...each })) }
 }
 
 export function messageToWire({ envelope, workspace }: GuestMessage): WireEnvelope {
@@ -50,6 +77,11 @@ export function messageToWire({ envelope, workspace }: GuestMessage): WireEnvelo
     ...(envelopeToWire(envelope) as Omit<WireEnvelope, 'workspace'>),
     workspace: connectedToWire(workspace),
   }
+}
+
+export function newsToWire({ envelope, workspace, lost }: BusNews): WireNews {
+  const { payload: _secret, ...wire } = messageToWire({ envelope, workspace })
+  return { ...wire, ...(lost !== undefined && { lost }) }
 }
 
 /** What a listener says, as far as it is heeded. Throws INVALID_BODY and MISSING_WORKSPACE. */

@@ -1,10 +1,11 @@
 import type { Envelope } from '../../lib/envelope/envelope.ts'
 import { isNamespace, RESERVED } from '../../lib/envelope/envelope.ts'
 import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
+import type { ExtensionHealth } from '../../lib/guest/extension.ts'
 import { fault } from '../errors.ts'
 import { nameKey } from '../lifecycle/name.ts'
 import type { BackendName } from '../workspace.ts'
-import type { ConnectedWorkspace, GuestMessage } from './guest-message.ts'
+import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from './guest-message.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 
 /** How a connected guest is spoken to. */
@@ -39,6 +40,8 @@ const MAX_PENDING_BYTES = 16 * 1024 * 1024
 export interface GuestSide {
   /** @param bytes what the message took on the wire */
   readonly take: (envelope: Envelope, bytes: number) => void
+  /** How its extensions fare. */
+  readonly heed: (extensions: readonly ExtensionHealth[]) => void
   readonly leave: () => void
 }
 
@@ -54,10 +57,19 @@ interface Guest {
   /** Its requests that wait for an answer, by their ids: nobody else's can be answered by them (threat B2). */
   readonly pending: Map<string, Pending>
   pendingBytes: number
+  extensions: readonly ExtensionHealth[]
 }
 
 interface Registration extends Listener {
   readonly deliver: (message: GuestMessage) => void
+}
+
+/** A message that passed, or was lost, and why. */
+export interface BusNews {
+  readonly envelope: Envelope
+  readonly workspace: ConnectedWorkspace
+  /** `no_listener`: an event; `refused`: too many wait; `expired`: nobody answered; `late`: nobody waits for the answer any more. */
+  readonly lost?: 'no_listener' | 'refused' | 'expired' | 'late'
 }
 
 /** What went which way since the server began, and what was lost. */
@@ -83,6 +95,7 @@ export class Bus {
   readonly #guests = new Map<string, Guest>()
   readonly #listeners = new Map<string, Registration>()
   readonly #waiting = new WaitingRequests()
+  readonly #watchers = new Set<(news: BusNews) => void>()
   readonly counts: BusCounts = {
     requests: 0,
     responses: 0,
@@ -104,11 +117,13 @@ export class Bus {
       link,
       pending: new Map(),
       pendingBytes: 0,
+      extensions: [],
     }
     this.#forget(this.#guests.get(nameKey(name)))
     this.#guests.set(nameKey(name), guest)
     return {
       take: (envelope, bytes) => this.#take(guest, envelope, bytes),
+      heed: (extensions) => void (guest.extensions = extensions),
       leave: () => {
         this.#forget(guest)
         if (this.#guests.get(nameKey(name)) === guest) this.#guests.delete(nameKey(name))
@@ -116,8 +131,8 @@ export class Bus {
     }
   }
 
-  workspaces(): readonly ConnectedWorkspace[] {
-    return [...this.#guests.values()].map(({ workspace }) => workspace)
+  workspaces(): readonly ConnectedGuest[] {
+    return [...this.#guests.values()].map(({ workspace, extensions }) => ({ ...workspace, extensions }))
   }
 
   listeners(): readonly Listener[] {
@@ -145,6 +160,17 @@ export class Bus {
     }
   }
 
+  /** Tells every message that passes or is lost from now on. Their payloads may be secrets (threat W12). Returns how it ends. */
+  watch(watcher: (news: BusNews) => void): () => void {
+    this.#watchers.add(watcher)
+    return () => void this.#watchers.delete(watcher)
+  }
+
+  /** Requests that wait for an answer now. */
+  get pendingRequests(): number {
+    return [...this.#guests.values()].reduce((sum, { pending }) => sum + pending.size, 0)
+  }
+
   /**
    * Sends an answer to the workspace that asked. One that nobody waits for any more is counted and dropped. Throws
    * INVALID_NAMESPACE and WORKSPACE_NOT_CONNECTED.
@@ -157,15 +183,9 @@ export class Bus {
         'WORKSPACE_NOT_CONNECTED',
         `workspace "${workspaceName.slice(0, 80)}" is not connected to the bus`,
       )
-    const pending = guest.pending.get(inReplyTo)
-    if (pending?.namespace !== namespace) {
-      this.counts.lateResponses++
-      return
-    }
-    if (isFinal) this.#settle(guest, inReplyTo)
     const nowMs = this.#options.now().getTime()
     const timestamp = new Date(nowMs).toISOString()
-    const isSent = guest.link.send({
+    const envelope: Envelope = {
       id: uuidV7(nowMs),
       namespace,
       type: 'response',
@@ -173,9 +193,13 @@ export class Bus {
       isFinal,
       timestamp,
       payload,
-    })
+    }
+    const isWaitedFor = guest.pending.get(inReplyTo)?.namespace === namespace
+    if (isWaitedFor && isFinal) this.#settle(guest, inReplyTo)
+    const isSent = isWaitedFor && guest.link.send(envelope)
     if (isSent) this.counts.responses++
     else this.counts.lateResponses++
+    this.#tell(guest, envelope, isSent ? undefined : 'late')
   }
 
   #take(guest: Guest, envelope: Envelope, bytes: number): void {
@@ -187,6 +211,7 @@ export class Bus {
       this.counts.events++
       if (listener === undefined) this.counts.droppedEvents++
       else listener.deliver(message)
+      this.#tell(guest, envelope, listener === undefined ? 'no_listener' : undefined)
       return
     }
     if (guest.pending.has(envelope.id)) return
@@ -202,21 +227,29 @@ export class Bus {
     const timer = setTimeout(() => {
       this.counts.expiredRequests++
       this.#settle(guest, id)
+      this.#tell(guest, message.envelope, 'expired')
     }, this.#options.requestTimeoutMs).unref()
     guest.pending.set(id, { namespace, bytes, timer })
     guest.pendingBytes += bytes
+    this.#tell(guest, message.envelope)
     listener?.deliver(message)
   }
 
+  #tell({ workspace }: Guest, envelope: Envelope, lost?: BusNews['lost']): void {
+    for (const watcher of this.#watchers)
+      watcher({ envelope, workspace, ...(lost !== undefined && { lost }) })
+  }
+
   /** Tells a guest's agent that a request is not carried: too many wait already (threat B5). */
-  #refuse({ link }: Guest, { id }: Envelope): void {
+  #refuse(guest: Guest, refused: Envelope): void {
     this.counts.refusedRequests++
+    this.#tell(guest, refused, 'refused')
     const nowMs = this.#options.now().getTime()
-    link.send({
+    guest.link.send({
       id: uuidV7(nowMs),
       namespace: `${RESERVED}bus`,
       type: 'response',
-      inReplyTo: id,
+      inReplyTo: refused.id,
       isFinal: true,
       timestamp: new Date(nowMs).toISOString(),
       payload: { code: 'OVERLOADED', error: 'too many requests wait for an answer' },

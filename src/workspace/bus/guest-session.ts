@@ -4,7 +4,8 @@ import { EnvelopeChannel } from '../../lib/envelope/envelope-channel.ts'
 import { RESERVED, type Envelope } from '../../lib/envelope/envelope.ts'
 import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
 import type { BackendName } from '../workspace.ts'
-import type { Bus } from './bus.ts'
+import type { Bus, GuestSide } from './bus.ts'
+import { readHealth } from './extensions.ts'
 
 /** Where agents say who they are. */
 const HEALTH = `${RESERVED}health`
@@ -25,26 +26,36 @@ export function serveGuest(
   connection: Duplex,
   { name, backend, token }: GuestIdentity,
   bus: Bus,
-  options: { readonly maxMessageBytes: number; readonly now: () => Date },
+  options: {
+    readonly maxMessageBytes: number
+    /** Namespaces of the extensions that guests start. */
+    readonly extensions: readonly string[]
+    readonly now: () => Date
+  },
 ): void {
-  let take: ((envelope: Envelope, bytes: number) => void) | undefined
+  let guest: GuestSide | undefined
   const late = setTimeout(() => connection.destroy(), HELLO_TIMEOUT_MS).unref()
   const channel = new EnvelopeChannel(connection, options.maxMessageBytes, (envelope, bytes) => {
     if (envelope.namespace.startsWith(RESERVED)) {
-      if (envelope.namespace !== HEALTH || take !== undefined) return
+      if (envelope.namespace !== HEALTH) return
+      if (guest !== undefined)
+        return guest.heed(readHealth(envelope.payload['extensions'], options.extensions))
       if (!isSame(envelope.payload['token'], token)) return channel.close()
       clearTimeout(late)
-      const guest = bus.connect(name, backend, channel)
-      take = guest.take
+      guest = bus.connect(name, backend, channel)
       void channel.closed.then(guest.leave)
-      channel.send(welcome(envelope, options.now()))
-    } else if (take === undefined) channel.close()
-    else take(envelope, bytes)
+      channel.send(welcome(envelope, options))
+    } else if (guest === undefined) channel.close()
+    else guest.take(envelope, bytes)
   })
   void channel.closed.then(() => clearTimeout(late))
 }
 
-function welcome({ id }: Envelope, now: Date): Envelope {
+function welcome(
+  { id }: Envelope,
+  { extensions, now: readClock }: { readonly extensions: readonly string[]; readonly now: () => Date },
+): Envelope {
+  const now = readClock()
   return {
     id: uuidV7(now.getTime()),
     namespace: HEALTH,
@@ -52,7 +63,7 @@ function welcome({ id }: Envelope, now: Date): Envelope {
     inReplyTo: id,
     isFinal: true,
     timestamp: now.toISOString(),
-    payload: {},
+    payload: { extensions },
   }
 }
 

@@ -43,7 +43,7 @@ describe.each(LINES)('over $line', ({ settings }) => {
 
   test('a program inside publishes, and a listener on the host answers', async () => {
     expect((await call(`${server.url}/api/plugins/workspaces`)).body).toEqual({
-      workspaces: [{ name: 'demo', backend: 'qemu', server: 'test-server' }],
+      workspaces: [{ name: 'demo', backend: 'qemu', server: 'test-server', extensions: [] }],
     })
     const listener = await readEventStream(`${server.url}/api/plugins/listeners/demo.ns/messages`)
     expect((await call(`${server.url}/api/plugins/listeners`)).body.listeners).toMatchObject([

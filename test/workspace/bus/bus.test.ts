@@ -23,6 +23,7 @@ async function guestOf(bus: Bus, name: string, token = 'right') {
   const [host, guest] = duplexPair()
   serveGuest(host, { name, backend: 'qemu', token: 'right' }, bus, {
     maxMessageBytes: 4096,
+    extensions: [],
     now: () => new Date(),
   })
   const heard: Envelope[] = []
@@ -134,6 +135,7 @@ test('B3 a guest is who its connection says, and its agent is who has the token'
   const [host, guest] = duplexPair()
   serveGuest(host, { name: 'one', backend: 'qemu', token: 'right' }, bus, {
     maxMessageBytes: 4096,
+    extensions: [],
     now: () => new Date(),
   })
   const unnamed = new EnvelopeChannel(guest, 4096, () => undefined)
@@ -183,7 +185,7 @@ test('an event that nobody listens for is dropped and counted', async () => {
   expect(bus.counts.droppedEvents).toBe(1)
 })
 
-test('a request that nobody answers is forgotten after its time, and its answer is late then', async () => {
+test('F18 a request that nobody answers is forgotten after its time, and its answer is late then', async () => {
   const bus = newBus(20)
   const { channel, heard } = await guestOf(bus, 'one')
   const request = made('request', 'demo')
@@ -205,6 +207,22 @@ test('a workspace that is not connected cannot be answered, and one that left is
   expect(() => bus.respond('demo', answer)).toThrow(
     expect.objectContaining({ code: 'WORKSPACE_NOT_CONNECTED' }),
   )
+})
+
+test('F17 a guest that goes in the middle of a message leaves nothing that waits, a hundred times', async () => {
+  const bus = newBus()
+  for (let i = 0; i < 100; i++) {
+    const { channel, connection } = await guestOf(bus, 'one')
+    const request = made('request', 'demo')
+    channel.send(request)
+    await waitFor('the request', () => bus.pendingRequests === 1)
+    connection.write(Buffer.from([0, 0, 1, 0, 0x81]))
+    connection.destroy()
+    await waitFor('its leave', () => bus.workspaces().length === 0)
+    expect(bus.pendingRequests).toBe(0)
+    const answer = { workspaceName: 'one', inReplyTo: request.id, isFinal: true, payload: {} }
+    expect(() => bus.respond('demo', answer)).toThrow('not connected')
+  }
 })
 
 test('an agent that connects anew takes the place of what was there', async () => {

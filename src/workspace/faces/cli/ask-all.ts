@@ -1,6 +1,6 @@
 import { isFault } from '../../../lib/errors/fault.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
-import { WorkspaceClient } from './client.ts'
+import { WorkspaceClient } from '../../client/client.ts'
 import { type ConfiguredServer, findAllServers } from './servers.ts'
 
 /** A server that has not answered by then counts as offline. */

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { createOutput, type Output } from '../../../lib/cli/output.ts'
-import { WorkspaceClient } from './client.ts'
-import type { ServerAddress } from './server-address.ts'
+import { WorkspaceClient } from '../../client/client.ts'
+import type { ServerAddress } from '../../client/server-address.ts'
 import { findServer } from './servers.ts'
 
 /** What every command that talks to a server works with. */

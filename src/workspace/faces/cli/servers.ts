@@ -2,7 +2,7 @@ import type { SchemaNode } from '../../../lib/config/check.ts'
 import { environmentKeys } from '../../../lib/config/environment.ts'
 import { findConfigFile } from '../../../lib/config/find-file.ts'
 import { defineFaults, type Fault, isFault } from '../../../lib/errors/fault.ts'
-import type { ServerAddress } from './server-address.ts'
+import type { ServerAddress } from '../../client/server-address.ts'
 
 const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: 'invalid' })
 
@@ -23,6 +23,7 @@ export const cliSchema: SchemaNode = {
         properties: {
           url: { type: 'string', description: 'where its API is; http, https or unix:///path' },
           token_file: { type: 'string', description: 'file with its bearer token' },
+          bus_token_file: { type: 'string', description: 'file with the token of its bus' },
           ssh: {
             type: 'object',
             additionalProperties: false,
@@ -48,13 +49,16 @@ const sources = {
 
 interface CliSettings {
   readonly servers: Readonly<
-    Record<string, { url?: string; token_file?: string; ssh?: { host?: string; port?: number } }>
+    Record<
+      string,
+      { url?: string; token_file?: string; bus_token_file?: string; ssh?: { host?: string; port?: number } }
+    >
   >
   readonly default_server?: string
 }
 
 /**
- * The server that a command is meant for: the one named, else WORKSPACE_URL (with WORKSPACE_TOKEN_FILE), else the configured default, else the one
+ * The server that a command is meant for: the one named, else WORKSPACE_URL (with the files that WORKSPACE_TOKEN_FILE and WORKSPACE_BUS_TOKEN_FILE name), else the configured default, else the one
  * on this machine. Throws SERVER_UNKNOWN for a name that the configuration does not know, and SERVER_URL_INVALID.
  */
 export async function findServer(
@@ -67,6 +71,7 @@ export async function findServer(
       name: 'WORKSPACE_URL',
       url: checkUrl(url, 'WORKSPACE_URL'),
       tokenFile: environment['WORKSPACE_TOKEN_FILE'] || undefined,
+      busTokenFile: environment['WORKSPACE_BUS_TOKEN_FILE'] || undefined,
     }
   const settings = await readSettings(environment)
   const name = named ?? settings.default_server
@@ -105,6 +110,7 @@ function serverOf(name: string, settings: CliSettings): ServerAddress {
     name,
     url: checkUrl(server.url, `server "${name}"`),
     tokenFile: server.token_file,
+    busTokenFile: server.bus_token_file,
     ssh: server.ssh,
   }
 }

@@ -11,9 +11,9 @@ import { defineFaults } from '../../../lib/errors/fault.ts'
 import { writeFileDurable } from '../../../lib/fs/write-durable.ts'
 import { run } from '../../../lib/process/run.ts'
 import type { WireWorkspace } from '../../api/workspace.ts'
-import type { WorkspaceClient } from './client.ts'
+import type { WorkspaceClient } from '../../client/client.ts'
 import type { CliContext } from './context.ts'
-import { type ServerAddress, socketPathOf } from './server-address.ts'
+import { type ServerAddress, socketPathOf } from '../../client/server-address.ts'
 
 const sshFault = defineFaults({ SSH_CLIENT_MISSING: 'unavailable', SSH_KEY_FAILED: 'internal' })
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { faultFromAnswer, type ServerAddress, unreachable } from './server-address.ts'
-import { requestTo } from './server-request.ts'
+import { faultFromAnswer, type ServerAddress, unreachable } from '../../client/server-address.ts'
+import { requestTo } from '../../client/server-request.ts'
 
 /** Opens a tunnel through a server's API. Throws the server's own faults, and SERVER_UNREACHABLE when none answers. */
 export function openTunnelTo(server: ServerAddress, path: string): Promise<Duplex> {

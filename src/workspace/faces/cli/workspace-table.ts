@@ -1,12 +1,41 @@
 import { formatRecord, formatTable } from '../../../lib/cli/table.ts'
+import type { WireConnected } from '../../api/bus.ts'
 import type { WireWorkspace } from '../../api/workspace.ts'
 
 const HEADINGS = ['NAME', 'STATUS', 'BACKEND', 'AGE', 'SOURCE']
 
-/** Workspaces as a person reads a list of them. */
-export function workspacesTable(workspaces: readonly WireWorkspace[]): string {
+/**
+ * Workspaces as a person reads a list of them.
+ *
+ * @param connected who is on the bus; told what their extensions do where it is there
+ */
+export function workspacesTable(
+  workspaces: readonly WireWorkspace[],
+  verbosity = 0,
+  connected: readonly WireConnected[] = [],
+): string {
   if (workspaces.length === 0) return 'no workspaces; make one with: workspace create NAME'
-  return formatTable(HEADINGS, workspaces.map(cellsOf))
+  const extensions = new Map(connected.map((each) => [each.name, each.extensions]))
+  const headings = [
+    ...HEADINGS,
+    ...(verbosity > 0 ? ['IMAGE', 'ADDRESS'] : []),
+    ...(verbosity > 1 ? ['EXTENSIONS'] : []),
+  ]
+  return formatTable(
+    headings,
+    workspaces.map((each) => [
+      ...cellsOf(each),
+      ...(verbosity > 0 ? [each.image ?? '', each.ip_address ?? ''] : []),
+      ...(verbosity > 1 ? [extensionsCell(extensions.get(each.name))] : []),
+    ]),
+  )
+}
+
+function extensionsCell(extensions: WireConnected['extensions'] | undefined): string {
+  if (extensions === undefined) return 'not connected'
+  return extensions
+    .map(({ namespace, guest, host }) => `${namespace}(guest=${guest}, host=${host})`)
+    .join(' ')
 }
 
 /** The workspaces of several servers; one that could not be asked has a line that says why. */

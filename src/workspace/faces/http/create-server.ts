@@ -7,6 +7,7 @@ import { imageSchema } from '../../api/image.ts'
 import { snapshotSchema } from '../../api/snapshot.ts'
 import { workspaceSchema } from '../../api/workspace.ts'
 import { fault } from '../../errors.ts'
+import { addBusMetrics } from './bus-metrics.ts'
 import type { HttpFace } from './face.ts'
 import { connectRoute } from './routes/connect.ts'
 import { eventRoute } from './routes/events.ts'
@@ -55,5 +56,6 @@ export async function createWorkspaceHttp(
   connectRoute(server, face)
   systemRoutes(server, face)
   busRoutes(server, face)
+  addBusMetrics(server.metrics.registry, face.bus)
   return server
 }

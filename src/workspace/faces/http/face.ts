@@ -32,5 +32,4 @@ export interface HttpFace {
   readonly images: ImageLibrary
   readonly snapshots: SnapshotLibrary
   readonly bus: Bus
-  readonly maxMessageBytes: number
 }

@@ -6,6 +6,8 @@ import type { ImageConfig } from '../source/rootfs-source.ts'
 
 /** Where in an image everything of ours is. */
 const PAYLOAD_DIR = '/opt/workspace'
+const MANIFEST_DIR = '/etc/workspace-extensions.d'
+const EXTENSION_UNIT = 'workspace-ext-'
 const SYSTEM_UNITS = '/etc/systemd/system'
 
 /** Where systemd is in the image, whether or not /sbin/init leads there. */
@@ -31,7 +33,24 @@ export function installPayload(tree: string, guestDir: string, config: ImageConf
   if (!SYSTEMD.some((path) => kindInTree(tree, path) === 'file')) return [PAYLOAD_DIR]
   // Empty, as systemd wants it of images: each VM then makes its own.
   if (kindInTree(tree, '/etc/machine-id') === 'file') writeFileSync(pathInTree(tree, '/etc/machine-id'), '')
-  return [PAYLOAD_DIR, ...installUnits(tree, join(guestDir, 'units'))]
+  return [
+    PAYLOAD_DIR,
+    ...installUnits(tree, join(guestDir, 'units')),
+    ...installManifests(tree, join(guestDir, 'manifests')),
+  ]
+}
+
+/** Beside those of the image itself. */
+function installManifests(tree: string, manifests: string): readonly string[] {
+  if (!existsSync(manifests)) return []
+  const directory = directoryInTree(tree, MANIFEST_DIR)
+  return readdirSync(manifests)
+    .toSorted()
+    .map((name) => {
+      rmSync(join(directory, name), { recursive: true, force: true })
+      writeFileSync(join(directory, name), readFileSync(join(manifests, name)), { mode: 0o644 })
+      return `${MANIFEST_DIR}/${name}`
+    })
 }
 
 function installUnits(tree: string, units: string): readonly string[] {
@@ -44,7 +63,9 @@ function installUnits(tree: string, units: string): readonly string[] {
       const text = readFileSync(join(units, name), 'utf8')
       rmSync(join(directory, name), { recursive: true, force: true })
       writeFileSync(join(directory, name), text, { mode: 0o644 })
-      const links = wantedBy(text).map((target) => {
+      // An extension's is started by the agent, where the server's configuration enables it.
+      const targets = name.startsWith(EXTENSION_UNIT) ? [] : wantedBy(text)
+      const links = targets.map((target) => {
         const wants = `${SYSTEM_UNITS}/${target}.wants`
         // A link of the image's could lead anywhere.
         const link = join(directoryInTree(tree, wants), name)

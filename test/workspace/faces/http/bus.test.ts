@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { readEventStream } from '../../../support/event-stream.ts'
+import { busClient } from '../../../support/bus-client.ts'
 import { FakeBackend } from '../../../support/fake-backend.ts'
-import { simulatedGuest } from '../../../support/guest-simulator.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
@@ -15,23 +14,7 @@ describe('the bus', () => {
   })
   afterEach(() => server.stop())
 
-  const api = (path: string, method?: string, body?: unknown) =>
-    call(`${server.url}/api/plugins/${path}`, method, body)
-  const listen = (namespace: string) =>
-    readEventStream(`${server.url}/api/plugins/listeners/${namespace}/messages`)
-  const connected = async (name = 'demo', timeoutMs?: number) => {
-    const guest = await simulatedGuest(backend, name, timeoutMs)
-    await waitFor('the guest', async () =>
-      (await api('workspaces')).body.workspaces.some((each: { name: string }) => each.name === name),
-    )
-    return guest
-  }
-  const answer = (envelope: { id: string; workspace: object }, payload: object, more: object = {}) => ({
-    workspace: envelope.workspace,
-    in_reply_to: envelope.id,
-    payload,
-    ...more,
-  })
+  const { api, listen, connected, answer } = busClient(() => ({ server, backend }))
 
   test('a program’s request is answered by the listener of its namespace', async () => {
     const guest = await connected()
@@ -156,7 +139,7 @@ describe('the bus', () => {
     })
   })
 
-  test('a request that nobody answers in time is told as 504', async () => {
+  test('F16 a request that nobody answers in time is told as 504', async () => {
     const guest = await connected('demo', 50)
     expect(await guest.publish({ namespace: 'a' })).toMatchObject({
       status: 504,

@@ -2,10 +2,10 @@ import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
-import { isRecord } from '../../../../lib/envelope/envelope.ts'
-import type { WireEnvelope, WireListener } from '../../../api/bus.ts'
+import { answerToWire, isRecord } from '../../../../lib/envelope/envelope.ts'
+import type { WireEnvelope, WireListener, WireNews } from '../../../api/bus.ts'
 import { addServerOption, contextOf } from '../context.ts'
-import { faultFromAnswer } from '../server-address.ts'
+import { faultFromAnswer } from '../../../client/server-address.ts'
 import { openTunnelTo } from '../tunnel-client.ts'
 
 /** Where agents take messages inside workspaces. */
@@ -14,7 +14,7 @@ const LISTENERS = '/api/plugins/listeners'
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** bus ls, listen, respond, publish. */
+/** bus ls, listen, tail, respond, publish. */
 export function addBus(program: Command): void {
   const bus = program.command('bus').description('messages between programs inside and listeners on the host')
 
@@ -36,16 +36,28 @@ export function addBus(program: Command): void {
     .addHelpText('after', '\nExample:\n  workspace bus listen demo --respond \'{"ok": true}\'')
     .action(async (namespace: string, options: { respond?: Payload }, command: Command) => {
       const { client, output } = await contextOf(command)
-      process.stdout.on('error', () => process.exit(0))
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(0))
+      endQuietly()
       await client.follow(`${pathOf(namespace)}/messages`, (_event, content) => {
         const envelope = content as WireEnvelope
         output.line(envelope, () => lineOf(envelope))
         if (options.respond === undefined || envelope.type !== 'request') return
-        const answer = answerTo(envelope.workspace.name, envelope.id, options.respond)
+        const answer = answerToWire({ name: envelope.workspace.name }, envelope.id, options.respond)
         client.send(`${pathOf(namespace)}/respond`, answer).catch((error: Error) => {
           process.stderr.write(`workspace: ${error.message}\n`)
         })
+      })
+    })
+
+  addServerOption(bus.command('tail'))
+    .description('watch what passes, of one namespace or all, and what is lost; takes nothing from listeners')
+    .argument('[namespace]')
+    .action(async (namespace: string | undefined, _options: unknown, command: Command) => {
+      const { client, output } = await contextOf(command)
+      endQuietly()
+      const query = namespace === undefined ? '' : `?namespace=${encodeURIComponent(namespace)}`
+      await client.follow(`/api/plugins/messages${query}`, (_event, content) => {
+        const news = content as WireNews
+        output.line(news, () => newsLine(news))
       })
     })
 
@@ -66,7 +78,7 @@ export function addBus(program: Command): void {
         command: Command,
       ) => {
         const { client, output } = await contextOf(command)
-        const answer = { ...answerTo(workspace, id, content), final: options.more !== true }
+        const answer = answerToWire({ name: workspace }, id, content, options.more !== true)
         await client.send(`${pathOf(namespace)}/respond`, answer)
         output.result({ answered: id }, () => `${id} is answered`)
       },
@@ -139,15 +151,30 @@ function overview(
     : formatTable(['', 'NAME', ''], rows)
 }
 
+/** Whoever reads what we print has read enough. */
+function endQuietly(): void {
+  process.stdout.on('error', () => process.exit(0))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(0))
+}
+
+function newsLine({ timestamp, workspace, namespace, type, id, in_reply_to: to, lost }: WireNews): string {
+  const loss = lost === undefined ? [] : [`lost: ${lost.replace('_', ' ')}`]
+  return [
+    timestamp,
+    workspace.name,
+    namespace,
+    type,
+    id,
+    ...(to === undefined ? [] : [`to ${to}`]),
+    ...loss,
+  ].join('  ')
+}
+
 function lineOf({ timestamp, workspace, type, id, payload: content }: WireEnvelope): string {
   const from = workspace as WireEnvelope['workspace'] | undefined
   return [timestamp, from?.name ?? '', type, id, JSON.stringify(content)]
     .filter((word) => word !== '')
     .join('  ')
-}
-
-function answerTo(workspace: string, id: string, content: Payload): object {
-  return { workspace: { name: workspace }, in_reply_to: id, final: true, payload: content }
 }
 
 function pathOf(namespace: string): string {

@@ -1,5 +1,6 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import type { WireConnected } from '../../../api/bus.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
 import { askAllServers } from '../ask-all.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
@@ -30,11 +31,24 @@ export function addWorkspaceCommands(program: Command): void {
   addAllOption(addServerOption(program.command('list')))
     .alias('ls')
     .description('list workspaces')
-    .action(async (options: { all?: boolean }, command: Command) => {
+    .addOption(
+      new Option('-v, --verbose', 'also images and addresses; twice: also how extensions fare')
+        .default(0)
+        .argParser((_value, previous: number) => previous + 1),
+    )
+    .action(async (options: { all?: boolean; verbose: number }, command: Command) => {
       if (options.all === true) return listAll(command)
       const { client, output } = await contextOf(command)
-      const answer = await client.get<{ workspaces: WireWorkspace[] }>('/api/workspaces')
-      output.result(answer, () => workspacesTable(answer.workspaces))
+      const { workspaces } = await client.get<{ workspaces: WireWorkspace[] }>('/api/workspaces')
+      if (options.verbose < 2)
+        return output.result({ workspaces }, () => workspacesTable(workspaces, options.verbose))
+      const { workspaces: connected } = await client.get<{ workspaces: WireConnected[] }>(
+        '/api/plugins/workspaces',
+      )
+      const extensionsOf = ({ name }: WireWorkspace) =>
+        connected.find((each) => each.name === name)?.extensions
+      const told = workspaces.map((each) => ({ ...each, extensions: extensionsOf(each) }))
+      output.result({ workspaces: told }, () => workspacesTable(workspaces, options.verbose, connected))
     })
 
   addServerOption(program.command('show'))

@@ -1,13 +1,20 @@
+import type { FastifyRequest } from 'fastify'
 import type { HttpServer } from '../../../../lib/http/server.ts'
+import { createTokenRule } from '../../../../lib/http/token-rule.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import {
   answerFromWire,
-  connectedSchema,
-  connectedToWire,
+  connectedGuestSchema,
+  connectedGuestToWire,
   listenerSchema,
   listenerToWire,
   messageToWire,
+  newsSchema,
+  newsToWire,
 } from '../../../api/bus.ts'
+import { respondToAll } from '../respond-lines.ts'
+import { Lines, takeLines } from '../../../../lib/http/ndjson-body.ts'
+import { BUS_TOKEN_HEADER } from '../../../client/server-address.ts'
 import type { HttpFace } from '../face.ts'
 
 interface Named {
@@ -19,10 +26,20 @@ const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 const ENVELOPE_BYTES = 64 * 1024
 
 /** The host's side of the bus: listen to a namespace, answer, and see who is there. */
-export function busRoutes({ app, openStream }: HttpServer, { bus, maxMessageBytes }: HttpFace): void {
+export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void {
+  const { bus } = face
+  const { token } = face.config.bus
+  const checkToken = token === undefined ? undefined : createTokenRule(token, BUS_TOKEN_HEADER)
+  const guard = {
+    onRequest(request: FastifyRequest, _reply: unknown, done: () => void) {
+      checkToken?.(request.raw)
+      done()
+    },
+  }
   app.get(
     '/api/plugins/listeners',
     {
+      ...guard,
       schema: {
         summary: 'Namespaces that are listened to',
         response: { 200: Type.Object({ listeners: Type.Array(listenerSchema) }), ...failures },
@@ -34,6 +51,7 @@ export function busRoutes({ app, openStream }: HttpServer, { bus, maxMessageByte
   app.get<Named>(
     '/api/plugins/listeners/:namespace/messages',
     {
+      ...guard,
       // It takes the namespace, and the answer to HEAD would never end.
       exposeHeadRoute: false,
       config: { hasEffect: true },
@@ -65,31 +83,76 @@ export function busRoutes({ app, openStream }: HttpServer, { bus, maxMessageByte
     },
   )
 
-  app.post<Named>(
-    '/api/plugins/listeners/:namespace/respond',
+  app.get<{ readonly Querystring: { readonly namespace?: string } }>(
+    '/api/plugins/messages',
     {
-      bodyLimit: maxMessageBytes + ENVELOPE_BYTES,
+      ...guard,
+      exposeHeadRoute: false,
       schema: {
-        summary: 'Answer a request: an envelope with workspace.name, in_reply_to and payload',
+        summary: 'Watch the bus: a stream of what passes, without payloads',
         description:
-          'The first answer that is `final` counts, and one that does not say is; later ones are dropped.',
-        response: { 204: Type.Null(), ...failures },
+          'Server-sent events `message`. Takes nothing from listeners, and tells what was lost, and why. Payloads are left out: some carry secrets.',
+        querystring: Type.Object({
+          namespace: Type.Optional(Type.String({ description: 'only messages of this one' })),
+        }),
+        response: {
+          200: {
+            description: 'data of `message` events',
+            content: { 'text/event-stream': { schema: newsSchema } },
+          },
+          ...failures,
+        },
       },
     },
-    async (request, reply) => {
-      bus.respond(request.params.namespace, answerFromWire(request.body))
-      return reply.status(204).send(null)
+    (request, reply) => {
+      const { namespace } = request.query
+      const stream = openStream(reply)
+      const leave = bus.watch((news) => {
+        if (namespace === undefined || news.envelope.namespace === namespace)
+          stream.send(newsToWire(news), 'message')
+      })
+      void stream.closed.then(leave)
     },
   )
+
+  void app.register((scope, _options, done) => {
+    takeLines(scope)
+    respondRoute(scope, face, guard)
+    done()
+  })
 
   app.get(
     '/api/plugins/workspaces',
     {
+      ...guard,
       schema: {
         summary: 'Workspaces whose agents are connected to the bus',
-        response: { 200: Type.Object({ workspaces: Type.Array(connectedSchema) }), ...failures },
+        response: { 200: Type.Object({ workspaces: Type.Array(connectedGuestSchema) }), ...failures },
       },
     },
-    () => ({ workspaces: bus.workspaces().map(connectedToWire) }),
+    () => ({ workspaces: bus.workspaces().map(connectedGuestToWire) }),
+  )
+}
+
+function respondRoute(app: HttpServer['app'], { bus, config }: HttpFace, guard: object): void {
+  app.post<Named>(
+    '/api/plugins/listeners/:namespace/respond',
+    {
+      ...guard,
+      bodyLimit: config.bus.maxMessageBytes + ENVELOPE_BYTES,
+      schema: {
+        summary: 'Answer a request: an envelope with workspace.name, in_reply_to and payload',
+        description:
+          'The first answer that is `final` counts, and one that does not say is; later ones are dropped. ' +
+          'With `content-type: application/x-ndjson` each line is an answer: all that can be are sent, and the first that cannot is told.',
+        response: { 204: Type.Null(), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const { namespace } = request.params
+      if (request.body instanceof Lines) respondToAll(bus, namespace, request.body)
+      else bus.respond(namespace, answerFromWire(request.body))
+      return reply.status(204).send(null)
+    },
   )
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { json, text } from 'node:stream/consumers'
 import { createParser } from 'eventsource-parser'
-import type { Fault } from '../../../lib/errors/fault.ts'
-import { messageOf } from '../../../lib/errors/message.ts'
+import type { Fault } from '../../lib/errors/fault.ts'
+import { messageOf } from '../../lib/errors/message.ts'
 import {
   type ErrorBody,
   faultFromAnswer,
@@ -11,6 +11,9 @@ import {
   unreachable,
 } from './server-address.ts'
 import { requestTo } from './server-request.ts'
+
+/** A stream has a comment every 15 s: a server that was silent for longer is gone (fault F31). */
+const SILENCE_MS = 45_000
 
 /** Speaks the REST API. Throws the server's own faults, and SERVER_UNREACHABLE when none answers. */
 export class WorkspaceClient {
@@ -70,8 +73,14 @@ export class WorkspaceClient {
   }
 
   /** Follows a stream of events, which ends only with the server: then throws SERVER_UNREACHABLE. */
-  async follow(path: string, onEvent: (event: string, content: unknown) => void): Promise<never> {
-    const response = await this.#request('GET', path, undefined, 'text/event-stream')
+  async follow(
+    path: string,
+    onEvent: (event: string, content: unknown) => void,
+    options: { readonly signal?: AbortSignal; readonly onOpen?: () => void } = {},
+  ): Promise<never> {
+    const response = await this.#request('GET', path, undefined, 'text/event-stream', options.signal)
+    response.socket.setTimeout(SILENCE_MS, () => response.destroy(new Error('it is silent')))
+    options.onOpen?.()
     try {
       await readEvents(response, onEvent)
     } catch (error) {

@@ -1,13 +1,19 @@
 import { readFileSync } from 'node:fs'
-import { Fault, type FaultKind } from '../../../lib/errors/fault.ts'
-import { STATUS_OF_KIND } from '../../../lib/http/status.ts'
+import { Fault, type FaultKind } from '../../lib/errors/fault.ts'
+import { STATUS_OF_KIND } from '../../lib/http/status.ts'
 
-/** A workspace server as the CLI knows it. */
+/** Carries the token of the bus, `bus.token`: the usual header may carry the server's. */
+export const BUS_TOKEN_HEADER = 'workspace-bus-token'
+
+/** A workspace server as its clients know it. */
 export interface ServerAddress {
   readonly name: string
   /** `http://…`, `https://…`, or `unix:///path/of/socket`. */
   readonly url: string
   readonly tokenFile?: string | undefined
+  /** What its bus wants beside that: the file with it, or itself. */
+  readonly busTokenFile?: string | undefined
+  readonly busToken?: string | undefined
   /** Where its SSH server is, when not on the API's host and the port that the API tells. */
   readonly ssh?: { readonly host?: string | undefined; readonly port?: number | undefined } | undefined
 }
@@ -17,9 +23,18 @@ export function socketPathOf({ url }: ServerAddress): string | undefined {
   return url.startsWith('unix:') ? decodeURIComponent(new URL(url).pathname) : undefined
 }
 
-/** The header that a server with a token wants. */
-export function authorizationOf({ tokenFile }: ServerAddress): Record<string, string> {
-  return tokenFile === undefined ? {} : { authorization: `Bearer ${readFileSync(tokenFile, 'utf8').trim()}` }
+/** The headers that a server with tokens wants. */
+export function authorizationOf(server: ServerAddress): Record<string, string> {
+  const { tokenFile, busTokenFile } = server
+  const busToken = server.busToken ?? (busTokenFile === undefined ? undefined : readToken(busTokenFile))
+  return {
+    ...(tokenFile !== undefined && { authorization: `Bearer ${readToken(tokenFile)}` }),
+    ...(busToken !== undefined && { [BUS_TOKEN_HEADER]: busToken }),
+  }
+}
+
+function readToken(file: string): string {
+  return readFileSync(file, 'utf8').trim()
 }
 
 export function unreachable({ name, url }: ServerAddress, why: string): Fault {

@@ -1,0 +1,10 @@
+// The host's end of an extension: answers programs inside virtual machines by the name of their workspace.
+import { serveNamespace } from 'workspace-suite/extension-host'
+
+await serveNamespace(
+  'greeter',
+  ({ payload, workspace }) => ({
+    greeting: `Hello ${String(payload['name'])}, from the host of ${workspace.name}`,
+  }),
+  { server: { url: process.env['WORKSPACE_URL'] ?? 'http://127.0.0.1:8080' }, onProblem: console.error },
+)

@@ -1,0 +1,91 @@
+import { PING } from '../../../src/lib/envelope/envelope.ts'
+import {
+  type ExtensionHealth,
+  type ExtensionManifest,
+  isExtensionName,
+  MAX_EXTENSIONS,
+} from '../../../src/lib/guest/extension.ts'
+import type { Uplink } from '../bus/uplink.ts'
+import { addToEnvironment } from '../image-config.ts'
+
+const HEARTBEAT_MS = 15_000
+/** The first tells little: services begin, and listeners come. */
+const SECOND_HEARTBEAT_MS = 2_000
+const PING_TIMEOUT_MS = 2_000
+
+export interface Services {
+  readonly start: (unit: string) => Promise<void>
+  /** How each of these fares, in one word. */
+  readonly states: (units: readonly string[]) => Promise<readonly string[]>
+}
+
+export interface ExtensionParts {
+  readonly readManifest: (namespace: string) => ExtensionManifest | undefined
+  readonly services: Services
+}
+
+/** The extensions of this machine: those that the host enables, as their manifests say, until the machine ends. */
+export class Extensions {
+  readonly #parts: ExtensionParts
+  readonly #uplink: Pick<Uplink, 'request' | 'tellHealth'>
+  /** By namespace; undefined where the image has no manifest that can be used. */
+  readonly #active = new Map<string, ExtensionManifest | undefined>()
+  #beating: NodeJS.Timeout | undefined
+
+  constructor(parts: ExtensionParts, uplink: Pick<Uplink, 'request' | 'tellHealth'>) {
+    this.#parts = parts
+    this.#uplink = uplink
+  }
+
+  /** Starts those that are not active yet; none is ended. Resolves once all were told to start and the host knows how they fare. */
+  async enable(namespaces: unknown): Promise<void> {
+    const names = (Array.isArray(namespaces) ? namespaces : []).filter(isExtensionName)
+    for (const namespace of names.slice(0, MAX_EXTENSIONS)) {
+      if (this.#active.get(namespace) !== undefined) continue
+      const manifest = this.#parts.readManifest(namespace)
+      this.#active.set(namespace, manifest)
+      if (manifest === undefined) continue
+      addToEnvironment(manifest.environment)
+      await this.#parts.services.start(manifest.unit)
+    }
+    if (this.#active.size === 0) return
+    clearTimeout(this.#beating)
+    await this.#beat(SECOND_HEARTBEAT_MS)
+  }
+
+  close(): void {
+    clearTimeout(this.#beating)
+    this.#active.clear()
+  }
+
+  async #beat(nextMs: number): Promise<void> {
+    this.#uplink.tellHealth(await this.#health())
+    if (this.#active.size === 0) return
+    clearTimeout(this.#beating)
+    this.#beating = setTimeout(() => void this.#beat(HEARTBEAT_MS), nextMs)
+  }
+
+  async #health(): Promise<readonly ExtensionHealth[]> {
+    const manifests = [...this.#active.values()].filter((each) => each !== undefined)
+    const states =
+      manifests.length === 0 ? [] : await this.#parts.services.states(manifests.map(({ unit }) => unit))
+    return Promise.all(
+      [...this.#active].map(async ([namespace, manifest]) => {
+        const state = manifest === undefined ? 'missing' : (states[manifests.indexOf(manifest)] ?? 'unknown')
+        return { namespace, guest: state, host: (await this.#ping(namespace)) ? 'connected' : 'disconnected' }
+      }),
+    )
+  }
+
+  /** Whether the extension's listener on the host answers. */
+  #ping(namespace: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#uplink.request(
+        namespace,
+        { operation: PING },
+        { onAnswer: () => resolve(true), fail: () => resolve(false) },
+        PING_TIMEOUT_MS,
+      )
+    })
+  }
+}

@@ -1,0 +1,39 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf } from '../../../src/lib/errors/message.ts'
+import {
+  type ExtensionManifest,
+  MAX_MANIFEST_BYTES,
+  parseManifest,
+} from '../../../src/lib/guest/extension.ts'
+
+const MANIFESTS = '/etc/workspace-extensions.d'
+
+/**
+ * The manifest of an extension; undefined, and why on standard error, when there is none that can be used: only a file of root's that nobody else may
+ * write, and no link, is heeded, since what it names is started as root (threat W11).
+ *
+ * @param owner whose the file must be
+ */
+export function readManifest(
+  namespace: string,
+  directory = MANIFESTS,
+  owner = 0,
+): ExtensionManifest | undefined {
+  const path = join(directory, `${namespace}.yaml`)
+  try {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const { uid, mode, size } = fstatSync(file)
+      if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error('it is no file')
+      if (uid !== owner || (mode & 0o022) !== 0) throw new Error('others than root can write it')
+      if (size > MAX_MANIFEST_BYTES) throw new Error('it is longer than 64 KiB')
+      return parseManifest(readFileSync(file, 'utf8'), namespace)
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    console.error(`workspace-agent: ${path} is not heeded: ${messageOf(error)}`)
+    return undefined
+  }
+}

@@ -1,0 +1,67 @@
+import { isRecord } from '../envelope/envelope.ts'
+
+const AGENT_URL = 'http://127.0.0.1:498'
+
+export interface PublishOptions {
+  /** Where the agent is; default `http://127.0.0.1:498`. */
+  readonly agentUrl?: string | undefined
+  /** How long to wait for the answer; default until the agent gives up, after 30 s. */
+  readonly timeoutMs?: number
+}
+
+/** What the agent says instead of an answer, with its code; `TIMEOUT` also when `timeoutMs` is over. */
+export class PublishError extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/**
+ * The guest's side of an extension: asks the listener of a namespace on the host, and returns the payload of its answer. For programs inside a
+ * virtual machine. Throws PublishError.
+ */
+export async function publish(
+  namespace: string,
+  payload: Readonly<Record<string, unknown>>,
+  options: PublishOptions = {},
+): Promise<Readonly<Record<string, unknown>>> {
+  const answer = await post({ namespace, type: 'request', payload }, options)
+  const content: unknown = await answer.json().catch(() => undefined)
+  if (isRecord(content) && isRecord(content['payload'])) return content['payload']
+  throw new PublishError('INTERNAL_ERROR', 'the agent’s answer holds no payload')
+}
+
+/** Sends what nobody answers. Throws PublishError when it is not taken. */
+export async function publishEvent(
+  namespace: string,
+  payload: Readonly<Record<string, unknown>>,
+  options: PublishOptions = {},
+): Promise<void> {
+  await post({ namespace, type: 'event', payload }, options)
+}
+
+async function post(message: object, { agentUrl = AGENT_URL, timeoutMs }: PublishOptions): Promise<Response> {
+  let answer: Response
+  try {
+    answer = await fetch(new URL('/v1/publish', agentUrl), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(message),
+      ...(timeoutMs !== undefined && { signal: AbortSignal.timeout(timeoutMs) }),
+    })
+  } catch (error) {
+    if (error instanceof Error && error.name === 'TimeoutError')
+      throw new PublishError('TIMEOUT', `nobody answered within ${timeoutMs} ms`, { cause: error })
+    throw new PublishError('NO_CONNECTION', `the agent at ${agentUrl} cannot be reached`, { cause: error })
+  }
+  if (answer.ok) return answer
+  const content: unknown = await answer.json().catch(() => undefined)
+  const said = isRecord(content) && isRecord(content['error']) ? content['error'] : {}
+  throw new PublishError(
+    typeof said['code'] === 'string' ? said['code'] : 'INTERNAL_ERROR',
+    typeof said['message'] === 'string' ? said['message'] : `the agent answered ${answer.status}`,
+  )
+}

@@ -1,0 +1,23 @@
+import type { Fault } from '../../lib/errors/fault.ts'
+import { credentialFault, type Credentials } from '../credentials/credentials.ts'
+
+type Payload = Readonly<Record<string, unknown>>
+
+/** Nothing else of a request is heeded: a workspace cannot choose its role (threat C1). Throws INVALID_OPERATION. */
+export function checkOperation({ operation }: Payload): void {
+  if (operation === 'get_credentials') return
+  throw credentialFault('INVALID_OPERATION', 'operation must be get_credentials')
+}
+
+export function credentialsToWire(credentials: Credentials): Payload {
+  return {
+    access_key_id: credentials.accessKeyId,
+    secret_access_key: credentials.secretAccessKey,
+    session_token: credentials.sessionToken,
+    expiration: credentials.expiration.toISOString(),
+  }
+}
+
+export function credentialErrorToWire({ code, message }: Fault): Payload {
+  return { error: message, code }
+}

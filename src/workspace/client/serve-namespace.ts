@@ -1,0 +1,96 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { answerToWire, type Envelope, envelopeFromWire, isRecord, PING } from '../../lib/envelope/envelope.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import { WorkspaceClient } from './client.ts'
+import type { ServerAddress } from './server-address.ts'
+
+const FIRST_RETRY_MS = 250
+const LAST_RETRY_MS = 5_000
+
+/** A message of a program inside a workspace. `workspace` is what the server says of it: the program had no part in that. */
+export interface ExtensionMessage {
+  readonly id: string
+  readonly type: 'request' | 'event'
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly workspace: { readonly name: string; readonly backend: string; readonly server: string }
+}
+
+export interface ServeOptions {
+  /** Where the workspace server is; default `http://127.0.0.1:8080`. */
+  readonly server?: Omit<ServerAddress, 'name'>
+  /** Ends it. */
+  readonly signal?: AbortSignal
+  /** It listens; called anew after each reconnection. */
+  readonly onListening?: () => void
+  /** What keeps it from listening or answering; it goes on trying. */
+  readonly onProblem?: (sentence: string) => void
+}
+
+/**
+ * The host's side of an extension: listens to a namespace and answers each request with what `answer` returns for it; of an event that is not
+ * heeded. What it throws is told as `{error, code: "EXTENSION_FAILED"}`. Comes back when the server does, until `signal` ends it.
+ */
+export async function serveNamespace(
+  namespace: string,
+  answer: (message: ExtensionMessage) => unknown,
+  options: ServeOptions = {},
+): Promise<void> {
+  const { signal, onListening, onProblem = () => undefined } = options
+  const server = { name: 'local', url: 'http://127.0.0.1:8080', ...options.server }
+  const client = new WorkspaceClient(server)
+  const path = `/api/plugins/listeners/${encodeURIComponent(namespace)}`
+  const take = async (message: ExtensionMessage): Promise<void> => {
+    const payload = await payloadFor(message, answer)
+    if (message.type === 'event') return
+    const { name, server: home } = message.workspace
+    await client.send(`${path}/respond`, answerToWire({ name, server: home }, message.id, payload))
+  }
+  for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
+    try {
+      await client.follow(
+        `${path}/messages`,
+        (_event, content) => {
+          const message = messageOfEvent(content)
+          if (message === undefined) return onProblem('a message that is none was left aside')
+          take(message).catch((error: unknown) => onProblem(`an answer was lost: ${messageOf(error)}`))
+        },
+        {
+          ...(signal !== undefined && { signal }),
+          onOpen() {
+            retryMs = FIRST_RETRY_MS
+            onListening?.()
+          },
+        },
+      )
+    } catch (error) {
+      if (signal?.aborted === true) return
+      onProblem(messageOf(error))
+    }
+    // Not all at once, when a server with many extensions comes back.
+    await delay(retryMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
+    if (signal?.aborted === true) return
+  }
+}
+
+async function payloadFor(
+  message: ExtensionMessage,
+  answer: (message: ExtensionMessage) => unknown,
+): Promise<Envelope['payload']> {
+  if (message.type === 'request' && message.payload['operation'] === PING) return {}
+  try {
+    const payload = await answer(message)
+    return isRecord(payload) ? payload : {}
+  } catch (error) {
+    return { error: messageOf(error), code: 'EXTENSION_FAILED' }
+  }
+}
+
+function messageOfEvent(content: unknown): ExtensionMessage | undefined {
+  const envelope = envelopeFromWire(content)
+  const workspace = isRecord(content) ? content['workspace'] : undefined
+  if (envelope === undefined || envelope.type === 'response' || !isRecord(workspace)) return undefined
+  const { name, backend, server } = workspace
+  if (typeof name !== 'string' || typeof backend !== 'string' || typeof server !== 'string') return undefined
+  const { id, type, payload } = envelope
+  return { id, type, payload, workspace: { name, backend, server } }
+}

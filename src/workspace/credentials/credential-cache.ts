@@ -1,0 +1,136 @@
+import type { Logger } from '../../lib/log/logger.ts'
+import { nameKey } from '../lifecycle/name.ts'
+import type { Credentials } from './credentials.ts'
+
+/** How long whoever asks waits for new ones while old ones live: SDKs give up after a second. */
+const PATIENCE_MS = 700
+/** New ones are fetched beside the answer once less than this share of their life is left. */
+const AHEAD_SHARE = 0.25
+const FIRST_RETRY_MS = 1_000
+const LAST_RETRY_MS = 60_000
+
+export interface CacheOptions {
+  /** Throws what the asker is told. */
+  readonly fetch: (workspace: string) => Promise<Credentials>
+  readonly sessionMs: number
+  /** Credentials with less than this left are not given out before it was tried to get new ones. */
+  readonly refreshBeforeMs: number
+  /** Whether old ones are given out, for as long as they live, while new ones cannot be had. */
+  readonly isServedWhileValid: boolean
+  readonly logger: Logger
+  readonly now: () => Date
+  readonly monotonicMs: () => number
+}
+
+interface Held {
+  readonly credentials: Credentials
+  readonly untilWallMs: number
+  readonly untilMonotonicMs: number
+}
+
+interface Entry {
+  held?: Held
+  /** The one fetch under way (threat C3). */
+  fetching?: Promise<Credentials>
+  failure?: { readonly error: unknown; readonly retryAtMs: number; readonly delayMs: number }
+}
+
+/**
+ * The credentials of each workspace, fetched once however many ask at the same time. How long they live is held against two clocks, so that neither
+ * a clock that is set nor a machine that slept makes old ones look good (fault F20).
+ */
+export class CredentialCache {
+  readonly #options: CacheOptions
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(options: CacheOptions) {
+    this.#options = options
+  }
+
+  /** Throws what `fetch` throws. */
+  async get(workspace: string): Promise<Credentials> {
+    const entry = this.#entryOf(workspace)
+    const { held } = entry
+    const leftMs = this.#leftMs(held)
+    if (held === undefined || leftMs <= 0) {
+      delete entry.held
+      return this.#fetch(workspace, entry)
+    }
+    const { refreshBeforeMs, sessionMs, isServedWhileValid } = this.#options
+    if (leftMs > Math.max(refreshBeforeMs, sessionMs * AHEAD_SHARE)) return held.credentials
+    const fetched = this.#fetch(workspace, entry)
+    if (leftMs > refreshBeforeMs) {
+      fetched.catch(() => undefined)
+      return held.credentials
+    }
+    return isServedWhileValid ? orElse(fetched, held.credentials) : fetched
+  }
+
+  #entryOf(workspace: string): Entry {
+    const key = nameKey(workspace)
+    const found = this.#entries.get(key)
+    if (found !== undefined) return found
+    // Of workspaces that are gone nothing is kept.
+    for (const [other, { held, fetching }] of this.#entries)
+      if (fetching === undefined && this.#leftMs(held) <= 0) this.#entries.delete(other)
+    const entry: Entry = {}
+    this.#entries.set(key, entry)
+    return entry
+  }
+
+  #fetch(workspace: string, entry: Entry): Promise<Credentials> {
+    if (entry.fetching !== undefined) return entry.fetching
+    const { failure } = entry
+    // STS in trouble is not asked by everybody once a second (fault F21).
+    if (failure !== undefined && this.#options.monotonicMs() < failure.retryAtMs)
+      return Promise.reject(failure.error)
+    entry.fetching = this.#fetchNow(workspace, entry).finally(() => delete entry.fetching)
+    return entry.fetching
+  }
+
+  async #fetchNow(workspace: string, entry: Entry): Promise<Credentials> {
+    const { fetch, logger, monotonicMs } = this.#options
+    try {
+      const credentials = await fetch(workspace)
+      entry.held = this.#hold(credentials)
+      delete entry.failure
+      logger.info({ workspace, expiration: credentials.expiration.toISOString() }, 'credentials issued')
+      return credentials
+    } catch (error) {
+      const delayMs = Math.min((entry.failure?.delayMs ?? FIRST_RETRY_MS / 2) * 2, LAST_RETRY_MS)
+      entry.failure = { error, delayMs, retryAtMs: monotonicMs() + delayMs * (0.5 + Math.random() / 2) }
+      const leftMs = this.#leftMs(entry.held)
+      logger.warn({ workspace, err: error, leftMs }, 'credentials could not be issued')
+      throw error
+    }
+  }
+
+  #hold(credentials: Credentials): Held {
+    const nowMs = this.#options.now().getTime()
+    const toldMs = credentials.expiration.getTime() - nowMs
+    // A clock that disagrees with that of STS by a whole life says nothing of it.
+    const lifeMs = toldMs > 0 ? Math.min(toldMs, this.#options.sessionMs) : this.#options.sessionMs
+    return {
+      credentials,
+      untilWallMs: nowMs + lifeMs,
+      untilMonotonicMs: this.#options.monotonicMs() + lifeMs,
+    }
+  }
+
+  #leftMs(held: Held | undefined): number {
+    if (held === undefined) return 0
+    const { now, monotonicMs } = this.#options
+    return Math.min(held.untilWallMs - now().getTime(), held.untilMonotonicMs - monotonicMs())
+  }
+}
+
+/** What is being fetched, or the other when that fails or takes long. */
+async function orElse(fetched: Promise<Credentials>, other: Credentials): Promise<Credentials> {
+  const { promise: late, resolve } = Promise.withResolvers<Credentials>()
+  const timer = setTimeout(() => resolve(other), PATIENCE_MS)
+  try {
+    return await Promise.race([fetched.catch(() => other), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

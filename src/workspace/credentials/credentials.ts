@@ -1,0 +1,18 @@
+import { defineFaults } from '../../lib/errors/fault.ts'
+
+/** Short-lived credentials of a role. */
+export interface Credentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken: string
+  readonly expiration: Date
+}
+
+/** Every code that a workspace is told instead of credentials. */
+export const CREDENTIAL_CODES = {
+  INVALID_OPERATION: 'invalid',
+  NO_ROLE: 'forbidden',
+  ASSUME_ROLE_FAILED: 'upstream',
+} as const
+
+export const credentialFault = defineFaults(CREDENTIAL_CODES)

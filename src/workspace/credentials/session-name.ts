@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto'
+
+/** What STS takes as RoleSessionName: 2 to 64 of `[\w+=,.@-]`. Source: AssumeRole in the STS API reference. */
+const MAX_LENGTH = 64
+const HASH_LENGTH = 8
+
+/**
+ * `workspace-<name>-<unix seconds>`, by which audit logs of the cloud tell whose a call was. A name that would make it too long is cut, and
+ * told from others that begin alike by a hash of the whole (threat C2).
+ */
+export function sessionName(workspace: string, now: Date): string {
+  const time = String(Math.floor(now.getTime() / 1000))
+  const whole = `workspace-${workspace}-${time}`
+  if (whole.length <= MAX_LENGTH) return whole
+  const hash = createHash('sha256').update(workspace.toLowerCase()).digest('hex').slice(0, HASH_LENGTH)
+  const tail = `-${hash}-${time}`
+  return `workspace-${workspace}`.slice(0, MAX_LENGTH - tail.length) + tail
+}

@@ -1,0 +1,35 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Short, since sockets' paths are (threat W2). */
+export function defaultRunDir(environment: Environment): string {
+  if (process.getuid?.() === 0 && process.platform === 'linux') return '/run/workspace-vm'
+  const runtime = environment['XDG_RUNTIME_DIR']
+  return runtime === undefined
+    ? `/tmp/workspace-vm-${process.getuid?.() ?? 0}`
+    : join(runtime, 'workspace-vm')
+}
+
+export function defaultStateDir(environment: Environment): string {
+  if (process.getuid?.() === 0) return '/var/lib/workspace'
+  return join(environment['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'workspace')
+}
+
+/** Where programs of this machine reach a server that listens so. */
+export function localUrl({
+  host,
+  port,
+  socket,
+  tls,
+}: {
+  readonly host: string
+  readonly port: number
+  readonly socket?: string
+  readonly tls?: object
+}): string {
+  if (socket !== undefined) return `unix://${socket}`
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `${tls === undefined ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${port}`
+}

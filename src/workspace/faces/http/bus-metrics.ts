@@ -1,0 +1,51 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Bus } from '../../bus/bus.ts'
+
+/** The bus's figures for Prometheus, read when they are asked for. */
+export function addBusMetrics(registry: Registry, bus: Bus): void {
+  const { counts } = bus
+  const messages = new Counter({
+    name: 'bus_messages_total',
+    help: 'Messages of guests that were taken, and answers that were sent to them',
+    labelNames: ['type'],
+    registers: [],
+    collect() {
+      this.reset()
+      this.inc({ type: 'request' }, counts.requests)
+      this.inc({ type: 'response' }, counts.responses)
+      this.inc({ type: 'event' }, counts.events)
+    },
+  })
+  const lost = new Counter({
+    name: 'bus_lost_total',
+    help: 'Messages that did not arrive',
+    labelNames: ['why'],
+    registers: [],
+    collect() {
+      this.reset()
+      this.inc({ why: 'no_listener' }, counts.droppedEvents)
+      this.inc({ why: 'refused' }, counts.refusedRequests)
+      this.inc({ why: 'expired' }, counts.expiredRequests)
+      this.inc({ why: 'late' }, counts.lateResponses)
+    },
+  })
+  const gauges: Readonly<Record<string, readonly [help: string, read: () => number]>> = {
+    bus_workspaces: ['Workspaces whose agents are connected', () => bus.workspaces().length],
+    bus_listeners: ['Namespaces that are listened to', () => bus.listeners().length],
+    bus_pending_requests: ['Requests that wait for an answer', () => bus.pendingRequests],
+  }
+  const states = Object.entries(gauges).map(
+    ([name, [help, read]]) =>
+      new Gauge({
+        name,
+        help,
+        registers: [],
+        collect() {
+          this.set(read())
+        },
+      }),
+  )
+  registry.registerMetric(messages)
+  registry.registerMetric(lost)
+  for (const state of states) registry.registerMetric(state)
+}

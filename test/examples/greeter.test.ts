@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { packageRoot } from '../../src/lib/process/package.ts'
+import { run } from '../../src/lib/process/run.ts'
+import { FakeBackend } from '../support/fake-backend.ts'
+import { simulatedGuest } from '../support/guest-simulator.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { call, startWorkspaceServer } from '../support/workspace-server.ts'
+
+/** It names the package as its users do, and so runs what was built. */
+const example = (end: string) => join(packageRoot, 'examples/greeter', `${end}.ts`)
+
+test('the example of an extension greets a program inside by its workspace', async () => {
+  const backend = new FakeBackend()
+  const server = await startWorkspaceServer({ backends: () => [backend] })
+  onTestFinished(() => server.stop())
+  const guest = await simulatedGuest(backend, 'demo')
+  const host = spawn(process.execPath, [example('host')], {
+    env: { ...process.env, WORKSPACE_URL: server.url },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  onTestFinished(() => void host.kill())
+  await waitFor(
+    'both ends',
+    async () => (await call(`${server.url}/api/plugins/listeners`)).body.listeners.length === 1,
+  )
+  const environment = { ...process.env, WORKSPACE_AGENT_URL: new URL('/', guest.url).href }
+  const { stdout, stderr } = await run(process.execPath, [example('guest'), 'Ada'], { environment })
+  expect([stdout, stderr]).toEqual(['Hello Ada, from the host of demo\n', ''])
+})

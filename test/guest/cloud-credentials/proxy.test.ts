@@ -1,0 +1,171 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { pingHost, type ProxyOptions, serveCredentials } from '../../../guest/cloud-credentials/proxy.ts'
+import { type ExtensionMessage, serveNamespace } from '../../../src/workspace/client/serve-namespace.ts'
+import { FakeBackend } from '../../support/fake-backend.ts'
+import { simulatedGuest } from '../../support/guest-simulator.ts'
+import { sendRaw, statusOf } from '../../support/raw-http.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+
+/** The status of a request whose headers are as given: fetch would not send them. */
+async function statusFor(
+  url: URL,
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<number> {
+  const lines = Object.entries({ host: url.host, ...headers, connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  return statusOf(await sendRaw(Number(url.port), `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`))
+}
+
+const ISSUED = {
+  access_key_id: 'id',
+  secret_access_key: 'secret',
+  session_token: 'token',
+  expiration: '2026-11-21T13:00:00.000Z',
+}
+
+describe('the credential proxy', () => {
+  let backend: FakeBackend
+  let server: TestServer
+  let guest: Awaited<ReturnType<typeof simulatedGuest>>
+  beforeEach(async () => {
+    backend = new FakeBackend()
+    server = await startWorkspaceServer({ backends: () => [backend] })
+    guest = await simulatedGuest(backend, 'demo')
+    await waitFor(
+      'the guest',
+      async () => (await call(`${server.url}/api/plugins/workspaces`)).body.workspaces.length === 1,
+    )
+  })
+  afterEach(() => server.stop())
+
+  const agentUrl = () => new URL('/', guest.url).href
+  const proxy = async (options: ProxyOptions = {}) => {
+    const http = serveCredentials({ port: 0, agentUrl: agentUrl(), ...options })
+    onTestFinished(() => void http.close())
+    await once(http, 'listening')
+    expect((http.address() as AddressInfo).address).toBe('127.0.0.1')
+    return `http://127.0.0.1:${(http.address() as AddressInfo).port}/credentials`
+  }
+  const host = async (answer: (message: ExtensionMessage) => unknown) => {
+    const end = new AbortController()
+    onTestFinished(() => end.abort())
+    await new Promise<void>((resolve) => {
+      const options = { server: { url: server.url }, signal: end.signal, onListening: resolve }
+      void serveNamespace('cloud-credentials', answer, options)
+    })
+  }
+
+  test('credentials come in the shape that SDKs read, and are kept by nobody', async () => {
+    const asked: ExtensionMessage[] = []
+    await host((message) => {
+      asked.push(message)
+      return ISSUED
+    })
+    const url = await proxy()
+    const { status, body, headers } = await call(url)
+    expect([status, body]).toEqual([
+      200,
+      { AccessKeyId: 'id', SecretAccessKey: 'secret', Token: 'token', Expiration: ISSUED.expiration },
+    ])
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('access-control-allow-origin')).toBeNull()
+    await call(url)
+    expect(asked).toMatchObject([
+      { payload: { operation: 'get_credentials' }, workspace: { name: 'demo' } },
+      { payload: { operation: 'get_credentials' }, workspace: { name: 'demo' } },
+    ])
+  })
+
+  test('without an answer for 3 s the body says so', async () => {
+    const url = await proxy()
+    const beganMs = performance.now()
+    const { status, body } = await call(url)
+    expect(Math.round((performance.now() - beganMs) / 1_000)).toBeLessThan(5)
+    expect(status).toBe(504)
+    expect(body).toEqual({
+      error: 'TIMEOUT',
+      message: 'the host issued no credentials within 3 s',
+      hint: 'see on the host that workspace-ext-cloud-credentials-host runs, and what it logs',
+      code: 'TIMEOUT',
+      Code: 'TIMEOUT',
+      Message: 'the host issued no credentials within 3 s',
+    })
+  })
+
+  test.each([
+    ['ASSUME_ROLE_FAILED', 502],
+    ['NO_ROLE', 403],
+  ])('what the host says instead, %s, is told with %i', async (code, status) => {
+    await host(() => ({ error: 'it is so', code }))
+    expect(await call(await proxy())).toMatchObject({
+      status,
+      body: { error: code, message: 'it is so', code, Code: code, Message: 'it is so' },
+    })
+  })
+
+  test('credentials without a token are none', async () => {
+    await host(() => ({ ...ISSUED, session_token: 7 }))
+    expect(await call(await proxy())).toMatchObject({ status: 502, body: { code: 'INTERNAL_ERROR' } })
+  })
+
+  test('without the host it says so at once', async () => {
+    const url = await proxy()
+    guest.lose()
+    await waitFor('the loss', async () => (await call(url)).status === 503)
+    expect(await call(url)).toMatchObject({ body: { code: 'NO_CONNECTION' } })
+    expect(await call(await proxy({ agentUrl: 'http://127.0.0.1:1' }))).toMatchObject({
+      status: 503,
+      body: { code: 'NO_CONNECTION' },
+    })
+  })
+
+  test.each([
+    ['GET', '/credentials', { host: 'evil.example' }, 403],
+    ['GET', '/credentials', { host: '127.0.0.1.evil.example' }, 403],
+    ['GET', '/credentials', { host: '169.254.170.2' }, 403],
+    ['GET', '/credentials', { origin: 'http://127.0.0.1:8080' }, 403],
+    ['GET', '/credentials', { origin: 'null' }, 403],
+    ['POST', '/credentials', {}, 405],
+    ['OPTIONS', '/credentials', {}, 405],
+    ['GET', '/', {}, 404],
+    ['GET', '/credentials?role=admin', {}, 404],
+  ])('C4 %s %s with %j is refused with %i', async (method, path, headers, status) => {
+    await host(() => ISSUED)
+    const url = new URL(await proxy())
+    expect(await statusFor(url, method, path, headers)).toBe(status)
+  })
+
+  test('C1 a program cannot choose its role', async () => {
+    const asked: ExtensionMessage[] = []
+    await host((message) => {
+      asked.push(message)
+      return ISSUED
+    })
+    const url = new URL(await proxy())
+    expect(await statusFor(url, 'GET', '/credentials', { 'x-role': 'admin' })).toBe(200)
+    expect(asked.map(({ payload }) => payload)).toEqual([{ operation: 'get_credentials' }])
+  })
+
+  test('C5 with a token only who shows it is answered', async () => {
+    await host(() => ISSUED)
+    const url = await proxy({ token: 'canary-token' })
+    expect(await call(url)).toMatchObject({ status: 401, body: { Code: 'UNAUTHORIZED' } })
+    expect((await call(url, 'GET', undefined, { authorization: 'canary' })).status).toBe(401)
+    expect((await call(url, 'GET', undefined, { authorization: 'canary-token' })).status).toBe(200)
+  })
+
+  test('at its start it asks for a sign of life, and says when there is none', async () => {
+    const said = vi.spyOn(console, 'error').mockReturnValue()
+    onTestFinished(() => said.mockRestore())
+    expect(await pingHost('http://127.0.0.1:1')).toBe(false)
+    expect(said).toHaveBeenCalledWith(expect.stringContaining('the host does not answer yet'))
+    await host(() => ISSUED)
+    expect(await pingHost(agentUrl())).toBe(true)
+  })
+})

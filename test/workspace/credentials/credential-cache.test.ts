@@ -1,0 +1,153 @@
+import { PassThrough } from 'node:stream'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createLogger } from '../../../src/lib/log/logger.ts'
+import { CredentialCache } from '../../../src/workspace/credentials/credential-cache.ts'
+import type { Credentials } from '../../../src/workspace/credentials/credentials.ts'
+
+const MINUTE = 60_000
+const LIFE_MS = 60 * MINUTE
+
+/** A cache on clocks of the test's own, before an STS that does what it is told. */
+function cacheOf(options: { readonly isServedWhileValid?: boolean; readonly stsClockAheadMs?: number } = {}) {
+  const clock = { wallMs: Date.UTC(2026, 10, 21), monotonicMs: 5_000 }
+  const sts = { calls: 0, answer: (): Promise<void> => Promise.resolve() }
+  const log: string[] = []
+  const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => log.push(line))
+  const cache = new CredentialCache({
+    async fetch(workspace): Promise<Credentials> {
+      const number = ++sts.calls
+      await sts.answer()
+      return {
+        accessKeyId: `${workspace}-${number}`,
+        secretAccessKey: 'canary-secret',
+        sessionToken: 'canary-token',
+        expiration: new Date(clock.wallMs + (options.stsClockAheadMs ?? 0) + LIFE_MS),
+      }
+    },
+    sessionMs: LIFE_MS,
+    refreshBeforeMs: 5 * MINUTE,
+    isServedWhileValid: options.isServedWhileValid ?? true,
+    logger: createLogger({ level: 'trace', format: 'json', destination }),
+    now: () => new Date(clock.wallMs),
+    monotonicMs: () => clock.monotonicMs,
+  })
+  const pass = (ms: number): void => {
+    clock.wallMs += ms
+    clock.monotonicMs += ms
+  }
+  const id = async (workspace = 'demo') => (await cache.get(workspace)).accessKeyId
+  const breakDown = (): void => void (sts.answer = () => Promise.reject(new Error('STS is down')))
+  return { clock, sts, log, pass, id, breakDown }
+}
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+test('C3 a thousand that ask at once are one call, and each workspace has its own', async () => {
+  const { sts, id } = cacheOf()
+  const all = await Promise.all(Array.from({ length: 1_000 }, () => id()))
+  expect([new Set(all), sts.calls]).toEqual([new Set(['demo-1']), 1])
+  expect(await id('other')).toBe('other-2')
+  expect(await id('DEMO')).toBe('demo-1')
+})
+
+test('what lives for long is given out without a call', async () => {
+  const { sts, pass, id } = cacheOf()
+  await id()
+  pass(44 * MINUTE)
+  expect([await id(), sts.calls]).toEqual(['demo-1', 1])
+})
+
+test('the last quarter of a life brings new ones beside the answer', async () => {
+  const { sts, pass, id } = cacheOf()
+  await id()
+  pass(46 * MINUTE)
+  expect([await id(), sts.calls]).toEqual(['demo-1', 2])
+  await vi.waitFor(async () => expect(await id()).toBe('demo-2'))
+  expect(sts.calls).toBe(2)
+})
+
+test('what lives for less than cache_refresh_before is issued anew for who asks', async () => {
+  const { pass, id } = cacheOf()
+  await id()
+  pass(56 * MINUTE)
+  expect(await id()).toBe('demo-2')
+})
+
+test('C3 with STS down four minutes before the end the old ones are still given out', async () => {
+  const { sts, pass, id, breakDown, log } = cacheOf()
+  await id()
+  pass(56 * MINUTE)
+  breakDown()
+  expect([await id(), sts.calls]).toEqual(['demo-1', 2])
+  expect(log.join('')).toContain('credentials could not be issued')
+})
+
+test('C3 with STS slow the old ones are given out before an SDK gives up', async () => {
+  const { sts, pass, id } = cacheOf()
+  await id()
+  pass(56 * MINUTE)
+  const slow = Promise.withResolvers<void>()
+  sts.answer = () => slow.promise
+  const asked = id()
+  await vi.advanceTimersByTimeAsync(999)
+  expect(await Promise.race([asked, Promise.resolve('still waits')])).toBe('demo-1')
+  slow.resolve()
+  await vi.waitFor(async () => expect(await id()).toBe('demo-2'))
+})
+
+test('C3 told so, old ones are not given out while new ones cannot be had', async () => {
+  const { pass, id, breakDown } = cacheOf({ isServedWhileValid: false })
+  await id()
+  pass(56 * MINUTE)
+  breakDown()
+  await expect(id()).rejects.toThrow('STS is down')
+})
+
+test('F21 what has expired is not given out, and STS in trouble is asked with growing pauses', async () => {
+  const { sts, pass, id, breakDown } = cacheOf()
+  await id()
+  pass(61 * MINUTE)
+  breakDown()
+  await expect(id()).rejects.toThrow('STS is down')
+  await expect(id()).rejects.toThrow('STS is down')
+  expect(sts.calls).toBe(2)
+  pass(1_000)
+  await expect(id()).rejects.toThrow('STS is down')
+  expect(sts.calls).toBe(3)
+  pass(999)
+  await expect(id()).rejects.toThrow('STS is down')
+  expect(sts.calls).toBe(3)
+  sts.answer = () => Promise.resolve()
+  pass(1_001)
+  expect(await id()).toBe('demo-4')
+})
+
+test.each([
+  ['set back', -3_599_000, 61 * MINUTE],
+  ['set forward', 7_201_000, 0],
+  ['kept while the machine slept', 61 * MINUTE, 0],
+])(
+  'F20 with the clock %s, what has expired by either clock is not given out',
+  async (_, wallMs, passedMs) => {
+    const { clock, pass, id } = cacheOf()
+    await id()
+    clock.wallMs += wallMs
+    pass(passedMs)
+    expect(await id()).toBe('demo-2')
+  },
+)
+
+test('F20 a clock hours before that of STS does not make every request a call', async () => {
+  const { sts, pass, id } = cacheOf({ stsClockAheadMs: -3 * 3_600_000 })
+  await id()
+  pass(10 * MINUTE)
+  expect([await id(), sts.calls]).toEqual(['demo-1', 1])
+})
+
+test('W12 neither key nor token is logged', async () => {
+  const { log, id } = cacheOf()
+  await id()
+  expect(log.join('')).toContain('credentials issued')
+  expect(log.join('')).not.toContain('canary')
+})

@@ -1,0 +1,25 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { sessionName } from '../../../src/workspace/credentials/session-name.ts'
+
+const now = new Date('2026-11-21T12:00:00Z')
+
+test('C2 a session is named after the workspace and the second', () => {
+  expect(sessionName('demo', now)).toBe('workspace-demo-1795262400')
+})
+
+test('C2 every name of a workspace makes one that STS takes', () => {
+  const names = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9-]{0,62}$/)
+  fc.assert(
+    fc.property(names, (name) => {
+      const session = sessionName(name, now)
+      expect(session).toMatch(/^[\w+=,.@-]{2,64}$/)
+      expect(session.startsWith(`workspace-${name.slice(0, 34)}`)).toBe(true)
+    }),
+  )
+})
+
+test('C2 long names that begin alike are told apart', () => {
+  const alike = 'x'.repeat(62)
+  expect(sessionName(`${alike}a`, now)).not.toBe(sessionName(`${alike}b`, now))
+})

@@ -1,0 +1,148 @@
+import { writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { busClient } from '../../../support/bus-client.ts'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+
+describe('who runs the bus', () => {
+  let backend: FakeBackend
+  let server: TestServer
+  beforeEach(async () => {
+    backend = new FakeBackend()
+    server = await startWorkspaceServer({ backends: () => [backend] })
+  })
+  afterEach(() => server.stop())
+
+  const { api, listen, connected, answer } = busClient(() => ({ server, backend }))
+
+  test('answers come as lines too, and what cannot be sent holds up none of the others', async () => {
+    const guest = await connected()
+    const listener = await listen('demo')
+    const asked = [guest.publish({ namespace: 'demo' }), guest.publish({ namespace: 'demo' })]
+    const [first, second] = await listener.first(2)
+    const respond = async (body: string) =>
+      fetch(`${server.url}/api/plugins/listeners/demo/respond`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-ndjson' },
+        body,
+      })
+    const lines = [answer(first?.data, { n: 1 }), { workspace: {} }, answer(second?.data, { n: 2 })]
+    const refused = await respond(lines.map((line) => JSON.stringify(line)).join('\n'))
+    expect(refused.status).toBe(400)
+    expect(await refused.json()).toMatchObject({
+      error: {
+        code: 'MISSING_WORKSPACE',
+        message: expect.stringContaining('1 of 3 answers were refused, the first in line 2'),
+      },
+    })
+    expect(
+      (await Promise.all(asked)).map(({ body }) => body.payload.n).toSorted((a: number, b: number) => a - b),
+    ).toEqual([1, 2])
+    expect((await respond(`${JSON.stringify(answer(first?.data, {}))}\n\n`)).status).toBe(204)
+    expect((await respond('{"a": 1}\n{')).status).toBe(400)
+    const deep = `{"payload": ${'['.repeat(100)}${']'.repeat(100)}}`
+    expect(await (await respond(deep)).json()).toMatchObject({ error: { code: 'INVALID_REQUEST' } })
+  })
+
+  test('lines are taken by that route alone', async () => {
+    const { status } = await fetch(`${server.url}/api/workspaces`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-ndjson' },
+      body: '{"name": "demo"}',
+    })
+    expect(status).toBe(400)
+  })
+
+  test('whoever watches sees what passes and what is lost, and no payload', async () => {
+    const guest = await connected()
+    const tail = spawnCli(['bus', 'tail'], userEnvironment({ WORKSPACE_URL: server.url }))
+    const seen = () =>
+      tail
+        .stdout()
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line))
+    await waitFor('the watcher', async () => {
+      await guest.publish({ namespace: 'nobody', type: 'event', payload: { canary: true } })
+      return seen().length > 0
+    })
+    const listener = await listen('demo')
+    const asked = guest.publish({ namespace: 'demo', payload: { canary: true } })
+    const [message] = await listener.first(1)
+    await api('listeners/demo/respond', 'POST', answer(message?.data, { canary: true }))
+    await asked
+    await api('listeners/demo/respond', 'POST', answer(message?.data, {}))
+    await waitFor('all', () => seen().some(({ lost }) => lost === 'late'))
+    expect(seen().filter(({ namespace }) => namespace === 'demo')).toMatchObject([
+      { type: 'request', id: message?.data.id, workspace: { name: 'demo' } },
+      { type: 'response', in_reply_to: message?.data.id, final: true },
+      { type: 'response', lost: 'late' },
+    ])
+    expect(seen()[0]).toMatchObject({ namespace: 'nobody', type: 'event', lost: 'no_listener' })
+    expect(tail.stdout()).not.toContain('canary')
+    const metrics = await (await fetch(`${server.url}/metrics`)).text()
+    expect(metrics).toContain('bus_messages_total{type="request"} 1')
+    expect(metrics).toContain('bus_lost_total{why="late"} 1')
+    expect(metrics).toContain('bus_workspaces 1')
+    expect(metrics).toContain('bus_pending_requests 0')
+  })
+
+  test('B1 with a token only who shows it may listen, answer and look', async () => {
+    const token = 'canary-0123456789'
+    const guarded = await startWorkspaceServer({
+      backends: () => [new FakeBackend()],
+      settings: { bus: { token } },
+    })
+    onTestFinished(() => guarded.stop())
+    const bus = `${guarded.url}/api/plugins`
+    const routes = ['listeners', 'workspaces', 'messages', 'listeners/demo/messages']
+    for (const route of routes)
+      expect(await call(`${bus}/${route}`), route).toMatchObject({
+        status: 401,
+        body: { error: { code: 'UNAUTHORIZED' } },
+      })
+    expect((await call(`${bus}/listeners/demo/respond`, 'POST', {})).status).toBe(401)
+    expect(
+      (await call(`${bus}/listeners`, 'GET', undefined, { 'workspace-bus-token': 'wrong' })).status,
+    ).toBe(401)
+    expect((await call(`${bus}/listeners`, 'GET', undefined, { 'workspace-bus-token': token })).body).toEqual(
+      {
+        listeners: [],
+      },
+    )
+    expect((await call(`${guarded.url}/api/workspaces`)).status).toBe(200)
+    const file = join(tempDir(), 'token')
+    writeFileSync(file, `${token}\n`)
+    const environment = userEnvironment({ WORKSPACE_URL: guarded.url, WORKSPACE_BUS_TOKEN_FILE: file })
+    expect(await workspaceCli(['bus', 'ls'], environment)).toMatchObject({ status: 0 })
+    expect(guarded.log()).not.toContain(token)
+  })
+
+  test('F16 F29 a listener that does not read is dropped, its namespace is free, and others go on', async () => {
+    const guest = await connected()
+    const other = await connected('other')
+    const url = new URL(`${server.url}/api/plugins/listeners/slow/messages`)
+    const asked = request(url).end()
+    onTestFinished(() => void asked.destroy())
+    await new Promise((resolve) => asked.once('response', (response) => resolve(response.pause())))
+    const payload = { text: 'x'.repeat(64 * 1024) }
+    await waitFor('the listener’s end', async () => {
+      await Promise.all(
+        Array.from({ length: 20 }, () => guest.publish({ namespace: 'slow', type: 'event', payload })),
+      )
+      return (await api('listeners')).body.listeners.length === 0
+    })
+    const listener = await listen('fine')
+    const answered = other.publish({ namespace: 'fine' })
+    const [message] = await listener.first(1)
+    await api('listeners/fine/respond', 'POST', answer(message?.data, {}))
+    expect(await answered).toMatchObject({ status: 200 })
+    expect((await listen('slow')).response.status).toBe(200)
+    expect(await (await fetch(`${server.url}/metrics`)).text()).toContain('sse_streams_dropped_total 1')
+  })
+})
