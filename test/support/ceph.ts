@@ -19,13 +19,13 @@ export interface Ceph {
 const KEYS = { accessKeyId: 'TESTKEY', secretAccessKey: 'testsecret' }
 
 /** Starts one, which takes some ten seconds, and gives this process the credentials for it. */
-export async function startCeph(): Promise<Ceph> {
+export async function startCeph(memoryBytes = 2 ** 30): Promise<Ceph> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'ceph-')))
   const [monitorPort, port] = [await freePort(), await freePort()]
   for (const name of ['mon', 'osd']) mkdirSync(join(dir, name))
   const conf = join(dir, 'ceph.conf')
   const cluster = randomUUID()
-  writeFileSync(conf, configOf(dir, cluster, monitorPort, port))
+  writeFileSync(conf, configOf(dir, cluster, monitorPort, port, memoryBytes))
   const env = toolEnvironment({ CEPH_CONF: conf })
   const call = (program: string, ...argv: readonly string[]): string =>
     execFileSync(program, argv, {
@@ -107,7 +107,13 @@ function lastOf(file: string): string {
   }
 }
 
-function configOf(dir: string, cluster: string, monitorPort: number, port: number): string {
+function configOf(
+  dir: string,
+  cluster: string,
+  monitorPort: number,
+  port: number,
+  memoryBytes: number,
+): string {
   return `[global]
 fsid = ${cluster}
 mon host = [v2:127.0.0.1:${monitorPort}]
@@ -125,7 +131,7 @@ osd crush chooseleaf type = 0
 mon allow pool size one = true
 mon max pg per osd = 1000
 osd objectstore = memstore
-memstore device bytes = 1073741824
+memstore device bytes = ${memoryBytes}
 [mon.a]
 mon data = ${dir}/mon
 [osd.0]

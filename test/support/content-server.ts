@@ -1,4 +1,3 @@
-import { scryptSync } from 'node:crypto'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createLogger } from '../../src/lib/log/logger.ts'
@@ -6,16 +5,10 @@ import type { Clock } from '../../src/content-server/clock.ts'
 import { create, loadContentConfig, type RunningContent } from '../../src/content-server/index.ts'
 import type { Store } from '../../src/content-server/store/store.ts'
 import { FsStore } from '../../src/content-server/store/fs-store.ts'
+import { cheapHash } from './cheap-hash.ts'
 import { tempDir } from './temp-dir.ts'
 
 type Settings = Readonly<Record<string, unknown>>
-
-/** The hash of a password that takes no time to check. */
-export function cheapHash(password: string): string {
-  const salt = Buffer.from('saltsaltsalt')
-  const encode = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '')
-  return `$scrypt$ln=4,r=8,p=1$${encode(salt)}$${encode(scryptSync(password, salt, 32, { N: 16, r: 8, p: 1 }))}`
-}
 
 export interface TestContent {
   readonly url: string

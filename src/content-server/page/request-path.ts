@@ -12,18 +12,16 @@ export interface RequestPath {
 export function parsePath(path: string): RequestPath | undefined {
   if (path === '/') return { segments: [], isDirectory: true }
   const isDirectory = path.endsWith('/')
-  let segments: string[]
-  try {
-    segments = path
-      .slice(1, isDirectory ? -1 : undefined)
-      .split('/')
-      .map(decodeURIComponent)
-  } catch {
-    return undefined
+  let segments = path.slice(1, isDirectory ? -1 : undefined).split('/')
+  if (path.includes('%')) {
+    try {
+      segments = segments.map(decodeURIComponent)
+    } catch {
+      return undefined
+    }
+    if (segments.some((segment) => segment.includes('/'))) return undefined
   }
-  const isSound =
-    path.startsWith('/') && segments.every((segment) => !segment.includes('/') && isKey(segment))
-  return isSound && isKey(segments.join('/')) ? { segments, isDirectory } : undefined
+  return path.startsWith('/') && isKey(segments.join('/')) ? { segments, isDirectory } : undefined
 }
 
 /** The path that leads to segments again, encoded; never one that leaves the site. */

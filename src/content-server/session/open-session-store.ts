@@ -12,5 +12,5 @@ export async function openSessionStore(
     return FileSessionStore.open(place.file, clock)
   }
   const { RedisSessionStore } = await import('./redis-session-store.ts')
-  return RedisSessionStore.open(place.url, clock)
+  return RedisSessionStore.open(place.url)
 }

@@ -1,32 +1,23 @@
 import { Redis } from 'ioredis'
-import { LRUCache } from 'lru-cache'
 import { messageOf } from '../../lib/errors/message.ts'
-import type { Clock } from '../clock.ts'
 import { fault } from '../errors.ts'
 import type { Session, SessionStore, Tries } from './session-store.ts'
 
 const ANSWER_MS = 2_000
-/** How long another host's revocation may take to be seen here; each request would ask otherwise. */
-const TRUST_MS = 1_000
-const KEPT = 10_000
 const SESSION = 'content-server:session:'
 const USER = 'content-server:user:'
 const TRIES = 'content-server:tries:'
 
-/** Sessions in a Redis or Valkey that all hosts share; a revocation counts on all of them within a second. */
+/** Sessions in a Redis or Valkey that all hosts share. */
 export class RedisSessionStore implements SessionStore {
   readonly #redis: Redis
-  readonly #clock: Clock
-  readonly #seen: LRUCache<string, { readonly session: Session; readonly readMs: number }>
 
-  private constructor(redis: Redis, clock: Clock) {
+  private constructor(redis: Redis) {
     this.#redis = redis
-    this.#clock = clock
-    this.#seen = new LRUCache({ max: KEPT })
   }
 
   /** Connects; throws SESSIONS_UNAVAILABLE when nothing answers. */
-  static async open(url: string, clock: Clock): Promise<RedisSessionStore> {
+  static async open(url: string): Promise<RedisSessionStore> {
     const redis = new Redis(url, {
       lazyConnect: true,
       commandTimeout: ANSWER_MS,
@@ -35,7 +26,7 @@ export class RedisSessionStore implements SessionStore {
       retryStrategy: (times) => Math.min(times * 100, 2_000),
     })
     redis.on('error', () => undefined)
-    const store = new RedisSessionStore(redis, clock)
+    const store = new RedisSessionStore(redis)
     try {
       await store.#try(() => redis.connect())
     } catch (error) {
@@ -58,25 +49,15 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async find(digest: string): Promise<Session | undefined> {
-    const seen = this.#seen.get(digest)
-    if (seen !== undefined && this.#clock.nowMs() - seen.readMs < TRUST_MS) return seen.session
     const text = await this.#try(() => this.#redis.get(SESSION + digest))
-    if (text === null) {
-      this.#seen.delete(digest)
-      return undefined
-    }
-    const session = JSON.parse(text) as Session
-    this.#seen.set(digest, { session, readMs: this.#clock.nowMs() })
-    return session
+    return text === null ? undefined : (JSON.parse(text) as Session)
   }
 
   async remove(digest: string): Promise<void> {
-    this.#seen.delete(digest)
     await this.#try(() => this.#redis.del(SESSION + digest))
   }
 
   async removeUser(user: string): Promise<number> {
-    this.#seen.clear()
     return this.#try(async () => {
       const digests = await this.#redis.smembers(USER + user)
       const removed = digests.length === 0 ? 0 : await this.#redis.del(digests.map((each) => SESSION + each))

@@ -34,17 +34,23 @@ export function createHostRule(allowedHosts: readonly string[]): (request: Incom
   }
 }
 
+const HOST = 'host'
+
 function singleHost(request: IncomingMessage): string {
-  const values = request.rawHeaders.filter(
-    (_, index, all) => index % 2 === 1 && all[index - 1]?.toLowerCase() === 'host',
-  )
-  const [host] = values
+  const { rawHeaders } = request
+  let host: string | undefined
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]
+    if (name?.length !== HOST.length || name.toLowerCase() !== HOST) continue
+    if (host !== undefined) throw httpFault('INVALID_REQUEST', 'the request has more than one Host header')
+    host = rawHeaders[i + 1]
+  }
   if (host === undefined || host === '') throw httpFault('INVALID_REQUEST', 'the request has no Host header')
-  if (values.length > 1) throw httpFault('INVALID_REQUEST', 'the request has more than one Host header')
   return host
 }
 
 function absoluteFormAuthority(url: string): string | undefined {
+  if (url.startsWith('/')) return undefined
   return /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1]
 }
 

@@ -7,7 +7,8 @@ import { stringify } from 'yaml'
 import { isPasswordOf } from '../../../src/content-server/login/password.ts'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run } from '../../../src/lib/process/run.ts'
-import { cheapHash, cookieOf } from '../../support/content-server.ts'
+import { cheapHash } from '../../support/cheap-hash.ts'
+import { cookieOf } from '../../support/content-server.ts'
 import { freePort } from '../../support/git-daemon.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -83,7 +84,9 @@ test(
       (await Promise.all(Array.from({ length: 8 }, text))).every((each) => each === 'newer'),
     )
     expect(JSON.parse((await content('revoke', '')).stdout)).toEqual({ user: '', ended: 1 })
-    expect(await Promise.all(Array.from({ length: 8 }, status))).toEqual(Array(8).fill(302))
+    await waitFor('the end in both', async () =>
+      (await Promise.all(Array.from({ length: 8 }, status))).every((each) => each === 302),
+    )
     child.kill('SIGTERM')
     expect(await ended).toEqual([0, null])
   },

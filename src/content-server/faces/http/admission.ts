@@ -21,10 +21,13 @@ const MAX_USER = 256
 
 /** Lets those in who have logged in, and sends all others to the login page. */
 export function createAdmission(face: ContentFace): onRequestHookHandler {
+  const { isMetricsOpen } = face.config.http
   const isOpen = ({ routeOptions: { config, url = '' } }: FastifyRequest): boolean =>
-    config.needsNoLogin === true || (face.config.http.isMetricsOpen && BESIDE.test(url))
+    config.needsNoLogin === true || (isMetricsOpen && BESIDE.test(url))
   return (request, reply, done) => {
-    if (isOpen(request)) return done()
+    // Looking at a route's options takes a while, and pages are for nobody but readers.
+    const mayBeOpen = isMetricsOpen || request.raw.url?.startsWith('/_') === true
+    if (mayBeOpen && isOpen(request)) return done()
     const settle = (reader: Reader | undefined): void => {
       if (reader === undefined) return sendToLogin(request, reply)
       request.reader = reader

@@ -35,6 +35,8 @@ export async function createContentHttp(face: ContentFace, logger: Logger): Prom
     errors: { render: errorToWire, page: errorPage },
   })
   const { app } = server
+  // A logger for each request takes a tenth of the time of one, and says no more here.
+  app.setChildLoggerFactory((parent) => parent)
   app.addSchema(errorSchema)
   app.addSchema(repoSchema)
   acceptForms(app)

@@ -21,10 +21,11 @@ export async function sendObject(
   // A range is one of the object as it is.
   const accept = headers.range === undefined ? [headers['accept-encoding'] ?? []].flat().join() : undefined
   const form = await chooseForm(cache, object, accept)
-  const { etag, lastModifiedMs } = form.source.info
-  const tag = tagOf(etag, form.coding)
+  const { lastModifiedMs } = form.source.info
+  const shown = headersOf(form)
+  const { etag: tag = '' } = shown
   const describe = (status: number): FastifyReply => {
-    setHeaders(reply, form, tag)
+    void reply.headers(shown)
     if (staleMs !== undefined)
       void reply.header('age', Math.round(staleMs / 1000)).header('warning', '110 - "Response is Stale"')
     return reply.status(status)
@@ -48,14 +49,29 @@ function bodyOf(cache: ObjectCache, { bytes, source }: Form, range: ByteRange | 
   return range === undefined ? bytes : bytes.subarray(range.first, range.last + 1)
 }
 
-function setHeaders(reply: FastifyReply, form: Form, tag: string): void {
-  void reply
-    .header('content-type', form.contentType)
-    .header('etag', tag)
-    .header('last-modified', new Date(form.source.info.lastModifiedMs).toUTCString())
+type Headers = Readonly<Record<string, string>>
+
+/** Headers of the forms of an object, which are the same each time that it is sent. */
+const kept = new WeakMap<object, Map<string, Headers>>()
+
+function headersOf(form: Form): Headers {
+  const forms = kept.get(form.source) ?? new Map<string, Headers>()
+  kept.set(form.source, forms)
+  const key = form.coding ?? ''
+  const headers = forms.get(key) ?? makeHeaders(form)
+  forms.set(key, headers)
+  return headers
+}
+
+function makeHeaders({ source, coding = '', contentType, varies }: Form): Headers {
+  return {
+    'content-type': contentType,
+    etag: tagOf(source.info.etag, coding === '' ? undefined : coding),
+    'last-modified': new Date(source.info.lastModifiedMs).toUTCString(),
     // Readers ask each time whether it is still the same; nothing on the way may keep it.
-    .header('cache-control', 'private, no-cache')
-    .header('accept-ranges', 'bytes')
-  if (form.varies) void reply.header('vary', 'accept-encoding')
-  if (form.coding !== undefined && form.coding !== '') void reply.header('content-encoding', form.coding)
+    'cache-control': 'private, no-cache',
+    'accept-ranges': 'bytes',
+    ...(varies && { vary: 'accept-encoding' }),
+    ...(coding !== '' && { 'content-encoding': coding }),
+  }
 }

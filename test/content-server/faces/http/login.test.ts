@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { cheapHash, cookieOf, startContent } from '../../../support/content-server.ts'
+import { cheapHash } from '../../../support/cheap-hash.ts'
+import { cookieOf, startContent } from '../../../support/content-server.ts'
 
 const users = ['ada', 'bob'].map((name) => ({ name, password_hash: cheapHash(`pw-${name}`) }))
 const FILES = { 'repos/a/index.html': 'secret page' }
@@ -126,13 +127,17 @@ test('O7 a session survives a restart, and ends with its age', async () => {
 })
 
 test('O7 a logout ends the session on every server that shares it', async () => {
-  const one = await startContent(FILES)
-  const other = await startContent(FILES, { dir: one.dir })
+  let nowMs = 0
+  const clock = { nowMs: () => nowMs, wallMs: Date.now }
+  const one = await startContent(FILES, { clock })
+  const other = await startContent(FILES, { clock, dir: one.dir })
   const headers = { cookie: one.cookie }
   expect((await other.askAnonymous('/repos/a/', { headers })).status).toBe(200)
   const answer = await one.ask('/_logout', { method: 'POST' })
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/_login'])
   expect(answer.headers.get('set-cookie')).toMatch(/^_session=; Path=\/; Max-Age=0/)
+  expect((await one.askAnonymous('/repos/a/', { headers })).status).toBe(302)
+  nowMs += 1_000
   expect((await other.askAnonymous('/repos/a/', { headers })).status).toBe(302)
 })
 
