@@ -184,7 +184,8 @@ function guarded(body: Readable, key: string, size: number, idleMs: number): Rea
     clearTimeout(timer)
     timer = setTimeout(() => {
       // A slow reader is no fault of the store.
-      if (guard.readableLength >= guard.readableHighWaterMark) arm()
+      const waits = guard.readableLength >= guard.readableHighWaterMark || body.readableLength > 0
+      if (waits) arm()
       else fail(`nothing came for ${idleMs} ms`)
     }, idleMs)
     timer.unref()
@@ -199,6 +200,8 @@ function guarded(body: Readable, key: string, size: number, idleMs: number): Rea
       done(seen === size ? null : unavailable(key, new Error(`${seen} of ${size} bytes came`)))
     },
   })
+  // Whoever reads is told; whoever has let go of it must not bring the process down.
+  guard.on('error', () => undefined)
   guard.once('close', () => {
     clearTimeout(timer)
     body.destroy()

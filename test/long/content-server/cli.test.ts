@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
@@ -91,6 +93,67 @@ test(
     expect(await ended).toEqual([0, null])
   },
 )
+
+test(
+  'of two replicas behind a round-robin one is killed in a download, and the reader has all of it',
+  { timeout: 60_000 },
+  async () => {
+    const { dir, start } = user({ cache: { max_object_bytes: '1MiB' } })
+    const bytes = randomBytes(30_000_000)
+    mkdirSync(join(dir, 'store/repos/a'), { recursive: true })
+    writeFileSync(join(dir, 'store/repos/a/big.bin'), bytes)
+    const ports = [await freePort(), await freePort()]
+    const replicas = ports.map((port) => start('serve', '--port', String(port)))
+    for (const { output } of replicas) await waitFor('a replica', () => output().includes('is ready'))
+    const url = `http://127.0.0.1:${await roundRobin(ports)}`
+    const body = new URLSearchParams({ password: 'right' })
+    const headers = {
+      cookie: cookieOf(await fetch(`${url}/_login`, { method: 'POST', body, redirect: 'manual' })),
+      connection: 'close',
+    }
+    const had: Uint8Array[] = []
+    const size = (): number => had.reduce((sum, { length }) => sum + length, 0)
+    let etag = ''
+    const download = async (onPart: () => void): Promise<void> => {
+      const range = size() === 0 ? {} : { range: `bytes=${size()}-`, 'if-range': etag }
+      const answer = await fetch(`${url}/repos/a/big.bin`, { headers: { ...headers, ...range } })
+      expect(answer.status).toBe(size() === 0 ? 200 : 206)
+      etag = answer.headers.get('etag') ?? ''
+      for await (const part of answer.body ?? []) {
+        had.push(part as Uint8Array)
+        onPart()
+      }
+    }
+    // The login was the first connection, so this is the second replica's.
+    await expect(download(() => size() > 2_000_000 && replicas[1]?.child.kill('SIGKILL'))).rejects.toThrow(
+      'terminated',
+    )
+    expect(size()).toBeLessThan(bytes.length)
+    await download(() => undefined)
+    expect(Buffer.concat(had).equals(bytes)).toBe(true)
+  },
+)
+
+/** Hands connections to servers by turns; one that does not accept is passed over. */
+async function roundRobin(ports: readonly number[]): Promise<number> {
+  let turn = 0
+  const server = createServer((socket) => {
+    const lead = (tries: number): void => {
+      const upstream = connect(ports[turn++ % ports.length] ?? 0, '127.0.0.1')
+      upstream.once('connect', () => {
+        upstream.once('close', () => socket.destroy())
+        socket.pipe(upstream).pipe(socket)
+      })
+      upstream.on('error', () => (upstream.connecting || tries === 0 ? socket.destroy() : lead(tries - 1)))
+      socket.once('close', () => upstream.destroy())
+    }
+    socket.on('error', () => undefined)
+    lead(ports.length)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return (server.address() as { port: number }).port
+}
 
 test('config check says what is wrong, and config show no secret', async () => {
   const right = user()

@@ -106,25 +106,3 @@ test(
     )
   },
 )
-
-test('two replicas share a store and logins, and when one breaks off a download the other goes on with it', async () => {
-  const bytes = Buffer.alloc(20_000_000, 'abcdefghij')
-  const one = await startContent(
-    { 'repos/a/big.bin': bytes },
-    { settings: { cache: { max_object_bytes: '1MiB' } } },
-  )
-  const other = await startContent({}, { dir: one.dir, settings: { cache: { max_object_bytes: '1MiB' } } })
-  const headers = { cookie: one.cookie }
-  const answer = await one.askAnonymous('/repos/a/big.bin', { headers })
-  const etag = answer.headers.get('etag') ?? ''
-  const reader = answer.body?.getReader()
-  const first = (await reader?.read())?.value as Uint8Array
-  // As a balancer sees a replica that is gone.
-  await reader?.cancel()
-  await one.running.stop()
-  const rest = await other.askAnonymous('/repos/a/big.bin', {
-    headers: { ...headers, range: `bytes=${first.length}-`, 'if-range': etag },
-  })
-  expect(rest.status).toBe(206)
-  expect(Buffer.concat([first, Buffer.from(await rest.arrayBuffer())]).equals(bytes)).toBe(true)
-})

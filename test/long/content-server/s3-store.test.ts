@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { StoreConfig } from '../../../src/content-server/config.ts'
 import { S3Store } from '../../../src/content-server/store/s3-store.ts'
@@ -99,6 +101,25 @@ test('F22 a store that is cut, or says nothing, is STORE_UNAVAILABLE in bounded 
     }
   line.mode = 'through'
   expect(await readAll()).toBe(2_000_000)
+})
+
+test('F32 a reader who takes longer than the store may is served to the end', async () => {
+  const store = new S3Store(config('slow/', { timeoutMs: 300 }))
+  const bytes = randomBytes(4_000_000)
+  await store.write('x', bytes, { contentType: '' })
+  const object = await store.open('x')
+  if (typeof object === 'string') throw new Error(object)
+  const parts: Buffer[] = []
+  // A link of some 2 MB a second, with what TCP and the streams hold taken out by bursts.
+  const slow = new Writable({
+    highWaterMark: 1,
+    write(chunk: Buffer, _encoding, done) {
+      parts.push(chunk)
+      setTimeout(done, parts.length % 10 === 0 ? 450 : 0)
+    },
+  })
+  await pipeline(object.body, slow)
+  expect(Buffer.concat(parts).equals(bytes)).toBe(true)
 })
 
 test('a site is served from the bucket, and what is large streams in flat memory', async () => {

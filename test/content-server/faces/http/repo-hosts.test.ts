@@ -33,3 +33,18 @@ test('O6 with a domain each repository has a host of its own', async () => {
   expect((await at('evil.example', '/')).status).toBe(403)
   expect((await content.logIn()).headers.get('set-cookie')).toContain('Domain=docs.example')
 })
+
+test('H1 no route answers to a host that is not ours', async () => {
+  const content = await startContent(FILES)
+  for (const host of [
+    'evil.com',
+    'evil.com:8090',
+    '127.0.0.1.evil.com',
+    'docs.example',
+    'localhost.evil.com',
+  ])
+    for (const path of ['/', '/_login', '/_health', '/_api/repos', '/repos/bare/page.html', '/_page.css'])
+      expect([host, path, (await askHost(content, host, path)).status]).toEqual([host, path, 403])
+  for (const host of ['127.0.0.1', 'localhost:1', '[::1]', 'x.localhost'])
+    expect((await askHost(content, host, '/repos/bare/page.html')).status).toBe(200)
+})
