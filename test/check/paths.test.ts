@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createAnalyzerProgram } from '../../src/analyzer/faces/cli/main.ts'
 import { packageRoot } from '../../src/lib/process/package.ts'
+import { createContentProgram } from '../../src/content-server/faces/cli/main.ts'
 import { createSupervisorProgram } from '../../src/supervisor/faces/cli/main.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 
@@ -14,6 +15,7 @@ describe.each([
   'CHANGELOG.md',
   'docs/workspace.md',
   'docs/supervisor.md',
+  'docs/content-server.md',
   'docs/analyzer.md',
 ])('%s', (file) => {
   const text = read(file)
@@ -45,7 +47,15 @@ describe.each([
 
 test('ARCHITECTURE.md names every folder of the source down to the second floor', () => {
   const folders = globSync(
-    ['native/*/', 'src/*/', 'src/lib/*/', 'src/workspace/*/', 'src/supervisor/*/', 'src/analyzer/*/'],
+    [
+      'native/*/',
+      'src/*/',
+      'src/lib/*/',
+      'src/workspace/*/',
+      'src/supervisor/*/',
+      'src/content-server/*/',
+      'src/analyzer/*/',
+    ],
     {
       cwd: packageRoot,
     },
@@ -55,8 +65,11 @@ test('ARCHITECTURE.md names every folder of the source down to the second floor'
 })
 
 test('CHANGELOG.md names every command', () => {
-  const names = [createWorkspaceProgram(), createSupervisorProgram(), createAnalyzerProgram()].flatMap(
-    ({ commands }) => commands.map((command) => command.name()),
-  )
+  const names = [
+    createWorkspaceProgram(),
+    createSupervisorProgram(),
+    createContentProgram(),
+    createAnalyzerProgram(),
+  ].flatMap(({ commands }) => commands.map((command) => command.name()))
   expect(names.filter((name) => !read('CHANGELOG.md').includes(`\`${name}\``))).toEqual([])
 })

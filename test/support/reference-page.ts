@@ -95,7 +95,7 @@ export async function describedRoutes(url: string) {
   return Object.entries(body.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { responses, parameters = [] }]) => ({
       route: `${method.toUpperCase()} ${path}`,
-      success: Object.keys(responses).filter((status) => /^[12]\d\d$/.test(status)),
+      success: Object.keys(responses).filter((status) => /^[123]\d\d$/.test(status)),
       parameters: parameters.flatMap(({ in: where, name }) => (where === 'query' ? [name] : [])),
     })),
   )

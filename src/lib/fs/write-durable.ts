@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import type { Readable } from 'node:stream'
 
 interface WriteOptions {
   /** Less what the process's umask takes away. */
@@ -17,7 +18,7 @@ interface WriteOptions {
  */
 export async function writeFileDurable(
   path: string,
-  content: string | Uint8Array,
+  content: string | Uint8Array | Readable,
   options: WriteOptions = {},
 ): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`

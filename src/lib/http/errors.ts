@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyInstance } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Fault, isFault } from '../errors/fault.ts'
 import { httpFault } from './faults.ts'
 import { STATUS_OF_KIND } from './status.ts'
@@ -6,6 +6,8 @@ import { STATUS_OF_KIND } from './status.ts'
 /** How a program words an error body, and which of its codes fits a body field that failed its schema. */
 export interface ErrorShape {
   readonly render: (fault: Fault) => unknown
+  /** A page of HTML in place of the body, where a person reads the answer. */
+  readonly page?: (fault: Fault, request: FastifyRequest) => string | undefined
   readonly invalidField?: (field: string, message: string) => Fault | undefined
 }
 
@@ -18,12 +20,21 @@ export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
     const isExpected = isFault(error) && fault.kind === 'unavailable'
     if (status >= 500 && !isExpected) request.log.error({ err: error, code: fault.code }, fault.message)
     if (fault.kind === 'unauthorized') void reply.header('www-authenticate', 'Bearer')
-    return reply.status(status).send(shape.render(fault))
+    return send(fault, status, request, reply)
   })
   app.setNotFoundHandler((request, reply) => {
     const fault = httpFault('ROUTE_NOT_FOUND', `no route ${request.method} ${request.url.split('?')[0]}`)
-    return reply.status(404).send(shape.render(fault))
+    return send(fault, 404, request, reply)
   })
+  const send = (fault: Fault, status: number, request: FastifyRequest, reply: FastifyReply) => {
+    const page = shape.page?.(fault, request)
+    if (page === undefined) return reply.status(status).send(shape.render(fault))
+    return reply
+      .status(status)
+      .header('cache-control', 'no-store')
+      .type('text/html; charset=utf-8')
+      .send(page)
+  }
 }
 
 function toFault(error: FastifyError, shape: ErrorShape): Fault {

@@ -6,11 +6,14 @@ import { httpFault } from './faults.ts'
 /**
  * Refuses requests that a browser was tricked into sending here under another site's name (DNS rebinding, threat H1)
  * and requests that name two hosts (H7). Allowed: IP literals, `localhost`, `*.localhost`, this machine's name and the
- * configured names; `*` allows all.
+ * configured names; `*.example.org` allows all names below a domain, `*` all there are.
  */
 export function createHostRule(allowedHosts: readonly string[]): (request: IncomingMessage) => void {
   const names = new Set(['localhost', hostname(), ...allowedHosts].map((name) => name.toLowerCase()))
   const anyHost = names.has('*')
+  const domains = ['*.localhost', ...names]
+    .filter((name) => name.startsWith('*.'))
+    .map((name) => name.slice(1))
   return (request) => {
     const host = singleHost(request)
     const target = absoluteFormAuthority(request.url ?? '')
@@ -22,7 +25,8 @@ export function createHostRule(allowedHosts: readonly string[]): (request: Incom
     }
     const name = hostName(host)
     if (name === undefined) throw httpFault('INVALID_REQUEST', `Host header "${host}" is not host[:port]`)
-    if (anyHost || isIP(name) !== 0 || names.has(name) || name.endsWith('.localhost')) return
+    if (anyHost || isIP(name) !== 0 || names.has(name)) return
+    if (domains.some((domain) => name.endsWith(domain))) return
     throw httpFault(
       'FORBIDDEN_HOST',
       `host "${name}" is not served here; use an IP address or localhost, or add it to http.allowed_hosts`,
@@ -30,17 +34,23 @@ export function createHostRule(allowedHosts: readonly string[]): (request: Incom
   }
 }
 
+const HOST = 'host'
+
 function singleHost(request: IncomingMessage): string {
-  const values = request.rawHeaders.filter(
-    (_, index, all) => index % 2 === 1 && all[index - 1]?.toLowerCase() === 'host',
-  )
-  const [host] = values
+  const { rawHeaders } = request
+  let host: string | undefined
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]
+    if (name?.length !== HOST.length || name.toLowerCase() !== HOST) continue
+    if (host !== undefined) throw httpFault('INVALID_REQUEST', 'the request has more than one Host header')
+    host = rawHeaders[i + 1]
+  }
   if (host === undefined || host === '') throw httpFault('INVALID_REQUEST', 'the request has no Host header')
-  if (values.length > 1) throw httpFault('INVALID_REQUEST', 'the request has more than one Host header')
   return host
 }
 
 function absoluteFormAuthority(url: string): string | undefined {
+  if (url.startsWith('/')) return undefined
   return /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1]
 }
 

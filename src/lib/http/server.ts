@@ -5,6 +5,7 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyServerOptions,
+  type onRequestHookHandler,
   LogController,
 } from 'fastify'
 import type { Fault } from '../errors/fault.ts'
@@ -45,6 +46,8 @@ export interface HttpServerOptions {
   readonly token?: string | undefined
   /** What demands the token; default all. */
   readonly tokenGuards?: 'all' | 'changes'
+  /** A further guard of every request, also of those for the API's description and the metrics. */
+  readonly admit?: onRequestHookHandler
   /** PEM texts; the server then speaks TLS. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
   /** Header and request timeouts; the defaults withstand slow clients (threat H4), tests shorten them. */
@@ -88,6 +91,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   acceptOnlyJson(app)
   mapErrors(app, options.errors)
   guardRoutes(app, guard)
+  if (options.admit !== undefined) app.addHook('onRequest', options.admit)
   serveMetrics(app, metrics)
   await serveReference(app, options.info)
 

@@ -1,0 +1,12 @@
+import type { Fault } from '../../lib/errors/fault.ts'
+import { Type } from '../../lib/schema/type.ts'
+
+/** How errors below `/_api` and `/_admin` are told. */
+export const errorSchema = Type.Object(
+  { error: Type.Object({ code: Type.String(), message: Type.String() }) },
+  { $id: 'Error' },
+)
+
+export function errorToWire({ code, message }: Fault) {
+  return { error: { code, message } }
+}

@@ -1,0 +1,17 @@
+import { defineFaults } from '../lib/errors/fault.ts'
+
+/** Every code that the content server's own routes and commands answer with; the shared ones are in lib/http/faults. */
+export const CONTENT_CODES = {
+  PAGE_NOT_FOUND: 'missing',
+  FORM_TOKEN_WRONG: 'forbidden',
+  INVALID_QUERY: 'invalid',
+  LOGIN_REFUSED: 'forbidden',
+  STORE_UNAVAILABLE: 'upstream',
+  PROVIDER_UNAVAILABLE: 'upstream',
+  SESSIONS_UNAVAILABLE: 'unavailable',
+  CANNOT_LISTEN: 'conflict',
+  PUBLISH_INVALID: 'invalid',
+  PASSWORD_INVALID: 'invalid',
+} as const
+
+export const fault = defineFaults(CONTENT_CODES)

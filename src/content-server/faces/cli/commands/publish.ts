@@ -1,0 +1,78 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { formatBytes } from '../../../../lib/cli/bytes.ts'
+import { createOutput } from '../../../../lib/cli/output.ts'
+import type { GlobalOptions } from '../global-options.ts'
+
+interface PublishOptions extends GlobalOptions {
+  readonly repo: string
+  readonly version?: string
+  readonly description?: string
+  readonly source?: string
+  readonly url?: string
+  readonly delete?: boolean
+}
+
+const SHOW_EVERY_MS = 500
+
+/** publish. */
+export function addPublish(program: Command): void {
+  program
+    .command('publish')
+    .description('put a folder of built documentation into the store; only what has changed is sent')
+    .argument('<dir>', 'the folder')
+    .requiredOption('--repo <name>', 'name of the repository on the site')
+    .option('--version <version>', 'publish below this version, which the repository then leads to')
+    .option('--description <text>', 'what the home page says of it; default what it said before')
+    .option('--source <owner/name>', 'the repository of the sources')
+    .option('--url <url>', 'where the sources are')
+    .option('--delete', 'remove what an earlier publish has left and is not in the folder any more')
+    .addHelpText(
+      'after',
+      '\nExample:\n  content-server publish site --repo guide --description "How to" --delete',
+    )
+    .action(async (dir: string, own: PublishOptions, command: Command) => {
+      // Its --version is not the program's.
+      const options: PublishOptions = { ...command.optsWithGlobals<PublishOptions>(), ...own }
+      const [{ loadContentConfig }, { openStore }, { publish }] = await Promise.all([
+        import('../../../config.ts'),
+        import('../../../store/open-store.ts'),
+        import('../../../publish/publish.ts'),
+      ])
+      const output = createOutput(options)
+      const { config } = loadContentConfig(process.env, { file: options.config })
+      const store = await openStore(config.store)
+      let shownMs = Number.NEGATIVE_INFINITY
+      try {
+        const result = await publish(
+          {
+            folder: resolve(dir),
+            repo: options.repo,
+            version: own.version,
+            description: options.description,
+            source: options.source,
+            url: options.url,
+            deletes: options.delete === true,
+          },
+          {
+            store,
+            nowMs: Date.now(),
+            onProgress(done, total) {
+              if (performance.now() - shownMs < SHOW_EVERY_MS && done < total) return
+              shownMs = performance.now()
+              output.progress(`${done} of ${total} files`)
+            },
+          },
+        )
+        for (const path of result.skipped)
+          process.stderr.write(`content-server: ${JSON.stringify(path)} is no file that can be published\n`)
+        output.result(
+          { ...result, version: result.version ?? null },
+          () =>
+            `${result.repo}${result.version === undefined ? '' : ` ${result.version}`} is published: ${result.uploaded} files sent (${formatBytes(result.bytes)}), ${result.unchanged} unchanged, ${result.deleted} deleted, ${result.pages} pages can be searched`,
+        )
+      } finally {
+        store.close()
+      }
+    })
+}

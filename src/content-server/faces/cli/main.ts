@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import { addCompletion } from '../../../lib/cli/completion.ts'
+import { addOutputOptions } from '../../../lib/cli/output.ts'
+import { createProgram, runProgram } from '../../../lib/cli/run.ts'
+import { packageVersion } from '../../../lib/process/package.ts'
+import { addConfig } from './commands/config.ts'
+import { addHashPassword } from './commands/hash-password.ts'
+import { addPublish } from './commands/publish.ts'
+import { addRevoke } from './commands/revoke.ts'
+import { addServe } from './commands/serve.ts'
+
+/** The `content-server` program; resolves with its exit status. */
+export function runContentCli(argv: readonly string[]): Promise<number> {
+  return runProgram(createContentProgram(), argv, () => 1)
+}
+
+/** All commands and options, of which help, completions and the reference page are made. */
+export function createContentProgram(): Command {
+  const program = createProgram(
+    'content-server',
+    packageVersion(),
+    'Serves published documentation to those who have logged in.',
+  )
+  program.option('-c, --config <file>', 'config file; default CONTENT_CONFIG, else the usual places')
+  addServe(program)
+  addPublish(program)
+  addHashPassword(program)
+  addRevoke(program)
+  addConfig(program)
+  addOutputOptions(program)
+  addCompletion(program)
+  return program
+}

@@ -1,0 +1,77 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Fault } from '../../../lib/errors/fault.ts'
+import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
+import type { Logger } from '../../../lib/log/logger.ts'
+import { errorSchema, errorToWire } from '../../api/error.ts'
+import { repoSchema } from '../../api/repo.ts'
+import { messagePage } from './pages/message-page.ts'
+import { createAdmission } from './admission.ts'
+import { contentMetrics } from './content-metrics.ts'
+import type { ContentFace } from './face.ts'
+import { adminRoutes } from './routes/admin.ts'
+import { loginRoutes } from './routes/login.ts'
+import { openIdRoutes } from './routes/openid.ts'
+import { pageRoutes } from './routes/pages.ts'
+import { repoRoutes } from './routes/repos.ts'
+
+const API = /^\/_(?:api|admin|health)(?:\/|$)/
+
+/** The HTTP face of the content server, ready to listen. */
+export async function createContentHttp(face: ContentFace, logger: Logger): Promise<HttpServer> {
+  const { allowedHosts, repoDomain } = face.config.http
+  const server = await createHttpServer({
+    info: {
+      title: 'Content server',
+      version: face.version,
+      description: 'Serves published documentation to those who have logged in.',
+    },
+    logger,
+    allowedHosts: [
+      ...allowedHosts,
+      ...(repoDomain === undefined ? [] : [repoDomain, `*.${repoDomain}`]),
+      ...(face.config.http.publicUrl === undefined ? [] : [new URL(face.config.http.publicUrl).hostname]),
+    ],
+    admit: createAdmission(face),
+    errors: { render: errorToWire, page: errorPage },
+  })
+  const { app } = server
+  // A logger for each request takes a tenth of the time of one, and says no more here.
+  app.setChildLoggerFactory((parent) => parent)
+  app.addSchema(errorSchema)
+  app.addSchema(repoSchema)
+  acceptForms(app)
+  adminRoutes(server, face)
+  loginRoutes(server, face)
+  openIdRoutes(server, face)
+  repoRoutes(server, face)
+  pageRoutes(server, face)
+  contentMetrics(server, face)
+  return server
+}
+
+const HEADINGS: Readonly<Record<string, string>> = {
+  PAGE_NOT_FOUND: 'There is no such page',
+  ROUTE_NOT_FOUND: 'There is no such page',
+  STORE_UNAVAILABLE: 'The documentation cannot be read now',
+  SESSIONS_UNAVAILABLE: 'Logins cannot be checked now',
+  LOGIN_REFUSED: 'You may not enter',
+  PROVIDER_UNAVAILABLE: 'The login provider does not answer',
+}
+
+/** People get a page, programs that ask the API get its body. */
+function errorPage({ code, message }: Fault, { raw }: FastifyRequest): string | undefined {
+  if (API.test(raw.url ?? '')) return undefined
+  // What the store has said of itself is for the log.
+  const sentence =
+    code === 'STORE_UNAVAILABLE' ? 'The store does not answer. Try again in a moment.' : message
+  return messagePage(HEADINGS[code] ?? 'That did not work', sentence)
+}
+
+/** The login page's form is posted as browsers do it. */
+function acceptForms(app: FastifyInstance): void {
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: 16 * 1024 },
+    (_request, body, done) => done(null, new URLSearchParams(body.toString())),
+  )
+}

@@ -1,0 +1,68 @@
+import { html } from './html.ts'
+import { layout } from './layout.ts'
+
+export interface LoginPage {
+  readonly title: string
+  readonly next: string
+  /** Whether there are passwords at all, and whether users have names beside them. */
+  readonly hasPasswords: boolean
+  readonly hasNames: boolean
+  readonly username?: string
+  /** What the provider of single sign-on is called. */
+  readonly provider: string | undefined
+  readonly error?: string
+}
+
+/** Password managers keep a password under a name. */
+const NOBODY = html`<input name="username" autocomplete="username" value="reader" hidden />`
+
+/** The login page. It needs no script; an error is announced, and belongs to the field that it is about. */
+export function loginPage({
+  title,
+  next,
+  hasPasswords,
+  hasNames,
+  username,
+  provider,
+  error,
+}: LoginPage): string {
+  const about = error === undefined ? html`` : html` aria-invalid="true" aria-describedby="error"`
+  const name = html`<label for="username">User name</label>
+    <input
+      id="username"
+      name="username"
+      value="${username ?? ''}"
+      autocomplete="username"
+      autocapitalize="none"
+      spellcheck="false"
+      required${username === undefined ? html` autofocus` : html``}
+    />`
+  const form = html`<form method="post" action="/_login">
+    <input type="hidden" name="next" value="${next}" />
+    ${hasNames ? name : NOBODY}
+    <label for="password">Password</label>
+    <input
+      id="password"
+      name="password"
+      type="password"
+      autocomplete="current-password"
+      required${about}${hasNames && username === undefined ? html`` : html` autofocus`}
+    />
+    <button>Log in</button>
+  </form>`
+  const way = html`<a
+    class="button${hasPasswords ? ' plain' : ''}"
+    href="/_login/oidc?next=${encodeURIComponent(next)}"
+    >Log in with ${provider}</a
+  >`
+  return layout(
+    `Log in – ${title}`,
+    html`<body class="narrow">
+      <main class="card">
+        <h1>${title}</h1>
+        ${error === undefined ? html`` : html`<p id="error" class="error" role="alert">${error}</p>`}
+        ${hasPasswords ? form : html``} ${provider === undefined ? html`` : way}
+      </main>
+    </body>`,
+  )
+}

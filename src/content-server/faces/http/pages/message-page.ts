@@ -1,0 +1,16 @@
+import { html } from './html.ts'
+import { layout } from './layout.ts'
+
+/** A page that says what is wrong, and where to go instead. */
+export function messagePage(heading: string, sentence: string): string {
+  return layout(
+    heading,
+    html`<body class="narrow">
+      <main class="card">
+        <h1>${heading}</h1>
+        <p>${sentence}</p>
+        <p><a href="/">All documentation</a></p>
+      </main>
+    </body>`,
+  )
+}

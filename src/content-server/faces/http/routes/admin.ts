@@ -1,0 +1,68 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { Type } from '../../../../lib/schema/type.ts'
+import { fault } from '../../../errors.ts'
+import { formTokenOf } from '../../../session/sessions.ts'
+import type { ContentFace } from '../face.ts'
+
+const result = Type.Object({ status: Type.String() })
+const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
+
+/** Whether the server is there, and the cache's end. */
+export function adminRoutes({ app }: HttpServer, { purge, audit, addresses }: ContentFace): void {
+  app.get(
+    '/_health',
+    {
+      config: { needsNoLogin: true },
+      schema: {
+        summary: 'Whether the server answers; the store is not asked',
+        response: { 200: result, ...errors },
+      },
+    },
+    (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+  )
+
+  app.post(
+    '/_admin/cache/purge',
+    {
+      schema: {
+        summary: 'Empties the cache',
+        description:
+          'Browsers must send the token of the form on the home page: a page that is served here is of the same origin.',
+        response: {
+          200: result,
+          303: { type: 'null', description: 'to the home page, for its form' },
+          ...errors,
+        },
+      },
+    },
+    (request, reply) => {
+      checkFormToken(request)
+      purge()
+      audit.info(
+        { event: 'purge', user: request.reader?.user, address: addresses.of(request.raw) },
+        'cache is purged',
+      )
+      if (isForm(request)) return reply.redirect('/', 303)
+      return reply.send({ status: 'ok' })
+    },
+  )
+}
+
+/** What a script of a published page makes a browser send has no token (threat O6); what is no browser has no script. */
+function checkFormToken(request: FastifyRequest): void {
+  const { headers, reader, body } = request
+  if (headers.origin === undefined && headers['sec-fetch-site'] === undefined) return
+  const sent = body instanceof URLSearchParams ? (body.get('token') ?? '') : ''
+  const expected = formTokenOf(reader?.sessionId ?? '')
+  const isRight =
+    reader?.sessionId !== undefined &&
+    sent.length === expected.length &&
+    timingSafeEqual(Buffer.from(sent.padEnd(64).slice(0, 64)), Buffer.from(expected.padEnd(64).slice(0, 64)))
+  if (!isRight) throw fault('FORM_TOKEN_WRONG', 'the form is not one of this session; load the page anew')
+}
+
+function isForm({ body, headers }: FastifyRequest): boolean {
+  return body instanceof URLSearchParams && (headers.accept ?? '').includes('text/html')
+}

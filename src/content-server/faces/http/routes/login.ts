@@ -1,0 +1,120 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { Type } from '../../../../lib/schema/type.ts'
+import { safeNext } from '../../../page/next.ts'
+import { PAGE_HEADERS } from '../pages/layout.ts'
+import { type LoginPage, loginPage } from '../pages/login-page.ts'
+import { sessionCookie, sessionIdOf } from '../cookies.ts'
+import type { ContentFace } from '../face.ts'
+
+const page = { content: { 'text/html': { schema: Type.String() } } }
+const needsNoLogin = { needsNoLogin: true }
+
+/** Login with a password, and its end. */
+export function loginRoutes({ app }: HttpServer, face: ContentFace): void {
+  const { config, passwords, openId, sessions, audit, addresses } = face
+  const show = (reply: FastifyReply, status: number, more: Pick<LoginPage, 'next' | 'username' | 'error'>) =>
+    reply
+      .status(status)
+      .headers(PAGE_HEADERS)
+      .type('text/html; charset=utf-8')
+      .send(
+        loginPage({
+          title: config.title,
+          hasPasswords: passwords.isEnabled,
+          hasNames: passwords.hasNames,
+          provider: openId?.label,
+          ...more,
+        }),
+      )
+
+  app.get<{ readonly Querystring: { readonly next?: string | readonly string[] } }>(
+    '/_login',
+    {
+      config: needsNoLogin,
+      schema: {
+        summary: 'The login page',
+        querystring: {
+          type: 'object',
+          properties: { next: { description: 'path of this site that the login leads to' } },
+        },
+        response: { 200: { description: 'the page', ...page } },
+      },
+    },
+    ({ query }, reply) => show(reply, 200, { next: safeNext([query.next ?? []].flat()[0]) }),
+  )
+
+  app.post(
+    '/_login',
+    {
+      config: needsNoLogin,
+      schema: {
+        summary: 'Logs in: a form with password, username where users have names, and next',
+        response: {
+          303: { type: 'null', description: 'to next, with the cookie of a new session' },
+          '4xx': { description: 'the page again, with what was wrong', ...page },
+        },
+      },
+    },
+    async (request, reply) => {
+      const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+      const [next, username] = [safeNext(form.get('next') ?? undefined), form.get('username') ?? '']
+      const address = addresses.of(request.raw)
+      const tried = await passwords.try(address, username, form.get('password') ?? '')
+      if (tried.is === 'in') {
+        await beginSession(face, request, reply, tried)
+        return reply.redirect(next, 303)
+      }
+      audit.warn(
+        { event: 'login_failed', why: tried.is, user: username.slice(0, 128), address },
+        'login failed',
+      )
+      const again = { next, ...(passwords.hasNames && { username: username.slice(0, 128) }) }
+      if (tried.is === 'wrong')
+        return show(reply, 401, {
+          ...again,
+          error: passwords.hasNames ? 'The user name or the password is wrong.' : 'The password is wrong.',
+        })
+      const seconds = Math.max(1, Math.ceil(tried.afterMs / 1000))
+      void reply.header('retry-after', seconds)
+      return show(reply, 429, {
+        ...again,
+        error: `Too many tries. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
+      })
+    },
+  )
+
+  app.post(
+    '/_logout',
+    {
+      config: needsNoLogin,
+      schema: {
+        summary: 'Ends the session',
+        response: { 303: { type: 'null', description: 'to the login page' } },
+      },
+    },
+    async (request, reply) => {
+      const id = sessionIdOf(request.raw)
+      const session = await sessions.find(id)
+      if (id !== undefined) await sessions.end(id)
+      if (session !== undefined)
+        audit.info({ event: 'logout', user: session.user, address: addresses.of(request.raw) }, 'logged out')
+      void reply.header('set-cookie', sessionCookie('', config)).header('cache-control', 'no-store')
+      return reply.redirect('/_login', 303)
+    },
+  )
+}
+
+/** Begins a session, under a new id always, and ends the one that the browser had. */
+export async function beginSession(
+  { sessions, config, audit, addresses }: ContentFace,
+  { raw }: FastifyRequest,
+  reply: FastifyReply,
+  { user, proof }: { readonly user: string; readonly proof: string },
+): Promise<void> {
+  const before = sessionIdOf(raw)
+  if (before !== undefined) await sessions.end(before)
+  const id = await sessions.begin(user, proof)
+  audit.info({ event: 'login', user, by: proof.split(':')[0], address: addresses.of(raw) }, 'logged in')
+  void reply.header('set-cookie', sessionCookie(id, config)).header('cache-control', 'no-store')
+}

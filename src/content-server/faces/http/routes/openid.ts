@@ -1,0 +1,83 @@
+import type { FastifyRequest } from 'fastify'
+import { isFault } from '../../../../lib/errors/fault.ts'
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { fault } from '../../../errors.ts'
+import { safeNext } from '../../../page/next.ts'
+import { flowCookie, flowOf } from '../cookies.ts'
+import type { ContentFace } from '../face.ts'
+import { beginSession } from './login.ts'
+
+const CALLBACK = '/_login/oidc/callback'
+const needsNoLogin = { needsNoLogin: true }
+
+/** Login by an OpenID provider: to it, and back. */
+export function openIdRoutes({ app }: HttpServer, face: ContentFace): void {
+  const { openId, config, audit, addresses } = face
+  const enabled = () => {
+    if (openId === undefined)
+      throw fault('PAGE_NOT_FOUND', 'there is no single sign-on here; set "oidc" in the config')
+    return openId
+  }
+
+  app.get<{ readonly Querystring: { readonly next?: string | readonly string[] } }>(
+    '/_login/oidc',
+    {
+      config: needsNoLogin,
+      schema: {
+        summary: 'To the OpenID provider',
+        querystring: {
+          type: 'object',
+          properties: { next: { description: 'path of this site that the login leads to' } },
+        },
+        response: { 302: { type: 'null', description: 'to the provider' } },
+      },
+    },
+    async (request, reply) => {
+      const next = safeNext([request.query.next ?? []].flat()[0])
+      const { url, flow } = await enabled().begin(originOf(request, face) + CALLBACK, next)
+      void reply.header('set-cookie', flowCookie(flow, config)).header('cache-control', 'no-store')
+      return reply.redirect(url, 302)
+    },
+  )
+
+  app.get(
+    CALLBACK,
+    {
+      config: needsNoLogin,
+      schema: {
+        summary: 'Back from the OpenID provider',
+        response: { 303: { type: 'null', description: 'to next, with the cookie of a new session' } },
+      },
+    },
+    async (request, reply) => {
+      const provider = enabled()
+      const flow = flowOf(request.raw)
+      if (flow === undefined)
+        throw fault(
+          'LOGIN_REFUSED',
+          'this login was not begun here, or took too long; begin it again at /_login',
+        )
+      try {
+        const user = await provider.finish(new URL(originOf(request, face) + request.raw.url), flow)
+        await beginSession(face, request, reply, { user, proof: provider.proof })
+      } catch (error) {
+        if (isFault(error) && error.code === 'LOGIN_REFUSED')
+          audit.warn(
+            { event: 'login_failed', why: error.message, address: addresses.of(request.raw) },
+            'login failed',
+          )
+        throw error
+      }
+      void reply.header('set-cookie', flowCookie(undefined, config))
+      return reply.redirect(safeNext(flow.next), 303)
+    },
+  )
+}
+
+/** Where browsers have us: as the config says, else as they ask. */
+function originOf({ raw }: FastifyRequest, { config, addresses }: ContentFace): string {
+  const { publicUrl } = config.http
+  if (publicUrl !== undefined) return new URL(publicUrl).origin
+  const isSecure = addresses.isProxied(raw) && raw.headers['x-forwarded-proto'] === 'https'
+  return `${isSecure ? 'https' : 'http'}://${raw.headers.host}`
+}

@@ -1,0 +1,116 @@
+import * as client from 'openid-client'
+import { messageOf } from '../../lib/errors/message.ts'
+import type { ContentConfig } from '../config.ts'
+import { fault } from '../errors.ts'
+
+const ANSWER_S = 10
+
+type OpenIdConfig = NonNullable<ContentConfig['oidc']>
+
+/** What the browser keeps between its way to the provider and back. */
+export interface Flow {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+  readonly next: string
+}
+
+/** Login by an OpenID provider: the authorization code flow with PKCE. */
+export class OpenIdLogin {
+  readonly #config: OpenIdConfig
+  #provider: Promise<client.Configuration> | undefined
+
+  constructor(config: OpenIdConfig) {
+    this.#config = config
+  }
+
+  get label(): string {
+    return this.#config.label
+  }
+
+  /** What sessions of this provider are proven with. */
+  get proof(): string {
+    return `oidc:${this.#config.issuer} ${this.#config.client_id}`
+  }
+
+  /** Where the browser goes, and what it takes along. Throws PROVIDER_UNAVAILABLE. */
+  async begin(redirectUri: string, next: string): Promise<{ readonly url: string; readonly flow: Flow }> {
+    const provider = await this.#connect()
+    const flow: Flow = {
+      state: client.randomState(),
+      nonce: client.randomNonce(),
+      verifier: client.randomPKCECodeVerifier(),
+      next,
+    }
+    const url = client.buildAuthorizationUrl(provider, {
+      redirect_uri: redirectUri,
+      scope: 'openid email profile',
+      state: flow.state,
+      nonce: flow.nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
+      code_challenge_method: 'S256',
+    })
+    return { url: url.href, flow }
+  }
+
+  /** Who has come back from the provider. Throws LOGIN_REFUSED or PROVIDER_UNAVAILABLE. */
+  async finish(currentUrl: URL, { state, nonce, verifier }: Flow): Promise<string> {
+    const provider = await this.#connect()
+    let claims: Readonly<Record<string, unknown>>
+    try {
+      const tokens = await client.authorizationCodeGrant(provider, currentUrl, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      })
+      const given: Readonly<Record<string, unknown>> = tokens.claims() ?? {}
+      const subject = given['sub']
+      // Many providers tell addresses only where they are asked for them.
+      claims =
+        'email' in given || typeof subject !== 'string'
+          ? given
+          : { ...given, ...(await client.fetchUserInfo(provider, tokens.access_token, subject)) }
+    } catch (error) {
+      throw fault('LOGIN_REFUSED', `the login by ${this.label} did not succeed: ${messageOf(error)}`, error)
+    }
+    return this.#admit(claims)
+  }
+
+  #admit(claims: Readonly<Record<string, unknown>>): string {
+    const { allowed_emails: emails, allowed_domains: domains } = this.#config
+    const email = typeof claims['email'] === 'string' ? claims['email'].toLowerCase() : undefined
+    if (emails.length === 0 && domains.length === 0) return email ?? String(claims['sub'])
+    const isVerified = email !== undefined && claims['email_verified'] === true
+    const domain = email?.slice(email.lastIndexOf('@') + 1) ?? ''
+    if (isVerified && (lower(emails).includes(email) || lower(domains).includes(domain))) return email
+    throw fault('LOGIN_REFUSED', `${email ?? 'an account without an address'} may not enter here`)
+  }
+
+  #connect(): Promise<client.Configuration> {
+    // What has failed is tried again with the next login.
+    this.#provider ??= this.#discover().catch((error: unknown) => {
+      this.#provider = undefined
+      throw fault(
+        'PROVIDER_UNAVAILABLE',
+        `the login provider ${this.#config.issuer} does not answer: ${messageOf(error)}`,
+        error,
+      )
+    })
+    return this.#provider
+  }
+
+  #discover(): Promise<client.Configuration> {
+    const { issuer, client_id: id, client_secret: secret } = this.#config
+    const url = new URL(issuer)
+    return client.discovery(url, id, secret, secret === undefined ? client.None() : undefined, {
+      timeout: ANSWER_S,
+      // A provider over http is one on this machine or in a closed network, as the config says.
+      execute: url.protocol === 'http:' ? [client.allowInsecureRequests] : [],
+    })
+  }
+}
+
+function lower(words: readonly string[]): readonly string[] {
+  return words.map((word) => word.toLowerCase())
+}

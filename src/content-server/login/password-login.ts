@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import type { User } from '../config.ts'
+import { isPasswordOf } from './password.ts'
+import type { Throttle } from './throttle.ts'
+
+/** Hashing takes a core and 128 MiB: so many at a time, the rest wait. */
+const PARALLEL = 2
+const MAX_WAITING = 20
+const MAX_PASSWORD = 1_024
+
+/** How a try ended. */
+export type Tried =
+  | { readonly is: 'in'; readonly user: string; readonly proof: string }
+  | { readonly is: 'wrong' }
+  | { readonly is: 'later'; readonly afterMs: number }
+
+/** Users with passwords. */
+export class PasswordLogin {
+  readonly #users: ReadonlyMap<string, User>
+  readonly #proofs: ReadonlyMap<string, string>
+  readonly #throttle: Throttle
+  #running = 0
+  readonly #waiting: (() => void)[] = []
+
+  constructor(users: readonly User[], throttle: Throttle) {
+    this.#users = new Map(users.map((user) => [user.name, user]))
+    this.#proofs = new Map(users.map((user) => [user.name, proofOf(user)]))
+    this.#throttle = throttle
+  }
+
+  /** Whether anybody can log in this way. */
+  get isEnabled(): boolean {
+    return this.#users.size > 0
+  }
+
+  /** Whether users have names. */
+  get hasNames(): boolean {
+    return !this.#users.has('')
+  }
+
+  async try(address: string, name: string, password: string): Promise<Tried> {
+    const afterMs = await this.#throttle.take(address)
+    if (afterMs !== undefined) return { is: 'later', afterMs }
+    if (this.#waiting.length >= MAX_WAITING) return { is: 'later', afterMs: 1_000 }
+    const user = this.#users.get(this.hasNames ? name : '')
+    // An unknown name takes as long as a known one.
+    const { passwordHash: hash = '' } = user ?? [...this.#users.values()][0] ?? {}
+    const isRight = await this.#inTurn(() => isPasswordOf(password.slice(0, MAX_PASSWORD), hash))
+    if (!isRight || user === undefined || password.length > MAX_PASSWORD) return { is: 'wrong' }
+    await this.#throttle.forget(address)
+    return { is: 'in', user: user.name, proof: proofOf(user) }
+  }
+
+  /** Whether a user still has the password that a session began with. */
+  isProof(name: string, proof: string): boolean {
+    return this.#proofs.get(name) === proof
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running >= PARALLEL) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#running++
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#running--
+      else next()
+    }
+  }
+}
+
+/** Says which password it was without saying anything of it. */
+function proofOf({ passwordHash }: User): string {
+  return `password:${createHash('sha256').update(passwordHash).digest('base64url')}`
+}

@@ -1,0 +1,18 @@
+import type { ByteRange } from '../store/store.ts'
+
+/**
+ * The one range that a header asks for, as RFC 9110 has it; `none` where the whole is to be sent (no header, another unit,
+ * several ranges, a syntax error), `unsatisfiable` where none of it is there.
+ */
+export function parseRange(header: string | undefined, size: number): ByteRange | 'none' | 'unsatisfiable' {
+  const [, first = '', last = ''] =
+    /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.replaceAll(' ', '') ?? '') ?? []
+  if (first === '' && last === '') return 'none'
+  if (first === '') {
+    const length = Math.min(Number(last), size)
+    return length === 0 ? 'unsatisfiable' : { first: size - length, last: size - 1 }
+  }
+  if (last !== '' && Number(last) < Number(first)) return 'none'
+  if (Number(first) >= size) return 'unsatisfiable'
+  return { first: Number(first), last: last === '' ? size - 1 : Math.min(Number(last), size - 1) }
+}

@@ -1,0 +1,205 @@
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { readAll } from '../cache/object-cache.ts'
+import { fault } from '../errors.ts'
+import { contentTypeOf, isText } from '../page/content-type.ts'
+import { formatMeta, isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
+import { inParallel, REPOS } from '../repo/repo-list.ts'
+import { readPageText } from '../search/page-text.ts'
+import { buildIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
+import type { Store } from '../store/store.ts'
+import { listFiles, type LocalFile } from './list-files.ts'
+import { type Manifest, MANIFEST_FILE, type Published, readManifest, writeManifest } from './manifest.ts'
+
+const PARALLEL = 16
+const compressBrotli = promisify(brotliCompress)
+const compressGzip = promisify(gzip)
+/** Text beyond this is neither compressed nor searched. */
+const MAX_TEXT_BYTES = 16 * 2 ** 20
+const LEAST_COMPRESSED_BYTES = 1_024
+/** Half the time of the best for a hundredth more bytes. */
+const BROTLI_QUALITY = 9
+/** Ours, whatever the folder has under these names. */
+const OWN = new Set([META_FILE, MANIFEST_FILE, INDEX_FILE])
+
+export interface PublishRequest {
+  readonly folder: string
+  /** Name of the repository on the site. */
+  readonly repo: string
+  readonly version?: string | undefined
+  readonly description?: string | undefined
+  /** owner/name */
+  readonly source?: string | undefined
+  readonly url?: string | undefined
+  /** Whether what an earlier publish has left, and is not in the folder any more, goes. */
+  readonly deletes: boolean
+}
+
+export interface PublishResult {
+  readonly repo: string
+  readonly version: string | undefined
+  readonly uploaded: number
+  readonly unchanged: number
+  readonly deleted: number
+  readonly pages: number
+  readonly bytes: number
+  /** What is no file, or has a name that no key can have. */
+  readonly skipped: readonly string[]
+}
+
+export interface PublishDeps {
+  readonly store: Store
+  readonly nowMs: number
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+/**
+ * Publishes a folder as a repository, or as a version of one: what has changed, then the index of its pages, then the deletions,
+ * and last `_meta.json`, so that the site tells of it when it is there. What is interrupted is made good by doing it again.
+ */
+export async function publish(request: PublishRequest, deps: PublishDeps): Promise<PublishResult> {
+  checkNames(request)
+  const { store } = deps
+  const root = `${REPOS}${request.repo}/`
+  const target = request.version === undefined ? root : `${root}${request.version}/`
+  const { files: found, skipped } = await listFiles(request.folder)
+  const files = found.filter(({ path }) => !OWN.has(path))
+  if (files.length === 0) throw fault('PUBLISH_INVALID', `the folder ${request.folder} has no files`)
+  const before = await readManifest(store, target)
+  const there = new Map<string, number>()
+  for await (const { key, size } of store.list(target)) there.set(key.slice(target.length), size)
+  const changed = files.filter((file) => !isThere(file, before, there))
+  const isSame = new Set(files.filter((file) => !changed.includes(file)))
+  const gone = request.deletes ? goneFrom(before, files, there) : []
+
+  // Should this be interrupted, nothing of what is being written counts as written.
+  const kept = new Map([...before].filter(([path]) => !changed.some((file) => file.path === path)))
+  if (changed.length > 0 && before.size > 0) await writeManifest(store, target, kept)
+  const after = new Map<string, Published>(kept)
+  let done = 0
+  const upload = async (file: LocalFile): Promise<void> => {
+    after.set(file.path, await uploadFile(store, target, file))
+    deps.onProgress?.(++done, changed.length)
+  }
+  // Pages come after what they show.
+  await inParallel(
+    PARALLEL,
+    changed.filter((file) => !isPage(file)),
+    upload,
+  )
+  await inParallel(PARALLEL, changed.filter(isPage), upload)
+
+  const pages = await readPages(files.filter(isPage))
+  if (changed.length > 0 || gone.length > 0 || !there.has(INDEX_FILE))
+    await store.write(`${target}${INDEX_FILE}`, buildIndex(pages), { contentType: 'application/json' })
+  await inParallel(PARALLEL, gone, (path) => store.remove(target + path))
+  for (const path of gone) after.delete(path)
+  if (changed.length > 0 || gone.length > 0 || before.size === 0) await writeManifest(store, target, after)
+  await writeMeta(request, deps, root)
+  return {
+    repo: request.repo,
+    version: request.version,
+    uploaded: changed.length,
+    unchanged: isSame.size,
+    deleted: gone.length,
+    pages: pages.length,
+    bytes: changed.reduce((sum, { size }) => sum + size, 0),
+    skipped,
+  }
+}
+
+function checkNames({ repo, version, source, url }: PublishRequest): void {
+  const wants = 'must be letters, digits, ".", "_" and "-", and begin with a letter or digit'
+  if (!isRepoName(repo)) throw fault('PUBLISH_INVALID', `the repository's name "${repo}" ${wants}`)
+  if (version !== undefined && !isRepoName(version))
+    throw fault('PUBLISH_INVALID', `the version "${version}" ${wants}`)
+  // What would not be read again is not written either.
+  const meta = parseMeta(repo, Buffer.from(JSON.stringify({ repo: source, url })))
+  if (source !== undefined && meta.repo === undefined)
+    throw fault('PUBLISH_INVALID', `the source "${source}" must be owner/name`)
+  if (url !== undefined && meta.url === undefined)
+    throw fault('PUBLISH_INVALID', `the URL "${url}" must be of http or https`)
+}
+
+function isPage({ path }: LocalFile): boolean {
+  return /\.html?$/i.test(path)
+}
+
+function isThere(
+  { path, sha256, size }: LocalFile,
+  before: Manifest,
+  there: ReadonlyMap<string, number>,
+): boolean {
+  const known = before.get(path)
+  if (known?.sha256 !== sha256 || there.get(path) !== size) return false
+  return !known.compressed || (there.has(`${path}.br`) && there.has(`${path}.gz`))
+}
+
+/** Only what an earlier publish wrote: what others have put there is theirs. */
+function goneFrom(
+  before: Manifest,
+  files: readonly LocalFile[],
+  there: ReadonlyMap<string, number>,
+): readonly string[] {
+  const local = new Set(files.map(({ path }) => path))
+  return [...before]
+    .filter(([path]) => !local.has(path))
+    .flatMap(([path, { compressed }]) => (compressed ? [path, `${path}.br`, `${path}.gz`] : [path]))
+    .filter((path) => there.has(path) && !local.has(path))
+}
+
+async function uploadFile(store: Store, target: string, file: LocalFile): Promise<Published> {
+  const { path, size, sha256 } = file
+  const contentType = contentTypeOf(path)
+  const key = target + path
+  const compressed = isText(contentType) && size >= LEAST_COMPRESSED_BYTES && size <= MAX_TEXT_BYTES
+  await store.write(key, { file: file.file, size }, { contentType })
+  if (!compressed) return { sha256, size, compressed }
+  // After it: a form that is older than its object counts as that of an earlier one.
+  const bytes = await readFile(file.file)
+  const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
+  const [brotli, gzipped] = await Promise.all([
+    compressBrotli(bytes, { params }),
+    compressGzip(bytes, { level: 9 }),
+  ])
+  await store.write(`${key}.br`, brotli, { contentType: 'application/octet-stream' })
+  await store.write(`${key}.gz`, gzipped, { contentType: 'application/gzip' })
+  return { sha256, size, compressed }
+}
+
+async function readPages(files: readonly LocalFile[]): Promise<readonly IndexedPage[]> {
+  const pages: IndexedPage[] = []
+  await inParallel(PARALLEL, files, async ({ path, file, size }) => {
+    if (size > MAX_TEXT_BYTES || /(?:^|\/)404\.html$/.test(path)) return
+    pages.push({ path, ...readPageText(await readFile(file, 'utf8')) })
+  })
+  return pages.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+async function writeMeta(
+  request: PublishRequest,
+  { store, nowMs }: PublishDeps,
+  root: string,
+): Promise<void> {
+  const old = await readMeta(store, request.repo, root)
+  const { version, description = old.description, source = old.repo, url = old.url } = request
+  const versions = version === undefined ? old.versions : [...new Set([version, ...(old.versions ?? [])])]
+  const latest = version ?? old.latest
+  const meta: Repo = {
+    name: request.repo,
+    lastPublished: new Date(nowMs).toISOString(),
+    ...(description !== undefined && { description }),
+    ...(source !== undefined && { repo: source }),
+    ...(url !== undefined && { url }),
+    ...(versions !== undefined && { versions }),
+    ...(latest !== undefined && { latest }),
+  }
+  const text = `${JSON.stringify(formatMeta(meta), null, 2)}\n`
+  await store.write(`${root}${META_FILE}`, Buffer.from(text), { contentType: 'application/json' })
+}
+
+async function readMeta(store: Store, name: string, root: string): Promise<Repo> {
+  const opened = await store.open(`${root}${META_FILE}`)
+  return typeof opened === 'string' ? { name } : parseMeta(name, await readAll(opened))
+}

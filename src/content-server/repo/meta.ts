@@ -1,0 +1,85 @@
+/** What a repository says of itself in its `_meta.json`. */
+export interface Repo {
+  /** That of its folder, whatever the file says. */
+  readonly name: string
+  readonly description?: string
+  /** RFC 3339. */
+  readonly lastPublished?: string
+  /** owner/name */
+  readonly repo?: string
+  /** Of http or https, or a path of this site. */
+  readonly url?: string
+  readonly versions?: readonly string[]
+  /** The version that its root leads to. */
+  readonly latest?: string
+}
+
+export const META_FILE = '_meta.json'
+/** A larger one is somebody's mistake or malice (threat O5). */
+export const MAX_META_BYTES = 64 * 1024
+const MAX_TEXT = 10_000
+const MAX_VERSIONS = 1_000
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
+
+/** Whether a text may name a repository or a version of one. */
+export function isRepoName(name: string): boolean {
+  return NAME.test(name)
+}
+
+/** Reads a `_meta.json`. A field of another type or form is left out; what is no JSON object at all says nothing. */
+export function parseMeta(name: string, bytes: Uint8Array): Repo {
+  if (bytes.length > MAX_META_BYTES) return { name }
+  const raw = parseObject(bytes)
+  const description = textOf(raw['description'])
+  const lastPublished = textOf(raw['last_published'])
+  const repo = textOf(raw['repo'])
+  const url = textOf(raw['url'])
+  const latest = textOf(raw['latest'])
+  const versions = raw['versions']
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    ...(lastPublished !== undefined && isTime(lastPublished) && { lastPublished }),
+    ...(repo !== undefined && /^[\w.-]+(?:\/[\w.-]+)+$/.test(repo) && { repo }),
+    ...(url !== undefined && isHarmless(url) && { url }),
+    ...(Array.isArray(versions) && { versions: versions.filter(isVersion).slice(0, MAX_VERSIONS) }),
+    ...(latest !== undefined && isRepoName(latest) && { latest }),
+  }
+}
+
+/** A repository as its `_meta.json` tells it, and the API too. */
+export function formatMeta({ lastPublished, ...rest }: Repo) {
+  return { ...rest, ...(lastPublished !== undefined && { last_published: lastPublished }) }
+}
+
+function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : {}
+  } catch {
+    return {}
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_TEXT ? value : undefined
+}
+
+function isVersion(value: unknown): value is string {
+  return typeof value === 'string' && isRepoName(value)
+}
+
+function isTime(text: string): boolean {
+  return (
+    /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/.test(text) &&
+    !Number.isNaN(Date.parse(text))
+  )
+}
+
+/** A link that a page may show: nothing that runs. */
+function isHarmless(url: string): boolean {
+  if (/^\/(?![/\\])/.test(url)) return true
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+}

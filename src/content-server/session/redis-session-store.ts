@@ -1,0 +1,101 @@
+import { Redis } from 'ioredis'
+import { messageOf } from '../../lib/errors/message.ts'
+import { fault } from '../errors.ts'
+import type { Session, SessionStore, Tries } from './session-store.ts'
+
+const ANSWER_MS = 2_000
+const SESSION = 'content-server:session:'
+const USER = 'content-server:user:'
+const TRIES = 'content-server:tries:'
+
+/** Sessions in a Redis or Valkey that all hosts share. */
+export class RedisSessionStore implements SessionStore {
+  readonly #redis: Redis
+
+  private constructor(redis: Redis) {
+    this.#redis = redis
+  }
+
+  /** Connects; throws SESSIONS_UNAVAILABLE when nothing answers. */
+  static async open(url: string): Promise<RedisSessionStore> {
+    const redis = new Redis(url, {
+      lazyConnect: true,
+      commandTimeout: ANSWER_MS,
+      connectTimeout: ANSWER_MS,
+      maxRetriesPerRequest: 1,
+      retryStrategy: (times) => Math.min(times * 100, 2_000),
+    })
+    redis.on('error', () => undefined)
+    const store = new RedisSessionStore(redis)
+    try {
+      await store.#try(() => redis.connect())
+    } catch (error) {
+      redis.disconnect()
+      throw error
+    }
+    return store
+  }
+
+  async add(digest: string, session: Session): Promise<void> {
+    const { user, expiresMs } = session
+    await this.#try(() =>
+      this.#redis
+        .multi()
+        .set(SESSION + digest, JSON.stringify(session), 'PXAT', expiresMs)
+        .sadd(USER + user, digest)
+        .pexpireat(USER + user, expiresMs)
+        .exec(),
+    )
+  }
+
+  async find(digest: string): Promise<Session | undefined> {
+    const text = await this.#try(() => this.#redis.get(SESSION + digest))
+    return text === null ? undefined : (JSON.parse(text) as Session)
+  }
+
+  async remove(digest: string): Promise<void> {
+    await this.#try(() => this.#redis.del(SESSION + digest))
+  }
+
+  async removeUser(user: string): Promise<number> {
+    return this.#try(async () => {
+      const digests = await this.#redis.smembers(USER + user)
+      const removed = digests.length === 0 ? 0 : await this.#redis.del(digests.map((each) => SESSION + each))
+      await this.#redis.srem(USER + user, '', ...digests)
+      return removed
+    })
+  }
+
+  async countTry(who: string, windowMs: number): Promise<Tries> {
+    const key = TRIES + who
+    const answers = await this.#try(() =>
+      this.#redis.multi().incr(key).pexpire(key, windowMs, 'NX').pttl(key).exec(),
+    )
+    const [count, , endsInMs] = (answers ?? []).map(([error, value]) => {
+      if (error !== null) throw error
+      return Number(value)
+    })
+    return { count: count ?? 0, endsInMs: endsInMs ?? 0 }
+  }
+
+  async forgetTries(who: string): Promise<void> {
+    await this.#try(() => this.#redis.del(TRIES + who))
+  }
+
+  async close(): Promise<void> {
+    this.#redis.disconnect()
+  }
+
+  async #try<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const { host, port } = this.#redis.options
+      throw fault(
+        'SESSIONS_UNAVAILABLE',
+        `the sessions' Redis at ${host}:${port} does not answer: ${messageOf(error)}`,
+        error,
+      )
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+/** A login that counts. */
+export interface Session {
+  readonly user: string
+  /** What the login was proven with: it ends when that is another one. */
+  readonly proof: string
+  /** Milliseconds since the epoch. */
+  readonly expiresMs: number
+}
+
+/**
+ * Where sessions are, under the digests of their ids: whoever reads the store cannot log in with what is in it. Every method
+ * throws SESSIONS_UNAVAILABLE when that cannot be told.
+ */
+export interface SessionStore {
+  /** Keeps a session; once this resolves it outlives a crash. */
+  add(digest: string, session: Session): Promise<void>
+  /** Undefined for one that has ended or never was. */
+  find(digest: string): Session | undefined | Promise<Session | undefined>
+  /** Ends one session, on every host. */
+  remove(digest: string): Promise<void>
+  /** Ends all sessions of a user; says how many. */
+  removeUser(user: string): Promise<number>
+  /**
+   * Counts one more try of somebody within a window that begins with the first, on all hosts together. Returns how many these
+   * are, and when the window ends.
+   */
+  countTry(who: string, windowMs: number): Promise<Tries>
+  forgetTries(who: string): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Tries {
+  readonly count: number
+  readonly endsInMs: number
+}
+
+const ID_BYTES = 32
+const ID = /^[A-Za-z0-9_-]{43}$/
+
+/** A new id that nobody can guess. */
+export function createSessionId(): string {
+  return randomBytes(ID_BYTES).toString('base64url')
+}
+
+export function isSessionId(text: string): boolean {
+  return ID.test(text)
+}
+
+/** Under what a session is kept. That ids are compared by their digests also leaves nothing to time. */
+export function digestOf(id: string): string {
+  return createHash('sha256').update(id).digest('base64url')
+}

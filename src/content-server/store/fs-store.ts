@@ -1,0 +1,142 @@
+import { constants, createReadStream, type Stats } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, realpath, stat } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
+import { Readable } from 'node:stream'
+import { messageOf } from '../../lib/errors/message.ts'
+import { removeFileDurable, writeFileDurable } from '../../lib/fs/write-durable.ts'
+import { fault } from '../errors.ts'
+import {
+  type ByteRange,
+  type Content,
+  isKey,
+  type OpenedObject,
+  type OpenOptions,
+  type Store,
+} from './store.ts'
+
+/** What says that a file is not there; all else says that it cannot be told. */
+const MISSING = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ELOOP'])
+/** A pipe, which nobody may write to, must not be waited for. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK
+/** Files that `writeFileDurable` has not finished. */
+const UNFINISHED = /\.[0-9a-f]{12}\.tmp$/
+
+/** Objects as files below a folder. What a link leads out of the folder to is not there. */
+export class FsStore implements Store {
+  readonly #root: string
+
+  constructor(root: string) {
+    this.#root = root
+  }
+
+  async open(
+    key: string,
+    { ifNoneMatch, ifMatch, range }: OpenOptions = {},
+  ): Promise<OpenedObject | 'missing' | 'unchanged' | 'changed'> {
+    if (!isKey(key) || UNFINISHED.test(key)) return 'missing'
+    return orMissing(key, async () => {
+      const path = join(this.#root, key)
+      if (!(await this.#isInside(path))) return 'missing' as const
+      const file = await open(path, READ)
+      try {
+        const stats = await file.stat()
+        if (!stats.isFile()) return (await done(file, 'missing')) as 'missing'
+        const etag = etagOf(stats)
+        if (etag === ifNoneMatch) return (await done(file, 'unchanged')) as 'unchanged'
+        if (ifMatch !== undefined && etag !== ifMatch) return (await done(file, 'changed')) as 'changed'
+        return {
+          key,
+          size: stats.size,
+          etag,
+          lastModifiedMs: stats.mtimeMs,
+          contentType: undefined,
+          contentEncoding: undefined,
+          body: await bodyOf(file, stats.size, range),
+        }
+      } catch (error) {
+        await file.close()
+        throw error
+      }
+    })
+  }
+
+  async listNames(prefix: string): Promise<readonly string[]> {
+    const entries = await orMissing(prefix, () => readdir(join(this.#root, prefix), { withFileTypes: true }))
+    if (entries === 'missing') return []
+    return entries.filter((entry) => entry.isDirectory() && isKey(entry.name)).map(({ name }) => name)
+  }
+
+  async *list(prefix: string): AsyncIterable<{ readonly key: string; readonly size: number }> {
+    const entries = await orMissing(prefix, () =>
+      readdir(join(this.#root, prefix), { withFileTypes: true, recursive: true }),
+    )
+    if (entries === 'missing') return
+    for (const entry of entries) {
+      const path = join(entry.parentPath, entry.name)
+      const key = relative(this.#root, path).split(sep).join('/')
+      if (!entry.isFile() || UNFINISHED.test(key) || !isKey(key)) continue
+      const stats = await orMissing(key, () => stat(path))
+      if (stats !== 'missing') yield { key, size: stats.size }
+    }
+  }
+
+  async write(key: string, content: Content): Promise<void> {
+    const path = join(this.#root, checked(key))
+    try {
+      await mkdir(dirname(path), { recursive: true })
+      await writeFileDurable(path, content instanceof Uint8Array ? content : createReadStream(content.file))
+    } catch (error) {
+      throw unavailable(key, error)
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    await orMissing(key, () => removeFileDurable(join(this.#root, checked(key))))
+  }
+
+  close(): void {
+    // Nothing is held open.
+  }
+
+  async #isInside(path: string): Promise<boolean> {
+    const [root, real] = await Promise.all([realpath(this.#root), realpath(path)])
+    return real.startsWith(root + sep)
+  }
+}
+
+function etagOf({ mtimeMs, size, ino }: Stats): string {
+  return `"${Math.round(mtimeMs * 1000).toString(36)}-${size.toString(36)}-${ino.toString(36)}"`
+}
+
+async function bodyOf(file: FileHandle, size: number, range: ByteRange | undefined) {
+  // A file that grows while it is read stays as long as was said.
+  const [start, end] = range === undefined ? [0, size - 1] : [range.first, range.last]
+  if (size === 0) {
+    await file.close()
+    return Readable.from([])
+  }
+  return file.createReadStream({ start, end, highWaterMark: 256 * 1024 })
+}
+
+async function done<T>(file: FileHandle, answer: T): Promise<T> {
+  await file.close()
+  return answer
+}
+
+function checked(key: string): string {
+  if (!isKey(key)) throw fault('PUBLISH_INVALID', `"${key}" cannot be the key of an object`)
+  return key
+}
+
+async function orMissing<T>(key: string, work: () => Promise<T>): Promise<T | 'missing'> {
+  try {
+    return await work()
+  } catch (error) {
+    if (MISSING.has((error as NodeJS.ErrnoException).code ?? '')) return 'missing'
+    throw unavailable(key, error)
+  }
+}
+
+function unavailable(key: string, error: unknown): Error {
+  return fault('STORE_UNAVAILABLE', `the store does not give "${key}": ${messageOf(error)}`, error)
+}

@@ -1,0 +1,11 @@
+import { mkdir } from 'node:fs/promises'
+import type { StoreConfig } from '../config.ts'
+import { FsStore } from './fs-store.ts'
+import type { Store } from './store.ts'
+
+/** The store that the config names. The client of S3 is loaded only where it is needed: it is large. */
+export async function openStore(config: StoreConfig): Promise<Store> {
+  if (config.type === 's3') return new (await import('./s3-store.ts')).S3Store(config)
+  await mkdir(config.root, { recursive: true })
+  return new FsStore(config.root)
+}

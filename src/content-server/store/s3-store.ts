@@ -1,0 +1,226 @@
+import { createReadStream } from 'node:fs'
+import { Readable, Transform } from 'node:stream'
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
+import { isFault } from '../../lib/errors/fault.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import type { StoreConfig } from '../config.ts'
+import { fault } from '../errors.ts'
+import {
+  type Content,
+  isKey,
+  type OpenedObject,
+  type OpenOptions,
+  type Store,
+  type WriteOptions,
+} from './store.ts'
+
+const CONNECT_MS = 3_000
+const MAX_SOCKETS = 64
+/** Publishing waits longer than readers do: nobody looks at a page meanwhile. */
+const WRITE_TIMEOUT_FACTOR = 6
+
+type S3Config = Extract<StoreConfig, { readonly type: 's3' }>
+
+/** Objects in a bucket of any service that speaks S3. Keys in the bucket begin with the prefix of the config. */
+export class S3Store implements Store {
+  readonly #client: S3Client
+  readonly #config: S3Config
+
+  constructor(config: S3Config) {
+    this.#config = config
+    this.#client = new S3Client({
+      region: config.region,
+      forcePathStyle: config.isPathStyle,
+      ...(config.endpoint !== undefined && { endpoint: config.endpoint }),
+      maxAttempts: 2,
+      // Checksums of later years break services that do not know them.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      requestHandler: {
+        connectionTimeout: CONNECT_MS,
+        httpAgent: { maxSockets: MAX_SOCKETS, keepAlive: true },
+        httpsAgent: { maxSockets: MAX_SOCKETS, keepAlive: true },
+      },
+    })
+  }
+
+  async open(
+    key: string,
+    { ifNoneMatch, ifMatch, range }: OpenOptions = {},
+  ): Promise<OpenedObject | 'missing' | 'unchanged' | 'changed'> {
+    if (!isKey(key)) return 'missing'
+    const command = new GetObjectCommand({
+      ...this.#at(key),
+      IfNoneMatch: ifNoneMatch,
+      IfMatch: ifMatch,
+      Range: range && `bytes=${range.first}-${range.last}`,
+    })
+    const { timeoutMs } = this.#config
+    try {
+      const answer = await this.#within(timeoutMs, (abortSignal) =>
+        this.#client.send(command, { abortSignal }),
+      )
+      const total = /\/(\d+)$/.exec(answer.ContentRange ?? '')?.[1]
+      return {
+        key,
+        size: total === undefined ? (answer.ContentLength ?? 0) : Number(total),
+        etag: answer.ETag ?? '""',
+        lastModifiedMs: answer.LastModified?.getTime() ?? 0,
+        contentType: answer.ContentType,
+        contentEncoding: answer.ContentEncoding,
+        body: guarded(answer.Body as Readable, key, answer.ContentLength ?? 0, timeoutMs),
+      }
+    } catch (error) {
+      const status = statusOf(error)
+      if (status === 304) return 'unchanged'
+      if (status === 412 || status === 416) return 'changed'
+      if (status === 404 && (error as Error).name !== 'NoSuchBucket') return 'missing'
+      throw unavailable(key, error)
+    }
+  }
+
+  async listNames(prefix: string): Promise<readonly string[]> {
+    const names: string[] = []
+    const start = this.#config.prefix.length + prefix.length
+    for await (const page of this.#pages(prefix, '/'))
+      for (const { Prefix = '' } of page.CommonPrefixes ?? []) names.push(Prefix.slice(start, -1))
+    return names.filter(isKey)
+  }
+
+  async *list(prefix: string): AsyncIterable<{ readonly key: string; readonly size: number }> {
+    for await (const page of this.#pages(prefix))
+      for (const { Key = '', Size = 0 } of page.Contents ?? []) {
+        const key = Key.slice(this.#config.prefix.length)
+        if (isKey(key)) yield { key, size: Size }
+      }
+  }
+
+  async write(key: string, content: Content, options: WriteOptions): Promise<void> {
+    if (!isKey(key)) throw fault('PUBLISH_INVALID', `"${key}" cannot be the key of an object`)
+    const isBytes = content instanceof Uint8Array
+    const command = new PutObjectCommand({
+      ...this.#at(key),
+      Body: isBytes ? content : createReadStream(content.file),
+      ContentLength: isBytes ? content.byteLength : content.size,
+      ContentType: options.contentType,
+      ContentEncoding: options.contentEncoding,
+    })
+    await this.#try(key, () =>
+      isBytes
+        ? this.#within(this.#writeTimeoutMs, (abortSignal) => this.#client.send(command, { abortSignal }))
+        : this.#client.send(command),
+    )
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#try(key, () =>
+      this.#within(this.#writeTimeoutMs, (abortSignal) =>
+        this.#client.send(new DeleteObjectCommand(this.#at(key)), { abortSignal }),
+      ),
+    )
+  }
+
+  close(): void {
+    this.#client.destroy()
+  }
+
+  get #writeTimeoutMs(): number {
+    return this.#config.timeoutMs * WRITE_TIMEOUT_FACTOR
+  }
+
+  #at(key: string) {
+    return { Bucket: this.#config.bucket, Key: this.#config.prefix + key }
+  }
+
+  async *#pages(prefix: string, delimiter?: string) {
+    let next: string | undefined
+    do {
+      const command = new ListObjectsV2Command({
+        Bucket: this.#config.bucket,
+        Prefix: this.#config.prefix + prefix,
+        Delimiter: delimiter,
+        ContinuationToken: next,
+      })
+      const page = await this.#try(prefix, () =>
+        this.#within(this.#config.timeoutMs, (abortSignal) => this.#client.send(command, { abortSignal })),
+      )
+      yield page
+      next = page.IsTruncated === true ? page.NextContinuationToken : undefined
+    } while (next !== undefined)
+  }
+
+  async #try<T>(key: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw unavailable(key, error)
+    }
+  }
+
+  /** Ends what has not begun to answer in time; an answer that has begun may take as long as it needs. */
+  async #within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController()
+    const timer = setTimeout(() => controller.abort(new Error(`no answer within ${ms} ms`)), ms)
+    try {
+      return await work(controller.signal)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** A body that fails where the store stops in the middle, or sends nothing for too long while somebody reads. */
+function guarded(body: Readable, key: string, size: number, idleMs: number): Readable {
+  let seen = 0
+  let timer: NodeJS.Timeout | undefined
+  const fail = (why: string): void => void guard.destroy(unavailable(key, new Error(why)))
+  const arm = (): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      // A slow reader is no fault of the store.
+      const waits = guard.readableLength >= guard.readableHighWaterMark || body.readableLength > 0
+      if (waits) arm()
+      else fail(`nothing came for ${idleMs} ms`)
+    }, idleMs)
+    timer.unref()
+  }
+  const guard = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      seen += chunk.length
+      arm()
+      done(null, chunk)
+    },
+    flush(done) {
+      done(seen === size ? null : unavailable(key, new Error(`${seen} of ${size} bytes came`)))
+    },
+  })
+  // Whoever reads is told; whoever has let go of it must not bring the process down.
+  guard.on('error', () => undefined)
+  guard.once('close', () => {
+    clearTimeout(timer)
+    body.destroy()
+  })
+  body.once('error', (error) => fail(messageOf(error)))
+  body.once('close', () => {
+    if (!body.readableEnded) fail('the connection broke')
+  })
+  arm()
+  return body.pipe(guard)
+}
+
+function statusOf(error: unknown): number | undefined {
+  return (error as { readonly $metadata?: { readonly httpStatusCode?: number } }).$metadata?.httpStatusCode
+}
+
+function unavailable(key: string, error: unknown): Error {
+  if (isFault(error)) return error
+  const status = statusOf(error)
+  const why = status === undefined ? messageOf(error) : `${status} ${(error as Error).name}`
+  return fault('STORE_UNAVAILABLE', `the store does not give "${key}": ${why}`, error)
+}

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { startContent } from '../../support/content-server.ts'
+import { startLoginProvider } from '../../support/login-provider.ts'
+import { freePort } from '../../support/git-daemon.ts'
+
+/** Follows redirects as a browser does, with a cookie jar for each host and port. */
+async function browse(start: string, jar = new Map<string, Map<string, string>>()) {
+  let url = start
+  for (let hops = 0; hops < 12; hops++) {
+    const { host } = new URL(url)
+    const cookies = jar.get(host) ?? new Map<string, string>()
+    jar.set(host, cookies)
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(url, { redirect: 'manual', headers: { cookie } })
+    for (const each of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(each) ?? []
+      cookies.set(name, value)
+    }
+    const location = response.headers.get('location')
+    if (location === null) return { url, status: response.status, text: await response.text(), cookies, jar }
+    url = new URL(location, url).href
+  }
+  throw new Error('the redirects do not end')
+}
+
+async function startWithProvider(oidc: object, email = 'ada@docs.example', isVerified = true) {
+  const port = await freePort()
+  const issuer = await startLoginProvider(`http://127.0.0.1:${port}/_login/oidc/callback`, email, isVerified)
+  const settings = {
+    http: { port },
+    oidc: { issuer, client_id: 'docs', client_secret: 'hidden', label: 'Our SSO', ...oidc },
+  }
+  return startContent({ 'repos/a/index.html': 'secret page' }, { settings })
+}
+
+test('a reader comes in by a real OpenID provider, and to where he wanted', async () => {
+  const { url, log, askAnonymous } = await startWithProvider({ allowed_domains: ['docs.example'] })
+  expect(await (await askAnonymous('/_login')).text()).toContain('Log in with Our SSO')
+  const end = await browse(`${url}/_login/oidc?next=/repos/a/`)
+  expect([end.url, end.status, end.text]).toEqual([`${url}/repos/a/`, 200, 'secret page'])
+  expect(log().find(({ event, by }) => event === 'login' && by === 'oidc')).toMatchObject({
+    user: 'ada@docs.example',
+  })
+})
+
+test.each([
+  ['another address', { allowed_emails: ['bob@docs.example'] }, true],
+  ['another domain', { allowed_domains: ['example'] }, true],
+  ['an address that is not verified', { allowed_domains: ['docs.example'] }, false],
+])('an account with %s stays out', async (_what, oidc, isVerified) => {
+  const { url, log } = await startWithProvider(oidc, 'ada@docs.example', isVerified)
+  const end = await browse(`${url}/_login/oidc`)
+  expect(end.status).toBe(403)
+  expect(end.cookies.has('_session')).toBe(false)
+  expect(log().at(-1)).toMatchObject({ event: 'login_failed' })
+})
+
+test('O1 next leads nowhere else by way of the provider either', async () => {
+  const { url } = await startWithProvider({})
+  expect((await browse(`${url}/_login/oidc?next=//evil.com/x`)).url).toBe(`${url}/`)
+})
+
+test('O2 an answer that this browser did not ask for lets nobody in', async () => {
+  const { url } = await startWithProvider({})
+  const stranger = await browse(`${url}/_login/oidc/callback?code=x&state=y`)
+  expect([stranger.status, stranger.cookies.has('_session')]).toEqual([403, false])
+  const flow = Buffer.from(JSON.stringify({ state: 'mine', nonce: 'n', verifier: 'v', next: '/' })).toString(
+    'base64url',
+  )
+  const jar = new Map([[new URL(url).host, new Map([['_login_flow', flow]])]])
+  const other = await browse(`${url}/_login/oidc/callback?code=x&state=theirs`, jar)
+  expect([other.status, other.cookies.has('_session')]).toEqual([403, false])
+})
+
+test('a provider that does not answer is told of with 502, and passwords still work', async () => {
+  const oidc = { issuer: `http://127.0.0.1:${await freePort()}`, client_id: 'docs' }
+  const { askAnonymous, logIn } = await startContent({}, { settings: { oidc } })
+  expect((await askAnonymous('/_login/oidc')).status).toBe(502)
+  expect((await logIn()).status).toBe(303)
+})

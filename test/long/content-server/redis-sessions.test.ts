@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+import { startContent } from '../../support/content-server.ts'
+import { freePort } from '../../support/git-daemon.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+const FILES = { 'repos/a/index.html': 'secret page' }
+
+async function startRedis(port: number, dir = tempDir()): Promise<ChildProcess> {
+  const child = spawn(
+    'redis-server',
+    [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      dir,
+      '--appendonly',
+      'yes',
+      '--appendfsync',
+      'always',
+    ],
+    { stdio: 'ignore' },
+  )
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const redis = new Redis({ port, lazyConnect: true, retryStrategy: () => 50 })
+  redis.on('error', () => undefined)
+  await waitFor('redis', async () => (await redis.ping().catch(() => '')) === 'PONG')
+  redis.disconnect()
+  return child
+}
+
+test('O7 logins and their ends count on every host that shares a Redis', async () => {
+  const port = await freePort()
+  await startRedis(port)
+  let nowMs = 0
+  const clock = { nowMs: () => nowMs, wallMs: Date.now }
+  const settings = { session: { store: `redis://127.0.0.1:${port}`, secure: false } }
+  const [one, other] = [
+    await startContent(FILES, { settings, clock }),
+    await startContent(FILES, { settings, clock }),
+  ]
+  const headers = { cookie: one.cookie }
+  const status = async (): Promise<number> => (await other.askAnonymous('/repos/a/', { headers })).status
+  expect(await status()).toBe(200)
+  await one.ask('/_logout', { method: 'POST' })
+  expect((await one.askAnonymous('/repos/a/', { headers })).status).toBe(302)
+  nowMs += 1_000
+  expect(await status()).toBe(302)
+  const redis = new Redis({ port })
+  onTestFinished(() => redis.disconnect())
+  const keys = await redis.keys('*')
+  // What is in there lets nobody in.
+  expect(keys.join(' ')).not.toContain(one.cookie.slice('_session='.length))
+  const ttl = await redis.pttl(keys.find((key) => key.includes(':session:')) ?? '')
+  expect(ttl).toBeGreaterThan(89 * 86_400_000)
+})
+
+test('O2 tries are counted on all hosts together', async () => {
+  const port = await freePort()
+  await startRedis(port)
+  const settings = { session: { store: `redis://127.0.0.1:${port}`, secure: false } }
+  const servers = [await startContent(FILES, { settings }), await startContent(FILES, { settings })]
+  const statuses: number[] = []
+  for (let i = 0; i < 6; i++) statuses.push((await servers[i % 2]?.logIn({ password: 'wrong' }))?.status ?? 0)
+  expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
+})
+
+test(
+  'without its Redis nobody is let in or sent away, and all is as before when it is back',
+  { timeout: 60_000 },
+  async () => {
+    const port = await freePort()
+    const dir = tempDir()
+    const first = await startRedis(port, dir)
+    let nowMs = 0
+    const clock = { nowMs: () => nowMs, wallMs: Date.now }
+    const settings = { session: { store: `redis://127.0.0.1:${port}`, secure: false } }
+    const { ask, logIn } = await startContent(FILES, { settings, clock })
+    expect((await ask('/repos/a/')).status).toBe(200)
+    const gone = once(first, 'exit')
+    first.kill('SIGKILL')
+    await gone
+    nowMs += 5_000
+    expect((await ask('/repos/a/')).status).toBe(503)
+    expect((await logIn()).status).toBe(503)
+    expect((await ask('/_health')).status).toBe(200)
+    await startRedis(port, dir)
+    await waitFor('the session', async () => (await ask('/repos/a/')).status === 200)
+  },
+)
