@@ -38,11 +38,13 @@ beforeEach(() => {
   }
   mkdirSync(join(folder, 'src'))
   writeFileSync(join(folder, 'src/one.ts'), 'export const one: number = 1\n')
-  // For guests a program of one line: theirs needs the sources.
-  for (const name of ['init', 'units'])
+  // For guests programs of one line: theirs need the sources.
+  for (const name of ['init', 'units', 'manifests'])
     cpSync(join(checkout, 'guest', name), join(folder, 'guest', name), { recursive: true })
-  mkdirSync(join(folder, 'guest/agent'))
-  writeFileSync(join(folder, 'guest/agent/main.ts'), 'export {}\n')
+  for (const name of ['agent', 'cloud-credentials']) {
+    mkdirSync(join(folder, 'guest', name))
+    writeFileSync(join(folder, 'guest', name, 'main.ts'), 'export {}\n')
+  }
 })
 
 afterEach(async () => {

@@ -49,6 +49,13 @@ test('H11 a flood of connections leaves a server the files that its work needs',
   expect(files()).toBeLessThan(200)
   expect(await kept.create(name)).toContain('HTTP/1.1 201')
   for (const socket of sockets) socket.destroy()
+  const list = () => call(`${server.url}/api/workspaces`)
+  await waitFor('room', () =>
+    list().then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  )
   expect((await call(`${server.url}/api/workspaces/${name}`, 'DELETE')).status).toBe(204)
 })
 
