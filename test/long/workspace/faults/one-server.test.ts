@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { serve, spawnServer } from '../../support/served.ts'
-import { tempDir } from '../../support/temp-dir.ts'
+import { serve, spawnServer } from '../../../support/served.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
 
 async function takenPort(): Promise<number> {
   const holder = createServer()

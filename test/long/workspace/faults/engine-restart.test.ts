@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { TEST_IMAGE } from '../../support/docker.ts'
-import { canRunEngine, privateEngine, type PrivateEngine } from '../../support/private-engine.ts'
-import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+import { TEST_IMAGE } from '../../../support/docker.ts'
+import { canRunEngine, privateEngine, type PrivateEngine } from '../../../support/private-engine.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
 
 const ERROR_MS = 3_000
 const RESYNC_MS = 15_000

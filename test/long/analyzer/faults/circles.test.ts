@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { wildcard } from '../../../src/native/wildcard.ts'
-import { builtProject } from '../../support/analyzer-cli.ts'
-import { startAnalyzer } from '../../support/analyzer-server.ts'
-import { classFile } from '../../support/class-file.ts'
+import { wildcard } from '../../../../src/native/wildcard.ts'
+import { builtProject } from '../../../support/analyzer-cli.ts'
+import { startAnalyzer } from '../../../support/analyzer-server.ts'
+import { classFile } from '../../../support/class-file.ts'
 
 type Made = Parameters<typeof classFile>[1]
 

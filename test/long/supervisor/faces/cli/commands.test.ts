@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { supervisorUser } from '../../../support/supervisor-cli.ts'
+import { supervisorUser } from '../../../../support/supervisor-cli.ts'
 
 test(
   'a user runs processes in the background, looks at them, and ends them',

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
-import { packageVersion } from '../../../src/lib/process/package.ts'
-import { analyzerUser, builtProject, spawnServe } from '../../support/analyzer-cli.ts'
-import { waitFor } from '../../support/wait-for.ts'
+import { packageVersion } from '../../../../src/lib/process/package.ts'
+import { analyzerUser, builtProject, spawnServe } from '../../../support/analyzer-cli.ts'
+import { waitFor } from '../../../support/wait-for.ts'
 
 test('serve says in one line where it is ready, and ends on SIGTERM within 10 s, its record gone', async () => {
   const user = analyzerUser()
@@ -114,7 +114,7 @@ test('a table on a terminal, JSON when piped, and either when asked for', async 
 })
 
 test('the idle time is told as people say it', async () => {
-  const { sayDuration } = await import('../../../src/analyzer/lifecycle/idle-clock.ts')
+  const { sayDuration } = await import('../../../../src/analyzer/lifecycle/idle-clock.ts')
   expect([0, 999, 59_000, 330_000, 3_600_000, 90_061_000].map(sayDuration)).toEqual([
     '0s',
     '0s',
