@@ -22,7 +22,7 @@ export interface ReferencedProgram {
   readonly name: string
   /** What the variables of its configuration begin with. */
   readonly prefix: string
-  readonly schema: Parameters<typeof keysOf>[0] & Parameters<typeof settingRows>[1]
+  readonly schema: Parameters<typeof keysOf>[0]
   readonly codes: Readonly<Record<string, FaultKind>>
   readonly program: Command
   /** Starts a server of it, which ends with the test. */
