@@ -6,7 +6,7 @@ import { TRASH_PREFIX, type TrashPlace } from '../../native/trash.ts'
 import { SNAPSHOT_FILE } from '../backend/microvm/microvm-usage.ts'
 import type { BackendName } from '../workspace.ts'
 import { filesOf, type MachineRoot, placesOf } from './machine-root.ts'
-import { whyRetained } from './retained.ts'
+import { whyBeingMade, whyRetained } from './retained.ts'
 
 /** What belongs to nothing any more: staging of crashed work, halves of snapshots, disks of no machine, locks, what deletions left. */
 export type OrphanKind = 'tmp' | 'snapshot' | 'upper' | 'lock' | 'trash'
@@ -58,7 +58,7 @@ export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<
   for (const { key } of await filesOf(machineRoot).list())
     await look({ root, parent: `instances/${key}` }, temporary)
   await look({ root, parent: 'snapshots' }, (entry) => partialSnapshot(root, entry))
-  await look({ root, parent: 'uppers' }, (entry) => strayUpper(root, entry))
+  await look({ root, parent: 'uppers' }, (entry) => strayUpper(root, entry, now))
   await look({ root: images.root, parent: 'locks' }, ({ name }) =>
     name.endsWith('.lock') ? { kind: 'lock', retained: 'lock file retained' } : undefined,
   )
@@ -85,15 +85,17 @@ async function partialSnapshot(root: string, entry: Dirent): Promise<Finding | u
     : { kind: 'snapshot', retained: `${SNAPSHOT_FILE} cannot be looked at (${is.why})` }
 }
 
-async function strayUpper(root: string, entry: Dirent): Promise<Finding | undefined> {
+async function strayUpper(root: string, entry: Dirent, now: Date): Promise<Finding | undefined> {
   if (temporary(entry) !== undefined) return undefined
   // An unmounted disk would make every upper one of nothing.
   if ((await presence(join(root, 'instances'))) !== 'there')
     return { kind: 'upper', retained: 'the directory "instances" is missing: nothing can be told' }
-  const is = await presence(join(root, 'instances', entry.name, 'metadata.json'))
+  const instance = join(root, 'instances', entry.name)
+  const is = await presence(join(instance, 'metadata.json'))
   if (is === 'there') return undefined
   return is === 'absent'
-    ? { kind: 'upper' }
+    ? // The machine is marked before its upper is made, which has no mark of its own at first.
+      { kind: 'upper', retained: await whyBeingMade(instance, now) }
     : { kind: 'upper', retained: `metadata.json cannot be looked at (${is.why})` }
 }
 

@@ -20,13 +20,20 @@ export async function whyRetained(
   if (kind === 'upper' && !(isWorkspaceName(name) && name === nameKey(name)))
     return 'its name is no workspace’s: remove it by hand'
   if (!stat.isDirectory()) return kind === 'upper' ? 'it is no directory: remove it by hand' : ''
-  const ageMs = kind === 'trash' ? undefined : await makingAgeMs(path, now)
-  if (ageMs !== undefined && ageMs < GRACE_MS)
-    return `being made (its mark is ${shortDuration(ageMs)} old, and counts for 1h)`
+  const making = kind === 'trash' ? '' : await whyBeingMade(path, now)
+  if (making !== '') return making
   if ((mountPointsBelow(path)?.size ?? 0) > 0) return 'a file system is mounted in it'
   if (kind !== 'upper') return ''
   const [user] = await findProcessesWith(join(path, 'upper.ext4'))
   return user === undefined ? '' : `process ${user.pid} has it`
+}
+
+/** Says that a directory bears the mark of what is being made; '' where it bears none that counts. */
+export async function whyBeingMade(path: string, now: Date): Promise<string> {
+  const ageMs = await makingAgeMs(path, now)
+  return ageMs !== undefined && ageMs < GRACE_MS
+    ? `being made (its mark is ${shortDuration(ageMs)} old, and counts for 1h)`
+    : ''
 }
 
 /** How long ago its mark was made, or something was last written in it: a large copy may take more than an hour. */

@@ -91,10 +91,11 @@ test(
       await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'),
     ).toBe(true)
 
+    await page.evaluate('window.isOld = true')
     await page.evaluate('document.querySelector("form[action=\'/_admin/cache/purge\'] button").click()')
     await until(
-      'the home page again',
-      'location.pathname === "/" && document.querySelectorAll("#repos li").length === 2',
+      'the home page anew',
+      'window.isOld !== true && location.pathname === "/" && document.querySelectorAll("#repos li").length === 2',
     )
     await page.evaluate('document.querySelector("form[action=\'/_logout\'] button").click()')
     await until('the login', 'location.pathname === "/_login"')

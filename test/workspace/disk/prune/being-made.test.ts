@@ -19,6 +19,19 @@ describe('P5 what is being made stays', () => {
     expect(reasonOf(body, '01.tmp')).toMatch(/being made/)
   })
 
+  test('P5 the mark of a machine keeps its upper, which is made after it and has none at first', async () => {
+    const disk = new MachineDisk()
+    for (const name of ['new', 'lost']) {
+      mkdirSync(disk.at('instances', name), { recursive: true })
+      writeFileSync(disk.at('instances', name, '.creating'), '')
+      mkdirSync(disk.at('uppers', name))
+    }
+    disk.age(disk.at('instances/lost/.creating'), HOUR_MS + 60_000)
+    const body = await prune(await disk.serve(), 'scope=orphans')
+    expect(names(body.items)).toEqual(['lost'])
+    expect(reasonOf(body, 'new')).toMatch(/^being made \(its mark is \d+s old, and counts for 1h\)$/)
+  })
+
   test('P5 a mark counts by the time of the host where the clock was set ahead', async () => {
     const disk = new MachineDisk()
     mkdirSync(disk.at('uppers/new'))
