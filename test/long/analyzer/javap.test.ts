@@ -61,16 +61,16 @@ async function expectAsPrinted(
 }
 
 describe('calls, lines, fields and annotations are those that javap prints', { timeout: 600_000 }, () => {
-  it('in every third class of java.base', async () => {
+  it('in every fifth class of java.base', async () => {
     const base = javaBase()
-    const some = base.classes.filter(({ name }, i) => i % 3 === 0 && name !== 'module-info')
-    expect(await expectAsPrinted(base, some, [])).toBeGreaterThan(50_000)
+    const some = base.classes.filter(({ name }, i) => i % 5 === 0 && name !== 'module-info')
+    expect(await expectAsPrinted(base, some, [])).toBeGreaterThan(30_000)
   })
 
   it.each([
     ['kotlin-compiler-1.', 15],
     ['spring3-core-', 1],
-    ['guava-', 2],
+    ['guava-', 3],
   ])('in classes of %s', async (name, step) => {
     const path = corpusJar(name)
     const [jar] = listClasses(path, 17).containers

@@ -16,7 +16,7 @@ test(
   async () => {
     const project = await styleProject({})
     const folder = join(project.root, 'src/java.base')
-    const packages = ['java/util', 'java/lang/invoke']
+    const packages = ['java/util/concurrent', 'java/util/stream', 'java/lang/invoke']
     jdkSources(
       folder,
       packages.map((each) => `java.base/${each}/`),
@@ -25,7 +25,7 @@ test(
     cpSync(folder, original, { recursive: true })
 
     const first = await project.post('/format/project', {})
-    expect(first.filesScanned).toBeGreaterThan(400)
+    expect(first.filesScanned).toBeGreaterThan(200)
     // The plugin would lose a comment of this one, and refuses it.
     const refused = first.fileResults.filter((each: { hasChanges: boolean }) => !each.hasChanges)
     expect(refused).toMatchObject([
@@ -34,7 +34,7 @@ test(
         remainingErrors: [{ ruleId: 'formatter' }],
       },
     ])
-    expect(first.filesWithChanges).toBeGreaterThan(400)
+    expect(first.filesWithChanges).toBeGreaterThan(200)
     const formatted = contentsOf(folder)
 
     // Format twice is format once, and a check finds nothing.
@@ -43,7 +43,7 @@ test(
     expect(contentsOf(folder)).toEqual(formatted)
 
     const [before, after] = [compiledTree(original), compiledTree(folder)]
-    expect(Object.keys(after).length).toBeGreaterThan(1_000)
+    expect(Object.keys(after).length).toBeGreaterThan(500)
     expect(after).toEqual(before)
   },
   hour,

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { packageVersion } from '../../../../src/lib/process/package.ts'
-import { analyzerUser, builtProject } from '../../../support/analyzer-cli.ts'
-import { tempDir } from '../../../support/temp-dir.ts'
+import { packageVersion } from '../../../../../src/lib/process/package.ts'
+import { analyzerUser, builtProject } from '../../../../support/analyzer-cli.ts'
+import { tempDir } from '../../../../support/temp-dir.ts'
 
 test('version and --version print the version', async () => {
   const user = analyzerUser()
@@ -84,7 +84,7 @@ test.each([
   'BUILD.bazel',
   'MODULE.bazel',
 ])('%s makes a folder a project', async (name) => {
-  const { findProjectRoot } = await import('../../../../src/analyzer/project/find-root.ts')
+  const { findProjectRoot } = await import('../../../../../src/analyzer/project/find-root.ts')
   const root = tempDir()
   writeFileSync(join(root, name), '')
   expect(findProjectRoot(root)).toBe(root)
