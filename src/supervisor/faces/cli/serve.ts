@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
 import { createLogger, type Logger } from '../../../lib/log/logger.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { create, type RunningSupervisor } from '../../index.ts'
@@ -17,7 +16,6 @@ export async function serveUntilTold(
   reloadConfig: () => LoadedSupervisorConfig,
   showsLines: boolean,
 ): Promise<void> {
-  keepYoungHeapSmall()
   const logger = createLogger(config.log)
   let running: RunningSupervisor | undefined
   const told = untilToldToStop(() => {
@@ -42,14 +40,6 @@ export async function serveUntilTold(
   }, config.shutdownTimeoutMs + AFTER_STOP_MS).unref()
   await running.stop()
   follower?.end()
-}
-
-/**
- * A start makes V8's heap of young objects grow to 16 MiB twice over, which a supervisor at work has no use for: lines do not go
- * through it. It stays as it is at first, which is a fifth of the memory of all.
- */
-function keepYoungHeapSmall(): void {
-  setFlagsFromString('--semi-space-growth-factor=1')
 }
 
 async function reload(running: RunningSupervisor, logger: Logger): Promise<void> {
