@@ -2,7 +2,7 @@
 // shows each of them firing on test/fixtures/floors.
 import type { ICruiseOptions, IForbiddenRuleType } from 'dependency-cruiser'
 
-const programs = 'workspace|supervisor|content-server|analyzer'
+const programs = 'workspace|supervisor|content|analyzer'
 const entries = '^(src/bin|workers|guest)/'
 const guestMayUse = ['^guest/', '^src/native/', '^src/lib/(clock|envelope|errors|guest|log|mux|process)/']
 

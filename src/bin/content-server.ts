@@ -2,6 +2,6 @@
 import { runOnFittingNode } from '../lib/process/fitting-node.ts'
 
 if (!runOnFittingNode()) {
-  const { runContentCli } = await import('../content-server/faces/cli/main.ts')
+  const { runContentCli } = await import('../content/faces/cli/main.ts')
   process.exitCode = await runContentCli(process.argv.slice(2))
 }

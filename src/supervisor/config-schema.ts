@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import {
   duration,
+  flag,
   optionalSection,
   optionalText,
   port,
@@ -30,7 +31,7 @@ const named = <T>(value: object, description: string) =>
     default: {},
     description,
   })
-const flag = (value: boolean, description: string) => Type.Boolean({ default: value, description })
+
 const count = (value: number, description: string) =>
   Type.Integer({ minimum: 0, default: value, description })
 

@@ -4,7 +4,7 @@ import { messageOf } from '../lib/errors/message.ts'
 import { defineFaults } from '../lib/errors/fault.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import { packageVersion } from '../lib/process/package.ts'
-import { type Clock, systemClock } from './clock.ts'
+import { type AlarmClock, systemClock } from '../lib/clock/clock.ts'
 import { type LoadedSupervisorConfig, loadSupervisorConfig, type SupervisorConfig } from './config.ts'
 import { createSupervisorHttp } from './faces/http/create-server.ts'
 import type { SupervisorFace } from './faces/http/face.ts'
@@ -26,7 +26,7 @@ export interface SupervisorServerDeps {
   readonly logger: Logger
   /** What processes inherit; this process's own when left out. */
   readonly environment?: NodeJS.ProcessEnv
-  readonly clock?: Clock
+  readonly clock?: AlarmClock
   /** Reads the config anew when asked to; the same file when left out. */
   readonly reloadConfig?: () => LoadedSupervisorConfig
 }

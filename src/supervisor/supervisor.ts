@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../lib/errors/message.ts'
 import type { Logger } from '../lib/log/logger.ts'
-import type { Clock } from './clock.ts'
+import type { AlarmClock } from '../lib/clock/clock.ts'
 import type { SupervisorConfig } from './config.ts'
 import { HealthMonitor } from './health/health-monitor.ts'
 import { createProbe, type ProbePlace } from './health/probe.ts'
@@ -20,7 +20,7 @@ import type { StateDir } from './state/state-dir.ts'
 
 export interface SupervisorDeps {
   readonly logger: Logger
-  readonly clock: Clock
+  readonly clock: AlarmClock
   readonly environment: NodeJS.ProcessEnv
 }
 

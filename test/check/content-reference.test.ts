@@ -1,6 +1,6 @@
-import { contentSchema } from '../../src/content-server/config.ts'
-import { CONTENT_CODES } from '../../src/content-server/errors.ts'
-import { createContentProgram } from '../../src/content-server/faces/cli/main.ts'
+import { contentSchema } from '../../src/content/config.ts'
+import { CONTENT_CODES } from '../../src/content/errors.ts'
+import { createContentProgram } from '../../src/content/faces/cli/main.ts'
 import { startContent } from '../support/content-server.ts'
 import { referenceSuite } from '../support/reference-suite.ts'
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createAnalyzerProgram } from '../../src/analyzer/faces/cli/main.ts'
 import { packageRoot } from '../../src/lib/process/package.ts'
-import { createContentProgram } from '../../src/content-server/faces/cli/main.ts'
+import { createContentProgram } from '../../src/content/faces/cli/main.ts'
 import { createSupervisorProgram } from '../../src/supervisor/faces/cli/main.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 
@@ -53,7 +53,7 @@ test('ARCHITECTURE.md names every folder of the source down to the second floor'
       'src/lib/*/',
       'src/workspace/*/',
       'src/supervisor/*/',
-      'src/content-server/*/',
+      'src/content/*/',
       'src/analyzer/*/',
     ],
     {

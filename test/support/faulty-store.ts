@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { fault } from '../../src/content-server/errors.ts'
-import type { OpenedObject, OpenOptions, Store } from '../../src/content-server/store/store.ts'
+import { fault } from '../../src/content/errors.ts'
+import type { OpenedObject, OpenOptions, Store } from '../../src/content/store/store.ts'
 
 /** A real store that can be told to fail, and that counts what it is asked. */
 export class FaultyStore implements Store {

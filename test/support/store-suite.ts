@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { OpenedObject, Store } from '../../src/content-server/store/store.ts'
+import type { OpenedObject, Store } from '../../src/content/store/store.ts'
 import { tempDir } from './temp-dir.ts'
 
 /** Names that a file system, a URL or a signature could take for something else. */

@@ -9,6 +9,7 @@ export const text = (value: string, description: string) => Type.String({ defaul
 export const optionalText = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
 export const port = (value: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 65_535, default: value, description })
+export const flag = (value: boolean, description: string) => Type.Boolean({ default: value, description })
 export const texts = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { default: [], description })
 

@@ -1,5 +1,5 @@
 import { messageOf } from '../../lib/errors/message.ts'
-import type { Clock } from '../clock.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { HealthCheck } from '../process/process-spec.ts'
 import { type HealthReport, type ProbeResult, UNCHECKED } from './health.ts'
 
@@ -15,14 +15,14 @@ const MAX_OUTPUT_LENGTH = 4_096
 export class HealthMonitor {
   readonly #check: HealthCheck
   readonly #probe: Probe
-  readonly #clock: Clock
+  readonly #clock: AlarmClock
   readonly #onReport: (report: HealthReport) => void
   readonly #startedMs: number
   readonly #controller = new AbortController()
   #report = UNCHECKED
   #cancel: () => void
 
-  constructor(check: HealthCheck, probe: Probe, clock: Clock, onReport: (report: HealthReport) => void) {
+  constructor(check: HealthCheck, probe: Probe, clock: AlarmClock, onReport: (report: HealthReport) => void) {
     this.#check = check
     this.#probe = probe
     this.#clock = clock

@@ -60,7 +60,7 @@ export class ControlGroups {
     try {
       mkdirSync(path, { recursive: true })
     } catch (error) {
-      return { group: undefined, complaint: areNone(limits) ? undefined : messageOf(error) }
+      return { group: undefined, complaint: hasLimits(limits) ? messageOf(error) : undefined }
     }
     return { group: groupAt(path), complaint: this.#limit(path, limits) }
   }
@@ -79,7 +79,7 @@ export class ControlGroups {
   }
 
   #limit(path: string, { memoryBytes, cpus }: GroupLimits): string | undefined {
-    if (areNone({ memoryBytes, cpus })) return undefined
+    if (!hasLimits({ memoryBytes, cpus })) return undefined
     try {
       writeFileSync(join(this.#root, 'cgroup.subtree_control'), '+memory +cpu')
       if (memoryBytes !== undefined) writeFileSync(join(path, 'memory.max'), String(memoryBytes))
@@ -92,8 +92,8 @@ export class ControlGroups {
   }
 }
 
-function areNone({ memoryBytes, cpus }: GroupLimits): boolean {
-  return memoryBytes === undefined && cpus === undefined
+export function hasLimits({ memoryBytes, cpus }: GroupLimits): boolean {
+  return memoryBytes !== undefined || cpus !== undefined
 }
 
 function ownGroup(): string | undefined {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { RunningProgram } from './process-runner.ts'
 import type { ProcessSpec } from './process-spec.ts'
 
@@ -15,7 +15,7 @@ const GIVE_UP_MS = 2_000
 export function endTree(
   program: RunningProgram,
   { stopSignal, stopTimeoutMs }: ProcessSpec,
-  clock: Clock,
+  clock: AlarmClock,
   onEnded: (complaint?: string) => void,
 ): () => void {
   const killAtMs = clock.nowMs() + stopTimeoutMs

@@ -1,5 +1,5 @@
 import { becomeSubreaper, canStartPrograms } from '../../native/programs.ts'
-import type { Clock } from '../clock.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { LogStore } from '../log/log-store.ts'
 import { createNativeLogStore } from '../log/native-log-store.ts'
 import { createPortableLogStore } from '../log/portable-log-store.ts'
@@ -25,7 +25,7 @@ export interface Engine {
 export function openEngine(
   instance: string,
   environment: NodeJS.ProcessEnv,
-  clock: Clock,
+  clock: AlarmClock,
   warn: (message: string) => void,
 ): Engine {
   const isNative = canStartPrograms()

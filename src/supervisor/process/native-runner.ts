@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 import { messageOf } from '../../lib/errors/message.ts'
 import { ExitWatch, type ProgramExit, reapChild, startProgram } from '../../native/programs.ts'
 import { fault } from '../errors.ts'
-import type { ControlGroup, ControlGroups } from './control-groups.ts'
+import { type ControlGroup, type ControlGroups, hasLimits } from './control-groups.ts'
 import type { OrphanReaper } from './orphan-reaper.ts'
 import { argvOf, environmentOf } from './process-environment.ts'
 import type { ExitReport, Outputs, ProcessRunner, RunningProgram } from './process-runner.ts'
@@ -99,9 +99,8 @@ export class NativeRunner implements ProcessRunner {
   /** Makes the control group of a process, where such may be written, and says which limits do not hold. */
   #enclose(spec: ProcessSpec): ControlGroup | undefined {
     const { groups, warn } = this.#parts
-    const isLimited = spec.memoryBytes !== undefined || spec.cpus !== undefined
     if (groups === undefined) {
-      if (isLimited)
+      if (hasLimits(spec))
         warn(
           `process "${spec.name}": limits.memory and limits.cpus need control groups, which may not be written here`,
         )

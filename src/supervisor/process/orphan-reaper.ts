@@ -1,6 +1,6 @@
 import { reapChild } from '../../native/programs.ts'
 import { readProcStat } from '../../lib/process/proc-stat.ts'
-import type { Clock } from '../clock.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { childrenOf, type StrayFinder } from './process-tree.ts'
 
 const LOOK_EVERY_MS = 1_000
@@ -14,7 +14,7 @@ export class OrphanReaper {
   #dead = new Set<number>()
   #cancel: () => void = () => undefined
 
-  constructor(strays: StrayFinder, clock: Clock) {
+  constructor(strays: StrayFinder, clock: AlarmClock) {
     this.#strays = strays
     const look = (): void => {
       this.#look()

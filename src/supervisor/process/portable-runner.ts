@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { fault } from '../errors.ts'
+import { hasLimits } from './control-groups.ts'
 import type { RunnerParts } from './native-runner.ts'
 import { argvOf, environmentOf } from './process-environment.ts'
 import type { ExitReport, ProcessRunner } from './process-runner.ts'
@@ -19,7 +20,7 @@ export class PortableRunner implements ProcessRunner {
 
   start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): ReturnType<ProcessRunner['start']> {
     const { instance, environment: inherited, strays, warn } = this.#parts
-    if (Object.keys(spec.limits).length > 0 || spec.memoryBytes !== undefined || spec.cpus !== undefined)
+    if (Object.keys(spec.limits).length > 0 || hasLimits(spec))
       warn(`process "${spec.name}": limits need the native addon, and do not hold`)
     const user = spec.user === undefined ? undefined : findUser(spec.user)
     const environment = {

@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { type Clock, LONGEST_DELAY_MS } from '../clock.ts'
+import { type AlarmClock, LONGEST_DELAY_MS } from '../../lib/clock/clock.ts'
 
 /** The next time of a schedule after a moment, in milliseconds since the epoch; undefined when there is none. */
 export function nextRunMs(schedule: string, afterMs: number): number | undefined {
@@ -16,7 +16,7 @@ export function scheduleComplaint(schedule: string): string | undefined {
 }
 
 /** Calls back whenever a schedule says so. Returns how to end that. */
-export function followSchedule(schedule: string, clock: Clock, onTime: () => void): () => void {
+export function followSchedule(schedule: string, clock: AlarmClock, onTime: () => void): () => void {
   let cancel: (() => void) | undefined
   const wait = (): void => {
     const nowMs = clock.wallMs()

@@ -1,6 +1,6 @@
 import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
-import type { Clock } from '../clock.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { fault } from '../errors.ts'
 import { type HealthReport, UNCHECKED } from '../health/health.ts'
 import { CrashRecord } from './crash-record.ts'
@@ -19,7 +19,7 @@ export interface Change {
 
 /** What a supervised process works with. */
 export interface ProcessDeps {
-  readonly clock: Clock
+  readonly clock: AlarmClock
   readonly runner: ProcessRunner
   /** Begins the checks of a run; returns how to end them. */
   readonly checkHealth: (spec: ProcessSpec, onReport: (report: HealthReport) => void) => () => void

@@ -1,5 +1,5 @@
 import { isAlive } from '../../lib/process/is-alive.ts'
-import type { Clock } from '../clock.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { RecordedRun } from '../state/run-record.ts'
 import type { Engine } from './engine.ts'
 import type { ProcessTable } from './process-table.ts'
@@ -16,7 +16,7 @@ interface TakeOver {
   readonly engine: Engine
   readonly instance: string
   readonly runs: readonly RecordedRun[]
-  readonly clock: Clock
+  readonly clock: AlarmClock
   readonly onOutputs: (spec: ProcessSpec, outputs: Outputs) => void
 }
 
@@ -53,7 +53,7 @@ function adopt(run: RecordedRun, { table, engine, clock, onOutputs }: TakeOver):
   return true
 }
 
-async function endAll(pids: readonly number[], clock: Clock): Promise<void> {
+async function endAll(pids: readonly number[], clock: AlarmClock): Promise<void> {
   const endMs = clock.nowMs() + END_LIMIT_MS
   for (const pid of pids) {
     try {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readProcStat } from '../../lib/process/proc-stat.ts'
-import type { Clock } from '../clock.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { descendantsOf } from './process-tree.ts'
 import type { ProcessTable } from './process-table.ts'
 
@@ -19,12 +19,12 @@ export interface Usage {
 /** What all processes take. It is looked at when somebody asks, at most once a second. */
 export class UsageMeter {
   readonly #table: ProcessTable
-  readonly #clock: Clock
+  readonly #clock: AlarmClock
   #takenMs = Number.NEGATIVE_INFINITY
   #usage: readonly Usage[] = []
   #ticks = new Map<number, number>()
 
-  constructor(table: ProcessTable, clock: Clock) {
+  constructor(table: ProcessTable, clock: AlarmClock) {
     this.#table = table
     this.#clock = clock
   }

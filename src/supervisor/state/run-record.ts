@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { messageOf } from '../../lib/errors/message.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { readProcStat } from '../../lib/process/proc-stat.ts'
-import type { Clock } from '../clock.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { ProcessTable } from '../process/process-table.ts'
 
 /** A program that ran when this was written. */
@@ -29,12 +29,12 @@ const GATHER_MS = 100
 /** Keeps on disk what runs, so that a supervisor that comes after this one was killed knows it (fault F26). */
 export class RunRecord {
   readonly #file: string
-  readonly #clock: Clock
+  readonly #clock: AlarmClock
   readonly #warn: (message: string) => void
   #cancel: (() => void) | undefined
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(file: string, clock: Clock, warn: (message: string) => void) {
+  constructor(file: string, clock: AlarmClock, warn: (message: string) => void) {
     this.#file = file
     this.#clock = clock
     this.#warn = warn
@@ -86,7 +86,7 @@ export class RunRecord {
   }
 }
 
-function runsOf(table: ProcessTable, clock: Clock): readonly RecordedRun[] {
+function runsOf(table: ProcessTable, clock: AlarmClock): readonly RecordedRun[] {
   return table.list().flatMap(({ spec, program, restarts, uptimeMs }) => {
     const began = program === undefined ? undefined : readProcStat(program.pid)?.began
     if (program === undefined || began === undefined) return []

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { messageOf } from '../../lib/errors/message.ts'
 import { punchHoles } from '../../native/deallocate.ts'
-import { findProcessesWith } from '../backend/microvm/stray-machines.ts'
+import { findMachine } from '../backend/microvm/stray-machines.ts'
 import type { Bytes } from '../backend/backend.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
@@ -90,7 +90,7 @@ export class Compactor {
 async function whyNot(workspace: Workspace | undefined, path: string): Promise<string> {
   if (workspace === undefined) return 'it is gone'
   if (workspace.state.is !== 'stopped') return `cannot compact ${workspace.state.is} workspace`
-  const [user] = await findProcessesWith(path)
+  const [user] = await findMachine({ disk: path })
   return user === undefined ? '' : `process ${user.pid} has its disk`
 }
 

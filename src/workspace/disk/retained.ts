@@ -3,7 +3,7 @@ import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mountPointsBelow } from '../../native/mount-points.ts'
 import { CREATING, creationMarkAgeMs } from '../backend/microvm/creating-mark.ts'
-import { findProcessesWith } from '../backend/microvm/stray-machines.ts'
+import { findMachine } from '../backend/microvm/stray-machines.ts'
 import { isWorkspaceName, nameKey } from '../lifecycle/name.ts'
 import { shortDuration } from './short-duration.ts'
 
@@ -24,7 +24,7 @@ export async function whyRetained(
   if (making !== '') return making
   if ((mountPointsBelow(path)?.size ?? 0) > 0) return 'a file system is mounted in it'
   if (kind !== 'upper') return ''
-  const [user] = await findProcessesWith(join(path, 'upper.ext4'))
+  const [user] = await findMachine({ disk: join(path, 'upper.ext4') })
   return user === undefined ? '' : `process ${user.pid} has it`
 }
 

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ignoreMissing } from '../../lib/fs/ignore-missing.ts'
 import { removeFileDurable, writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { BACKEND_NAMES, type BackendName } from '../workspace.ts'
 import { isWorkspaceName, nameKey } from './name.ts'
@@ -68,8 +69,4 @@ function isMark(value: unknown): value is CreationMark {
     typeof keepVolume === 'boolean' &&
     BACKEND_NAMES.some((known) => known === backend)
   )
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Clock } from '../../../src/supervisor/clock.ts'
+import type { AlarmClock } from '../../../src/lib/clock/clock.ts'
 import type { HealthReport } from '../../../src/supervisor/health/health.ts'
 import type {
   ExitReport,
@@ -16,7 +16,7 @@ const DAYS = Number(process.env['SUPERVISOR_TEST_DAYS'] ?? 20)
 const DAY_MS = 24 * 60 * 60 * 1_000
 
 /** Time that passes when it is told to; timers fire in their order. */
-class FakeClock implements Clock {
+class FakeClock implements AlarmClock {
   #nowMs = 0
   #timers = new Set<{ readonly atMs: number; readonly work: () => void }>()
   wallMs = (): number => this.#nowMs

@@ -2,7 +2,7 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { findProcessesWith } from '../../../src/workspace/backend/microvm/stray-machines.ts'
+import { findMachine } from '../../../src/workspace/backend/microvm/stray-machines.ts'
 import { serve } from '../../support/served.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { machineRoots, vmSettings } from '../../support/vm-server.ts'
@@ -51,7 +51,7 @@ test('F1 a server killed at any step of a machine’s creation leaves nothing of
     await expect(creation, step).rejects.toThrow('fetch failed')
     server = await serve({ stateDir, settings })
     expect((await call(`${server.url}/api/workspaces`)).body, step).toEqual({ workspaces: [] })
-    expect(await findProcessesWith(upper), step).toEqual([])
+    expect(await findMachine({ disk: upper }), step).toEqual([])
     for (const directory of ['instances', 'uppers'])
       expect(readdirSync(join(roots.root, directory)), step).toEqual([])
     expect(readdirSync(roots.runDir), step).toEqual([])

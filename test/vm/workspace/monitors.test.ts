@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { FirecrackerDriver } from '../../../src/workspace/backend/firecracker/firecracker-driver.ts'
 import type { Driver } from '../../../src/workspace/backend/microvm/driver.ts'
 import { VzDriver } from '../../../src/workspace/backend/vz/vz-driver.ts'
-import { findProcessesWith } from '../../../src/workspace/backend/microvm/stray-machines.ts'
+import { findMachine } from '../../../src/workspace/backend/microvm/stray-machines.ts'
 import { createIn, outputOf, sh } from '../../support/backends.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { machineRoots, qemuBackend } from '../../support/vm-server.ts'
@@ -47,7 +47,7 @@ describe.each(MONITORS)('behind $how own interface', ({ kind, driver }) => {
       const { stdout } = await outputOf(backend, 'demo', sh('echo kept > /workspace/file; hostname'))
       expect(stdout).toBe('demo\n')
       // Found by its disk even if all else that is known of it were lost.
-      const holders = await findProcessesWith(join(roots.root, 'uppers/demo/upper.ext4'))
+      const holders = await findMachine({ disk: join(roots.root, 'uppers/demo/upper.ext4') })
       expect(holders.map(({ pid }) => pid)).toContain(made.pid)
       expect(await backend.stop('demo')).toMatchObject({ state: { is: 'stopped' }, pid: 0 })
       await backend.start('demo')

@@ -1,6 +1,7 @@
 import { constants, existsSync } from 'node:fs'
 import { chmod, copyFile, link, lstat, mkdir, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import { canPassPipes } from '../../../native/pipe.ts'
 import { findRunner, RUNNER } from '../../../native/runner.ts'
 
@@ -109,27 +110,27 @@ export class InsideDirs {
   async #linkRunner(name: string): Promise<void> {
     const path = join(this.root, name, RUNNER)
     const next = `${path}.next`
-    await unlink(next).catch(unless('ENOENT'))
+    await unlink(next).catch(ignoreMissing)
     try {
       await link(join(this.root, SHARED_RUNNER), next)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
       // None was built: an older one would speak an older language.
-      return unlink(path).catch(unless('ENOENT'))
+      return unlink(path).catch(ignoreMissing)
     }
     await rename(next, path)
     // Two names of one file: then rename does nothing and leaves both.
-    await unlink(next).catch(unless('ENOENT'))
+    await unlink(next).catch(ignoreMissing)
   }
 }
 
 /** Removes what stands in a directory itself: never through a link, and nothing that is a directory. */
 async function removeEntries(directory: string, isWanted: (name: string) => boolean): Promise<void> {
-  const found = await lstat(directory).catch(unless('ENOENT'))
+  const found = await lstat(directory).catch(ignoreMissing)
   if (found?.isDirectory() !== true) return
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     if (!entry.isDirectory() && isWanted(entry.name))
-      await unlink(join(directory, entry.name)).catch(unless('ENOENT'))
+      await unlink(join(directory, entry.name)).catch(ignoreMissing)
   }
 }
 

@@ -10,8 +10,8 @@ import { API_SOCKET } from '../microvm/guest-line.ts'
 import { signalProcess } from '../microvm/machine-process.ts'
 import { spawnMonitor } from '../microvm/spawn-monitor.ts'
 import { callFirecracker } from './api.ts'
-import { FirecrackerJails } from './firecracker-jails.ts'
-import { bootRequests, type MachinePaths } from './requests.ts'
+import { FirecrackerJails, type MonitorCommand } from './firecracker-jails.ts'
+import { bootRequests } from './requests.ts'
 
 export interface FirecrackerOptions {
   /** Name or path of the program. */
@@ -84,11 +84,7 @@ export class FirecrackerDriver implements Driver {
     await callFirecracker(join(socketDir, API_SOCKET), 'PUT', '/actions', { action_type: 'SendCtrlAltDel' })
   }
 
-  async #command(machine: Machine): Promise<{
-    readonly program: string
-    readonly argv: readonly string[]
-    readonly paths: MachinePaths
-  }> {
+  async #command(machine: Machine): Promise<MonitorCommand> {
     const { id, socketDir, image, upper } = machine
     if (this.jails !== undefined) return this.jails.enclose(machine, argvAt)
     return {

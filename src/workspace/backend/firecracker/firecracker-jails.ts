@@ -1,6 +1,7 @@
 import { chmod, chown, link, mkdir, rmdir, symlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { messageOf } from '../../../lib/errors/message.ts'
+import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import { discard } from '../../../lib/fs/trash.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import { fault } from '../../errors.ts'
@@ -19,6 +20,13 @@ const PATHS: MachinePaths = {
   lower: '/lower.ext4',
   upper: '/upper.ext4',
   socketDir: `/${RUN}`,
+}
+
+/** How a machine's monitor is started, and the paths by which it finds the machine's files. */
+export interface MonitorCommand {
+  readonly program: string
+  readonly argv: readonly string[]
+  readonly paths: MachinePaths
 }
 
 export interface FirecrackerJailsOptions {
@@ -50,13 +58,9 @@ export class FirecrackerJails implements Jails {
   }
 
   /**
-   * Makes a machine's jail and puts its sockets' directory into it. Returns the command that starts its monitor there, and the
-   * paths by which that finds its files. Throws BACKEND_ERROR.
+   * Makes a machine's jail, of which nothing may be left from before, and puts its sockets' directory into it. Throws BACKEND_ERROR.
    */
-  async enclose(
-    machine: Machine,
-    argvAt: (directory: string) => readonly string[],
-  ): Promise<{ readonly program: string; readonly argv: readonly string[]; readonly paths: MachinePaths }> {
+  async enclose(machine: Machine, argvAt: (directory: string) => readonly string[]): Promise<MonitorCommand> {
     const { id, image, upper, socketDir } = machine
     const { root, binary, jailer } = this.#options
     const base = join(root, JAILS)
@@ -64,7 +68,6 @@ export class FirecrackerJails implements Jails {
     const user = this.userOf(id)
     try {
       await mkdir(base, { recursive: true, mode: 0o700 })
-      await this.remove(id)
       await mkdir(join(inside, RUN), { recursive: true, mode: 0o700 })
       // All may read them, but nobody else gets at them: the directory they are in is the server's user's alone.
       for (const [shared, path] of [
@@ -80,7 +83,6 @@ export class FirecrackerJails implements Jails {
       await rmdir(socketDir)
       await symlink(join(inside, RUN), socketDir)
     } catch (error) {
-      await this.remove(id)
       throw fault('BACKEND_ERROR', `the machine's jail ${inside} cannot be made: ${messageOf(error)}`, error)
     }
     const program = await findProgram(binary)
@@ -99,8 +101,4 @@ export class FirecrackerJails implements Jails {
       paths: PATHS,
     }
   }
-}
-
-function ignoreMissing(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }

@@ -1,6 +1,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { messageOf } from '../../../lib/errors/message.ts'
+import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import { discard } from '../../../lib/fs/trash.ts'
 import { fault } from '../../errors.ts'
 import { isWorkspaceName, nameKey } from '../../lifecycle/name.ts'
@@ -86,8 +87,4 @@ export async function removeKnown(directory: string, files: readonly string[]): 
       error,
     )
   }
-}
-
-export function ignoreMissing(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }

@@ -18,7 +18,7 @@ import type { Metadata, MachineRun } from './metadata.ts'
 import type { Networks } from './networks.ts'
 import { SerialBridge } from './serial-bridge.ts'
 import type { SocketDirs } from './socket-dir.ts'
-import { findMonitorsOf, findProcessesWith } from './stray-machines.ts'
+import { findMachine } from './stray-machines.ts'
 import { GuestPorts } from './guest-ports.ts'
 import { listenToPeer } from './host-vsock.ts'
 
@@ -114,11 +114,11 @@ export class MachineRunner {
     this.#doors.get(metadata.id)?.close()
     this.#doors.delete(metadata.id)
     const known = metadata.run?.hostBoot === hostBoot ? metadata.run.processes : []
-    const stray = [
-      ...(await findProcessesWith(files.upperOf(metadata.name))),
-      ...(await findProcessesWith(join(sockets.pathOf(metadata.id), API_SOCKET))),
-      ...(await findMonitorsOf(metadata.id)),
-    ]
+    const stray = await findMachine({
+      disk: files.upperOf(metadata.name),
+      socket: join(sockets.pathOf(metadata.id), API_SOCKET),
+      id: metadata.id,
+    })
     for (const each of [...known, ...stray]) await endProcess(each)
     await networks.release(metadata.id)
     await sockets.remove(metadata.id)
@@ -127,7 +127,7 @@ export class MachineRunner {
 
   /** Ends machines of which nothing is known but whose disk they have. */
   async endStray(name: string): Promise<void> {
-    for (const each of await findProcessesWith(this.#options.files.upperOf(name))) await endProcess(each)
+    for (const each of await findMachine({ disk: this.#options.files.upperOf(name) })) await endProcess(each)
   }
 
   /** Takes over a machine that runs: from a server before this one, or just started. */

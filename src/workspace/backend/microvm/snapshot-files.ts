@@ -1,9 +1,10 @@
 import { lstat, mkdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { copySparse } from '../../../lib/fs/copy-sparse.ts'
+import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import { syncDirectory, writeFileDurable } from '../../../lib/fs/write-durable.ts'
 import { CREATING, creationMark } from './creating-mark.ts'
-import { ignoreMissing, keyOf, readKeys, removeKnown } from './known-files.ts'
+import { keyOf, readKeys, removeKnown } from './known-files.ts'
 import { readSnapshotRecord, type SnapshotReading, type SnapshotRecord } from './snapshot-record.ts'
 
 const RECORD = 'snapshot.json'

@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { chmod, lstat, mkdir, readdir, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import { fault } from '../../errors.ts'
 
 /** What a socket's path may have, its end not counted: unix(7), and Apple's <sys/un.h>. */
@@ -58,8 +59,4 @@ export class SocketDirs {
     for (const name of await readdir(path)) await unlink(join(path, name)).catch(ignoreMissing)
     await rmdir(path)
   }
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }

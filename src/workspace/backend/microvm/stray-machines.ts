@@ -2,32 +2,34 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { identify, type MachineProcess } from './machine-process.ts'
 
+/** What may be known of a machine whose processes are sought. */
+export interface Traces {
+  /** Its disk's path. */
+  readonly disk: string
+  /** The path of the socket that its monitor listens at. */
+  readonly socket?: string
+  /** What its monitor was told to call it. */
+  readonly id?: string
+}
+
 /**
- * Processes that have a file's path among their arguments, whole or in a list, and monitors that are told of it by their socket
- * and have it open: a machine that a killed server had started and not yet noted, or whose metadata is lost. None where there
- * is no /proc.
+ * Processes that have one of the paths among their arguments, whole or in a list, monitors that were told the machine's id, and
+ * those that were told of its disk by their socket and have it open: a machine that a killed server had started and not yet
+ * noted, or whose metadata is lost. None where there is no /proc.
  */
-export function findProcessesWith(path: string): Promise<readonly MachineProcess[]> {
-  const file = statSync(path, { throwIfNoEntry: false })
-  const isTold = (words: readonly string[]): boolean => words.some((word) => namesPath(word, path))
-  return findProcesses(
-    (words, pid) =>
-      isTold(words) ||
+export async function findMachine({ disk, socket, id }: Traces): Promise<readonly MachineProcess[]> {
+  const file = statSync(disk, { throwIfNoEntry: false })
+  const isSought = (pid: string): boolean => {
+    const words = wordsOf(pid)
+    return (
+      words.some((word) => namesPath(word, disk) || (socket !== undefined && namesPath(word, socket))) ||
+      words.some((word, i) => id !== undefined && word === '--id' && words[i + 1] === id) ||
       (file !== undefined &&
         words.some((word) => basename(word).includes('firecracker')) &&
-        hasOpen(pid, file)),
-  )
-}
-
-/** Monitors that were started for a machine, whether they have been told of its disk or not. */
-export function findMonitorsOf(id: string): Promise<readonly MachineProcess[]> {
-  return findProcesses((words) => words.some((word, i) => word === '--id' && words[i + 1] === id))
-}
-
-async function findProcesses(
-  isSought: (words: readonly string[], pid: string) => boolean,
-): Promise<readonly MachineProcess[]> {
-  const found = numbersIn('/proc').filter((pid) => Number(pid) !== process.pid && isSought(wordsOf(pid), pid))
+        hasOpen(pid, file))
+    )
+  }
+  const found = numbersIn('/proc').filter((pid) => Number(pid) !== process.pid && isSought(pid))
   const identified = await Promise.all(found.map((pid) => identify(Number(pid))))
   return identified.filter((each) => each !== undefined)
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addConfigShow } from '../../../../lib/cli/config-show.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { GlobalOptions } from '../client.ts'
 
@@ -19,16 +20,8 @@ export function addConfig(program: Command): void {
         () => `${file ?? 'no file, defaults'}: right, ${count} ${count === 1 ? 'process' : 'processes'}`,
       )
     })
-  config
-    .command('show')
-    .description('print the effective configuration: YAML on a terminal, JSON elsewhere')
-    .action(async (_options: unknown, command: Command) => {
-      const options: GlobalOptions = command.optsWithGlobals()
-      const { loadSupervisorConfig, supervisorSchema } = await import('../../../config.ts')
-      const { maskSecrets, showSettings } = await import('../../../../lib/config/show.ts')
-      const { settings } = loadSupervisorConfig(process.env, { file: options.config })
-      createOutput(options).result(maskSecrets(supervisorSchema, settings), () =>
-        showSettings(supervisorSchema, settings).trimEnd(),
-      )
-    })
+  addConfigShow(config, async (file) => {
+    const { loadSupervisorConfig, supervisorSchema } = await import('../../../config.ts')
+    return { schema: supervisorSchema, settings: loadSupervisorConfig(process.env, { file }).settings }
+  })
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addConfigShow } from '../../../../lib/cli/config-show.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 
 interface ConfigOptions {
@@ -23,17 +24,8 @@ export function addConfig(program: Command): void {
         () => `${file ?? 'no file, defaults'}: right`,
       )
     })
-  config
-    .command('show')
-    .description('print the effective configuration: YAML on a terminal, JSON elsewhere')
-    .option('--config <file>', 'config file')
-    .action(async (_options: unknown, command: Command) => {
-      const options: ConfigOptions = command.optsWithGlobals()
-      const { loadWorkspaceConfig, workspaceSchema } = await import('../../../config.ts')
-      const { maskSecrets, showSettings } = await import('../../../../lib/config/show.ts')
-      const { settings } = loadWorkspaceConfig(process.env, { file: options.config })
-      createOutput(options).result(maskSecrets(workspaceSchema, settings), () =>
-        showSettings(workspaceSchema, settings).trimEnd(),
-      )
-    })
+  addConfigShow(config, async (file) => {
+    const { loadWorkspaceConfig, workspaceSchema } = await import('../../../config.ts')
+    return { schema: workspaceSchema, settings: loadWorkspaceConfig(process.env, { file }).settings }
+  }).option('--config <file>', 'config file')
 }

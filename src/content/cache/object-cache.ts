@@ -1,0 +1,255 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
+import { isFault } from '../../lib/errors/fault.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
+import type { ObjectInfo, OpenedObject, Store } from '../store/store.ts'
+
+const compressBrotli = promisify(brotliCompress)
+const compressGzip = promisify(gzip)
+/** About what gzip's best takes, and a tenth of what brotli's best does. */
+const BROTLI_QUALITY = 5
+/** What an entry takes beside its bytes and its key. */
+const ENTRY_BYTES = 512
+/** How long a reader waits for the store where there is an old copy to give. */
+const STALE_WAIT_MS = 2_000
+/** How long a store that failed is left alone, by those who have an old copy. */
+const REST_MS = 5_000
+
+export type Coding = 'br' | 'gzip'
+
+/** An object in memory, with its compressed forms as far as anybody asked for them. */
+export interface HeldObject {
+  readonly is: 'held'
+  readonly info: ObjectInfo
+  readonly bytes: Buffer
+}
+
+/** What the cache knows of a key. `large` is too large to be held, and is read from the store each time. */
+export type Known =
+  HeldObject | { readonly is: 'large'; readonly info: ObjectInfo } | { readonly is: 'missing' }
+
+interface Entry {
+  readonly known: Known
+  /** When the store said so, by a clock that nobody sets. */
+  checkedMs: number
+}
+
+/** An answer of the cache; `staleMs` is the age of one that the store could not be asked about. */
+export interface Looked {
+  readonly known: Known
+  readonly staleMs: number | undefined
+}
+
+export interface CacheLimits {
+  readonly ttlMs: number
+  readonly negativeTtlMs: number
+  readonly maxBytes: number
+  readonly maxObjectBytes: number
+}
+
+/**
+ * What the store has, kept in memory by key alone (threat O3): the least used go first when it is full. One request at a time
+ * asks the store for a key, the others wait for its answer, and an answer outlives whoever asked. Old ones are asked about
+ * by their ETag, and are given while the store fails (fault F22).
+ */
+export class ObjectCache {
+  readonly #store: Store
+  readonly #limits: CacheLimits
+  readonly #clock: Clock
+  readonly #entries: LRUCache<string, Entry>
+  readonly #compressed: LRUCache<string, Buffer>
+  readonly #flights = new Map<string, Promise<Known>>()
+  readonly #compressing = new Map<string, Promise<Buffer>>()
+  /** What began before a purge must not be kept after it. */
+  #generation = 0
+  #failedMs = Number.NEGATIVE_INFINITY
+  readonly #counts = { hits: 0, misses: 0, stale: 0 }
+
+  constructor(store: Store, limits: CacheLimits, clock: Clock) {
+    this.#store = store
+    this.#limits = limits
+    this.#clock = clock
+    // Compressed forms are the smaller part of text, and all of it that most readers get.
+    const compressedBytes = Math.floor(limits.maxBytes / 4)
+    this.#entries = new LRUCache({
+      maxSize: Math.max(1, limits.maxBytes - compressedBytes),
+      sizeCalculation: ({ known }, key) =>
+        (known.is === 'held' ? known.bytes.length : 0) + 2 * key.length + ENTRY_BYTES,
+    })
+    this.#compressed = new LRUCache({
+      maxSize: Math.max(1, compressedBytes),
+      sizeCalculation: (bytes, key) => bytes.length + 2 * key.length + ENTRY_BYTES,
+    })
+  }
+
+  /** Bytes that are held, never more than the limit. */
+  get heldBytes(): number {
+    return this.#entries.calculatedSize + this.#compressed.calculatedSize
+  }
+
+  /** How looks were answered since the start. */
+  get counts(): Readonly<Record<'hits' | 'misses' | 'stale', number>> {
+    return this.#counts
+  }
+
+  get count(): number {
+    return this.#entries.size
+  }
+
+  /**
+   * What is known of a key without asking the store, when that still counts.
+   *
+   * @param missingTtlMs how long it counts that there is nothing
+   */
+  fresh(key: string, missingTtlMs = this.#limits.negativeTtlMs): Known | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined || !this.#isFresh(entry, missingTtlMs)) return undefined
+    this.#counts.hits++
+    return entry.known
+  }
+
+  /** What the store has for a key. Throws STORE_UNAVAILABLE when it fails and no old copy is held. */
+  async look(key: string, missingTtlMs?: number): Promise<Looked> {
+    const fresh = this.fresh(key, missingTtlMs)
+    if (fresh !== undefined) return { known: fresh, staleMs: undefined }
+    this.#counts.misses++
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return { known: await this.#ask(key, undefined), staleMs: undefined }
+    const stale = (): Looked => {
+      this.#counts.stale++
+      return { known: entry.known, staleMs: this.#clock.nowMs() - entry.checkedMs }
+    }
+    if (this.#clock.nowMs() - this.#failedMs < REST_MS) return stale()
+    const asking = this.#ask(key, entry.known).then(
+      (known): Looked => ({ known, staleMs: undefined }),
+      (error: unknown) => {
+        if (isFault(error) && error.code === 'STORE_UNAVAILABLE') return stale()
+        throw error
+      },
+    )
+    return withinMs(STALE_WAIT_MS, asking, stale)
+  }
+
+  /** A compressed form that was stored beside an object. It is never worth failing for, and its absence lasts. */
+  async sibling(
+    object: ObjectInfo,
+    suffix: string,
+  ): Promise<Exclude<Known, { readonly is: 'missing' }> | undefined> {
+    const key = object.key + suffix
+    const known = this.fresh(key, this.#limits.ttlMs) ?? (await this.#lookQuietly(key))
+    // One that is older belongs to what was there before.
+    return known.is !== 'missing' && known.info.lastModifiedMs >= object.lastModifiedMs ? known : undefined
+  }
+
+  async #lookQuietly(key: string): Promise<Known> {
+    try {
+      return (await this.look(key, this.#limits.ttlMs)).known
+    } catch (error) {
+      if (isFault(error)) return { is: 'missing' }
+      throw error
+    }
+  }
+
+  /** A held object's bytes in a coding; made once. */
+  async compressed(object: HeldObject, coding: Coding): Promise<Buffer> {
+    const key = `${coding}:${object.info.etag}:${object.info.key}`
+    const made = this.#compressed.get(key)
+    if (made !== undefined) return made
+    const running = this.#compressing.get(key)
+    if (running !== undefined) return running
+    const generation = this.#generation
+    const making = compress(object.bytes, coding).finally(() => this.#compressing.delete(key))
+    this.#compressing.set(key, making)
+    const bytes = await making
+    if (generation === this.#generation) this.#compressed.set(key, bytes)
+    return bytes
+  }
+
+  /** Bytes of an object that is not held; `changed` when it is another one by now. */
+  async stream(info: ObjectInfo, range?: { readonly first: number; readonly last: number }) {
+    const opened = await this.#store.open(info.key, { ifMatch: info.etag, range })
+    if (typeof opened !== 'string') return opened.body
+    this.#entries.delete(info.key)
+    return 'changed'
+  }
+
+  purge(): void {
+    this.#generation++
+    this.#entries.clear()
+    this.#compressed.clear()
+    this.#flights.clear()
+    this.#failedMs = Number.NEGATIVE_INFINITY
+  }
+
+  #isFresh({ known, checkedMs }: Entry, missingTtlMs: number): boolean {
+    const { ttlMs } = this.#limits
+    const limit = known.is === 'missing' ? Math.min(missingTtlMs, ttlMs) : ttlMs
+    return this.#clock.nowMs() - checkedMs < limit
+  }
+
+  #ask(key: string, old: Known | undefined): Promise<Known> {
+    const running = this.#flights.get(key)
+    if (running !== undefined) return running
+    const generation = this.#generation
+    const flight = this.#fetch(key, old)
+      .then(
+        (known) => {
+          if (generation === this.#generation)
+            this.#entries.set(key, { known, checkedMs: this.#clock.nowMs() })
+          return known
+        },
+        (error: unknown) => {
+          this.#failedMs = this.#clock.nowMs()
+          throw error
+        },
+      )
+      .finally(() => {
+        if (this.#flights.get(key) === flight) this.#flights.delete(key)
+      })
+    this.#flights.set(key, flight)
+    return flight
+  }
+
+  async #fetch(key: string, old: Known | undefined): Promise<Known> {
+    const ifNoneMatch = old === undefined || old.is === 'missing' ? undefined : old.info.etag
+    const opened = await this.#store.open(key, { ifNoneMatch })
+    if (opened === 'unchanged' && old !== undefined) return old
+    if (typeof opened === 'string') return { is: 'missing' }
+    const { body: _body, ...info } = opened
+    if (opened.size <= this.#limits.maxObjectBytes) return { is: 'held', info, bytes: await readAll(opened) }
+    opened.body.on('error', () => undefined).destroy()
+    return { is: 'large', info }
+  }
+}
+
+/** All bytes of an object in one piece. */
+export async function readAll({ body, size }: OpenedObject): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(size)
+  let filled = 0
+  for await (const chunk of body) {
+    filled += (chunk as Buffer).copy(bytes, filled)
+  }
+  // A file may have been cut meanwhile.
+  return filled === size ? bytes : bytes.subarray(0, filled)
+}
+
+function compress(bytes: Buffer, coding: Coding): Promise<Buffer> {
+  if (coding === 'gzip') return compressGzip(bytes)
+  return compressBrotli(bytes, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    },
+  })
+}
+
+async function withinMs<T>(ms: number, work: Promise<T>, otherwise: () => T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<T>((resolve) => (timer = setTimeout(() => resolve(otherwise()), ms)))
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,25 @@
+import type { Command } from 'commander'
+import { addConfigShow } from '../../../../lib/cli/config-show.ts'
+import { createOutput } from '../../../../lib/cli/output.ts'
+import type { GlobalOptions } from '../global-options.ts'
+
+/** config check, config show. */
+export function addConfig(program: Command): void {
+  const config = program.command('config').description('check or show the configuration')
+  config
+    .command('check')
+    .description('say whether the configuration is right; exits 1 with what is wrong')
+    .action(async (_options: unknown, command: Command) => {
+      const options: GlobalOptions = command.optsWithGlobals()
+      const { loadContentConfig } = await import('../../../config.ts')
+      const { file, config: read } = loadContentConfig(process.env, { file: options.config })
+      createOutput(options).result(
+        { ok: true, file: file ?? null, store: read.store.type, users: read.users.length },
+        () => `${file ?? 'no file, defaults'}: right`,
+      )
+    })
+  addConfigShow(config, async (file) => {
+    const { loadContentConfig, contentSchema } = await import('../../../config.ts')
+    return { schema: contentSchema, settings: loadContentConfig(process.env, { file }).settings }
+  })
+}

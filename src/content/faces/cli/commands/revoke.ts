@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import { createOutput } from '../../../../lib/cli/output.ts'
+import type { GlobalOptions } from '../global-options.ts'
+
+/** revoke. */
+export function addRevoke(program: Command): void {
+  program
+    .command('revoke')
+    .description("end all sessions of a user, also while servers run; ''  where users have no names")
+    .argument('<user>', 'name of the user')
+    .action(async (user: string, _options: unknown, command: Command) => {
+      const options: GlobalOptions = command.optsWithGlobals()
+      const [{ loadContentConfig }, { openSessionStore }, { systemClock }] = await Promise.all([
+        import('../../../config.ts'),
+        import('../../../session/open-session-store.ts'),
+        import('../../../../lib/clock/clock.ts'),
+      ])
+      const { config } = loadContentConfig(process.env, { file: options.config })
+      const store = await openSessionStore(config.session.place, systemClock)
+      try {
+        const ended = await store.removeUser(user)
+        createOutput(options).result(
+          { user, ended },
+          () =>
+            `${ended} ${ended === 1 ? 'session' : 'sessions'} of ${user === '' ? 'all readers' : user} ended`,
+        )
+      } finally {
+        await store.close()
+      }
+    })
+}

@@ -1,0 +1,122 @@
+import { messageOf } from '../lib/errors/message.ts'
+import { configFault } from '../lib/config/check.ts'
+import type { Logger } from '../lib/log/logger.ts'
+import { packageVersion } from '../lib/process/package.ts'
+import { ObjectCache } from './cache/object-cache.ts'
+import { type Clock, systemClock } from '../lib/clock/clock.ts'
+import type { ContentConfig } from './config.ts'
+import { fault } from './errors.ts'
+import { createContentHttp } from './faces/http/create-server.ts'
+import type { ContentFace } from './faces/http/face.ts'
+import { ClientAddress } from './login/client-address.ts'
+import { OpenIdLogin } from './login/openid.ts'
+import { PasswordLogin } from './login/password-login.ts'
+import { Throttle } from './login/throttle.ts'
+import { PageFinder } from './page/find-page.ts'
+import { RepoList } from './repo/repo-list.ts'
+import { SiteSearch } from './search/site-search.ts'
+import { openSessionStore } from './session/open-session-store.ts'
+import { Sessions } from './session/sessions.ts'
+import { openStore } from './store/open-store.ts'
+import type { Store } from './store/store.ts'
+
+export { type ContentConfig, loadContentConfig } from './config.ts'
+export { hashPassword } from './login/password.ts'
+export { publish } from './publish/publish.ts'
+export { openStore } from './store/open-store.ts'
+
+export interface ContentDeps {
+  readonly logger: Logger
+  readonly clock?: Clock
+  /** Instead of the config's; closed by whoever made it. */
+  readonly store?: Store
+  /** Told when a reader has emptied the cache, so that other processes empty theirs. */
+  readonly onPurge?: () => void
+}
+
+/** A content server that runs. */
+export interface RunningContent {
+  readonly port: number
+  /** Empties the cache. */
+  readonly purge: () => void
+  /** Takes no more requests, ends those that run, then closes what it has opened. */
+  readonly stop: () => Promise<void>
+}
+
+/** Puts a content server together; nothing happens before `start`. */
+export function create(
+  config: ContentConfig,
+  deps: ContentDeps,
+): { readonly start: () => Promise<RunningContent> } {
+  return { start: () => start(config, deps) }
+}
+
+async function start(config: ContentConfig, deps: ContentDeps): Promise<RunningContent> {
+  const { logger, clock = systemClock } = deps
+  checkLogin(config)
+  const addresses = new ClientAddress(config.http.trustedProxies)
+  const store = deps.store ?? (await openStore(config.store))
+  const sessionStore = await openSessionStore(config.session.place, clock)
+  const cache = new ObjectCache(store, config.cache, clock)
+  const repos = new RepoList(store, clock, config.cache.ttlMs)
+  const search = new SiteSearch(store, repos, clock, {
+    ttlMs: config.cache.ttlMs,
+    maxBytes: config.searchBytes,
+  })
+  const passwords = new PasswordLogin(config.users, new Throttle(sessionStore))
+  const openId = config.oidc === undefined ? undefined : new OpenIdLogin(config.oidc)
+  const purge = (): void => {
+    cache.purge()
+    repos.purge()
+    search.purge()
+  }
+  const face: ContentFace = {
+    config,
+    version: packageVersion(),
+    cache,
+    finder: new PageFinder(cache, repos),
+    repos,
+    search,
+    sessions: new Sessions(
+      sessionStore,
+      clock,
+      config.session.maxAgeMs,
+      ({ user, proof }) => proof === openId?.proof || passwords.isProof(user, proof),
+    ),
+    passwords,
+    openId,
+    addresses,
+    audit: logger.child({ audit: true }, { level: logger.level === 'silent' ? 'silent' : 'info' }),
+    purge() {
+      purge()
+      deps.onPurge?.()
+    },
+  }
+  const http = await createContentHttp(face, logger)
+  let closing: Promise<void> | undefined
+  const close = async (): Promise<void> => {
+    await http.stop()
+    await sessionStore.close()
+    if (deps.store === undefined) store.close()
+  }
+  try {
+    const port = await http.listen({ host: config.http.host, port: config.http.port })
+    return { port, purge, stop: () => (closing ??= close()) }
+  } catch (error) {
+    await close()
+    throw fault(
+      'CANNOT_LISTEN',
+      `cannot listen on ${config.http.host} port ${config.http.port}: ${messageOf(error)}; set http.port to another`,
+      error,
+    )
+  }
+}
+
+/** A server that nobody can enter is a mistake. */
+function checkLogin({ users, oidc, userHeader }: ContentConfig): void {
+  if (users.length > 0 || oidc !== undefined || userHeader !== undefined) return
+  throw configFault(
+    'CONFIG_INVALID',
+    'nobody could log in: set "password_hash", "users", "oidc" or "header_auth"; "content-server hash-password" makes a hash',
+  )
+}

@@ -1,0 +1,93 @@
+import { isFault } from '../../lib/errors/fault.ts'
+import { readAll } from '../cache/object-cache.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
+import type { Store } from '../store/store.ts'
+import { MAX_META_BYTES, META_FILE, parseMeta, type Repo } from './meta.ts'
+
+export const REPOS = 'repos/'
+/** Calls to the store at a time. */
+const PARALLEL = 32
+/** A list in which something could not be read counts no longer than this. */
+const PARTIAL_MS = 5_000
+
+/** The repositories of the store, kept as long as other content is, and purged with it. */
+export class RepoList {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #ttlMs: number
+  #kept: { readonly repos: ReadonlyMap<string, Repo>; readonly readMs: number } | undefined
+  #reading: Promise<ReadonlyMap<string, Repo>> | undefined
+  #generation = 0
+
+  constructor(store: Store, clock: Clock, ttlMs: number) {
+    this.#store = store
+    this.#clock = clock
+    this.#ttlMs = ttlMs
+  }
+
+  /** All repositories by name. While the store fails, those of the last time; STORE_UNAVAILABLE when there was none. */
+  async read(): Promise<ReadonlyMap<string, Repo>> {
+    const kept = this.#kept
+    if (kept !== undefined && this.#clock.nowMs() - kept.readMs < this.#ttlMs) return kept.repos
+    this.#reading ??= this.#readAnew()
+    try {
+      return await this.#reading
+    } catch (error) {
+      if (kept !== undefined && isFault(error)) return kept.repos
+      throw error
+    }
+  }
+
+  purge(): void {
+    this.#generation++
+    this.#kept = undefined
+    this.#reading = undefined
+  }
+
+  async #readAnew(): Promise<ReadonlyMap<string, Repo>> {
+    const generation = this.#generation
+    const old = this.#kept?.repos
+    try {
+      let isWhole = true
+      const names = (await this.#store.listNames(REPOS)).toSorted()
+      const repos = new Map<string, Repo>(names.map((name) => [name, { name }]))
+      await inParallel(PARALLEL, names, async (name) => {
+        const meta = await this.#meta(name)
+        isWhole &&= meta !== undefined
+        repos.set(name, meta ?? old?.get(name) ?? { name })
+      })
+      const early = isWhole ? 0 : Math.max(0, this.#ttlMs - PARTIAL_MS)
+      if (generation === this.#generation) this.#kept = { repos, readMs: this.#clock.nowMs() - early }
+      return repos
+    } finally {
+      if (generation === this.#generation) this.#reading = undefined
+    }
+  }
+
+  /** Undefined for one that cannot be read: it must not keep the others from being seen. */
+  async #meta(name: string): Promise<Repo | undefined> {
+    try {
+      const opened = await this.#store.open(`${REPOS}${name}/${META_FILE}`)
+      if (typeof opened === 'string') return { name }
+      if (opened.size <= MAX_META_BYTES) return parseMeta(name, await readAll(opened))
+      opened.body.on('error', () => undefined).destroy()
+      return { name }
+    } catch (error) {
+      if (isFault(error)) return undefined
+      throw error
+    }
+  }
+}
+
+/** Works on all items, on so many at a time. */
+export async function inParallel<T>(
+  count: number,
+  items: Iterable<T>,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const rest = items[Symbol.iterator]()
+  const run = async (): Promise<void> => {
+    for (let next = rest.next(); !next.done; next = rest.next()) await work(next.value)
+  }
+  await Promise.all(Array.from({ length: count }, run))
+}

@@ -1,0 +1,116 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { messageOf } from '../../lib/errors/message.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
+import { fault } from '../errors.ts'
+import type { Session, SessionStore, Tries } from './session-store.ts'
+
+/** How long a process waits for another that writes. */
+const BUSY_MS = 2_000
+
+const TABLE = `
+  CREATE TABLE IF NOT EXISTS session (
+    digest TEXT PRIMARY KEY, user TEXT NOT NULL, proof TEXT NOT NULL, expires_ms INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS try (who TEXT PRIMARY KEY, count INTEGER NOT NULL, ends_ms INTEGER NOT NULL) WITHOUT ROWID`
+const COUNT_TRY = `
+  INSERT INTO try (who, count, ends_ms) VALUES ($who, 1, $ends)
+  ON CONFLICT (who) DO UPDATE SET
+    count = CASE WHEN ends_ms <= $now OR ends_ms > $ends THEN 1 ELSE count + 1 END,
+    ends_ms = CASE WHEN ends_ms <= $now OR ends_ms > $ends THEN $ends ELSE ends_ms END
+  RETURNING count, ends_ms`
+
+/**
+ * Sessions in one SQLite file, which all processes of a host may share: what one of them writes the others see with their
+ * next look.
+ */
+export class FileSessionStore implements SessionStore {
+  readonly #file: string
+  readonly #database: DatabaseSync
+  readonly #clock: Clock
+  readonly #find: StatementSync
+
+  private constructor(file: string, database: DatabaseSync, clock: Clock) {
+    this.#file = file
+    this.#clock = clock
+    this.#database = database
+    this.#find = database.prepare('SELECT user, proof, expires_ms FROM session WHERE digest = ?')
+  }
+
+  /** Opens the file, made where it is missing. Throws SESSIONS_UNAVAILABLE: one that is damaged is nobody's to empty. */
+  static async open(file: string, clock: Clock): Promise<FileSessionStore> {
+    try {
+      // Node has it from 22.13 on.
+      const { DatabaseSync: Database } = await import('node:sqlite')
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+      closeSync(openSync(file, 'a', 0o600))
+      const database = new Database(file, { timeout: BUSY_MS })
+      database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+      database.exec(TABLE)
+      const nowMs = clock.wallMs()
+      database.prepare('DELETE FROM session WHERE expires_ms <= ?').run(nowMs)
+      database.prepare('DELETE FROM try WHERE ends_ms <= ?').run(nowMs)
+      return new FileSessionStore(file, database, clock)
+    } catch (error) {
+      throw unavailable(file, error)
+    }
+  }
+
+  async add(digest: string, { user, proof, expiresMs }: Session): Promise<void> {
+    this.#try(() =>
+      this.#database
+        .prepare('INSERT INTO session (digest, user, proof, expires_ms) VALUES (?, ?, ?, ?)')
+        .run(digest, user, proof, expiresMs),
+    )
+  }
+
+  find(digest: string): Session | undefined {
+    const row = this.#try(() => this.#find.get(digest)) as
+      { readonly user: string; readonly proof: string; readonly expires_ms: number } | undefined
+    return row && { user: row.user, proof: row.proof, expiresMs: row.expires_ms }
+  }
+
+  async remove(digest: string): Promise<void> {
+    this.#try(() => this.#database.prepare('DELETE FROM session WHERE digest = ?').run(digest))
+  }
+
+  async removeUser(user: string): Promise<number> {
+    const { changes } = this.#try(() =>
+      this.#database.prepare('DELETE FROM session WHERE user = ?').run(user),
+    )
+    return Number(changes)
+  }
+
+  async countTry(who: string, windowMs: number): Promise<Tries> {
+    const nowMs = this.#clock.wallMs()
+    const row = this.#try(() =>
+      this.#database.prepare(COUNT_TRY).get({ $who: who, $now: nowMs, $ends: nowMs + windowMs }),
+    ) as { readonly count: number; readonly ends_ms: number }
+    return { count: row.count, endsInMs: row.ends_ms - nowMs }
+  }
+
+  async forgetTries(who: string): Promise<void> {
+    this.#try(() => this.#database.prepare('DELETE FROM try WHERE who = ?').run(who))
+  }
+
+  async close(): Promise<void> {
+    this.#database.close()
+  }
+
+  #try<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw unavailable(this.#file, error)
+    }
+  }
+}
+
+function unavailable(file: string, error: unknown): Error {
+  return fault(
+    'SESSIONS_UNAVAILABLE',
+    `the sessions in ${file} cannot be used: ${messageOf(error)}; move the file away to begin anew, and everybody logs in again`,
+    error,
+  )
+}

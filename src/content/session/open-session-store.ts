@@ -1,0 +1,16 @@
+import type { Clock } from '../../lib/clock/clock.ts'
+import type { ContentConfig } from '../config.ts'
+import type { SessionStore } from './session-store.ts'
+
+/** The store of sessions that the config names. Throws SESSIONS_UNAVAILABLE. */
+export async function openSessionStore(
+  place: ContentConfig['session']['place'],
+  clock: Clock,
+): Promise<SessionStore> {
+  if ('file' in place) {
+    const { FileSessionStore } = await import('./file-session-store.ts')
+    return FileSessionStore.open(place.file, clock)
+  }
+  const { RedisSessionStore } = await import('./redis-session-store.ts')
+  return RedisSessionStore.open(place.url)
+}

@@ -1,0 +1,30 @@
+import type { Command } from 'commander'
+import type { SchemaNode } from '../config/check.ts'
+import { createOutput } from './output.ts'
+
+interface ShowOptions {
+  readonly config?: string
+  readonly json?: boolean
+  readonly table?: boolean
+}
+
+/**
+ * Adds `show` to a program's `config`.
+ * @param read the settings of a file, or of the one that the program finds, and their schema
+ */
+export function addConfigShow(
+  config: Command,
+  read: (file: string | undefined) => Promise<{ readonly schema: SchemaNode; readonly settings: unknown }>,
+): Command {
+  return config
+    .command('show')
+    .description('print the effective configuration: YAML on a terminal, JSON elsewhere')
+    .action(async (_options: unknown, command: Command) => {
+      const options: ShowOptions = command.optsWithGlobals()
+      const { maskSecrets, showSettings } = await import('../config/show.ts')
+      const { schema, settings } = await read(options.config)
+      createOutput(options).result(maskSecrets(schema, settings), () =>
+        showSettings(schema, settings).trimEnd(),
+      )
+    })
+}

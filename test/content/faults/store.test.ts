@@ -1,0 +1,155 @@
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { ObjectCache } from '../../../src/content/cache/object-cache.ts'
+import { FsStore } from '../../../src/content/store/fs-store.ts'
+import { startContent } from '../../support/content-server.ts'
+import { FaultyStore } from '../../support/faulty-store.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+const FILES = {
+  'repos/a/index.html': 'the page',
+  'repos/a/big.bin': Buffer.alloc(5_000_000, 'x'),
+  'repos/a/_meta.json': '{"description":"d"}',
+}
+
+async function startFaulty(settings = {}) {
+  const time = { nowMs: 0 }
+  let store: FaultyStore | undefined
+  const clock = { nowMs: () => time.nowMs, wallMs: Date.now }
+  const content = await startContent(FILES, {
+    settings,
+    clock,
+    store: (inner) => (store = new FaultyStore(inner)),
+  })
+  if (store === undefined) throw new Error('the server takes its store at the start')
+  return { ...content, time, faulty: store }
+}
+
+test('F22 while the store is down what is held is sent with its age, and the rest is 502, never 404', async () => {
+  const { ask, time, faulty } = await startFaulty()
+  expect(await (await ask('/repos/a/')).text()).toBe('the page')
+  expect(((await (await ask('/_api/repos')).json()) as unknown[]).length).toBe(1)
+  time.nowMs = 600_000
+  faulty.fails = 'down'
+  const stale = await ask('/repos/a/')
+  expect([stale.status, await stale.text(), stale.headers.get('age'), stale.headers.get('warning')]).toEqual([
+    200,
+    'the page',
+    '600',
+    '110 - "Response is Stale"',
+  ])
+  expect(((await (await ask('/_api/repos')).json()) as unknown[]).length).toBe(1)
+  const other = await ask('/repos/a/other.html')
+  expect(other.status).toBe(502)
+  expect(await other.text()).not.toContain('the store is down')
+  expect((await ask('/_health')).status).toBe(200)
+  faulty.fails = 'no'
+  time.nowMs += 5_001
+  const fresh = await ask('/repos/a/')
+  expect([fresh.status, fresh.headers.get('age')]).toEqual([200, null])
+  // The failure was not kept.
+  expect((await ask('/repos/a/other.html')).status).toBe(404)
+})
+
+test('F22 with nothing held the list of repositories is STORE_UNAVAILABLE', async () => {
+  const { ask, faulty } = await startFaulty()
+  faulty.fails = 'down'
+  const answer = await ask('/_api/repos')
+  expect([answer.status, ((await answer.json()) as { error: { code: string } }).error.code]).toEqual([
+    502,
+    'STORE_UNAVAILABLE',
+  ])
+  faulty.fails = 'no'
+  expect((await ask('/_api/repos')).status).toBe(200)
+})
+
+test('F22 a store that hangs holds up nobody who can have an old copy', async () => {
+  const { ask, time, faulty } = await startFaulty()
+  await ask('/repos/a/')
+  time.nowMs = 600_000
+  faulty.fails = 'hangs'
+  const answer = await ask('/repos/a/')
+  expect([answer.status, await answer.text(), answer.headers.get('age')]).toEqual([200, 'the page', '600'])
+  expect((await ask('/_health')).status).toBe(200)
+  faulty.release()
+})
+
+test('F22 half a body is never kept', async () => {
+  const { ask, faulty } = await startFaulty()
+  faulty.fails = 'half'
+  expect((await ask('/repos/a/')).status).toBe(502)
+  faulty.fails = 'no'
+  expect(await (await ask('/repos/a/')).text()).toBe('the page')
+})
+
+test('F33 half a body of what is streamed breaks off, and does not look whole', async () => {
+  const { ask, faulty } = await startFaulty({ cache: { max_object_bytes: '1MiB' } })
+  faulty.fails = 'half'
+  await expect(ask('/repos/a/big.bin').then((answer) => answer.arrayBuffer())).rejects.toThrow('terminated')
+  faulty.fails = 'no'
+  expect((await (await ask('/repos/a/big.bin')).arrayBuffer()).byteLength).toBe(5_000_000)
+})
+
+test('a thousand requests for one page ask the store once', async () => {
+  const { ask, faulty } = await startFaulty()
+  faulty.fails = 'hangs'
+  const all = Array.from({ length: 1_000 }, () => ask('/repos/a/').then(({ status }) => status))
+  await waitFor('the first to ask', () => faulty.opened.length > 0)
+  faulty.release()
+  expect(new Set(await Promise.all(all))).toEqual(new Set([200]))
+  expect(faulty.opened).toEqual(['repos/a/index.html'])
+})
+
+test('an answer of the store outlives the reader who asked for it', async () => {
+  const { running, cookie, faulty, ask } = await startFaulty()
+  faulty.fails = 'hangs'
+  const socket = connect(running.port, '127.0.0.1')
+  socket.write(`GET /repos/a/ HTTP/1.1\r\nhost: localhost\r\ncookie: ${cookie}\r\n\r\n`)
+  await waitFor('the store to be asked', () => faulty.opened.length === 1)
+  const second = ask('/repos/a/')
+  socket.destroy()
+  faulty.release()
+  expect(await (await second).text()).toBe('the page')
+  expect(faulty.opened).toHaveLength(1)
+})
+
+test('what began before a purge is not kept after it', async () => {
+  const { ask, faulty, store } = await startFaulty()
+  faulty.fails = 'hangs'
+  const before = ask('/repos/a/')
+  await waitFor('the store to be asked', () => faulty.opened.length === 1)
+  await ask('/_admin/cache/purge', { method: 'POST' })
+  faulty.release()
+  await before
+  await store.write('repos/a/index.html', Buffer.from('newer'), { contentType: '' })
+  expect(await (await ask('/repos/a/')).text()).toBe('newer')
+})
+
+test('an old page is asked for by its ETag, and is not read again', async () => {
+  const { ask, faulty, time } = await startFaulty()
+  for (let i = 0; i < 3; i++) {
+    expect((await ask('/repos/a/')).status).toBe(200)
+    time.nowMs += 300_000
+  }
+  expect(faulty.opened).toHaveLength(3)
+})
+
+test('O3 a hundred thousand random keys leave the cache within its bytes', async () => {
+  const limits = { ttlMs: 300_000, negativeTtlMs: 5_000, maxBytes: 1_000_000, maxObjectBytes: 100_000 }
+  const empty = new FsStore(tempDir())
+  empty.open = () => Promise.resolve('missing')
+  const cache = new ObjectCache(empty, limits, { nowMs: () => 0, wallMs: () => 0 })
+  for (let i = 0; i < 100_000; i++) {
+    await cache.look(`repos/${i}/${'k'.repeat(i % 900)}`)
+    if (i % 1_000 === 0) expect(cache.heldBytes).toBeLessThanOrEqual(limits.maxBytes)
+  }
+  expect(cache.heldBytes).toBeLessThanOrEqual(limits.maxBytes)
+})
+
+test('O3 query and headers make no other entry', async () => {
+  const { ask, faulty } = await startFaulty()
+  for (let i = 0; i < 20; i++)
+    await ask(`/repos/a/?${i}`, { headers: { 'x-other': String(i), host: 'localhost' } })
+  expect(faulty.opened).toEqual(['repos/a/index.html'])
+})

@@ -1,0 +1,91 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { loginPath, safeNext } from '../../../src/content/page/next.ts'
+
+const ORIGIN = 'https://docs.example'
+const hosts = ['evil.com', 'evil.com:80', 'docs.example@evil.com', '[::1]', '2130706433', 'evil。com']
+const starts = [
+  '//',
+  '/\\',
+  '\\\\',
+  '/\t/',
+  '/\n/',
+  '/\r/',
+  '///',
+  '////',
+  '/\\/',
+  '\\/',
+  '/%09/',
+  '/.//',
+  '/..//',
+  '/x/..//',
+  '/%2e%2e//',
+  '/./\\',
+  'https://',
+  'https:',
+  'http:/',
+  'HTTPS://',
+  'javascript:',
+  'data:',
+  'ftp://',
+  ' //',
+  '\t//',
+  '\u0000//',
+  '?//',
+  '#//',
+  '@',
+  '/@',
+  '\u2028//',
+  '/\u2028/',
+  '//\u00a0',
+  './/',
+  '..//',
+]
+const table = [
+  ...hosts.flatMap((host) => starts.map((start) => start + host)),
+  '',
+  '/',
+  ' ',
+  '\ud800',
+  '/\ud800',
+  `/${'x'.repeat(5_000)}`,
+]
+
+test.each(table)('O1 next %j stays on the site', (next) => {
+  const to = safeNext(next)
+  expect(new URL(to, ORIGIN).origin).toBe(ORIGIN)
+  // What a browser does with the header is what the parser says, and no header can be made of it that says more.
+  expect(to).toMatch(/^\/(?![/\\])[\u0021-\u007e]*$/)
+})
+
+test('O1 any text as next stays on the site', () => {
+  const piece = fc.oneof(
+    fc.constantFrom(...starts, ...hosts, '/', '..', '%2f', '%5c'),
+    fc.string({ unit: 'binary', maxLength: 5 }),
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {
+      const to = safeNext(pieces.join(''))
+      return new URL(to, ORIGIN).origin === ORIGIN && /^\/(?![/\\])[\u0021-\u007e]*$/.test(to)
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+test.each([
+  ['/repos/guide/', '/repos/guide/'],
+  ['/repos/a%20b/?q=1&x=%2F', '/repos/a%20b/?q=1&x=%2F'],
+  ['/repos/日本/', '/repos/%E6%97%A5%E6%9C%AC/'],
+  ['/_login?next=/x', '/'],
+  ['/_admin/cache/purge', '/'],
+  [undefined, '/'],
+])('next %j leads to %s', (next, expected) => {
+  expect(safeNext(next)).toBe(expected)
+})
+
+test.each(['/', '/repos/a b/', '/x?next=/y&z=1', '/repos/%2F%20+&=#'])(
+  'the login page keeps %s whole',
+  (path) => {
+    expect(new URL(loginPath(path), ORIGIN).searchParams.get('next')).toBe(path)
+  },
+)

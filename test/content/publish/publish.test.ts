@@ -1,0 +1,169 @@
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { publish, type PublishRequest } from '../../../src/content/publish/publish.ts'
+import { FsStore } from '../../../src/content/store/fs-store.ts'
+import type { Store } from '../../../src/content/store/store.ts'
+import { startContent } from '../../support/content-server.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+
+const SITE = {
+  'index.html': '<title>Guide</title><nav>menu</nav><main><h1>Welcome</h1><p>alpha beta</p></main>',
+  'deep/page.html': `<h1>Deep</h1><p>gamma delta</p>${'<p>filler</p>'.repeat(300)}`,
+  'app.js': 'run()',
+  'image.png': Buffer.from([1, 2, 3]),
+}
+
+function write(folder: string, files: Readonly<Record<string, string | Uint8Array>>): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), content)
+  }
+}
+
+function publisher(store: Store, folder = tempDir()) {
+  write(folder, SITE)
+  const run = (more: Partial<PublishRequest> = {}) =>
+    publish(
+      { folder, repo: 'guide', deletes: false, ...more },
+      { store, nowMs: Date.parse('2026-11-21T17:00:00Z') },
+    )
+  return { folder, run }
+}
+
+test('a published site is served, listed and found', async () => {
+  const { ask, store } = await startContent()
+  const { run } = publisher(store)
+  expect(await run({ description: 'How to', source: 'a/b', url: 'https://x.example' })).toMatchObject({
+    uploaded: 4,
+    unchanged: 0,
+    deleted: 0,
+    pages: 2,
+  })
+  expect(await (await ask('/_api/repos')).json()).toEqual([
+    {
+      name: 'guide',
+      description: 'How to',
+      last_published: '2026-11-21T17:00:00.000Z',
+      repo: 'a/b',
+      url: 'https://x.example',
+    },
+  ])
+  expect((await ask('/repos/guide/image.png')).headers.get('content-type')).toBe('image/png')
+  const found = async (q: string) =>
+    ((await (await ask(`/_api/search?q=${q}`)).json()) as { hits: { url: string; title: string }[] }).hits
+  expect(await found('gamma')).toMatchObject([{ url: '/repos/guide/deep/page.html', title: 'Deep' }])
+  expect(await found('alph')).toMatchObject([{ url: '/repos/guide/', title: 'Welcome' }])
+  expect(await found('menu')).toEqual([])
+  expect(await (await ask('/?q=gamma')).text()).toContain('/repos/guide/deep/page.html')
+  expect((await ask('/_api/search?limit=0')).status).toBe(400)
+})
+
+test('only what has changed is sent again, and what is missing in the store too', async () => {
+  const store: Store = new FsStore(tempDir())
+  const { folder, run } = publisher(store)
+  await run({ description: 'kept' })
+  expect(await run()).toMatchObject({ uploaded: 0, unchanged: 4 })
+  write(folder, { 'app.js': 'ran()' })
+  expect(await run()).toMatchObject({ uploaded: 1, unchanged: 3 })
+  await store.remove('repos/guide/image.png')
+  await store.remove('repos/guide/deep/page.html.br')
+  expect(await run()).toMatchObject({ uploaded: 2, unchanged: 2 })
+})
+
+test('--delete removes what an earlier publish has sent, and nothing else', async () => {
+  const store: Store = new FsStore(tempDir())
+  const { folder, run } = publisher(store)
+  await run()
+  await run({ version: '1.0' })
+  await store.write('repos/guide/foreign.txt', Buffer.from('x'), { contentType: '' })
+  rmSync(join(folder, 'deep'), { recursive: true })
+  expect(await run()).toMatchObject({ deleted: 0 })
+  const { deleted } = await run({ deletes: true })
+  expect(deleted).toBe(3)
+  const keys: string[] = []
+  for await (const { key } of store.list('repos/guide/')) keys.push(key.slice('repos/guide/'.length))
+  expect(keys.filter((key) => key.startsWith('deep/'))).toEqual([])
+  expect(keys).toContain('foreign.txt')
+  expect(keys).toContain('1.0/deep/page.html')
+})
+
+test('a publish that breaks off is made good by the next, whatever it had written', async () => {
+  const inner: Store = new FsStore(tempDir())
+  const { folder, run } = publisher(inner)
+  await run()
+  const reverted = SITE['app.js']
+  for (let failAt = 1; failAt <= 6; failAt++) {
+    write(folder, { 'app.js': 'ran()', 'image.png': Buffer.from([3, 2, 1]) })
+    let writes = 0
+    const breaking: Store = new Proxy(inner, {
+      get: (target, name) =>
+        name === 'write'
+          ? async (...given: Parameters<Store['write']>) => {
+              if (++writes === failAt) throw new Error('cut off')
+              return target.write(...given)
+            }
+          : Reflect.get(target, name).bind(target),
+    })
+    await expect(
+      publish({ folder, repo: 'guide', deletes: true }, { store: breaking, nowMs: 0 }),
+    ).rejects.toThrow('cut off')
+    // Back to what it was: of the same length, and what the first manifest knew.
+    write(folder, { 'app.js': reverted, 'image.png': SITE['image.png'] })
+    await run({ deletes: true })
+    const object = await inner.open('repos/guide/app.js')
+    if (typeof object === 'string') throw new Error(object)
+    expect(Buffer.concat(await object.body.toArray()).toString()).toBe(reverted)
+  }
+})
+
+test('_meta.json is the last that is written', async () => {
+  const inner: Store = new FsStore(tempDir())
+  const { run } = publisher(inner)
+  const order: string[] = []
+  const write0 = inner.write.bind(inner)
+  inner.write = (key, ...rest) => {
+    order.push(key)
+    return write0(key, ...rest)
+  }
+  await run()
+  expect(order.at(-1)).toBe('repos/guide/_meta.json')
+  expect(order.indexOf('repos/guide/app.js')).toBeLessThan(order.indexOf('repos/guide/index.html'))
+})
+
+test('versions are listed, and the repository leads to the last', async () => {
+  const { ask, store } = await startContent()
+  const { run } = publisher(store)
+  await run({ version: '1.0' })
+  await run({ version: '2.0' })
+  expect(await (await ask('/_api/repos')).json()).toMatchObject([{ versions: ['2.0', '1.0'], latest: '2.0' }])
+  expect((await ask('/repos/guide/')).headers.get('location')).toBe('/repos/guide/2.0/')
+  const { hits } = (await (await ask('/_api/search?q=gamma')).json()) as { hits: { url: string }[] }
+  expect(hits.map(({ url }) => url)).toEqual(['/repos/guide/2.0/deep/page.html'])
+})
+
+test('O4 links are not followed, and names that are no keys are told', async () => {
+  const dir = tempDir()
+  writeFileSync(join(dir, 'secret'), 'secret')
+  const store: Store = new FsStore(tempDir())
+  const { folder, run } = publisher(store)
+  symlinkSync(join(dir, 'secret'), join(folder, 'linked.txt'))
+  symlinkSync(dir, join(folder, 'linked'))
+  writeFileSync(join(folder, 'back\\slash'), 'x')
+  expect((await run()).skipped).toEqual(['back\\slash', 'linked', 'linked.txt'])
+  expect(await store.open('repos/guide/linked.txt')).toBe('missing')
+})
+
+test.each([
+  { repo: '../x' },
+  { repo: 'a/b' },
+  { repo: '' },
+  { repo: '.x' },
+  { version: '..' },
+  { source: 'x' },
+  { url: 'javascript:x' },
+])('O4 %j is refused before anything is written', async (more) => {
+  const store: Store = new FsStore(tempDir())
+  await expect(publisher(store).run(more)).rejects.toMatchObject({ code: 'PUBLISH_INVALID' })
+  expect(await store.listNames('repos/')).toEqual([])
+})

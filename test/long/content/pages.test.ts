@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { publish } from '../../../src/content/publish/publish.ts'
+import { openPage } from '../../support/chromium.ts'
+import { startContent } from '../../support/content-server.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+/** Where a reader can look at what the browser drew: PAGE_SCREENSHOTS=folder. */
+function keep(name: string, image: Buffer): void {
+  const folder = process.env['PAGE_SCREENSHOTS']
+  if (folder === undefined) return
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, `content-${name}.png`), image)
+}
+
+/** A site as MkDocs builds it. */
+function buildSite(): string {
+  const dir = tempDir()
+  mkdirSync(join(dir, 'docs/deep'), { recursive: true })
+  writeFileSync(
+    join(dir, 'mkdocs.yml'),
+    'site_name: Guide\nsite_url: ""\ntheme: {name: mkdocs, highlightjs: false}\n',
+  )
+  writeFileSync(join(dir, 'docs/index.md'), '# Welcome\n\nRead the [deep page](deep/page.md).\n')
+  writeFileSync(join(dir, 'docs/deep/page.md'), '# Deep page\n\nHere is the zyzzyva.\n')
+  execFileSync('mkdocs', ['build', '--quiet', '--site-dir', join(dir, 'site')], {
+    cwd: dir,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  return join(dir, 'site')
+}
+
+test(
+  'a reader logs in, reads a site that MkDocs built, searches and logs out',
+  { timeout: 120_000 },
+  async () => {
+    const { url, store } = await startContent()
+    await publish(
+      { folder: buildSite(), repo: 'guide', description: 'How to use it', deletes: false },
+      { store, nowMs: Date.now() },
+    )
+    await publish(
+      { folder: buildSite(), repo: 'other', version: '1.0', deletes: false },
+      { store, nowMs: Date.now() },
+    )
+    const page = await openPage(`${url}/repos/guide/`)
+    const until = (what: string, expression: string): Promise<void> =>
+      waitFor(what, () => page.evaluate<boolean>(expression).catch(() => false))
+    const path = 'location.pathname + location.search'
+    expect(await page.evaluate(path)).toBe('/_login?next=/repos/guide/')
+    keep('login', await page.screenshot())
+    // The label belongs to the field, and the field has the focus.
+    expect(await page.evaluate('document.activeElement.labels[0].textContent')).toBe('Password')
+    await page.type('wrong')
+    await page.press('Enter')
+    await until('the error', 'document.querySelector("[role=alert]") !== null')
+    expect(await page.evaluate('document.getElementById("password").getAttribute("aria-describedby")')).toBe(
+      'error',
+    )
+    await page.setDark(true)
+    keep('wrong', await page.screenshot())
+    await page.click('#password')
+    await page.type('right')
+    await page.press('Enter')
+    await until('the site', 'document.title.includes("Guide") && document.querySelector("h1") !== null')
+    expect(await page.evaluate(path)).toBe('/repos/guide/')
+    await until('its style', '[...document.styleSheets].length > 0')
+    keep('site', await page.screenshot())
+    await page.evaluate('document.querySelector("a[href*=\'deep/page\']").click()')
+    await until(
+      'the deep page',
+      'location.pathname === "/repos/guide/deep/page/" && document.body.textContent.includes("zyzzyva")',
+    )
+
+    await page.evaluate('location.href = "/"')
+    await until('the home page', 'document.querySelectorAll("#repos li").length === 2')
+    keep('home', await page.screenshot())
+    await page.click('#query')
+    await page.type('zyzz')
+    await until('what was found', 'document.querySelectorAll("#hits li").length === 2')
+    expect(await page.evaluate('document.querySelector("#hits a").getAttribute("href")')).toMatch(
+      /deep\/page\/$/,
+    )
+    await page.setDark(false)
+    keep('search', await page.screenshot())
+    // On a phone nothing is wider than the screen.
+    expect(
+      await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'),
+    ).toBe(true)
+
+    await page.evaluate('window.isOld = true')
+    await page.evaluate('document.querySelector("form[action=\'/_admin/cache/purge\'] button").click()')
+    await until(
+      'the home page anew',
+      'window.isOld !== true && location.pathname === "/" && document.querySelectorAll("#repos li").length === 2',
+    )
+    await page.evaluate('document.querySelector("form[action=\'/_logout\'] button").click()')
+    await until('the login', 'location.pathname === "/_login"')
+    await page.evaluate('location.href = "/repos/guide/"')
+    await until('the login again', 'location.search.includes("next")')
+    // Nothing but the wrong password.
+    expect(page.complaints.filter((complaint) => !/401|"level":"(?:info|verbose)"/.test(complaint))).toEqual(
+      [],
+    )
+  },
+)
