@@ -63,27 +63,25 @@ async function cut(
   if (isCollapsed && (isLive || whole === excess || tailBytes > MAX_COPIED_BYTES)) return undefined
   if (tailBytes > MAX_COPIED_BYTES)
     throw new Error('this file system cannot cut it: at most the last 64 MiB can be kept here')
-  return copyEnd(file, tailBytes)
+  return copyEnd(file, tailBytes, isLive)
 }
 
-/** What is appended after the last look and before the cut is lost; what comes after stands before the end that is put back. */
-async function copyEnd(file: FileHandle, tailBytes: number): Promise<string | undefined> {
+/**
+ * What is appended after the last look and before the cut is lost; what comes after stands before the end that is put back. No
+ * call tells of the first, so that a live log is never said to be whole.
+ */
+async function copyEnd(file: FileHandle, tailBytes: number, isLive: boolean): Promise<string | undefined> {
   const { size } = await file.stat()
-  const end = await readFrom(file, Math.max(0, size - tailBytes))
-  // The writer may have gone on.
-  const later = await readFrom(file, size)
-  const kept = Buffer.concat([end, later])
-  const lookedTo = size + later.length
+  const start = Math.max(0, size - tailBytes)
+  const read = await readFrom(file, start)
+  const kept = read.subarray(Math.max(0, read.length - tailBytes))
   const { size: atCut } = await file.stat()
   await file.truncate(0)
-  await file.appendFile(tailBytes === 0 ? Buffer.alloc(0) : kept.subarray(-tailBytes))
-  if (
-    later.length === 0 &&
-    atCut === lookedTo &&
-    (await file.stat()).size === Math.min(tailBytes, kept.length)
-  )
-    return undefined
-  return 'its log was written to while it was cut: some lines may be lost'
+  await file.appendFile(kept)
+  const isSeenWhole = atCut === start + read.length && (await file.stat()).size === kept.length
+  return isSeenWhole && !isLive
+    ? undefined
+    : 'its log may have been written to while it was cut: some lines may be lost'
 }
 
 async function readFrom(file: FileHandle, from: number): Promise<Buffer> {
