@@ -1,6 +1,7 @@
 import {
   accessSync,
   constants,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -23,29 +24,39 @@ export interface ControlGroup {
   /** Where a process writes 0 to come in. */
   readonly procsFile: string
   readonly pids: () => readonly number[]
+  /** How often the kernel has ended processes in it because it was out of memory. */
+  readonly oomKills: () => number
   /** Ends all in it at once, new ones too. */
   readonly kill: () => void
   readonly remove: () => void
 }
 
-/** Control groups below one of this supervisor's own. Source: cgroup v2, Documentation/admin-guide/cgroup-v2.rst. */
+/**
+ * Control groups below one of this supervisor's own. Limits are handed down by groups without processes of their own, so that
+ * the supervisor moves into one beside them when the first process is limited. Source: cgroup v2,
+ * Documentation/admin-guide/cgroup-v2.rst, "No Internal Process Constraint".
+ */
 export class ControlGroups {
+  readonly #own: string
   readonly #root: string
+  readonly #itself: string
 
-  private constructor(root: string) {
-    this.#root = root
+  private constructor(own: string, name: string) {
+    this.#own = own
+    this.#root = join(own, name)
+    this.#itself = `${this.#root}-itself`
   }
 
   /** Undefined where there is no second version of control groups, or where it may not be written. */
   static open(name: string): ControlGroups | undefined {
     const own = ownGroup()
     if (own === undefined) return undefined
-    const root = join(own, name)
+    const groups = new ControlGroups(own, name)
     try {
-      mkdirSync(root, { recursive: true })
+      mkdirSync(groups.#root, { recursive: true })
       // Since Linux 5.14; without it a group is no better than what there is beside.
-      accessSync(join(root, 'cgroup.kill'), constants.W_OK)
-      return new ControlGroups(root)
+      accessSync(join(groups.#root, 'cgroup.kill'), constants.W_OK)
+      return groups
     } catch {
       return undefined
     }
@@ -71,25 +82,69 @@ export class ControlGroups {
     return readPids(path) === undefined ? undefined : groupAt(path)
   }
 
-  /** Removes all groups in which nothing is left. */
+  /** Removes all groups in which nothing is left, and goes back to where the supervisor came from. */
   close(): void {
     for (const entry of readdirSync(this.#root, { withFileTypes: true }))
       if (entry.isDirectory()) remove(join(this.#root, entry.name))
     remove(this.#root)
+    if (!existsSync(this.#itself)) return
+    try {
+      writeFileSync(join(this.#own, 'cgroup.subtree_control'), '-memory -cpu')
+      writeFileSync(join(this.#own, 'cgroup.procs'), String(process.pid))
+      remove(this.#itself)
+    } catch {
+      // What could not be ended is limited still; whoever made our group takes it away.
+    }
   }
 
   #limit(path: string, { memoryBytes, cpus }: GroupLimits): string | undefined {
-    if (!hasLimits({ memoryBytes, cpus })) return undefined
     try {
-      writeFileSync(join(this.#root, 'cgroup.subtree_control'), '+memory +cpu')
-      if (memoryBytes !== undefined) writeFileSync(join(path, 'memory.max'), String(memoryBytes))
-      if (cpus !== undefined)
-        writeFileSync(join(path, 'cpu.max'), `${Math.round(cpus * MICROSECONDS)} ${MICROSECONDS}`)
+      if (memoryBytes !== undefined) this.#handDown('memory')
+      if (cpus !== undefined) this.#handDown('cpu')
+      writeLimit(path, 'memory.max', memoryBytes)
+      // All of it or nothing: half a tree is no process.
+      writeLimit(path, 'memory.oom.group', memoryBytes && 1, '0')
+      const quota = cpus && Math.round(cpus * MICROSECONDS)
+      writeLimit(path, 'cpu.max', quota && `${quota} ${MICROSECONDS}`)
       return undefined
     } catch (error) {
       return messageOf(error)
     }
   }
+
+  #handDown(controller: 'memory' | 'cpu'): void {
+    const readList = (file: string) => readFileSync(join(this.#own, file), 'utf8').trim().split(' ')
+    if (!readList('cgroup.controllers').includes(controller))
+      throw new Error(`the control group ${this.#own} has no "${controller}" to limit`)
+    if (!readList('cgroup.subtree_control').includes(controller)) this.#allowBelow(controller)
+    writeFileSync(join(this.#root, 'cgroup.subtree_control'), `+${controller}`)
+  }
+
+  #allowBelow(controller: string): void {
+    const file = join(this.#own, 'cgroup.subtree_control')
+    try {
+      return writeFileSync(file, `+${controller}`)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
+    }
+    mkdirSync(this.#itself, { recursive: true })
+    writeFileSync(join(this.#itself, 'cgroup.procs'), String(process.pid))
+    try {
+      writeFileSync(file, `+${controller}`)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
+      throw new Error(
+        `other processes are in the supervisor's control group ${this.#own}: start it in one of its own, such as a service with Delegate=yes`,
+        { cause: error },
+      )
+    }
+  }
+}
+
+/** Undefined takes a limit away that an earlier run had. */
+function writeLimit(path: string, file: string, value: number | string | undefined, none = 'max'): void {
+  if (value !== undefined || existsSync(join(path, file)))
+    writeFileSync(join(path, file), String(value ?? none))
 }
 
 export function hasLimits({ memoryBytes, cpus }: GroupLimits): boolean {
@@ -113,6 +168,7 @@ function groupAt(path: string): ControlGroup {
   return {
     procsFile: join(path, 'cgroup.procs'),
     pids: () => readPids(path) ?? [],
+    oomKills: () => readOomKills(path),
     kill() {
       try {
         writeFileSync(join(path, 'cgroup.kill'), '1')
@@ -129,6 +185,14 @@ function readPids(path: string): readonly number[] | undefined {
     return readFileSync(join(path, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
   } catch {
     return undefined
+  }
+}
+
+function readOomKills(path: string): number {
+  try {
+    return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(path, 'memory.events'), 'utf8'))?.[1] ?? 0)
+  } catch {
+    return 0
   }
 }
 

@@ -119,12 +119,13 @@ export class NativeRunner implements ProcessRunner {
   ): RunningProgram {
     const { strays, reaper } = this.#parts
     let hasEnded = false
+    const oomKillsBefore = group?.oomKills() ?? 0
     strays.addLeader(pid)
     this.#watch.add(pid, (exit) => {
       reapChild(pid)
       strays.removeLeader(pid)
       hasEnded = true
-      onExit(reportOf(exit))
+      onExit({ ...reportOf(exit), isOutOfMemory: (group?.oomKills() ?? 0) > oomKillsBefore })
     })
     return runningTree({ pid, name, hasEnded: () => hasEnded, strays, group, reaper })
   }

@@ -5,6 +5,8 @@ import type { ProcessSpec } from './process-spec.ts'
 export interface ExitReport {
   readonly code: number | undefined
   readonly signal: NodeJS.Signals | undefined
+  /** Whether the kernel ended processes of it because they had all the memory that it may have. */
+  readonly isOutOfMemory?: boolean
   /** Why it could not be started. */
   readonly failure?: string
 }

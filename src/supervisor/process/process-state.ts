@@ -57,8 +57,9 @@ export function isAllowed(from: ProcessState['is'], to: ProcessState['is']): boo
   return FOLLOWERS[from].includes(to)
 }
 
-/** `code 1`, `signal SIGKILL`. */
-export function describeExit({ code, signal }: ExitReport): string {
-  if (signal !== undefined) return `signal ${signal}`
-  return code === undefined ? 'an unknown status' : `code ${code}`
+/** `code 1`, `signal SIGKILL`, `signal SIGKILL: out of memory (limits.memory)`. */
+export function describeExit({ code, signal, isOutOfMemory }: ExitReport): string {
+  const cause = isOutOfMemory === true ? ': out of memory (limits.memory)' : ''
+  if (signal !== undefined) return `signal ${signal}${cause}`
+  return code === undefined ? 'an unknown status' : `code ${code}${cause}`
 }

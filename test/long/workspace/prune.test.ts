@@ -7,12 +7,13 @@ import { fingerprint, HOUR_MS, MachineDisk } from '../../support/machine-disk.ts
 import { raceCreateWithPrune, raceStartWithPrune } from '../../support/prune-races.ts'
 import { serveDisk } from '../../support/serve-disk.ts'
 import { tempDir } from '../../support/temp-dir.ts'
+import { rounds } from '../../support/rounds.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call } from '../../support/workspace-server.ts'
 
 const LONG_MS = 1_200_000
-/** Of each race: what `npm run test:races` goes through, and here a tenth of it. */
-const ALL = process.env['RACES'] === 'all' ? 10_000 : 1_000
+/** Of each race. */
+const ALL = rounds(1_000, 10_000)
 const FILES = Array.from({ length: 8 }, (_, i) => `f${i}`)
 
 test(

@@ -4,14 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { leftovers, removeLeftovers, uniqueName } from '../../../support/docker.ts'
 import { openSsh } from '../../../support/open-ssh.ts'
+import { rounds } from '../../../support/rounds.ts'
 import { serve, type Served, spawnServer } from '../../../support/served.ts'
 import { stuckGitServer } from '../../../support/stuck-git-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { call, makeWorkspace } from '../../../support/workspace-server.ts'
 
 const LIMIT_MS = 10_000
-/** More by hand: WORKSPACE_TEST_ROUNDS=20; each takes some 4 s, most of it the engine's. */
-const ROUNDS = Number(process.env['WORKSPACE_TEST_ROUNDS'] ?? 6)
+/** Each takes some 4 s, most of it the engine's. */
+const ROUNDS = rounds(6, 200)
 
 /** A creation of each kind, whose end is another's business. */
 function beginWork(server: Served, names: readonly string[], repo: string): void {
@@ -53,7 +54,7 @@ test(
       const ssh = await openSsh(server)
       const session = spawn('ssh', [...ssh.argv(resident), 'sleep 1000'], { stdio: 'ignore' })
       beginWork(server, names, git.repo)
-      await delay((round / ROUNDS) * 1_500)
+      await delay(((round + Math.random()) / ROUNDS) * 1_500)
       const beganMs = performance.now()
       expect(await server.end('SIGTERM'), server.log()).toBe(0)
       expect(performance.now() - beganMs).toBeLessThan(LIMIT_MS)

@@ -1,0 +1,58 @@
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Backend } from '../../../src/workspace/backend/backend.ts'
+import { createIn, outputOf, sh } from '../../support/backends.ts'
+import { machineRoots, qemuBackend } from '../../support/vm-server.ts'
+
+/** This checkout, which the machine has at /workspace; it brings its own node, since the machine has none. */
+const checkout = fileURLToPath(new URL('../../..', import.meta.url))
+const SUPERVISOR = '/workspace/dist/guest/node /workspace/dist/src/bin/supervisor.js'
+const CGROUPS = '/sys/fs/cgroup'
+const CONFIG = `
+processes:
+  quiet: {cmd: exec sleep 1000, limits: {memory: 64MiB, cpus: 0.5}}
+  busy: {cmd: 'while :; do :; done', limits: {cpus: 0.1}}
+  greedy:
+    cmd: exec perl -e '$much = "x" x (200 << 20); sleep 1000'
+    restart: never
+    limits: {memory: 32MiB}
+`
+
+const roots = machineRoots()
+let backend: Backend
+const inside = async (command: string): Promise<string> => {
+  const { stdout, stderr, status } = await outputOf(backend, 'limits', { ...sh(command), user: 'root' })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return stdout.trim()
+}
+
+beforeAll(async () => {
+  backend = await qemuBackend(roots)
+  await backend.open(() => undefined)
+  await createIn(backend, 'limits', checkout)
+})
+afterAll(async () => {
+  await backend.remove('limits', false)
+  await backend.close()
+  roots.remove()
+})
+
+test('a supervisor in a group of its own holds its processes to their memory and CPUs', async () => {
+  // As a service manager starts what may make groups of its own.
+  await inside(`mkdir /srv/project && cat >/srv/project/supervisor.yaml <<'END'\n${CONFIG}END
+    mount -t cgroup2 none ${CGROUPS} && cd ${CGROUPS} && echo +memory +cpu >cgroup.subtree_control && mkdir service
+    cd /srv/project && sh -c 'echo $$ >${CGROUPS}/service/cgroup.procs && exec ${SUPERVISOR} up' >log 2>&1 </dev/null &`)
+  const service = `${CGROUPS}/service`
+  const until = (condition: string) => inside(`until { ${condition}; } 2>/dev/null; do sleep 0.5; done`)
+  await until(`grep -q 'nr_throttled [1-9]' ${service}/supervisor-*/busy/cpu.stat`)
+  await until('grep -q "greedy is crashed" /srv/project/log')
+  expect(await inside('cat /srv/project/log')).toContain(
+    'ended with signal SIGKILL: out of memory (limits.memory)',
+  )
+  const limits = `cd ${service}/supervisor-*/quiet && cat memory.max cpu.max`
+  expect(await inside(limits)).toBe(`${64 << 20}\n50000 100000`)
+  // It goes back to where it came from, and leaves nothing there.
+  await inside(`kill $(cat ${service}/supervisor-*-itself/cgroup.procs)`)
+  await until(`[ -z "$(cat ${service}/cgroup.procs ${service}/*/cgroup.procs)" ]`)
+  expect(await inside(`find ${service} -mindepth 1 -type d; cat ${service}/cgroup.subtree_control`)).toBe('')
+})
