@@ -136,10 +136,17 @@ export class ObjectCache {
     object: ObjectInfo,
     suffix: string,
   ): Promise<Exclude<Known, { readonly is: 'missing' }> | undefined> {
-    const key = object.key + suffix
-    const known = this.fresh(key, this.#limits.ttlMs) ?? (await this.#lookQuietly(key))
-    // One that is older belongs to what was there before.
-    return known.is !== 'missing' && known.info.lastModifiedMs >= object.lastModifiedMs ? known : undefined
+    const known = this.freshSibling(object, suffix) ?? (await this.#lookQuietly(object.key + suffix))
+    return known === 'none' || !isSibling(known, object) ? undefined : known
+  }
+
+  /** The same without asking the store; undefined where it would have to be asked. */
+  freshSibling(
+    object: ObjectInfo,
+    suffix: string,
+  ): Exclude<Known, { readonly is: 'missing' }> | 'none' | undefined {
+    const known = this.fresh(object.key + suffix, this.#limits.ttlMs)
+    return known === undefined || isSibling(known, object) ? known : 'none'
   }
 
   async #lookQuietly(key: string): Promise<Known> {
@@ -153,9 +160,9 @@ export class ObjectCache {
 
   /** A held object's bytes in a coding; made once. */
   async compressed(object: HeldObject, coding: Coding): Promise<Buffer> {
-    const key = `${coding}:${object.info.etag}:${object.info.key}`
-    const made = this.#compressed.get(key)
+    const made = this.freshCompressed(object, coding)
     if (made !== undefined) return made
+    const key = compressedKey(object, coding)
     const running = this.#compressing.get(key)
     if (running !== undefined) return running
     const generation = this.#generation
@@ -164,6 +171,11 @@ export class ObjectCache {
     const bytes = await making
     if (generation === this.#generation) this.#compressed.set(key, bytes)
     return bytes
+  }
+
+  /** The same where they have been made. */
+  freshCompressed(object: HeldObject, coding: Coding): Buffer | undefined {
+    return this.#compressed.get(compressedKey(object, coding))
   }
 
   /** Bytes of an object that is not held; `changed` when it is another one by now. */
@@ -221,6 +233,18 @@ export class ObjectCache {
     opened.body.on('error', () => undefined).destroy()
     return { is: 'large', info }
   }
+}
+
+/** A compressed one that is older belongs to what was there before. */
+function isSibling(
+  known: Known,
+  { lastModifiedMs }: ObjectInfo,
+): known is Exclude<Known, { readonly is: 'missing' }> {
+  return known.is !== 'missing' && known.info.lastModifiedMs >= lastModifiedMs
+}
+
+function compressedKey({ info: { etag, key } }: HeldObject, coding: Coding): string {
+  return `${coding}:${etag}:${key}`
 }
 
 /** All bytes of an object in one piece. */

@@ -35,28 +35,39 @@ export class PageFinder {
     this.#repos = repos
   }
 
-  /** @param segments those of the path, below the repository's own host with `repos` and its name before them */
-  async find({ segments, isDirectory }: RequestPath): Promise<Page> {
-    const [first, name] = segments
-    if (first !== 'repos' || name === undefined) return this.#findInRoot({ segments, isDirectory })
-    const key = segments.join('/')
-    const object = await this.#object(isDirectory ? `${key}/${INDEX}` : key)
+  /**
+   * The page of a path; at once where it is in memory.
+   *
+   * @param path below the repository's own host with `repos` and its name before its segments
+   */
+  find(path: RequestPath): Page | Promise<Page> {
+    const { segments, isDirectory } = path
+    const base = isOfRepo(segments) ? segments : [ROOT, ...segments]
+    const key = isDirectory ? `${base.join('/')}/${INDEX}` : base.join('/')
+    const object = this.#cache.fresh(key)
+    if (object !== undefined && object.is !== 'missing')
+      return { is: 'object', object, staleMs: undefined, isNotFound: false }
+    return this.#search(path, base.join('/'), key)
+  }
+
+  async #search({ segments, isDirectory }: RequestPath, base: string, key: string): Promise<Page> {
+    const object = await this.#object(key)
     if (object !== undefined) return object
-    if (!isDirectory && (await this.#object(`${key}/${INDEX}`)) !== undefined)
+    if (segments.length === 0) return { is: 'home' }
+    if (!isDirectory && (await this.#object(`${base}/${INDEX}`)) !== undefined)
       return { is: 'redirect', to: formatPath(segments, true) }
+    return isOfRepo(segments) ? this.#otherInRepo(segments) : this.#otherInRoot({ segments, isDirectory })
+  }
+
+  async #otherInRepo(segments: readonly string[]): Promise<Page> {
+    const [, name = ''] = segments
     const latest = segments.length === 2 ? (await this.#repos.read()).get(name)?.latest : undefined
     if (latest !== undefined) return { is: 'redirect', to: formatPath([...segments, latest], true) }
     return this.#notFound(segments)
   }
 
-  async #findInRoot({ segments, isDirectory }: RequestPath): Promise<Page> {
-    const key = [ROOT, ...segments].join('/')
-    const object = await this.#object(isDirectory ? `${key}/${INDEX}` : key)
-    if (object !== undefined) return object
-    const [name] = segments
-    if (name === undefined) return { is: 'home' }
-    if (!isDirectory && (await this.#object(`${key}/${INDEX}`)) !== undefined)
-      return { is: 'redirect', to: formatPath(segments, true) }
+  async #otherInRoot({ segments, isDirectory }: RequestPath): Promise<Page> {
+    const [name = ''] = segments
     if ((await this.#repos.read()).has(name))
       return { is: 'redirect', to: formatPath(['repos', ...segments], isDirectory) }
     return (await this.#object(`${ROOT}/${NOT_FOUND}`, true)) ?? { is: 'missing' }
@@ -75,4 +86,8 @@ export class PageFinder {
     const { known: object, staleMs } = looked
     return object.is === 'missing' ? undefined : { is: 'object', object, staleMs, isNotFound }
   }
+}
+
+function isOfRepo(segments: readonly string[]): boolean {
+  return segments[0] === 'repos' && segments.length > 1
 }

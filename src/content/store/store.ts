@@ -60,13 +60,19 @@ export interface Store {
 const MAX_KEY_BYTES = 1024
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const FORBIDDEN = /[\u0000-\u001f\u007f\\]/
+/** None at all, `.` or `..`. */
+const UNFIT_SEGMENT = /(?:^|\/)(?:\.|%2e){0,2}(?:\/|$)/i
 
 /**
  * Whether a text may be a key: segments with one slash between them, none of which a file system or a proxy would take for
  * another place (threat O4). Whoever decoded once more than we would still find no `..`.
  */
 export function isKey(key: string): boolean {
-  if (key === '' || FORBIDDEN.test(key) || !key.isWellFormed() || Buffer.byteLength(key) > MAX_KEY_BYTES)
-    return false
-  return key.split('/').every((segment) => segment !== '' && !/^(?:\.|%2e){1,2}$/i.test(segment))
+  return (
+    key.length <= MAX_KEY_BYTES &&
+    !FORBIDDEN.test(key) &&
+    !UNFIT_SEGMENT.test(key) &&
+    key.isWellFormed() &&
+    Buffer.byteLength(key) <= MAX_KEY_BYTES
+  )
 }

@@ -186,13 +186,11 @@ function createGuard(
 }
 
 function guardRoutes(app: FastifyInstance, guard: ReturnType<typeof createGuard>): void {
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    // Before all answers, also of those who are refused.
+    void reply.header('x-content-type-options', 'nosniff')
     const { hasEffect, needsNoToken } = request.routeOptions.config
     guard(request.raw, hasEffect === true, needsNoToken === true)
-    done()
-  })
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    void reply.header('x-content-type-options', 'nosniff')
     done()
   })
 }

@@ -1,26 +1,41 @@
+import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ObjectCache } from '../../cache/object-cache.ts'
 import { chooseForm, type Form } from '../../page/choose-form.ts'
 import { isSame, isUnchanged, tagOf } from '../../page/conditional.ts'
 import type { Page } from '../../page/find-page.ts'
 import { parseRange } from '../../page/range.ts'
-import type { ByteRange } from '../../store/store.ts'
 
 type ObjectPage = Extract<Page, { readonly is: 'object' }>
 
 /**
- * Answers with an object: 200, 206, 304, 404 or 416. What is not in memory goes from the store to the reader as it comes; `changed`,
- * and no answer, where it is another object by now.
+ * Answers with an object: 200, 206, 304, 404 or 416; at once where it is in memory. What is not goes from the store to the reader
+ * as it comes; `changed`, and no answer, where it is another object by now.
  */
-export async function sendObject(
+export function sendObject(
   cache: ObjectCache,
-  { object, staleMs, isNotFound }: ObjectPage,
+  page: ObjectPage,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Sent | Promise<Sent> {
+  const { headers } = request
+  // A range is one of the object as it is.
+  const accept = headers.range === undefined ? headers['accept-encoding'] : undefined
+  const form = chooseForm(cache, page.object, accept)
+  if (form instanceof Promise) return form.then((chosen) => sendForm(cache, page, chosen, request, reply))
+  return sendForm(cache, page, form, request, reply)
+}
+
+/** Whether an answer was given. */
+export type Sent = 'sent' | 'changed'
+
+function sendForm(
+  cache: ObjectCache,
+  { staleMs, isNotFound }: ObjectPage,
+  form: Form,
   { headers, method }: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply | 'changed'> {
-  // A range is one of the object as it is.
-  const accept = headers.range === undefined ? [headers['accept-encoding'] ?? []].flat().join() : undefined
-  const form = await chooseForm(cache, object, accept)
+): Sent | Promise<Sent> {
   const { lastModifiedMs } = form.source.info
   const shown = headersOf(form)
   const { etag: tag = '' } = shown
@@ -30,23 +45,30 @@ export async function sendObject(
       void reply.header('age', Math.round(staleMs / 1000)).header('warning', '110 - "Response is Stale"')
     return reply.status(status)
   }
-  if (!isNotFound && isUnchanged(headers, tag, lastModifiedMs)) return describe(304).send()
-  const isWhole = isNotFound || !isSame([headers['if-range'] ?? []].flat()[0], tag, lastModifiedMs)
+  if (!isNotFound && isUnchanged(headers, tag, lastModifiedMs)) return send(describe(304))
+  const ifRange = headers['if-range']
+  const isWhole = isNotFound || !isSame(ifRange && String(ifRange), tag, lastModifiedMs)
   const range = isWhole ? 'none' : parseRange(headers.range, form.size)
-  if (range === 'unsatisfiable') return describe(416).header('content-range', `bytes */${form.size}`).send()
+  if (range === 'unsatisfiable') return send(describe(416).header('content-range', `bytes */${form.size}`))
   const part = range === 'none' ? undefined : range
-  const body = method === 'HEAD' ? undefined : await bodyOf(cache, form, part)
-  if (body === 'changed') return 'changed'
-  void describe(part === undefined ? (isNotFound ? 404 : 200) : 206)
-  if (part !== undefined) void reply.header('content-range', `bytes ${part.first}-${part.last}/${form.size}`)
-  return reply
-    .header('content-length', part === undefined ? form.size : part.last - part.first + 1)
-    .send(body)
+  const sendBody = (body: Buffer | Readable | undefined): Sent => {
+    void describe(part === undefined ? (isNotFound ? 404 : 200) : 206)
+    if (part !== undefined)
+      void reply.header('content-range', `bytes ${part.first}-${part.last}/${form.size}`)
+    const size = part === undefined ? form.size : part.last - part.first + 1
+    return send(reply.header('content-length', size), body)
+  }
+  if (method === 'HEAD') return sendBody(undefined)
+  if (form.bytes === undefined)
+    return cache
+      .stream(form.source.info, part)
+      .then((body) => (body === 'changed' ? 'changed' : sendBody(body)))
+  return sendBody(part === undefined ? form.bytes : form.bytes.subarray(part.first, part.last + 1))
 }
 
-function bodyOf(cache: ObjectCache, { bytes, source }: Form, range: ByteRange | undefined) {
-  if (bytes === undefined) return cache.stream(source.info, range)
-  return range === undefined ? bytes : bytes.subarray(range.first, range.last + 1)
+function send(answer: FastifyReply, body?: Buffer | Readable): Sent {
+  void answer.send(body)
+  return 'sent'
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -55,11 +77,11 @@ type Headers = Readonly<Record<string, string>>
 const kept = new WeakMap<object, Map<string, Headers>>()
 
 function headersOf(form: Form): Headers {
-  const forms = kept.get(form.source) ?? new Map<string, Headers>()
-  kept.set(form.source, forms)
+  let forms = kept.get(form.source)
+  if (forms === undefined) kept.set(form.source, (forms = new Map()))
   const key = form.coding ?? ''
-  const headers = forms.get(key) ?? makeHeaders(form)
-  forms.set(key, headers)
+  let headers = forms.get(key)
+  if (headers === undefined) forms.set(key, (headers = makeHeaders(form)))
   return headers
 }
 

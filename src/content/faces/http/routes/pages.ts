@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { fault } from '../../../errors.ts'
+import type { Page } from '../../../page/find-page.ts'
 import { parsePath } from '../../../page/request-path.ts'
 import { formTokenOf } from '../../../session/sessions.ts'
 import { homePage } from '../pages/home-page.ts'
 import { PAGE_HEADERS } from '../pages/layout.ts'
 import type { ContentFace } from '../face.ts'
 import { RepoHosts } from '../repo-hosts.ts'
-import { sendObject } from '../send-object.ts'
+import { type Sent, sendObject } from '../send-object.ts'
 
 const PARTS = [
   ['/_page.css', 'page.css', 'text/css; charset=utf-8'],
@@ -33,27 +34,49 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
     method: ['GET', 'HEAD'],
     url: '/*',
     schema: { hide: true },
-    handler: async (request, reply) => {
+    handler(request, reply) {
       const path = pathOf(request)
       const asked = parsePath(path)
       if (asked === undefined) throw notFound(path)
       const { host = '' } = request.headers
       const elsewhere = hosts.redirect(host, asked)
       if (elsewhere !== undefined) return sendTo(reply, elsewhere)
-      for (let tries = 0; tries < TRIES; tries++) {
-        const page = await face.finder.find(hosts.inside(host, asked))
-        if (page.is === 'redirect') return sendTo(reply, hosts.outside(host, page.to) + queryOf(request))
-        if (page.is === 'home') return sendHome(face, request, reply)
+      const inside = hosts.inside(host, asked)
+      const sendPage = (page: Page): Sent | Promise<Sent> => {
+        if (page.is === 'object') return sendObject(face.cache, page, request, reply)
         if (page.is === 'missing') throw notFound(path)
-        const sent = await sendObject(face.cache, page, request, reply)
-        if (sent !== 'changed') return sent
+        if (page.is === 'home') return sendHome(face, request, reply)
+        sendTo(reply, hosts.outside(host, page.to) + queryOf(request))
+        return 'sent'
       }
-      throw fault('STORE_UNAVAILABLE', `${path} changes faster than it can be read`)
+      const attempt = (): Sent | Promise<Sent> => {
+        const page = face.finder.find(inside)
+        return page instanceof Promise ? page.then(sendPage) : sendPage(page)
+      }
+      const sent = attempt()
+      // What is in memory has been answered without a promise, which would take a fifth of all time.
+      return sent === 'sent' ? undefined : sendInTries(sent, attempt, path, reply)
     },
   })
 }
 
-async function sendHome(face: ContentFace, { reader, query }: FastifyRequest, reply: FastifyReply) {
+async function sendInTries(
+  first: Sent | Promise<Sent>,
+  attempt: () => Sent | Promise<Sent>,
+  path: string,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  let sent = await first
+  for (let tries = 1; sent === 'changed' && tries < TRIES; tries++) sent = await attempt()
+  if (sent === 'changed') throw fault('STORE_UNAVAILABLE', `${path} changes faster than it can be read`)
+  return reply
+}
+
+async function sendHome(
+  face: ContentFace,
+  { reader, query }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Sent> {
   const { q } = query as Readonly<Record<string, unknown>>
   const words = typeof q === 'string' ? q : ''
   const [repos, found] = await Promise.all([face.repos.read(), face.search.find(words, HITS)])
@@ -65,7 +88,8 @@ async function sendHome(face: ContentFace, { reader, query }: FastifyRequest, re
     found,
     formToken: reader?.sessionId === undefined ? undefined : formTokenOf(reader.sessionId),
   })
-  return reply.headers(PAGE_HEADERS).type('text/html; charset=utf-8').send(page)
+  void reply.headers(PAGE_HEADERS).type('text/html; charset=utf-8').send(page)
+  return 'sent'
 }
 
 /** Not for ever: what is a directory today may be a file tomorrow. */
