@@ -29,6 +29,9 @@ const IDLE_SWEEP_MS = 50
 const BODY_LIMIT_BYTES = 2 ** 20
 const HEADER_LIMIT_BYTES = 16 * 1024
 
+/** What every answer has. */
+export const COMMON_HEADERS = { 'x-content-type-options': 'nosniff' } as const
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Set on a GET route that changes something: it gets the cross-origin check of a POST (threat H3). */
@@ -188,7 +191,7 @@ function createGuard(
 function guardRoutes(app: FastifyInstance, guard: ReturnType<typeof createGuard>): void {
   app.addHook('onRequest', (request, reply, done) => {
     // Before all answers, also of those who are refused.
-    void reply.header('x-content-type-options', 'nosniff')
+    void reply.headers(COMMON_HEADERS)
     const { hasEffect, needsNoToken } = request.routeOptions.config
     guard(request.raw, hasEffect === true, needsNoToken === true)
     done()

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { COMMON_HEADERS } from '../../../lib/http/server.ts'
 import type { ObjectCache } from '../../cache/object-cache.ts'
 import { chooseForm, type Form } from '../../page/choose-form.ts'
 import { isSame, isUnchanged, tagOf } from '../../page/conditional.ts'
@@ -37,7 +38,7 @@ function sendForm(
   reply: FastifyReply,
 ): Sent | Promise<Sent> {
   const { lastModifiedMs } = form.source.info
-  const shown = headersOf(form)
+  const { shown, whole } = headersOf(form)
   const { etag: tag = '' } = shown
   const describe = (status: number): FastifyReply => {
     void reply.headers(shown)
@@ -51,6 +52,14 @@ function sendForm(
   const range = isWhole ? 'none' : parseRange(headers.range, form.size)
   if (range === 'unsatisfiable') return send(describe(416).header('content-range', `bytes */${form.size}`))
   const part = range === 'none' ? undefined : range
+  if (part === undefined && staleMs === undefined && form.bytes !== undefined && method === 'GET') {
+    // Past Fastify, which would look at each header again: a sixth of all time.
+    reply
+      .hijack()
+      .raw.writeHead(isNotFound ? 404 : 200, whole)
+      .end(form.bytes)
+    return 'sent'
+  }
   const sendBody = (body: Buffer | Readable | undefined): Sent => {
     void describe(part === undefined ? (isNotFound ? 404 : 200) : 206)
     if (part !== undefined)
@@ -73,15 +82,25 @@ function send(answer: FastifyReply, body?: Buffer | Readable): Sent {
 
 type Headers = Readonly<Record<string, string>>
 
-/** Headers of the forms of an object, which are the same each time that it is sent. */
-const kept = new WeakMap<object, Map<string, Headers>>()
+/** Headers of a form, which are the same each time that it is sent. */
+interface FormHeaders {
+  readonly shown: Headers
+  /** All there are when the whole of it is sent: names and values by turns. */
+  readonly whole: string[]
+}
 
-function headersOf(form: Form): Headers {
+const kept = new WeakMap<object, Map<string, FormHeaders>>()
+
+function headersOf(form: Form): FormHeaders {
   let forms = kept.get(form.source)
   if (forms === undefined) kept.set(form.source, (forms = new Map()))
   const key = form.coding ?? ''
   let headers = forms.get(key)
-  if (headers === undefined) forms.set(key, (headers = makeHeaders(form)))
+  if (headers === undefined) {
+    const shown = makeHeaders(form)
+    const whole = { ...COMMON_HEADERS, ...shown, 'content-length': String(form.size) }
+    forms.set(key, (headers = { shown, whole: Object.entries(whole).flat() }))
+  }
   return headers
 }
 

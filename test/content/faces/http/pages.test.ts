@@ -39,6 +39,23 @@ async function raw(content: TestContent, path: string, headers: Record<string, s
   return { status: response.statusCode, headers: response.headers, body: await buffer(response) }
 }
 
+test('an answer from memory is the one from the store, and is counted', async () => {
+  const content = await startContent(FILES)
+  for (const coding of ['identity', 'br', 'gzip']) {
+    const ask = async () => {
+      const { headers, ...answer } = await raw(content, '/repos/guide/', { 'accept-encoding': coding })
+      const { date: _date, ...others } = headers
+      return { ...answer, others }
+    }
+    const first = await ask()
+    expect(first.others).toMatchObject({ vary: 'accept-encoding', 'x-content-type-options': 'nosniff' })
+    expect(await ask()).toEqual(first)
+  }
+  expect(await (await content.ask('/metrics')).text()).toContain(
+    'http_request_duration_seconds_count{method="GET",route="/*",status="200"} 6',
+  )
+})
+
 describe('paths', () => {
   test('each path answers with its object', async () => {
     const { ask } = await startContent(FILES)
