@@ -60,7 +60,7 @@ describe('a file that is written', () => {
   })
 })
 
-describe('links (threat A7)', () => {
+describe('A7 links', () => {
   test('that lead out of the project are refused by name, and passed over in a project', async () => {
     const outside = join(tempDir(), 'Secret.java')
     writeFileSync(outside, UNTIDY)

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
@@ -44,12 +44,15 @@ test('F26 a supervisor that was killed is followed by one that takes its process
   expect(numbers.length).toBeGreaterThan(15)
 })
 
+function recordFile(dir: string): string {
+  const root = `${dir}/.supervisor/state`
+  const [name = 'none'] = listOf(root)
+  return `${root}/${name}/runs.json`
+}
+
 function readRecord(dir: string): string {
-  const [state = ''] = [`${dir}/.supervisor/state`].flatMap((root) =>
-    listOf(root).map((name) => `${root}/${name}/runs.json`),
-  )
   try {
-    return readFileSync(state, 'utf8')
+    return readFileSync(recordFile(dir), 'utf8')
   } catch {
     return ''
   }
@@ -71,6 +74,26 @@ test('F26 a process whose settings have changed meanwhile is ended, and started 
   await user.up()
   expect((await user.ask('/processes/web')).pid).not.toBe(pid)
   expect(isAlive(pid)).toBe(false)
+})
+
+test('V6 a number that another program has by now is neither taken over nor ended', async () => {
+  const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' } })
+  const first = await user.up()
+  const { pid } = await user.ask('/processes/web')
+  await waitFor('the record', () => readRecord(user.dir).includes(String(pid)))
+  first.child.kill('SIGKILL')
+  await first.ended
+  process.kill(pid, 'SIGKILL')
+  const stranger = spawn('sleep', ['1000'])
+  onTestFinished(() => void stranger.kill('SIGKILL'))
+  // As if it had got the number of the one that has ended.
+  const record = recordFile(user.dir)
+  writeFileSync(record, readRecord(user.dir).replace(`"pid":${pid}`, `"pid":${stranger.pid}`))
+  await user.up()
+  expect((await user.ask('/processes/web')).pid).not.toBe(stranger.pid)
+  await user.supervisor('down')
+  expect(stranger.exitCode).toBeNull()
+  expect(isAlive(stranger.pid ?? 0)).toBe(true)
 })
 
 test('F27 a supervisor that stalls loses no line', async () => {

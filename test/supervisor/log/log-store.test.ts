@@ -70,7 +70,7 @@ describe.each([
     expect(texts(source)).toEqual(['one', 'two'])
   })
 
-  test('F30 a line without end is cut into marked pieces of at most 16 KiB, and no character with it', async () => {
+  test('V8 F30 a line without end is cut into marked pieces of at most 16 KiB, and no character with it', async () => {
     const source = open(create).add(AMPLE)
     const long = 'x'.repeat(LIMIT - 1) + '€'.repeat(20_000)
     await feed(source, [`short\n${long}\nafter\n`])

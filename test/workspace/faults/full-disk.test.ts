@@ -3,10 +3,9 @@ import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { FakeBackend } from '../../support/fake-backend.ts'
+import { admin, canMount, mountFileSystem } from '../../support/file-systems.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace-server.ts'
-
-const canMount = process.platform === 'linux' && process.getuid?.() === 0
 
 /** A file system of 256 KiB; goes with the test. */
 function tinyDisk(): string {
@@ -45,6 +44,25 @@ test.runIf(canMount)('F5 a full disk fails a creation clearly, and deleting stil
   rmSync(filler)
   await makeWorkspace(server.url, { name: 'new' })
 })
+
+test.runIf(canMount)(
+  'F10 a disk that becomes read-only fails a creation clearly, and reading goes on',
+  async () => {
+    const stateDir = mountFileSystem('ext4', 32 * 2 ** 20)
+    const backend = new FakeBackend()
+    const server = await startWorkspaceServer({ stateDir, backends: () => [backend] })
+    onTestFinished(() => server.stop())
+    await makeWorkspace(server.url, { name: 'before' })
+    // As the kernel does after an error of the device.
+    admin('mount', '-o', 'remount,abort', stateDir)
+
+    const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'new' })
+    expect([status, body.error.code]).toEqual([500, 'BACKEND_ERROR'])
+    expect(body.error.message).toMatch(/state directory.*read-only file system/)
+    expect(await backend.find('new')).toBeUndefined()
+    expect((await call(`${server.url}/api/workspaces/before`)).body).toMatchObject({ status: 'running' })
+  },
+)
 
 test.runIf(canMount)(
   'F5 a first start on a full disk ends, and leaves no half-written identity',

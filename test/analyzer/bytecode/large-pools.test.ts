@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { portableReader } from '../../../src/analyzer/bytecode/portable/portable-reader.ts'
+import { nativeReader } from '../../../src/analyzer/bytecode/readers.ts'
+import { classFile } from '../../support/class-file.ts'
+
+/** Names as long as a constant may be for the first ones, which a reader that compares all with all would choke on. */
+const interfacesOf = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, i) => `a/${'x'.repeat(200)}${i}`)
+
+/** The least of some runs, in CPU time: other processes take none of that. */
+async function cpuMsOf(work: () => Promise<unknown>): Promise<number> {
+  let leastMs = Number.POSITIVE_INFINITY
+  for (let run = 0; run < 5; run++) {
+    const before = process.cpuUsage()
+    await work()
+    const { user, system } = process.cpuUsage(before)
+    leastMs = Math.min(leastMs, (user + system) / 1_000)
+  }
+  return leastMs
+}
+
+test.each([nativeReader, portableReader])(
+  'A4 the $is reader takes twice the time for twice the constants, up to as many as there may be',
+  async (reader) => {
+    const [half, whole] = [16_000, 32_000].map((count) =>
+      classFile('Large', { interfaces: interfacesOf(count) }),
+    ) as [Buffer, Buffer]
+    const { facts } = await reader.readSlice([whole])
+    expect(facts.classes.count).toBe(1)
+    const halfMs = await cpuMsOf(() => reader.readSlice([half, half]))
+    const wholeMs = await cpuMsOf(() => reader.readSlice([whole, whole]))
+    // A quadratic one takes four times as long; what is allocated and looked up takes a little more than twice.
+    expect(wholeMs / halfMs).toBeLessThan(3.2)
+  },
+)
