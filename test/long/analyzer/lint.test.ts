@@ -16,7 +16,7 @@ test(
   async () => {
     const project = await styleProject({})
     const folder = join(project.root, 'src/java.base')
-    const packages = ['java/util/concurrent', 'java/util/stream', 'java/lang/invoke']
+    const packages = ['java/util/stream', 'java/lang/invoke']
     jdkSources(
       folder,
       packages.map((each) => `java.base/${each}/`),
@@ -25,7 +25,7 @@ test(
     cpSync(folder, original, { recursive: true })
 
     const first = await project.post('/format/project', {})
-    expect(first.filesScanned).toBeGreaterThan(150)
+    expect(first.filesScanned).toBeGreaterThan(100)
     // The plugin would lose a comment of this one, and refuses it.
     const refused = first.fileResults.filter((each: { hasChanges: boolean }) => !each.hasChanges)
     expect(refused).toMatchObject([
@@ -34,7 +34,7 @@ test(
         remainingErrors: [{ ruleId: 'formatter' }],
       },
     ])
-    expect(first.filesWithChanges).toBeGreaterThan(150)
+    expect(first.filesWithChanges).toBeGreaterThan(100)
     const formatted = contentsOf(folder)
 
     // Format twice is format once, and a check finds nothing.
@@ -43,7 +43,7 @@ test(
     expect(contentsOf(folder)).toEqual(formatted)
 
     const [before, after] = [compiledTree(original), compiledTree(folder)]
-    expect(Object.keys(after).length).toBeGreaterThan(500)
+    expect(Object.keys(after).length).toBeGreaterThan(300)
     expect(after).toEqual(before)
   },
   hour,
