@@ -1,5 +1,7 @@
 import { connect } from '@nats-io/transport-node'
-import { createParser } from 'eventsource-parser'
+import { answerToWire } from '../src/lib/envelope/envelope.ts'
+import type { WireEnvelope } from '../src/workspace/api/bus.ts'
+import { WorkspaceClient } from '../src/workspace/client/client.ts'
 import { serveNamespace } from '../src/workspace/client/serve-namespace.ts'
 
 // node bus-listener.ts post|lines|nats URL: answers every request of the namespace or subject of that name with its payload, and how many events
@@ -9,42 +11,27 @@ const [way = '', url = ''] = process.argv.slice(2)
 let events = 0
 const ready = (): void => console.log('ready')
 
-if (way === 'post') {
+if (way === 'nats') await listenToNats()
+else if (way === 'post') await listenByPosts()
+else {
   const answer = ({ type, payload }: { readonly type: string; readonly payload: object }): unknown =>
     type === 'event' ? events++ : { ...payload, events }
-  await serveNamespace('post', answer, { server: { url }, onListening: ready, onProblem: console.error })
-} else if (way === 'lines') await listenByLines()
-else await listenToNats()
+  await serveNamespace(way, answer, { server: { url }, onListening: ready, onProblem: console.error })
+}
 
-/** One request for all answers that have come together while the last one was on its way. */
-async function listenByLines(): Promise<void> {
-  const path = `${url}/api/plugins/listeners/lines`
-  const response = await fetch(`${path}/messages`)
-  let waiting: string[] = []
-  let isSending = false
-  const send = async (): Promise<void> => {
-    isSending = true
-    while (waiting.length > 0) {
-      const body = waiting.splice(0, 40).join('\n')
-      await fetch(`${path}/respond`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-ndjson' },
-        body,
-      })
-    }
-    isSending = false
-  }
-  const parser = createParser({
-    onEvent({ data }) {
-      const { id, type, payload, workspace } = JSON.parse(data)
+/** A request for each answer, as programs do that know nothing of lines. */
+async function listenByPosts(): Promise<void> {
+  const client = new WorkspaceClient({ name: 'bench', url })
+  const path = `/api/plugins/listeners/${way}`
+  await client.follow(
+    `${path}/messages`,
+    (_event, content) => {
+      const { id, type, payload, workspace } = content as WireEnvelope
       if (type === 'event') events++
-      else waiting.push(JSON.stringify({ workspace, in_reply_to: id, payload: { ...payload, events } }))
-      if (!isSending && waiting.length > 0) void send()
+      else void client.send(`${path}/respond`, answerToWire(workspace, id, { ...payload, events }))
     },
-  })
-  ready()
-  const decoder = new TextDecoder()
-  for await (const piece of response.body ?? []) parser.feed(decoder.decode(piece, { stream: true }))
+    { onOpen: ready },
+  )
 }
 
 async function listenToNats(): Promise<void> {

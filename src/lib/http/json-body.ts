@@ -3,6 +3,8 @@ import type { Fault } from '../errors/fault.ts'
 import { httpFault } from './faults.ts'
 
 const MAX_DEPTH = 64
+const [QUOTE, BACKSLASH] = [0x22, 0x5c]
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
  * Only JSON bodies are read. A form or plain text, which a page of another site could post, is refused by its media
@@ -28,17 +30,27 @@ export function depthFault(text: string): Fault | undefined {
 }
 
 function depthOf(text: string): number {
+  if (!hasManyOpenings(text)) return 0
   let depth = 0
   let deepest = 0
   let inString = false
   for (let i = 0; i < text.length; i++) {
-    const char = text[i]
+    const char = text.charCodeAt(i)
     if (inString) {
-      if (char === '\\') i++
-      else if (char === '"') inString = false
-    } else if (char === '"') inString = true
-    else if (char === '{' || char === '[') deepest = Math.max(deepest, ++depth)
-    else if (char === '}' || char === ']') depth--
+      if (char === BACKSLASH) i++
+      else if (char === QUOTE) inString = false
+    } else if (char === QUOTE) inString = true
+    else if (char === OPEN_OBJECT || char === OPEN_LIST) deepest = Math.max(deepest, ++depth)
+    else if (char === CLOSE_OBJECT || char === CLOSE_LIST) depth--
   }
   return deepest
+}
+
+/** Whether it opens more than any depth that is taken: most bodies do not, and looking for that costs next to nothing. */
+function hasManyOpenings(text: string): boolean {
+  let openings = 0
+  for (const char of '{[')
+    for (let at = text.indexOf(char); at !== -1; at = text.indexOf(char, at + 1))
+      if (++openings > MAX_DEPTH) return true
+  return false
 }

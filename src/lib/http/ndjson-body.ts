@@ -13,7 +13,7 @@ export class Lines {
 
 /** Takes bodies of `application/x-ndjson`, as `Lines`, for the routes of a scope; a page of another site cannot post these unasked (threat H2). */
 export function takeLines(scope: FastifyInstance): void {
-  scope.addContentTypeParser('application/x-ndjson', { parseAs: 'string' }, (_request, body, done) => {
+  scope.addContentTypeParser('application/x-ndjson', { parseAs: 'buffer' }, (_request, body, done) => {
     const lines = body.toString().split('\n')
     try {
       done(

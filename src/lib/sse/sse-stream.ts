@@ -5,6 +5,7 @@ const HEARTBEAT_MS = 15_000
 const LOSS_MS = 12_000
 const MAX_PENDING_BYTES = 2 ** 20
 const ROOM_BYTES = 2 ** 18
+const MAX_HELD_BYTES = 2 ** 16
 
 /**
  * An event as it goes over the wire; `data` is one line of JSON. Without a name it is the reader's default `message`.
@@ -28,6 +29,8 @@ export class SseStream {
   readonly #heartbeat: NodeJS.Timeout
   readonly #onDrop: () => void
   readonly #closed: Promise<void>
+  #held: NodeJS.Immediate | undefined
+  #heldBytes = 0
 
   constructor(response: ServerResponse, options: { readonly onDrop?: () => void } = {}) {
     this.#response = response
@@ -83,6 +86,26 @@ export class SseStream {
     if (this.#response.writableLength > MAX_PENDING_BYTES) {
       this.#onDrop()
       this.#response.destroy()
-    } else this.#response.write(event)
+    } else {
+      this.#response.write(event)
+      this.#hold(event.length)
+    }
+  }
+
+  /** What one look at all connections brings leaves together, up to a bound: each write of its own is a call of the system. */
+  #hold(bytes: number): void {
+    if (this.#held === undefined) {
+      this.#response.cork()
+      this.#held = setImmediate(() => this.#release())
+    }
+    this.#heldBytes += bytes
+    if (this.#heldBytes >= MAX_HELD_BYTES) this.#release()
+  }
+
+  #release(): void {
+    clearImmediate(this.#held)
+    this.#held = undefined
+    this.#heldBytes = 0
+    this.#response.uncork()
   }
 }

@@ -14,6 +14,7 @@ import { requestTo } from './server-request.ts'
 
 /** A stream has a comment every 15 s: a server that was silent for longer is gone (fault F31). */
 const SILENCE_MS = 45_000
+const NDJSON = 'application/x-ndjson'
 
 /** Speaks the REST API. Throws the server's own faults, and SERVER_UNREACHABLE when none answers. */
 export class WorkspaceClient {
@@ -36,6 +37,12 @@ export class WorkspaceClient {
     await this.#ask('POST', path, undefined, body)
   }
 
+  /** Posts lines, each JSON, which are answered without content. */
+  async sendLines(path: string, lines: string): Promise<void> {
+    const response = await this.#request('POST', path, lines, 'application/json', { type: NDJSON })
+    response.resume()
+  }
+
   async delete(path: string): Promise<void> {
     await this.#ask('DELETE', path)
   }
@@ -56,7 +63,7 @@ export class WorkspaceClient {
     body: unknown,
     progress: (message: string) => void,
   ): Promise<T> {
-    const response = await this.#request(method, path, body, 'text/event-stream')
+    const response = await this.#request(method, path, textOf(body), 'text/event-stream')
     // What is quickly done, and a server of an earlier version, has no progress.
     if (response.headers['content-type']?.startsWith('application/json') === true)
       return (await json(response)) as T
@@ -78,7 +85,7 @@ export class WorkspaceClient {
     onEvent: (event: string, content: unknown) => void,
     options: { readonly signal?: AbortSignal; readonly onOpen?: () => void } = {},
   ): Promise<never> {
-    const response = await this.#request('GET', path, undefined, 'text/event-stream', options.signal)
+    const response = await this.#request('GET', path, undefined, 'text/event-stream', options)
     response.socket.setTimeout(SILENCE_MS, () => response.destroy(new Error('it is silent')))
     options.onOpen?.()
     try {
@@ -91,28 +98,34 @@ export class WorkspaceClient {
 
   /** Undefined for an answer without content. */
   async #ask<T>(method: string, path: string, signal?: AbortSignal, body?: unknown): Promise<T> {
-    const response = await this.#request(method, path, body, 'application/json', signal)
+    const response = await this.#request(method, path, textOf(body), 'application/json', {
+      ...(signal !== undefined && { signal }),
+    })
     return (response.statusCode === 204 ? response.resume() && undefined : await json(response)) as T
   }
 
   async #request(
     method: string,
     path: string,
-    body: unknown,
+    body: string | undefined,
     accept: string,
-    signal?: AbortSignal,
+    { type = 'application/json', signal }: { readonly type?: string; readonly signal?: AbortSignal } = {},
   ): Promise<IncomingMessage> {
-    const headers = { accept, ...(body !== undefined && { 'content-type': 'application/json' }) }
+    const headers = { accept, ...(body !== undefined && { 'content-type': type }) }
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       requestTo(this.#server, path, { method, headers, ...(signal !== undefined && { signal }) })
         .on('response', resolve)
         .on('error', (error) => reject(unreachable(this.#server, messageOf(error))))
-        .end(body === undefined ? undefined : JSON.stringify(body))
+        .end(body)
     })
     const { statusCode = 500 } = response
     if (statusCode < 300) return response
     throw faultFromAnswer(statusCode, await text(response))
   }
+}
+
+function textOf(body: unknown): string | undefined {
+  return body === undefined ? undefined : JSON.stringify(body)
 }
 
 async function readEvents(

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { answerToWire, type Envelope, envelopeFromWire, isRecord, PING } from '../../lib/envelope/envelope.ts'
 import { messageOf } from '../../lib/errors/message.ts'
+import { AnswerLines } from './answer-lines.ts'
 import { WorkspaceClient } from './client.ts'
 import type { ServerAddress } from './server-address.ts'
 
@@ -39,11 +40,12 @@ export async function serveNamespace(
   const server = { name: 'local', url: 'http://127.0.0.1:8080', ...options.server }
   const client = new WorkspaceClient(server)
   const path = `/api/plugins/listeners/${encodeURIComponent(namespace)}`
+  const answers = new AnswerLines((lines) => client.sendLines(`${path}/respond`, lines), onProblem)
   const take = async (message: ExtensionMessage): Promise<void> => {
     const payload = await payloadFor(message, answer)
     if (message.type === 'event') return
     const { name, server: home } = message.workspace
-    await client.send(`${path}/respond`, answerToWire({ name, server: home }, message.id, payload))
+    answers.add(answerToWire({ name, server: home }, message.id, payload))
   }
   for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
     try {
@@ -52,7 +54,7 @@ export async function serveNamespace(
         (_event, content) => {
           const message = messageOfEvent(content)
           if (message === undefined) return onProblem('a message that is none was left aside')
-          take(message).catch((error: unknown) => onProblem(`an answer was lost: ${messageOf(error)}`))
+          void take(message)
         },
         {
           ...(signal !== undefined && { signal }),

@@ -24,6 +24,8 @@ interface Named {
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 /** What an envelope has beside its payload. */
 const ENVELOPE_BYTES = 64 * 1024
+/** What many answers may take together, however short each has to be. */
+const LINES_BYTES = 1024 * 1024
 
 /** The host's side of the bus: listen to a namespace, answer, and see who is there. */
 export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void {
@@ -139,7 +141,7 @@ function respondRoute(app: HttpServer['app'], { bus, config }: HttpFace, guard: 
     '/api/plugins/listeners/:namespace/respond',
     {
       ...guard,
-      bodyLimit: config.bus.maxMessageBytes + ENVELOPE_BYTES,
+      bodyLimit: Math.max(config.bus.maxMessageBytes, LINES_BYTES) + ENVELOPE_BYTES,
       schema: {
         summary: 'Answer a request: an envelope with workspace.name, in_reply_to and payload',
         description:
