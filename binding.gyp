@@ -17,6 +17,7 @@
         "native/binding/pipe.cc",
         "native/binding/pty.cc",
         "native/binding/read-classes.cc",
+        "native/binding/read-envelopes.cc",
         "native/binding/read-extents.cc",
         "native/binding/remove-tree.cc",
         "native/binding/set-user-timeout.cc",
@@ -62,6 +63,9 @@
         "native/spawn/start.cc",
         "native/tcp/user-timeout.cc",
         "native/text/wildcard.cc",
+        "native/vsock/envelope.cc",
+        "native/vsock/json-text.cc",
+        "native/vsock/msgpack.cc",
         "native/vsock/socket.cc"
       ],
       # System headers, so that -Wextra speaks of our own code only.

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect as connectSocket } from 'node:net'
 import { connect as connectNats } from '@nats-io/transport-node'
 import { EnvelopeChannel } from '../src/lib/envelope/envelope-channel.ts'
-import type { Envelope } from '../src/lib/envelope/envelope.ts'
+import { type Envelope, payloadOf, type ReceivedEnvelope } from '../src/lib/envelope/envelope.ts'
 import { uuidV7 } from '../src/lib/envelope/uuid-v7.ts'
 
 /** One of the many that ask, whatever carries it. */
@@ -26,7 +26,7 @@ export async function busAsker(
   const connection = connectSocket(socket)
   await once(connection, 'connect')
   connection.write(`${name}\n`)
-  const waiting = new Map<string, (answer: Envelope) => void>()
+  const waiting = new Map<string, (answer: ReceivedEnvelope) => void>()
   const welcome = Promise.withResolvers<void>()
   const channel = new EnvelopeChannel(connection, 2 ** 20, (envelope) => {
     if (envelope.namespace === 'system:health') return welcome.resolve()
@@ -46,8 +46,8 @@ export async function busAsker(
     on: (namespace) => ({
       ask: (text) =>
         new Promise((resolve) => {
-          waiting.set(send(namespace, 'request', { text }), ({ payload }) =>
-            resolve(Number(payload['events'])),
+          waiting.set(send(namespace, 'request', { text }), (answer) =>
+            resolve(Number(payloadOf(answer)['events'])),
           )
         }),
       tell: (text) => void send(namespace, 'event', { text }),

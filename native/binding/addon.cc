@@ -7,6 +7,7 @@
 #include "pipe.h"
 #include "pty.h"
 #include "read-classes.h"
+#include "read-envelopes.h"
 #include "read-extents.h"
 #include "remove-tree.h"
 #include "set-user-timeout.h"
@@ -30,6 +31,7 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("digestLayout", Napi::Function::New(env, digestLayout, "digestLayout"));
   exports.Set("factsLayout", Napi::Function::New(env, factsLayout, "factsLayout"));
   exports.Set("readClasses", Napi::Function::New(env, readClasses, "readClasses"));
+  exports.Set("readEnvelopes", Napi::Function::New(env, readEnvelopes, "readEnvelopes"));
   exports.Set("readExtents", Napi::Function::New(env, readExtents, "readExtents"));
   exports.Set("readFiles", Napi::Function::New(env, readFiles, "readFiles"));
   exports.Set("setUserTimeout", Napi::Function::New(env, setUserTimeout, "setUserTimeout"));

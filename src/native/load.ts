@@ -21,6 +21,7 @@ export interface Addon {
     extents: Float64Array,
     withDigest: boolean,
   ): Promise<unknown>
+  readEnvelopes(bytes: Uint8Array, maxBytes: number): readonly unknown[]
   readFiles(paths: readonly string[], withDigest: boolean): Promise<unknown>
   matchNames(bytes: Uint8Array, offsets: Int32Array, ids: Int32Array, pattern: string, part: number): unknown
   setUserTimeout(fd: number, timeoutMs: number): boolean

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { envelopeToWire, isNamespace, isRecord, RESERVED } from '../../../src/lib/envelope/envelope.ts'
+import { isNamespace, isRecord, receivedToJson, RESERVED } from '../../../src/lib/envelope/envelope.ts'
 import { isLocal } from '../../loopback.ts'
 import type { PublishFailure, Uplink } from './uplink.ts'
 
@@ -69,7 +69,7 @@ async function answer(uplink: Uplink, request: IncomingMessage, response: Server
   await new Promise<void>((resolve, reject) => {
     const giveUp = uplink.request(namespace, payload, {
       onAnswer(envelope) {
-        const json = JSON.stringify(envelopeToWire(envelope))
+        const json = receivedToJson(envelope)
         if (isStream && !response.headersSent) response.writeHead(200, { 'content-type': NDJSON })
         if (isStream) response.write(`${json}\n`)
         if (envelope.isFinal !== true) return

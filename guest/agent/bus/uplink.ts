@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { EnvelopeChannel } from '../../../src/lib/envelope/envelope-channel.ts'
-import { type Envelope, RESERVED } from '../../../src/lib/envelope/envelope.ts'
+import { type Envelope, payloadOf, type ReceivedEnvelope, RESERVED } from '../../../src/lib/envelope/envelope.ts'
 import type { ExtensionHealth } from '../../../src/lib/guest/extension.ts'
 import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
 
@@ -19,7 +19,7 @@ type Payload = Envelope['payload']
 export type PublishFailure = 'NO_CONNECTION' | 'TIMEOUT' | 'OVERLOADED'
 
 interface Waiting {
-  readonly onAnswer: (answer: Envelope) => void
+  readonly onAnswer: (answer: ReceivedEnvelope) => void
   readonly fail: (why: PublishFailure) => void
 }
 
@@ -126,7 +126,7 @@ export class Uplink {
           this.#channel = channel
           for (const event of this.#events.splice(0)) channel.send(event)
           this.#eventBytes = 0
-          this.#onWelcome(envelope.payload['extensions'])
+          this.#onWelcome(payloadOf(envelope)['extensions'])
         } else this.#heed(envelope)
       },
     )
@@ -137,7 +137,7 @@ export class Uplink {
     return isWelcome
   }
 
-  #heed(envelope: Envelope): void {
+  #heed(envelope: ReceivedEnvelope): void {
     const waiting = this.#waiting.get(envelope.inReplyTo ?? '')
     if (envelope.type !== 'response' || waiting === undefined) return
     if (envelope.namespace.startsWith(RESERVED)) waiting.fail('OVERLOADED')

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { type Envelope, envelopeFromWire, envelopeToWire } from './envelope.ts'
+import { type Envelope, envelopeToWire, type ReceivedEnvelope } from './envelope.ts'
 import { encodeFrame, FrameDecoder, FrameFault } from './frames.ts'
 
 /** What may wait for a peer that does not read. */
@@ -9,13 +9,15 @@ const MAX_WAITING_BYTES = 4 * 1024 * 1024
 export class EnvelopeChannel {
   readonly #connection: Duplex
   readonly #decoder: FrameDecoder
-  readonly #onEnvelope: (envelope: Envelope, bytes: number) => void
   readonly closed: Promise<void>
 
-  constructor(connection: Duplex, maxBytes: number, onEnvelope: (envelope: Envelope, bytes: number) => void) {
+  constructor(
+    connection: Duplex,
+    maxBytes: number,
+    onEnvelope: (envelope: ReceivedEnvelope, bytes: number) => void,
+  ) {
     this.#connection = connection
-    this.#decoder = new FrameDecoder(maxBytes)
-    this.#onEnvelope = onEnvelope
+    this.#decoder = new FrameDecoder(maxBytes, onEnvelope)
     this.closed = new Promise((resolve) => connection.once('close', resolve))
     connection.on('error', () => undefined)
     connection.once('end', () => connection.destroy())
@@ -35,11 +37,7 @@ export class EnvelopeChannel {
 
   #take(piece: Buffer): void {
     try {
-      for (const { value, bytes } of this.#decoder.take(piece)) {
-        const envelope = envelopeFromWire(value)
-        if (envelope === undefined) throw new FrameFault('a frame that holds no envelope')
-        this.#onEnvelope(envelope, bytes)
-      }
+      this.#decoder.take(piece)
     } catch (error) {
       this.#connection.destroy(
         error instanceof FrameFault ? error : new FrameFault('a frame that cannot be used'),

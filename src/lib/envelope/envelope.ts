@@ -1,3 +1,7 @@
+import type { ReceivedEnvelope } from '../../native/envelopes.ts'
+
+export type { ReceivedEnvelope } from '../../native/envelopes.ts'
+
 /** A message of the bus. Source: the specification's table of envelope fields. */
 export interface Envelope {
   /** UUIDv7. */
@@ -57,6 +61,28 @@ export function envelopeFromWire(value: unknown): Envelope | undefined {
     payload,
     ...(isEnvelopeId(inReplyTo) && { inReplyTo, isFinal: final !== false }),
   }
+}
+
+/** What `envelopeFromWire` takes out of a frame, with its payload as text again. */
+export function receivedFromWire(value: unknown): ReceivedEnvelope | undefined {
+  const envelope = envelopeFromWire(value)
+  if (envelope === undefined) return undefined
+  const { payload, ...head } = envelope
+  return { ...head, payloadJson: JSON.stringify(payload) }
+}
+
+/** An envelope as JSON, with `more` fields; its payload is passed on as it came. */
+export function receivedToJson(
+  { payloadJson, inReplyTo, isFinal, ...same }: ReceivedEnvelope,
+  more: Readonly<Record<string, unknown>> = {},
+): string {
+  const reply = inReplyTo === undefined ? undefined : { in_reply_to: inReplyTo, final: isFinal }
+  return `${JSON.stringify({ ...same, ...reply, ...more }).slice(0, -1)},"payload":${payloadJson}}`
+}
+
+/** For whom a message is looks into it. */
+export function payloadOf({ payloadJson }: ReceivedEnvelope): Envelope['payload'] {
+  return JSON.parse(payloadJson) as Envelope['payload']
 }
 
 /** What a listener posts to answer a request of a workspace. */

@@ -1,4 +1,6 @@
-import { Packr, Unpackr } from 'msgpackr'
+import { Packr, RESERVE_START_SPACE, Unpackr } from 'msgpackr'
+import { type EnvelopeHandling, type ReceivedEnvelope, readEnvelopes } from '../../native/envelopes.ts'
+import { receivedFromWire } from './envelope.ts'
 
 /** A frame is its length in four bytes, big-endian, and as many bytes of MessagePack. */
 const LENGTH_BYTES = 4
@@ -10,56 +12,64 @@ const unpacker = new Unpackr({ useRecords: false, mapsAsObjects: true, int64AsTy
 export class FrameFault extends Error {}
 
 export function encodeFrame(value: unknown): Buffer {
-  const body = packer.pack(value)
-  const frame = Buffer.allocUnsafe(LENGTH_BYTES + body.length)
-  frame.writeUInt32BE(body.length, 0)
-  body.copy(frame, LENGTH_BYTES)
+  const frame = packer.pack(value, RESERVE_START_SPACE | LENGTH_BYTES)
+  frame.writeUInt32BE(frame.length - LENGTH_BYTES, 0)
   return frame
 }
 
-/** Takes frames from bytes that come in any pieces; a length is checked before anything is kept for it (threat B4). */
+/** Takes envelopes from bytes that come in any pieces; a frame's length is checked before anything is kept for it (threat B4). */
 export class FrameDecoder {
-  readonly #maxBytes: number
+  readonly #handling: EnvelopeHandling
+  readonly #read: typeof readEnvelopes
   #pieces: Buffer[] = []
   #bytes = 0
+  /** Below that there is no whole frame. */
+  #neededBytes = LENGTH_BYTES
 
   /** @param maxBytes the longest frame that is taken, its length not counted */
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
+  constructor(maxBytes: number, onEnvelope: EnvelopeHandling['onEnvelope'], read = readEnvelopes) {
+    this.#handling = { maxBytes, onEnvelope, readFrame }
+    this.#read = read
   }
 
-  /** What the frames hold that are whole now, and their sizes. Throws FrameFault; what came before in this piece is then lost. */
-  take(piece: Buffer): readonly { readonly value: unknown; readonly bytes: number }[] {
+  /** Hands on what the frames hold that are whole now. Throws FrameFault; what came before in this piece is then handed on. */
+  take(piece: Buffer): void {
+    const bytes = this.#joined(piece)
+    if (bytes === undefined) return
+    const taken = this.#read(bytes, this.#handling)
+    if (taken.wrongLength !== undefined)
+      throw new FrameFault(
+        `a frame of ${taken.wrongLength} bytes, where 1 to ${this.#handling.maxBytes} are possible`,
+      )
+    if (taken.bytes < bytes.length) this.#keep(bytes.subarray(taken.bytes))
+  }
+
+  /** All that there is, as soon as that can be a frame. */
+  #joined(piece: Buffer): Buffer | undefined {
+    if (this.#bytes === 0 && piece.length >= LENGTH_BYTES) return piece
     this.#pieces.push(piece)
     this.#bytes += piece.length
-    const values: { readonly value: unknown; readonly bytes: number }[] = []
-    for (;;) {
-      const length = this.#nextLength()
-      if (length === undefined || this.#bytes < LENGTH_BYTES + length) return values
-      const joined = this.#joined()
-      values.push({ value: decode(joined.subarray(LENGTH_BYTES, LENGTH_BYTES + length)), bytes: length })
-      const rest = joined.subarray(LENGTH_BYTES + length)
-      this.#pieces = rest.length === 0 ? [] : [rest]
-      this.#bytes = rest.length
-    }
-  }
-
-  #nextLength(): number | undefined {
-    if (this.#bytes < LENGTH_BYTES) return undefined
-    const [first] = this.#pieces
-    const head = first !== undefined && first.length >= LENGTH_BYTES ? first : this.#joined()
-    const length = head.readUInt32BE(0)
-    if (length > 0 && length <= this.#maxBytes) return length
-    throw new FrameFault(`a frame of ${length} bytes, where 1 to ${this.#maxBytes} are possible`)
-  }
-
-  #joined(): Buffer {
-    const [first] = this.#pieces
-    if (first !== undefined && this.#pieces.length === 1) return first
+    if (this.#bytes < this.#neededBytes) return undefined
     const joined = Buffer.concat(this.#pieces)
-    this.#pieces = [joined]
+    this.#pieces = []
+    this.#bytes = 0
+    this.#neededBytes = LENGTH_BYTES
     return joined
   }
+
+  /** The beginning of a frame, whose length has been checked. */
+  #keep(rest: Buffer): void {
+    this.#pieces = [rest]
+    this.#bytes = rest.length
+    if (rest.length >= LENGTH_BYTES) this.#neededBytes = LENGTH_BYTES + rest.readUInt32BE(0)
+  }
+}
+
+/** Any frame that holds an envelope. */
+function readFrame(frame: Buffer): ReceivedEnvelope {
+  const envelope = receivedFromWire(decode(frame))
+  if (envelope === undefined) throw new FrameFault('a frame that holds no envelope')
+  return envelope
 }
 
 function decode(body: Buffer): unknown {

@@ -11,12 +11,13 @@ const MAX_HELD_BYTES = 2 ** 16
  * An event as it goes over the wire; `data` is one line of JSON. Without a name it is the reader's default `message`.
  */
 export function encodeEvent(data: unknown, event?: string, id?: number): Buffer {
-  const fields = [
-    ...(event === undefined ? [] : [`event: ${event}`]),
-    ...(id === undefined ? [] : [`id: ${id}`]),
-    `data: ${JSON.stringify(data)}`,
-  ]
-  return Buffer.from(`${fields.join('\n')}\n\n`)
+  const name = event === undefined ? '' : `event: ${event}\n`
+  const number = id === undefined ? '' : `id: ${id}\n`
+  return encodeJson(JSON.stringify(data), name + number)
+}
+
+function encodeJson(json: string, fields: string): Buffer {
+  return Buffer.from(`${fields}data: ${json}\n\n`)
 }
 
 /**
@@ -67,6 +68,11 @@ export class SseStream {
 
   send(data: unknown, event?: string): void {
     this.#write(encodeEvent(data, event))
+  }
+
+  /** Sends an event whose data is JSON already, in one line. */
+  sendJson(json: string, event: string): void {
+    this.#write(encodeJson(json, `event: ${event}\n`))
   }
 
   /** Sends an event that is encoded already, once for all its readers. */

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { envelopeToWire, isEnvelopeId, isRecord } from '../../lib/envelope/envelope.ts'
+import { isEnvelopeId, isRecord, receivedToJson } from '../../lib/envelope/envelope.ts'
 import { Type } from '../../lib/schema/type.ts'
 import type { Answer, BusNews, Listener } from '../bus/bus.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
@@ -72,16 +72,24 @@ export function connectedGuestToWire(guest: ConnectedGuest): WireConnected {
   return { ...connectedToWire(guest), extensions: guest.extensions.map((each) => ({ ...each })) }
 }
 
-export function messageToWire({ envelope, workspace }: GuestMessage): WireEnvelope {
-  return {
-    ...(envelopeToWire(envelope) as Omit<WireEnvelope, 'workspace'>),
-    workspace: connectedToWire(workspace),
-  }
+/** A `WireEnvelope` as JSON: what a guest said passes unread. */
+export function messageToJson({ envelope, workspace }: GuestMessage): string {
+  return receivedToJson(envelope, { workspace: connectedToWire(workspace) })
 }
 
+/** Without the payload, which may be a secret. */
 export function newsToWire({ envelope, workspace, lost }: BusNews): WireNews {
-  const { payload: _secret, ...wire } = messageToWire({ envelope, workspace })
-  return { ...wire, ...(lost !== undefined && { lost }) }
+  const { id, namespace, type, inReplyTo, isFinal, timestamp } = envelope
+  return {
+    id,
+    namespace,
+    type,
+    ...(inReplyTo !== undefined && { in_reply_to: inReplyTo }),
+    ...(isFinal !== undefined && { final: isFinal }),
+    timestamp,
+    workspace: connectedToWire(workspace),
+    ...(lost !== undefined && { lost }),
+  }
 }
 
 /** What a listener says, as far as it is heeded. Throws INVALID_BODY and MISSING_WORKSPACE. */

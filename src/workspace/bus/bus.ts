@@ -1,5 +1,4 @@
-import type { Envelope } from '../../lib/envelope/envelope.ts'
-import { isNamespace, RESERVED } from '../../lib/envelope/envelope.ts'
+import { type Envelope, isNamespace, type ReceivedEnvelope, RESERVED } from '../../lib/envelope/envelope.ts'
 import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
 import type { ExtensionHealth } from '../../lib/guest/extension.ts'
 import { fault } from '../errors.ts'
@@ -39,7 +38,7 @@ const MAX_PENDING_BYTES = 16 * 1024 * 1024
 /** What the bus takes of a guest. */
 export interface GuestSide {
   /** @param bytes what the message took on the wire */
-  readonly take: (envelope: Envelope, bytes: number) => void
+  readonly take: (envelope: ReceivedEnvelope, bytes: number) => void
   /** How its extensions fare. */
   readonly heed: (extensions: readonly ExtensionHealth[]) => void
   readonly leave: () => void
@@ -66,7 +65,7 @@ interface Registration extends Listener {
 
 /** A message that passed, or was lost, and why. */
 export interface BusNews {
-  readonly envelope: Envelope
+  readonly envelope: Omit<Envelope, 'payload'>
   readonly workspace: ConnectedWorkspace
   /** `no_listener`: an event; `refused`: too many wait; `expired`: nobody answered; `late`: nobody waits for the answer any more. */
   readonly lost?: 'no_listener' | 'refused' | 'expired' | 'late'
@@ -202,7 +201,7 @@ export class Bus {
     this.#tell(guest, envelope, isSent ? undefined : 'late')
   }
 
-  #take(guest: Guest, envelope: Envelope, bytes: number): void {
+  #take(guest: Guest, envelope: ReceivedEnvelope, bytes: number): void {
     // Guests answer nothing; and the namespaces of the server are heeded before they come here.
     if (envelope.type === 'response' || envelope.namespace.startsWith(RESERVED)) return
     const message = { envelope, workspace: guest.workspace }
@@ -235,13 +234,13 @@ export class Bus {
     listener?.deliver(message)
   }
 
-  #tell({ workspace }: Guest, envelope: Envelope, lost?: BusNews['lost']): void {
+  #tell({ workspace }: Guest, envelope: BusNews['envelope'], lost?: BusNews['lost']): void {
     for (const watcher of this.#watchers)
       watcher({ envelope, workspace, ...(lost !== undefined && { lost }) })
   }
 
   /** Tells a guest's agent that a request is not carried: too many wait already (threat B5). */
-  #refuse(guest: Guest, refused: Envelope): void {
+  #refuse(guest: Guest, refused: ReceivedEnvelope): void {
     this.counts.refusedRequests++
     this.#tell(guest, refused, 'refused')
     const nowMs = this.#options.now().getTime()

@@ -1,4 +1,4 @@
-import type { Envelope } from '../../lib/envelope/envelope.ts'
+import type { ReceivedEnvelope } from '../../lib/envelope/envelope.ts'
 import type { ExtensionHealth } from '../../lib/guest/extension.ts'
 import type { BackendName } from '../workspace.ts'
 
@@ -16,6 +16,6 @@ export interface ConnectedGuest extends ConnectedWorkspace {
 
 /** A message with the workspace that it is from. */
 export interface GuestMessage {
-  readonly envelope: Envelope
+  readonly envelope: ReceivedEnvelope
   readonly workspace: ConnectedWorkspace
 }

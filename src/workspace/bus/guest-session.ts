@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { EnvelopeChannel } from '../../lib/envelope/envelope-channel.ts'
-import { RESERVED, type Envelope } from '../../lib/envelope/envelope.ts'
+import { type Envelope, payloadOf, RESERVED } from '../../lib/envelope/envelope.ts'
 import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
 import type { BackendName } from '../workspace.ts'
 import type { Bus, GuestSide } from './bus.ts'
@@ -39,8 +39,8 @@ export function serveGuest(
     if (envelope.namespace.startsWith(RESERVED)) {
       if (envelope.namespace !== HEALTH) return
       if (guest !== undefined)
-        return guest.heed(readHealth(envelope.payload['extensions'], options.extensions))
-      if (!isSame(envelope.payload['token'], token)) return channel.close()
+        return guest.heed(readHealth(payloadOf(envelope)['extensions'], options.extensions))
+      if (!isSame(payloadOf(envelope)['token'], token)) return channel.close()
       clearTimeout(late)
       guest = bus.connect(name, backend, channel)
       void channel.closed.then(guest.leave)
@@ -52,7 +52,7 @@ export function serveGuest(
 }
 
 function welcome(
-  { id }: Envelope,
+  { id }: Pick<Envelope, 'id'>,
   { extensions, now: readClock }: { readonly extensions: readonly string[]; readonly now: () => Date },
 ): Envelope {
   const now = readClock()

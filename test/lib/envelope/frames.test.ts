@@ -1,6 +1,14 @@
-import { expect, test } from 'vitest'
-import { envelopeFromWire, envelopeToWire, type Envelope } from '../../../src/lib/envelope/envelope.ts'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  envelopeFromWire,
+  envelopeToWire,
+  type Envelope,
+  type ReceivedEnvelope,
+} from '../../../src/lib/envelope/envelope.ts'
 import { encodeFrame, FrameDecoder, FrameFault } from '../../../src/lib/envelope/frames.ts'
+import { readEnvelopes, readEnvelopesInJs } from '../../../src/native/envelopes.ts'
+import { loadAddon } from '../../../src/native/load.ts'
 import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
 
 const MAX = 1024
@@ -11,36 +19,131 @@ const envelope: Envelope = {
   timestamp: '2026-01-01T00:00:00.000Z',
   payload: { text: 'ä', list: [1, 2.5, null, true], nested: { a: 'b' } },
 }
-const valuesOf = (decoder: FrameDecoder, pieces: readonly Buffer[]) =>
-  pieces.flatMap((piece) => decoder.take(piece).map(({ value }) => value))
+/** Takes all pieces; what came, as text, and the fault at its end. */
+function takeAll(read: typeof readEnvelopes, pieces: readonly Buffer[]) {
+  const taken: string[] = []
+  const decoder = new FrameDecoder(
+    MAX,
+    (received, bytes) => taken.push(JSON.stringify([received, bytes])),
+    read,
+  )
+  try {
+    for (const piece of pieces) decoder.take(piece)
+  } catch (error) {
+    expect(error).toBeInstanceOf(FrameFault)
+    return { taken, fault: (error as Error).message }
+  }
+  return { taken, fault: undefined }
+}
 
-test('B4 200 frames are the same however they are split', () => {
-  const values = Array.from({ length: 200 }, (_, i) => ({ i, text: 'x'.repeat(i % 5) }))
-  const bytes = Buffer.concat(values.map(encodeFrame))
-  const json = JSON.stringify(values)
-  for (let at = 1; at < bytes.length; at++)
-    expect(JSON.stringify(valuesOf(new FrameDecoder(MAX), [bytes.subarray(0, at), bytes.subarray(at)]))).toBe(
-      json,
+/** A frame around any bytes. */
+function framed(body: Buffer): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(body.length, 0)
+  return Buffer.concat([length, body])
+}
+
+const payloads: readonly Envelope['payload'][] = [
+  {},
+  { text: 'ä€😀"\\\n\u0001\u007f', long: 'x'.repeat(300) },
+  { numbers: [0, -1, 127, 128, -129, 65_536, -70_000, 2 ** 32, 2 ** 53 - 1, 1.5, -0, 1e300] },
+  { nested: { list: [null, true, false, [[{}]]], 1: 'a digit', constructor: 'x' } },
+]
+
+test('the addon reads', () => expect(loadAddon()).toMatchObject({ is: 'loaded' }))
+
+describe.each([
+  ['the addon', readEnvelopes],
+  ['JavaScript', readEnvelopesInJs],
+])('%s', (_who, read) => {
+  test('B4 200 frames are the same however they are split', () => {
+    const frames = Array.from({ length: 200 }, (_, i) =>
+      encodeFrame({ ...envelope, payload: { i, more: payloads[i % payloads.length] } }),
     )
-  const single = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1))
-  expect(valuesOf(new FrameDecoder(MAX), single)).toEqual(values)
+    const bytes = Buffer.concat(frames)
+    const { taken: whole } = takeAll(read, [bytes])
+    expect(whole).toHaveLength(200)
+    let begin = 0
+    for (const [i, frame] of frames.entries()) {
+      const end = begin + frame.length + (frames[i + 1]?.length ?? 0)
+      for (let at = begin; at < begin + frame.length; at++)
+        expect(takeAll(read, [bytes.subarray(begin, at), bytes.subarray(at, end)]).taken).toEqual(
+          whole.slice(i, i + 2),
+        )
+      begin += frame.length
+    }
+    const single = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1))
+    expect(takeAll(read, single).taken).toEqual(whole)
+  })
+
+  test('B4 what is no frame is refused with what is held, and what came before it is handed on', () => {
+    const good = encodeFrame(envelope)
+    for (const [what, bytes] of [
+      ['a length of nothing', Buffer.from([0, 0, 0, 0])],
+      ['the largest length', Buffer.from([0xff, 0xff, 0xff, 0xff])],
+      ['one over the bound', Buffer.from([0, 0, 4, 1])],
+      ['MessagePack with more behind it', framed(Buffer.from([1, 2]))],
+      ['MessagePack that is cut', framed(Buffer.from([0xda, 0xff]))],
+      ['lists in lists without end', framed(Buffer.alloc(MAX, 0x91))],
+      ['MessagePack that is no envelope', framed(Buffer.from([0x80]))],
+    ] as const) {
+      const { taken, fault } = takeAll(read, [Buffer.concat([good, bytes])])
+      expect([taken.length, fault], what).toEqual([1, expect.stringContaining('a frame')])
+    }
+  })
+
+  test('a frame of just the bound is taken', () => {
+    const room = MAX + 4 - encodeFrame({ ...envelope, payload: { text: 'x'.repeat(300) } }).length
+    const frame = encodeFrame({ ...envelope, payload: { text: 'x'.repeat(300 + room) } })
+    expect(frame.readUInt32BE(0)).toBe(MAX)
+    expect(takeAll(read, [frame]).taken).toHaveLength(1)
+  })
+
+  test('a payload comes as the JSON that it is, a time in milliseconds too', () => {
+    for (const payload of payloads) {
+      const received: ReceivedEnvelope[] = []
+      const decoder = new FrameDecoder(MAX, (each) => received.push(each), read)
+      decoder.take(encodeFrame({ ...envelope, payload }))
+      expect(received[0]?.payloadJson).toBe(JSON.stringify(payload))
+    }
+  })
 })
 
-test.each([
-  ['a length of nothing', Buffer.from([0, 0, 0, 0])],
-  ['the largest length', Buffer.from([0xff, 0xff, 0xff, 0xff])],
-  ['one over the bound', Buffer.from([0, 0, 4, 1])],
-  ['MessagePack with more behind it', Buffer.from([0, 0, 0, 2, 1, 2])],
-  ['MessagePack that is cut', Buffer.from([0, 0, 0, 2, 0xda, 0xff])],
-])('B4 %s is refused with what is held', (_what, bytes) => {
-  expect(() => new FrameDecoder(MAX).take(bytes)).toThrow(FrameFault)
-})
+describe('B4 the addon takes what JavaScript takes', () => {
+  const same = (bytes: Buffer): void => {
+    expect(takeAll(readEnvelopes, [bytes])).toEqual(takeAll(readEnvelopesInJs, [bytes]))
+  }
 
-test('a frame of just the bound is taken', () => {
-  const value = 'x'.repeat(MAX - 3)
-  const frame = encodeFrame(value)
-  expect(frame.readUInt32BE(0)).toBe(MAX)
-  expect(new FrameDecoder(MAX).take(frame)).toEqual([{ value, bytes: MAX }])
+  test('of any payload', () => {
+    const payload = fc.dictionary(
+      fc.string({ unit: 'grapheme' }),
+      fc.anything({ withDate: true, withBigInt: false, withNullPrototype: true, withTypedArray: true }),
+    )
+    fc.assert(
+      fc.property(payload, (any) => {
+        same(encodeFrame({ ...envelope, payload: any }))
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  test('of envelopes whose bytes were changed', () => {
+    const frames = payloads.map((payload) => encodeFrame({ ...envelope, payload }))
+    const change = fc.record({
+      frame: fc.constantFrom(...frames),
+      at: fc.nat(),
+      bytes: fc.uint8Array({ minLength: 1, maxLength: 3 }),
+      isInserted: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(change, ({ frame, at, bytes, isInserted }) => {
+        const place = 4 + (at % (frame.length - 4))
+        const rest = frame.subarray(place + (isInserted ? 0 : bytes.length))
+        same(framed(Buffer.concat([frame.subarray(4, place), bytes, rest])))
+      }),
+      { numRuns: 20_000 },
+    )
+  })
 })
 
 test('an envelope comes over the wire as it was, by the specification’s names', () => {

@@ -1,7 +1,7 @@
 import { duplexPair } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { EnvelopeChannel } from '../../../src/lib/envelope/envelope-channel.ts'
-import type { Envelope } from '../../../src/lib/envelope/envelope.ts'
+import { type Envelope, payloadOf, type ReceivedEnvelope } from '../../../src/lib/envelope/envelope.ts'
 import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
 import { Bus } from '../../../src/workspace/bus/bus.ts'
 import type { GuestMessage } from '../../../src/workspace/bus/guest-message.ts'
@@ -18,6 +18,11 @@ const made = (type: 'request' | 'event', namespace: string, payload: Envelope['p
   payload,
 })
 
+const withPayload = ({ payloadJson, ...same }: ReceivedEnvelope): Envelope => ({
+  ...same,
+  payload: JSON.parse(payloadJson),
+})
+
 /** A guest's end of a connection, as its agent has it. */
 async function guestOf(bus: Bus, name: string, token = 'right') {
   const [host, guest] = duplexPair()
@@ -27,7 +32,7 @@ async function guestOf(bus: Bus, name: string, token = 'right') {
     now: () => new Date(),
   })
   const heard: Envelope[] = []
-  const channel = new EnvelopeChannel(guest, 2 ** 20, (envelope) => heard.push(envelope))
+  const channel = new EnvelopeChannel(guest, 2 ** 20, (envelope) => heard.push(withPayload(envelope)))
   onTestFinished(() => channel.close())
   channel.send(made('request', 'system:health', { token }))
   if (token === 'right') await waitFor('the welcome', () => heard.length > 0)
@@ -38,7 +43,7 @@ const answerTo = ({ envelope, workspace }: GuestMessage, more: object = {}) => (
   workspaceName: workspace.name,
   inReplyTo: envelope.id,
   isFinal: true,
-  payload: { said: envelope.payload },
+  payload: { said: payloadOf(envelope) },
   ...more,
 })
 
@@ -53,7 +58,7 @@ test('a request goes to its namespace’s listener, and the answer to who asked'
   const request = made('request', 'demo', { a: 1 })
   one.channel.send(request)
   await waitFor('the answer', () => one.heard.length > 0)
-  expect(messages).toEqual([
+  expect(messages.map((message) => ({ ...message, envelope: withPayload(message.envelope) }))).toEqual([
     { envelope: request, workspace: { name: 'one', backend: 'qemu', server: 'host' } },
   ])
   expect(one.heard).toMatchObject([

@@ -8,10 +8,11 @@ import {
   connectedGuestToWire,
   listenerSchema,
   listenerToWire,
-  messageToWire,
+  messageToJson,
   newsSchema,
   newsToWire,
 } from '../../../api/bus.ts'
+import type { GuestMessage } from '../../../bus/guest-message.ts'
 import { respondToAll } from '../respond-lines.ts'
 import { Lines, takeLines } from '../../../../lib/http/ndjson-body.ts'
 import { BUS_TOKEN_HEADER } from '../../../client/server-address.ts'
@@ -73,15 +74,15 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
     },
     (request, reply) => {
       let stream: ReturnType<typeof openStream> | undefined
-      const waiting: Parameters<typeof messageToWire>[0][] = []
+      const waiting: GuestMessage[] = []
       // Before there is a stream it can be refused.
       const leave = bus.listen(request.params.namespace, (message) => {
         if (stream === undefined) waiting.push(message)
-        else stream.send(messageToWire(message), 'message')
+        else stream.sendJson(messageToJson(message), 'message')
       })
       stream = openStream(reply)
       void stream.closed.then(leave)
-      for (const message of waiting) stream.send(messageToWire(message), 'message')
+      for (const message of waiting) stream.sendJson(messageToJson(message), 'message')
     },
   )
 
