@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { messageOf } from '../lib/errors/message.ts'
-import { BUS_PORT } from '../lib/guest/protocol.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import { ActivityTable } from './activity/activity-table.ts'
 import { IdleStopper } from './activity/idle-stopper.ts'
@@ -12,8 +11,7 @@ import { DockerBackend } from './backend/docker/docker-backend.ts'
 import { InsideDirs } from './backend/docker/inside-dirs.ts'
 import { PulledImages } from './backend/docker/pulled-images.ts'
 import { machinePlaces, microVmBackends } from './backend/configured-machines.ts'
-import { Bus } from './bus/bus.ts'
-import { serveGuest } from './bus/guest-session.ts'
+import { openBus } from './bus/open-bus.ts'
 import type { WorkspaceConfig } from './config.ts'
 import { exposureOf } from './credentials/exposure.ts'
 import { fault } from './errors.ts'
@@ -117,16 +115,8 @@ async function start(
     })
     const exposure = exposureOf(config)
     if (exposure !== undefined) logger.warn(exposure)
-    const bus = new Bus({ server: config.name, requestTimeoutMs: config.bus.requestTimeoutMs, now })
-    for (const backend of backends.values()) {
-      backend.listenGuests?.(BUS_PORT, ({ workspace: name, token, connection }) =>
-        serveGuest(connection, { name, backend: backend.name, token }, bus, {
-          ...config.bus,
-          extensions: config.extensions.enabled,
-          now,
-        }),
-      )
-    }
+    const { bus, cluster } = openBus(config, backends.values(), { logger, now })
+    opened.push(() => cluster.stop())
     await lifecycle.open()
     opened.push(() => lifecycle.close())
 
@@ -182,6 +172,7 @@ async function start(
       images,
       snapshots,
       bus,
+      cluster,
     }
     const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
     opened.push(() => http.stop())

@@ -37,8 +37,8 @@ export async function startWorkspaceServer(options: TestServerOptions = {}): Pro
     {},
     {
       flags: {
-        ...settings,
         name: 'test-server',
+        ...settings,
         state_dir: stateDir,
         http: { port: 0, ...settings?.http },
         ssh: { port: 0, ...settings?.ssh },

@@ -1,7 +1,12 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { EnvelopeChannel } from '../../../src/lib/envelope/envelope-channel.ts'
-import { type Envelope, payloadOf, type ReceivedEnvelope, RESERVED } from '../../../src/lib/envelope/envelope.ts'
+import {
+  type Envelope,
+  payloadOf,
+  type ReceivedEnvelope,
+  RESERVED,
+} from '../../../src/lib/envelope/envelope.ts'
 import type { ExtensionHealth } from '../../../src/lib/guest/extension.ts'
 import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
 

@@ -1,7 +1,8 @@
 import type { Static } from 'typebox'
 import { isEnvelopeId, isRecord, receivedToJson } from '../../lib/envelope/envelope.ts'
 import { Type } from '../../lib/schema/type.ts'
-import type { Answer, BusNews, Listener } from '../bus/bus.ts'
+import type { Answer, Listener } from '../bus/bus.ts'
+import type { BusNews } from '../bus/bus-news.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
 import { fault } from '../errors.ts'
 
@@ -96,12 +97,13 @@ export function newsToWire({ envelope, workspace, lost }: BusNews): WireNews {
 export function answerFromWire(body: unknown): Answer {
   if (!isRecord(body)) throw fault('INVALID_BODY', 'an answer is a JSON object')
   const { workspace, in_reply_to: inReplyTo, final, payload } = body
-  const name = isRecord(workspace) ? workspace['name'] : undefined
+  const { name, server } = isRecord(workspace) ? workspace : {}
   if (typeof name !== 'string' || name === '')
     throw fault('MISSING_WORKSPACE', 'workspace.name must say whose request is answered')
   if (!isEnvelopeId(inReplyTo)) throw fault('INVALID_BODY', 'in_reply_to must be the id of the request')
   if (!isRecord(payload)) throw fault('INVALID_BODY', 'payload must be a JSON object')
   if (final !== undefined && typeof final !== 'boolean')
     throw fault('INVALID_BODY', 'final must be true or false')
-  return { workspaceName: name, inReplyTo, isFinal: final !== false, payload }
+  const answer = { workspaceName: name, inReplyTo, isFinal: final !== false, payload }
+  return typeof server === 'string' ? { ...answer, server } : answer
 }

@@ -1,10 +1,12 @@
-import { type Envelope, isNamespace, type ReceivedEnvelope, RESERVED } from '../../lib/envelope/envelope.ts'
+import { type Envelope, type ReceivedEnvelope, RESERVED } from '../../lib/envelope/envelope.ts'
 import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
 import type { ExtensionHealth } from '../../lib/guest/extension.ts'
 import { fault } from '../errors.ts'
 import { nameKey } from '../lifecycle/name.ts'
 import type { BackendName } from '../workspace.ts'
+import type { BusCounts, BusNews } from './bus-news.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from './guest-message.ts'
+import { parseNamespace } from './parse-namespace.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 
 /** How a connected guest is spoken to. */
@@ -23,6 +25,8 @@ export interface Answer {
   readonly inReplyTo: string
   readonly isFinal: boolean
   readonly payload: Readonly<Record<string, unknown>>
+  /** The workspace's, as far as the listener says it. */
+  readonly server?: string
 }
 
 export interface BusOptions {
@@ -59,30 +63,11 @@ interface Guest {
   extensions: readonly ExtensionHealth[]
 }
 
+type Deliver = (message: GuestMessage) => void
+
 interface Registration extends Listener {
-  readonly deliver: (message: GuestMessage) => void
-}
-
-/** A message that passed, or was lost, and why. */
-export interface BusNews {
-  readonly envelope: Omit<Envelope, 'payload'>
-  readonly workspace: ConnectedWorkspace
-  /** `no_listener`: an event; `refused`: too many wait; `expired`: nobody answered; `late`: nobody waits for the answer any more. */
-  readonly lost?: 'no_listener' | 'refused' | 'expired' | 'late'
-}
-
-/** What went which way since the server began, and what was lost. */
-export interface BusCounts {
-  requests: number
-  responses: number
-  events: number
-  /** Events that no listener was there for. */
-  droppedEvents: number
-  /** Requests that were turned away because too many waited. */
-  refusedRequests: number
-  expiredRequests: number
-  /** Answers that nobody waited for any more, or that came twice. */
-  lateResponses: number
+  readonly deliver: Deliver
+  readonly onTaken: () => void
 }
 
 /**
@@ -95,6 +80,7 @@ export class Bus {
   readonly #listeners = new Map<string, Registration>()
   readonly #waiting = new WaitingRequests()
   readonly #watchers = new Set<(news: BusNews) => void>()
+  #findElsewhere: (namespace: string) => Deliver | undefined = () => undefined
   readonly counts: BusCounts = {
     requests: 0,
     responses: 0,
@@ -103,6 +89,8 @@ export class Bus {
     refusedRequests: 0,
     expiredRequests: 0,
     lateResponses: 0,
+    strayMessages: 0,
+    oversizedMessages: 0,
   }
 
   constructor(options: BusOptions) {
@@ -141,8 +129,10 @@ export class Bus {
   /**
    * Makes a namespace's messages one listener's, those that have been waiting for one first. Returns how it ends. Throws
    * INVALID_NAMESPACE, NAMESPACE_RESERVED and NAMESPACE_ALREADY_REGISTERED.
+   *
+   * @param onTaken it has ended, because another server's listener was there before
    */
-  listen(namespace: unknown, deliver: (message: GuestMessage) => void): () => void {
+  listen(namespace: unknown, deliver: Deliver, onTaken: () => void = () => undefined): () => void {
     const checked = parseNamespace(namespace)
     if (checked.startsWith(RESERVED))
       throw fault(
@@ -151,12 +141,42 @@ export class Bus {
       )
     if (this.#listeners.has(checked))
       throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${checked}" has a listener already`)
-    const registration = { namespace: checked, createdAt: this.#options.now(), deliver }
+    const registration = { namespace: checked, createdAt: this.#options.now(), deliver, onTaken }
     this.#listeners.set(checked, registration)
-    for (const message of this.#waiting.take(checked)) deliver(message)
+    this.handOn(checked)
     return () => {
       if (this.#listeners.get(checked) === registration) this.#listeners.delete(checked)
     }
+  }
+
+  hasListener(namespace: string): boolean {
+    return this.#listeners.has(namespace)
+  }
+
+  /** Where namespaces are heard that nobody listens to here. */
+  lookElsewhere(find: (namespace: string) => Deliver | undefined): void {
+    this.#findElsewhere = find
+  }
+
+  /** Hands on what has been waiting, now that a namespace is listened to. */
+  handOn(namespace: string): void {
+    const deliver = this.#listenerOf(namespace)
+    if (deliver !== undefined) for (const message of this.#waiting.take(namespace)) deliver(message)
+  }
+
+  /** Hands a message of another server's guest to its listener; false when there is none here. */
+  deliver(message: GuestMessage): boolean {
+    const listener = this.#listeners.get(message.envelope.namespace)
+    if (listener === undefined) this.counts.strayMessages++
+    listener?.deliver(message)
+    return listener !== undefined
+  }
+
+  /** Ends a namespace's listener in favour of another server's. */
+  giveUp(namespace: string): void {
+    const listener = this.#listeners.get(namespace)
+    this.#listeners.delete(namespace)
+    listener?.onTaken()
   }
 
   /** Tells every message that passes or is lost from now on. Their payloads may be secrets (threat W12). Returns how it ends. */
@@ -205,23 +225,27 @@ export class Bus {
     // Guests answer nothing; and the namespaces of the server are heeded before they come here.
     if (envelope.type === 'response' || envelope.namespace.startsWith(RESERVED)) return
     const message = { envelope, workspace: guest.workspace }
-    const listener = this.#listeners.get(envelope.namespace)
+    const deliver = this.#listenerOf(envelope.namespace)
     if (envelope.type === 'event') {
       this.counts.events++
-      if (listener === undefined) this.counts.droppedEvents++
-      else listener.deliver(message)
-      this.#tell(guest, envelope, listener === undefined ? 'no_listener' : undefined)
+      if (deliver === undefined) this.counts.droppedEvents++
+      else deliver(message)
+      this.#tell(guest, envelope, deliver === undefined ? 'no_listener' : undefined)
       return
     }
     if (guest.pending.has(envelope.id)) return
-    this.#ask(guest, message, bytes, listener)
+    this.#ask(guest, message, bytes, deliver)
   }
 
-  #ask(guest: Guest, message: GuestMessage, bytes: number, listener: Registration | undefined): void {
+  #listenerOf(namespace: string): Deliver | undefined {
+    return this.#listeners.get(namespace)?.deliver ?? this.#findElsewhere(namespace)
+  }
+
+  #ask(guest: Guest, message: GuestMessage, bytes: number, deliver: Deliver | undefined): void {
     const { id, namespace } = message.envelope
     this.counts.requests++
     const isFull = guest.pending.size >= MAX_PENDING || guest.pendingBytes + bytes > MAX_PENDING_BYTES
-    if (isFull || (listener === undefined && !this.#waiting.add(message, bytes)))
+    if (isFull || (deliver === undefined && !this.#waiting.add(message, bytes)))
       return this.#refuse(guest, message.envelope)
     const timer = setTimeout(() => {
       this.counts.expiredRequests++
@@ -231,7 +255,7 @@ export class Bus {
     guest.pending.set(id, { namespace, bytes, timer })
     guest.pendingBytes += bytes
     this.#tell(guest, message.envelope)
-    listener?.deliver(message)
+    deliver?.(message)
   }
 
   #tell({ workspace }: Guest, envelope: BusNews['envelope'], lost?: BusNews['lost']): void {
@@ -267,10 +291,4 @@ export class Bus {
   #forget(guest: Guest | undefined): void {
     for (const id of guest?.pending.keys() ?? []) if (guest !== undefined) this.#settle(guest, id)
   }
-}
-
-function parseNamespace(value: unknown): string {
-  if (isNamespace(value)) return value
-  const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)
-  throw fault('INVALID_NAMESPACE', `namespace ${shown} must be 1 to 128 of letters, digits and . _ : -`)
 }

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { duration, section, size } from '../../lib/config/fields.ts'
+import { duration, section, size, texts } from '../../lib/config/fields.ts'
 import { Type } from '../../lib/schema/type.ts'
 
 /** What the configuration says of the bus. */
@@ -14,6 +14,14 @@ export const busSection = section({
         'what listeners must show in the header Workspace-Bus-Token; without it everybody may listen',
     }),
   ),
+  nats: section({
+    servers: texts(
+      'addresses of NATS servers by which the buses of several servers are one; none: this server alone',
+    ),
+    token: Type.Optional(
+      Type.String({ minLength: 1, writeOnly: true, description: 'what the NATS servers want to be shown' }),
+    ),
+  }),
 })
 
 export interface BusSettings {
@@ -21,12 +29,21 @@ export interface BusSettings {
   readonly maxMessageBytes: number
   /** What whoever listens and answers has to show. */
   readonly token: string | undefined
+  /** By which it is one with the buses of other servers; undefined for this server alone. */
+  readonly nats: NatsSettings | undefined
+}
+
+export interface NatsSettings {
+  readonly servers: readonly string[]
+  readonly token: string | undefined
 }
 
 export function busSettings(settings: Static<typeof busSection>): BusSettings {
+  const { nats } = settings
   return {
     requestTimeoutMs: settings.request_timeout,
     maxMessageBytes: settings.max_message_bytes,
     token: settings.token,
+    nats: nats.servers.length === 0 ? undefined : { servers: nats.servers, token: nats.token },
   }
 }

@@ -1,8 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Bus } from '../../bus/bus.ts'
+import type { BusCluster } from '../../bus/cluster/cluster.ts'
 
 /** The bus's figures for Prometheus, read when they are asked for. */
-export function addBusMetrics(registry: Registry, bus: Bus): void {
+export function addBusMetrics(registry: Registry, bus: Bus, cluster: BusCluster): void {
   const { counts } = bus
   const messages = new Counter({
     name: 'bus_messages_total',
@@ -27,11 +28,14 @@ export function addBusMetrics(registry: Registry, bus: Bus): void {
       this.inc({ why: 'refused' }, counts.refusedRequests)
       this.inc({ why: 'expired' }, counts.expiredRequests)
       this.inc({ why: 'late' }, counts.lateResponses)
+      this.inc({ why: 'stray' }, counts.strayMessages)
+      this.inc({ why: 'oversized' }, counts.oversizedMessages)
     },
   })
   const gauges: Readonly<Record<string, readonly [help: string, read: () => number]>> = {
     bus_workspaces: ['Workspaces whose agents are connected', () => bus.workspaces().length],
     bus_listeners: ['Namespaces that are listened to', () => bus.listeners().length],
+    bus_servers: ['Other servers of the bus that are there', () => cluster.size],
     bus_pending_requests: ['Requests that wait for an answer', () => bus.pendingRequests],
   }
   const states = Object.entries(gauges).map(

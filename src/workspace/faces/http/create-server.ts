@@ -56,6 +56,6 @@ export async function createWorkspaceHttp(
   connectRoute(server, face)
   systemRoutes(server, face)
   busRoutes(server, face)
-  addBusMetrics(server.metrics.registry, face.bus)
+  addBusMetrics(server.metrics.registry, face.bus, face.cluster)
   return server
 }

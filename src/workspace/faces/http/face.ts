@@ -2,6 +2,7 @@ import type { ActivityTable } from '../../activity/activity-table.ts'
 import type { AuditLog } from '../../audit/audit-log.ts'
 import type { Backend } from '../../backend/backend.ts'
 import type { Bus } from '../../bus/bus.ts'
+import type { BusCluster } from '../../bus/cluster/cluster.ts'
 import type { WorkspaceConfig } from '../../config.ts'
 import type { Compactor } from '../../disk/compactor.ts'
 import type { Pruner } from '../../disk/prune/pruner.ts'
@@ -32,4 +33,6 @@ export interface HttpFace {
   readonly images: ImageLibrary
   readonly snapshots: SnapshotLibrary
   readonly bus: Bus
+  /** The bus among those of other servers. */
+  readonly cluster: BusCluster
 }

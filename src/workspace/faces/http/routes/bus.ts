@@ -30,7 +30,7 @@ const LINES_BYTES = 1024 * 1024
 
 /** The host's side of the bus: listen to a namespace, answer, and see who is there. */
 export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void {
-  const { bus } = face
+  const { bus, cluster } = face
   const { token } = face.config.bus
   const checkToken = token === undefined ? undefined : createTokenRule(token, BUS_TOKEN_HEADER)
   const guard = {
@@ -48,7 +48,7 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
         response: { 200: Type.Object({ listeners: Type.Array(listenerSchema) }), ...failures },
       },
     },
-    () => ({ listeners: bus.listeners().map(listenerToWire) }),
+    () => ({ listeners: cluster.listeners().map(listenerToWire) }),
   )
 
   app.get<Named>(
@@ -72,14 +72,19 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
         },
       },
     },
-    (request, reply) => {
+    async (request, reply) => {
       let stream: ReturnType<typeof openStream> | undefined
       const waiting: GuestMessage[] = []
       // Before there is a stream it can be refused.
-      const leave = bus.listen(request.params.namespace, (message) => {
-        if (stream === undefined) waiting.push(message)
-        else stream.sendJson(messageToJson(message), 'message')
-      })
+      const leave = await cluster.listen(
+        request.params.namespace,
+        (message) => {
+          if (stream === undefined) waiting.push(message)
+          else stream.sendJson(messageToJson(message), 'message')
+        },
+        () => stream?.end(),
+      )
+      if (reply.raw.destroyed) return leave()
       stream = openStream(reply)
       void stream.closed.then(leave)
       for (const message of waiting) stream.sendJson(messageToJson(message), 'message')
@@ -133,11 +138,11 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
         response: { 200: Type.Object({ workspaces: Type.Array(connectedGuestSchema) }), ...failures },
       },
     },
-    () => ({ workspaces: bus.workspaces().map(connectedGuestToWire) }),
+    async () => ({ workspaces: (await cluster.workspaces()).map(connectedGuestToWire) }),
   )
 }
 
-function respondRoute(app: HttpServer['app'], { bus, config }: HttpFace, guard: object): void {
+function respondRoute(app: HttpServer['app'], { cluster, config }: HttpFace, guard: object): void {
   app.post<Named>(
     '/api/plugins/listeners/:namespace/respond',
     {
@@ -153,8 +158,8 @@ function respondRoute(app: HttpServer['app'], { bus, config }: HttpFace, guard: 
     },
     async (request, reply) => {
       const { namespace } = request.params
-      if (request.body instanceof Lines) respondToAll(bus, namespace, request.body)
-      else bus.respond(namespace, answerFromWire(request.body))
+      if (request.body instanceof Lines) await respondToAll(cluster, namespace, request.body)
+      else await cluster.respond(namespace, answerFromWire(request.body))
       return reply.status(204).send(null)
     },
   )

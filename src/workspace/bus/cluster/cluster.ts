@@ -1,0 +1,265 @@
+import { randomUUID } from 'node:crypto'
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import { isFault } from '../../../lib/errors/fault.ts'
+import type { Logger } from '../../../lib/log/logger.ts'
+import { fault, WORKSPACE_CODES } from '../../errors.ts'
+import type { Answer, Bus, Listener } from '../bus.ts'
+import type { ConnectedGuest, GuestMessage } from '../guest-message.ts'
+import type { NatsSettings } from '../settings.ts'
+import { Claims } from './claims.ts'
+import { connectNats } from './connect-nats.ts'
+import { Origins } from './origins.ts'
+import { type Peer, Peers } from './peers.ts'
+import * as wire from './wire.ts'
+
+const HEARTBEAT_MS = 2_000
+/** Three heartbeats. */
+const SILENCE_MS = 3 * HEARTBEAT_MS
+/** How long another server may take to say something. */
+const ANSWER_MS = 2_000
+
+export interface ClusterOptions {
+  /** This server's name, another one than all others'. */
+  readonly server: string
+  readonly requestTimeoutMs: number
+  readonly nats: NatsSettings | undefined
+  readonly logger: Logger
+  readonly monotonicMs?: () => number
+}
+
+/**
+ * The buses of several servers as one, over NATS: one listener a namespace among them all, who hears the guests of all. Without NATS, and while it is
+ * away, the bus of this server alone. What is on its way when a server dies is lost, and counted where it waits for an answer.
+ */
+export class BusCluster {
+  readonly #bus: Bus
+  readonly #options: ClusterOptions
+  readonly #instance = randomUUID()
+  readonly #peers: Peers
+  readonly #claims: Claims
+  readonly #origins: Origins
+  readonly #ending = new AbortController()
+  #nats: NatsConnection | undefined
+  #isConnected = false
+  #heartbeat: NodeJS.Timeout | undefined
+  #hasNamesake = false
+
+  constructor(bus: Bus, options: ClusterOptions) {
+    this.#bus = bus
+    this.#options = options
+    const monotonicMs = options.monotonicMs ?? (() => performance.now())
+    this.#peers = new Peers(SILENCE_MS, monotonicMs)
+    this.#claims = new Claims(options.server, this.#peers, (namespace) => this.#isHeld(namespace))
+    this.#origins = new Origins(options.requestTimeoutMs, monotonicMs)
+    bus.lookElsewhere((namespace) => this.#wayTo(namespace))
+  }
+
+  /** Begins to look for the others, in the background. */
+  start(): void {
+    if (this.#options.nats !== undefined) void this.#join(this.#options.nats)
+  }
+
+  async stop(): Promise<void> {
+    this.#ending.abort()
+    clearInterval(this.#heartbeat)
+    if (this.#nats === undefined) return
+    this.#announce(true)
+    await this.#nats.flush().catch(() => undefined)
+    await this.#nats.close()
+  }
+
+  /** As the bus's own, among all servers: a claim that another server's listener stands against throws NAMESPACE_ALREADY_REGISTERED. */
+  async listen(
+    namespace: unknown,
+    deliver: (message: GuestMessage) => void,
+    onTaken: () => void,
+  ): Promise<() => void> {
+    const held: GuestMessage[] = []
+    let isGranted = false
+    const leave = this.#bus.listen(
+      namespace,
+      (message) => void (isGranted ? deliver(message) : held.push(message)),
+      onTaken,
+    )
+    const name = String(namespace)
+    try {
+      if (this.#nats !== undefined && this.#isConnected) await this.#claims.make(this.#nats, name)
+    } catch (error) {
+      leave()
+      const way = this.#wayTo(name)
+      for (const message of held) way?.(message)
+      throw error
+    }
+    isGranted = true
+    for (const message of held) deliver(message)
+    this.#announce()
+    return () => {
+      leave()
+      this.#announce()
+    }
+  }
+
+  /** As the bus's own, to whichever server the workspace is on. */
+  async respond(namespace: string, answer: Answer): Promise<void> {
+    const server = this.#origins.of(answer.inReplyTo) ?? answer.server
+    if (this.#nats === undefined || server === undefined || server === this.#options.server)
+      return this.#bus.respond(namespace, answer)
+    const said = await this.#ask(
+      wire.SUBJECTS.answer(server),
+      wire.answerToWire({ namespace, answer }),
+    ).catch((error: unknown) => {
+      const sentence = `server "${server.slice(0, 80)}", on which workspace "${answer.workspaceName.slice(0, 80)}" is, cannot be reached`
+      throw fault('WORKSPACE_NOT_CONNECTED', sentence, error)
+    })
+    if (said === '') return
+    const { code, message } = wire.failureFromWire(said)
+    if (code in WORKSPACE_CODES) throw fault(code as keyof typeof WORKSPACE_CODES, message)
+    throw new Error(message)
+  }
+
+  listeners(): readonly Listener[] {
+    const own = this.#bus.listeners()
+    const others = this.#peers
+      .all()
+      .flatMap(({ listeners }) => [...listeners].map(([namespace, createdAt]) => ({ namespace, createdAt })))
+    return [...own, ...others.filter(({ namespace }) => !this.#bus.hasListener(namespace))]
+  }
+
+  /** A server that does not say within 2 s is left out. */
+  async workspaces(): Promise<readonly ConnectedGuest[]> {
+    const others = this.#peers.all().map(async ({ server }) => {
+      const text = await this.#ask(wire.SUBJECTS.workspaces(server), '').catch(() => '[]')
+      return wire.guestsFromWire(text)
+    })
+    return [...this.#bus.workspaces(), ...(await Promise.all(others)).flat()]
+  }
+
+  /** Other servers that are there. */
+  get size(): number {
+    return this.#peers.all().length
+  }
+
+  async #join(settings: NatsSettings): Promise<void> {
+    const { server, logger } = this.#options
+    const nats = await connectNats(settings, server, logger, this.#ending.signal)
+    if (nats === undefined) return
+    this.#nats = nats
+    const on = (subject: string, take: (text: string, message: Msg) => void): void =>
+      void nats.subscribe(subject, {
+        callback: (error, message) => {
+          if (error === null) take(message.string(), message)
+        },
+      })
+    on(wire.SUBJECTS.hello, (text) => this.#hear(text))
+    on(wire.SUBJECTS.claim, (text, message) => this.#claims.hear(text, message))
+    on(wire.SUBJECTS.message(server), (text) => this.#take(text))
+    on(wire.SUBJECTS.answer(server), (text, message) => void message.respond(this.#takeAnswer(text)))
+    on(
+      wire.SUBJECTS.workspaces(server),
+      (_text, message) => void message.respond(wire.guestsToWire(this.#bus.workspaces())),
+    )
+    this.#heartbeat = setInterval(() => this.#announce(), HEARTBEAT_MS).unref()
+    this.#connected()
+    for await (const { type } of nats.status()) {
+      if (type === 'reconnect') this.#connected()
+      else if (type === 'disconnect') {
+        this.#isConnected = false
+        this.#peers.clear()
+        logger.warn('the bus has lost NATS, and with it the other servers')
+      }
+    }
+    this.#isConnected = false
+  }
+
+  #connected(): void {
+    this.#isConnected = true
+    this.#claims.joined()
+    this.#announce()
+    this.#options.logger.info('the bus is connected with NATS')
+  }
+
+  #announce(isLeaving = false): void {
+    if (!this.#isConnected || this.#nats?.isClosed() !== false) return
+    const { server } = this.#options
+    const own = this.#bus.listeners().filter(({ namespace }) => !this.#claims.isPending(namespace))
+    const listeners = new Map(isLeaving ? [] : own.map(({ namespace, createdAt }) => [namespace, createdAt]))
+    const hello = wire.helloToWire({ server, instance: this.#instance, listeners, isLeaving })
+    this.#nats.publish(wire.SUBJECTS.hello, hello)
+  }
+
+  #hear(text: string): void {
+    const hello = wire.helloFromWire(text)
+    if (hello === undefined) return
+    if (hello.server === this.#options.server) return this.#warnOfNamesake(hello)
+    this.#claims.kept(hello)
+    if (hello.isLeaving) return this.#peers.forget(hello.server)
+    const isNew = this.#peers.hear(hello)
+    for (const [namespace, since] of hello.listeners) {
+      const own = this.#bus.listeners().find((each) => each.namespace === namespace)
+      if (own === undefined) this.#bus.handOn(namespace)
+      else if (!this.#claims.isPending(namespace)) this.#settle({ server: hello.server, since }, own)
+    }
+    if (isNew) this.#announce()
+  }
+
+  /** Two listen to it, since each could not hear of the other. */
+  #settle(other: Pick<wire.Claim, 'server' | 'since'>, own: Listener): void {
+    const { server, logger } = this.#options
+    if (!wire.isBefore(other, { server, since: own.createdAt })) return this.#announce()
+    logger.warn(
+      `namespace "${own.namespace}" is listened to on server "${other.server}" already: its listener here ends`,
+    )
+    this.#bus.giveUp(own.namespace)
+  }
+
+  #warnOfNamesake({ instance }: Peer): void {
+    if (instance === this.#instance || this.#hasNamesake) return
+    this.#hasNamesake = true
+    this.#options.logger.error(
+      `another server of the bus is called "${this.#options.server}" too, and gets its messages: give one another name`,
+    )
+  }
+
+  /** How a message gets to the other server that listens to its namespace. */
+  #wayTo(namespace: string): ((message: GuestMessage) => void) | undefined {
+    const nats = this.#nats
+    if (nats === undefined || !this.#isConnected) return undefined
+    const peer = this.#peers.listening(namespace)
+    if (peer === undefined) return undefined
+    return (message) => {
+      const text = wire.messageToWire(message)
+      const { max_payload: maxBytes = 0 } = nats.info ?? {}
+      if (Buffer.byteLength(text) > maxBytes) this.#bus.counts.oversizedMessages++
+      else nats.publish(wire.SUBJECTS.message(peer.server), text)
+    }
+  }
+
+  #take(text: string): void {
+    const message = wire.messageFromWire(text)
+    if (message === undefined) return
+    const { id, type } = message.envelope
+    if (type === 'request') this.#origins.keep(id, message.workspace.server)
+    this.#bus.deliver(message)
+  }
+
+  #takeAnswer(text: string): string {
+    const sent = wire.answerFromWire(text)
+    if (sent === undefined) return wire.failureToWire(undefined)
+    try {
+      this.#bus.respond(sent.namespace, sent.answer)
+      return ''
+    } catch (error) {
+      if (!isFault(error)) this.#options.logger.error({ err: error }, 'an answer of another server failed')
+      return wire.failureToWire(error)
+    }
+  }
+
+  async #ask(subject: string, text: string): Promise<string> {
+    if (this.#nats === undefined || !this.#isConnected) throw new Error('NATS is away')
+    return (await this.#nats.request(subject, text, { timeout: ANSWER_MS })).string()
+  }
+
+  #isHeld(namespace: string): boolean {
+    return this.#bus.hasListener(namespace)
+  }
+}

@@ -1,0 +1,187 @@
+import { isEnvelopeId, isNamespace, isRecord, receivedFromWire } from '../../../lib/envelope/envelope.ts'
+import type { ExtensionHealth } from '../../../lib/guest/extension.ts'
+import { isFault } from '../../../lib/errors/fault.ts'
+import { BACKEND_NAMES, type BackendName } from '../../workspace.ts'
+import type { Answer } from '../bus.ts'
+import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../guest-message.ts'
+import type { Peer } from './peers.ts'
+
+// What servers of one bus say to each other over NATS. Whoever may publish there is trusted as a server is; what is read here is
+// checked against mistakes and other versions, so that one server cannot bring down the rest.
+
+/** Subjects: those that all servers hear, and those of one. Names of servers can hold what subjects cannot. */
+export const SUBJECTS = {
+  hello: 'workspace-bus.hello',
+  claim: 'workspace-bus.claim',
+  message: (server: string) => `workspace-bus.message.${tokenOf(server)}`,
+  answer: (server: string) => `workspace-bus.answer.${tokenOf(server)}`,
+  workspaces: (server: string) => `workspace-bus.workspaces.${tokenOf(server)}`,
+} as const
+
+const tokenOf = (server: string): string => Buffer.from(server).toString('hex')
+
+export type Hello = Peer & { readonly isLeaving: boolean }
+
+export function helloToWire({ server, instance, listeners, isLeaving }: Hello): string {
+  const held = [...listeners].map(([namespace, since]) => ({ namespace, created_at: since.toISOString() }))
+  return JSON.stringify({ server, instance, listeners: held, leaving: isLeaving })
+}
+
+export function helloFromWire(text: string): Hello | undefined {
+  const { server, instance, listeners, leaving } = parse(text)
+  if (!isName(server) || typeof instance !== 'string' || !Array.isArray(listeners)) return undefined
+  const held = listeners
+    .filter(isRecord)
+    .flatMap(({ namespace, created_at }) =>
+      isNamespace(namespace) && isTime(created_at) ? [[namespace, new Date(created_at)] as const] : [],
+    )
+  return { server, instance, listeners: new Map(held), isLeaving: leaving === true }
+}
+
+/** A server that wants to listen to a namespace. */
+export interface Claim {
+  readonly server: string
+  readonly namespace: string
+  readonly since: Date
+  /** It wants that no more. */
+  readonly isWithdrawn: boolean
+}
+
+export function claimToWire({ server, namespace, since, isWithdrawn }: Claim): string {
+  return JSON.stringify({ server, namespace, created_at: since.toISOString(), withdrawn: isWithdrawn })
+}
+
+export function claimFromWire(text: string): Claim | undefined {
+  const { server, namespace, created_at: since, withdrawn } = parse(text)
+  if (!isName(server) || !isNamespace(namespace) || !isTime(since)) return undefined
+  return { server, namespace, since: new Date(since), isWithdrawn: withdrawn === true }
+}
+
+type Held = Pick<Claim, 'server' | 'since'>
+
+/** Of two servers the one that was first keeps a namespace; of two at once, the one whose name comes first. */
+export function isBefore(one: Held, other: Held): boolean {
+  const apart = one.since.getTime() - other.since.getTime()
+  return apart === 0 ? one.server < other.server : apart < 0
+}
+
+export interface ClaimReply {
+  readonly server: string
+  readonly stand: (typeof STANDS)[number]
+}
+
+/** Of a namespace: nobody's, as far as that server knows; claimed by it or another; or listened to there. */
+const STANDS = ['free', 'claimed', 'held'] as const
+
+export function claimReplyToWire({ server, stand }: ClaimReply): string {
+  return JSON.stringify({ server, stand })
+}
+
+export function claimReplyFromWire(text: string): ClaimReply | undefined {
+  const { server, stand } = parse(text)
+  const known = STANDS.find((each) => each === stand)
+  return isName(server) && known !== undefined ? { server, stand: known } : undefined
+}
+
+/** A guest's message; its payload stands in a line of its own, unread. */
+export function messageToWire({ envelope, workspace }: GuestMessage): string {
+  const { payloadJson, ...head } = envelope
+  return `${JSON.stringify({ ...head, workspace })}\n${payloadJson}`
+}
+
+export function messageFromWire(text: string): GuestMessage | undefined {
+  const end = text.indexOf('\n')
+  const head = parse(text.slice(0, Math.max(0, end)))
+  const payloadJson = text.slice(end + 1)
+  const envelope = receivedFromWire({ ...head, payload: {} })
+  const workspace = workspaceOf(head['workspace'])
+  if (envelope === undefined || envelope.type === 'response' || workspace === undefined) return undefined
+  if (!payloadJson.startsWith('{') || payloadJson.includes('\n')) return undefined
+  return { envelope: { ...envelope, payloadJson }, workspace }
+}
+
+export interface SentAnswer {
+  readonly namespace: string
+  readonly answer: Answer
+}
+
+export function answerToWire({ namespace, answer }: SentAnswer): string {
+  const { workspaceName, inReplyTo, isFinal, payload } = answer
+  return JSON.stringify({
+    namespace,
+    workspace: workspaceName,
+    in_reply_to: inReplyTo,
+    final: isFinal,
+    payload,
+  })
+}
+
+export function answerFromWire(text: string): SentAnswer | undefined {
+  const { namespace, workspace, in_reply_to: inReplyTo, final, payload } = parse(text)
+  if (!isNamespace(namespace) || !isName(workspace) || !isEnvelopeId(inReplyTo) || !isRecord(payload))
+    return undefined
+  return { namespace, answer: { workspaceName: workspace, inReplyTo, isFinal: final !== false, payload } }
+}
+
+/** Nothing when an answer was taken; else what was wrong with it. */
+export function failureToWire(error: unknown): string {
+  if (isFault(error)) return JSON.stringify({ code: error.code, message: error.message })
+  return JSON.stringify({ code: 'INTERNAL_ERROR', message: 'the server of the workspace failed' })
+}
+
+export function failureFromWire(text: string): { readonly code: string; readonly message: string } {
+  const { code, message } = parse(text)
+  return {
+    code: typeof code === 'string' ? code : 'INTERNAL_ERROR',
+    message: typeof message === 'string' ? message : 'the server of the workspace failed',
+  }
+}
+
+export function guestsToWire(guests: readonly ConnectedGuest[]): string {
+  return JSON.stringify(guests)
+}
+
+export function guestsFromWire(text: string): readonly ConnectedGuest[] {
+  const { guests } = parse(`{"guests":${text}}`)
+  return (Array.isArray(guests) ? guests : []).filter(isRecord).flatMap((guest) => {
+    const workspace = workspaceOf(guest)
+    const extensions = Array.isArray(guest['extensions']) ? guest['extensions'].flatMap(healthOf) : []
+    return workspace === undefined ? [] : [{ ...workspace, extensions }]
+  })
+}
+
+function healthOf(value: unknown): readonly ExtensionHealth[] {
+  if (!isRecord(value)) return []
+  const { namespace, guest, host } = value
+  if (typeof namespace !== 'string' || typeof guest !== 'string') return []
+  return [{ namespace, guest, host: host === 'connected' ? 'connected' : 'disconnected' }]
+}
+
+function workspaceOf(value: unknown): ConnectedWorkspace | undefined {
+  if (!isRecord(value)) return undefined
+  const { name, backend, server } = value
+  if (!isName(name) || !isName(server) || !isBackend(backend)) return undefined
+  return { name, backend, server }
+}
+
+function isBackend(value: unknown): value is BackendName {
+  return (BACKEND_NAMES as readonly unknown[]).includes(value)
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= 255
+}
+
+function isTime(value: unknown): value is string {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value))
+}
+
+/** No keys at all where it is no object. */
+function parse(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,29 @@
+import { BUS_PORT } from '../../lib/guest/protocol.ts'
+import type { Logger } from '../../lib/log/logger.ts'
+import type { Backend } from '../backend/backend.ts'
+import { Bus } from './bus.ts'
+import { BusCluster } from './cluster/cluster.ts'
+import type { ExtensionSettings } from './extensions.ts'
+import { serveGuest } from './guest-session.ts'
+import type { BusSettings } from './settings.ts'
+
+/** The bus of a server, at which the guests of its backends come in, and which the other servers' buses are one with. */
+export function openBus(
+  config: { readonly name: string; readonly bus: BusSettings; readonly extensions: ExtensionSettings },
+  backends: Iterable<Backend>,
+  { logger, now }: { readonly logger: Logger; readonly now: () => Date },
+): { readonly bus: Bus; readonly cluster: BusCluster } {
+  const bus = new Bus({ server: config.name, requestTimeoutMs: config.bus.requestTimeoutMs, now })
+  for (const backend of backends) {
+    backend.listenGuests?.(BUS_PORT, ({ workspace: name, token, connection }) =>
+      serveGuest(connection, { name, backend: backend.name, token }, bus, {
+        ...config.bus,
+        extensions: config.extensions.enabled,
+        now,
+      }),
+    )
+  }
+  const cluster = new BusCluster(bus, { server: config.name, ...config.bus, logger })
+  cluster.start()
+  return { bus, cluster }
+}
