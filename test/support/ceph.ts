@@ -13,6 +13,8 @@ import { waitFor } from './wait-for.ts'
 export interface Ceph {
   readonly endpoint: string
   readonly bucket: string
+  /** Runs radosgw-admin. */
+  readonly administer: (...argv: readonly string[]) => void
   readonly stop: () => Promise<void>
 }
 
@@ -77,8 +79,8 @@ export async function startCeph(memoryBytes = 2 ** 30): Promise<Ceph> {
       async () => (await fetch(endpoint).catch(() => undefined)) !== undefined,
       90_000,
     )
-    call(
-      'radosgw-admin',
+    const administer = (...argv: readonly string[]): void => void call('radosgw-admin', ...argv)
+    administer(
       'user',
       'create',
       '--uid=t',
@@ -91,7 +93,7 @@ export async function startCeph(memoryBytes = 2 ** 30): Promise<Ceph> {
     client.destroy()
     process.env['AWS_ACCESS_KEY_ID'] = KEYS.accessKeyId
     process.env['AWS_SECRET_ACCESS_KEY'] = KEYS.secretAccessKey
-    return { endpoint, bucket: 'docs', stop }
+    return { endpoint, bucket: 'docs', administer, stop }
   } catch (error) {
     const said = ['mon.a', 'osd.0', 'client.rgw'].map((name) => lastOf(join(dir, `${name}.log`)))
     await stop()
@@ -138,5 +140,7 @@ mon data = ${dir}/mon
 osd data = ${dir}/osd
 [client.rgw]
 rgw frontends = beast endpoint=127.0.0.1:${port} tcp_nodelay=1
+rgw s3 auth use sts = true
+rgw sts key = 0123456789abcdef
 `
 }

@@ -7,6 +7,8 @@ const folder = join(packageRoot, '.node/cloud/bin')
 
 /** Python with boto3. */
 export const cloudPython = join(folder, 'python')
+/** AWS's own command. */
+export const awsCli = join(folder, 'aws')
 
 /** Starts moto, a cloud that others made, on a free port of 127.0.0.1. */
 export async function startMoto() {

@@ -9,7 +9,7 @@ import { run } from '../../../src/lib/process/run.ts'
 import { SOURCE_KEY, SOURCE_SECRET, startCredentialsHost } from '../../support/credentials-host.ts'
 import { FakeBackend } from '../../support/fake-backend.ts'
 import { type SimulatedGuest, startSimulatedGuest } from '../../support/guest-simulator.ts'
-import { cloudPython, startMoto } from '../../support/moto.ts'
+import { awsCli, cloudPython, startMoto } from '../../support/moto.ts'
 import { makeTempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
@@ -69,10 +69,11 @@ describe('cloud credentials, from a real STS to real SDKs', () => {
     }
     const { stdout, stderr } = await run(program, argv, { environment, cwd: packageRoot })
     if (stdout === '') throw new Error(stderr)
-    return JSON.parse(stdout) as { arn: string; buckets: readonly string[] }
+    return JSON.parse(stdout)
   }
-  const javascript = (uri: string) => client(process.execPath, [JAVASCRIPT], uri)
-  const python = (uri: string) => client(cloudPython, ['-c', PYTHON], uri)
+  type Seen = { readonly arn: string; readonly buckets: readonly string[] }
+  const javascript = (uri: string): Promise<Seen> => client(process.execPath, [JAVASCRIPT], uri)
+  const python = (uri: string): Promise<Seen> => client(cloudPython, ['-c', PYTHON], uri)
 
   test('C3 a thousand programs that ask at once are one AssumeRole', async () => {
     const answers = await Promise.all(Array.from({ length: 1_000 }, () => call(proxyOf(0))))
@@ -91,6 +92,11 @@ describe('cloud credentials, from a real STS to real SDKs', () => {
     const { arn, buckets } = await python(proxyOf(0))
     expect(arn).toMatch(/:assumed-role\/everybody\/workspace-demo-\d{10}$/)
     expect(buckets).toEqual(['a-bucket'])
+  })
+
+  test('the AWS CLI is who the host says', async () => {
+    const { Arn: arn } = await client(awsCli, ['sts', 'get-caller-identity'], proxyOf(0))
+    expect(arn).toMatch(/:assumed-role\/everybody\/workspace-demo-\d{10}$/)
   })
 
   test('C1 a workspace with a role of its own has that and no other', async () => {
