@@ -24,7 +24,8 @@ const bench: Bench = {
   note:
     `${MACHINES} simulated machines at a Unix socket of the server ask ${AT_ONCE} at a time, and one listener answers with what it was asked; server, ` +
     'machines and listener in a process each. The peer is a nats-server on TCP, with as many connections of its own client for Node, and one responder. ' +
-    '"by posts" answers with a POST for each request, "by lines" with all that came together.',
+    '"by posts" answers with a POST for each request: what HTTP costs is the limit there. "by lines" is what the SDK does (serveNamespace): answers that are ' +
+    'ready together are lines of one request.',
 
   async prepare() {
     const server = await startServer()

@@ -38,7 +38,7 @@ export class WorkspaceClient {
   }
 
   /** Posts lines, each JSON, which are answered without content. */
-  async sendLines(path: string, lines: string): Promise<void> {
+  async sendLines(path: string, lines: Buffer): Promise<void> {
     const response = await this.#request('POST', path, lines, 'application/json', { type: NDJSON })
     response.resume()
   }
@@ -107,7 +107,7 @@ export class WorkspaceClient {
   async #request(
     method: string,
     path: string,
-    body: string | undefined,
+    body: string | Buffer | undefined,
     accept: string,
     { type = 'application/json', signal }: { readonly type?: string; readonly signal?: AbortSignal } = {},
   ): Promise<IncomingMessage> {
