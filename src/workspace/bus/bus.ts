@@ -126,13 +126,8 @@ export class Bus {
     return [...this.#listeners.values()].map(({ namespace, createdAt }) => ({ namespace, createdAt }))
   }
 
-  /**
-   * Makes a namespace's messages one listener's, those that have been waiting for one first. Returns how it ends. Throws
-   * INVALID_NAMESPACE, NAMESPACE_RESERVED and NAMESPACE_ALREADY_REGISTERED.
-   *
-   * @param onTaken it has ended, because another server's listener was there before
-   */
-  listen(namespace: unknown, deliver: Deliver, onTaken: () => void = () => undefined): () => void {
+  /** Throws INVALID_NAMESPACE, NAMESPACE_RESERVED and NAMESPACE_ALREADY_REGISTERED. */
+  checkFree(namespace: unknown): string {
     const checked = parseNamespace(namespace)
     if (checked.startsWith(RESERVED))
       throw fault(
@@ -141,6 +136,17 @@ export class Bus {
       )
     if (this.#listeners.has(checked))
       throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${checked}" has a listener already`)
+    return checked
+  }
+
+  /**
+   * Makes a namespace's messages one listener's, those that have been waiting for one first. Returns how it ends. Throws
+   * as `checkFree`.
+   *
+   * @param onTaken it has ended, because another server's listener was there before
+   */
+  listen(namespace: unknown, deliver: Deliver, onTaken: () => void = () => undefined): () => void {
+    const checked = this.checkFree(namespace)
     const registration = { namespace: checked, createdAt: this.#options.now(), deliver, onTaken }
     this.#listeners.set(checked, registration)
     this.handOn(checked)

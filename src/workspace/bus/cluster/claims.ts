@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import type { Clock } from '../../../lib/clock/clock.ts'
 import { fault } from '../../errors.ts'
 import type { Peers } from './peers.ts'
 import {
@@ -35,16 +36,18 @@ export class Claims {
   readonly #server: string
   readonly #peers: Peers
   readonly #isHeld: (namespace: string) => boolean
+  readonly #clock: Clock
   readonly #pending = new Map<string, Claim>()
   /** By namespace: who was told that it is free, and until when that holds. */
   readonly #granted = new Map<string, { readonly server: string; readonly untilMs: number }>()
   #joined: Promise<void> = Promise.resolve()
 
-  /** @param isHeld whether a listener of this server has it, or claims it */
-  constructor(server: string, peers: Peers, isHeld: (namespace: string) => boolean) {
+  /** @param isHeld whether a listener of this server has it */
+  constructor(server: string, peers: Peers, isHeld: (namespace: string) => boolean, clock: Clock) {
     this.#server = server
     this.#peers = peers
     this.#isHeld = isHeld
+    this.#clock = clock
   }
 
   /** The connection is there, and the others do not know of this server yet. */
@@ -60,7 +63,12 @@ export class Claims {
 
   /** Resolves once no other server stands against it. Throws NAMESPACE_ALREADY_REGISTERED. */
   async make(nats: NatsConnection, namespace: string): Promise<void> {
-    const claim = { server: this.#server, namespace, since: new Date(), isWithdrawn: false }
+    const claim = {
+      server: this.#server,
+      namespace,
+      since: new Date(this.#clock.wallMs()),
+      isWithdrawn: false,
+    }
     this.#pending.set(namespace, claim)
     try {
       await this.#joined
@@ -105,13 +113,13 @@ export class Claims {
       return
     }
     const stand = this.#standOn(claim)
-    if (stand === 'free') this.#granted.set(namespace, { server, untilMs: performance.now() + GRANT_MS })
+    if (stand === 'free') this.#granted.set(namespace, { server, untilMs: this.#clock.nowMs() + GRANT_MS })
     message.respond(claimReplyToWire({ server: this.#server, stand }))
   }
 
   #standOn(claim: Claim): ClaimReply['stand'] {
     const own = this.#pending.get(claim.namespace)
-    if (own === undefined && this.#isHeld(claim.namespace)) return 'held'
+    if (this.#isHeld(claim.namespace)) return 'held'
     if (own !== undefined && isBefore(own, claim)) return 'claimed'
     const granted = this.#grantedTo(claim.namespace)
     return granted === undefined || granted === claim.server ? 'free' : 'claimed'
@@ -144,7 +152,7 @@ export class Claims {
 
   #grantedTo(namespace: string): string | undefined {
     const granted = this.#granted.get(namespace)
-    if (granted === undefined || granted.untilMs > performance.now()) return granted?.server
+    if (granted === undefined || granted.untilMs > this.#clock.nowMs()) return granted?.server
     this.#granted.delete(namespace)
     return undefined
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import { type Clock, systemClock } from '../../../lib/clock/clock.ts'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { fault, WORKSPACE_CODES } from '../../errors.ts'
@@ -24,7 +25,7 @@ export interface ClusterOptions {
   readonly requestTimeoutMs: number
   readonly nats: NatsSettings | undefined
   readonly logger: Logger
-  readonly monotonicMs?: () => number
+  readonly clock?: Clock
 }
 
 /**
@@ -47,16 +48,18 @@ export class BusCluster {
   constructor(bus: Bus, options: ClusterOptions) {
     this.#bus = bus
     this.#options = options
-    const monotonicMs = options.monotonicMs ?? (() => performance.now())
-    this.#peers = new Peers(SILENCE_MS, monotonicMs)
-    this.#claims = new Claims(options.server, this.#peers, (namespace) => this.#isHeld(namespace))
-    this.#origins = new Origins(options.requestTimeoutMs, monotonicMs)
+    const { server, clock = systemClock } = options
+    this.#peers = new Peers(SILENCE_MS, clock)
+    this.#claims = new Claims(server, this.#peers, (namespace) => bus.hasListener(namespace), clock)
+    this.#origins = new Origins(options.requestTimeoutMs, clock)
     bus.lookElsewhere((namespace) => this.#wayTo(namespace))
   }
 
   /** Begins to look for the others, in the background. */
   start(): void {
-    if (this.#options.nats !== undefined) void this.#join(this.#options.nats)
+    const { nats, logger } = this.#options
+    if (nats === undefined) return
+    this.#join(nats).catch((error: unknown) => logger.error({ err: error }, 'the bus lost the other servers'))
   }
 
   async stop(): Promise<void> {
@@ -74,24 +77,11 @@ export class BusCluster {
     deliver: (message: GuestMessage) => void,
     onTaken: () => void,
   ): Promise<() => void> {
-    const held: GuestMessage[] = []
-    let isGranted = false
-    const leave = this.#bus.listen(
-      namespace,
-      (message) => void (isGranted ? deliver(message) : held.push(message)),
-      onTaken,
-    )
-    const name = String(namespace)
-    try {
-      if (this.#nats !== undefined && this.#isConnected) await this.#claims.make(this.#nats, name)
-    } catch (error) {
-      leave()
-      const way = this.#wayTo(name)
-      for (const message of held) way?.(message)
-      throw error
-    }
-    isGranted = true
-    for (const message of held) deliver(message)
+    const free = this.#bus.checkFree(namespace)
+    if (this.#claims.isPending(free))
+      throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${free}" is about to get another listener`)
+    if (this.#nats !== undefined && this.#isConnected) await this.#claims.make(this.#nats, free)
+    const leave = this.#bus.listen(free, deliver, onTaken)
     this.#announce()
     return () => {
       leave()
@@ -181,8 +171,8 @@ export class BusCluster {
   #announce(isLeaving = false): void {
     if (!this.#isConnected || this.#nats?.isClosed() !== false) return
     const { server } = this.#options
-    const own = this.#bus.listeners().filter(({ namespace }) => !this.#claims.isPending(namespace))
-    const listeners = new Map(isLeaving ? [] : own.map(({ namespace, createdAt }) => [namespace, createdAt]))
+    const own = isLeaving ? [] : this.#bus.listeners()
+    const listeners = new Map(own.map(({ namespace, createdAt }) => [namespace, createdAt]))
     const hello = wire.helloToWire({ server, instance: this.#instance, listeners, isLeaving })
     this.#nats.publish(wire.SUBJECTS.hello, hello)
   }
@@ -197,7 +187,7 @@ export class BusCluster {
     for (const [namespace, since] of hello.listeners) {
       const own = this.#bus.listeners().find((each) => each.namespace === namespace)
       if (own === undefined) this.#bus.handOn(namespace)
-      else if (!this.#claims.isPending(namespace)) this.#settle({ server: hello.server, since }, own)
+      else this.#settle({ server: hello.server, since }, own)
     }
     if (isNew) this.#announce()
   }
@@ -257,9 +247,5 @@ export class BusCluster {
   async #ask(subject: string, text: string): Promise<string> {
     if (this.#nats === undefined || !this.#isConnected) throw new Error('NATS is away')
     return (await this.#nats.request(subject, text, { timeout: ANSWER_MS })).string()
-  }
-
-  #isHeld(namespace: string): boolean {
-    return this.#bus.hasListener(namespace)
   }
 }

@@ -1,3 +1,5 @@
+import type { Clock } from '../../../lib/clock/clock.ts'
+
 /** Another server of the bus, as it last said of itself. */
 export interface Peer {
   readonly server: string
@@ -10,19 +12,19 @@ export interface Peer {
 /** The other servers that are there: one that was not heard of for some time is not. */
 export class Peers {
   readonly #silenceMs: number
-  readonly #monotonicMs: () => number
+  readonly #clock: Clock
   readonly #heard = new Map<string, { readonly peer: Peer; readonly atMs: number }>()
 
   /** @param silenceMs after which a server is gone */
-  constructor(silenceMs: number, monotonicMs: () => number) {
+  constructor(silenceMs: number, clock: Clock) {
     this.#silenceMs = silenceMs
-    this.#monotonicMs = monotonicMs
+    this.#clock = clock
   }
 
   /** Whether it is new, or has begun anew. */
   hear(peer: Peer): boolean {
     const before = this.#find(peer.server)
-    this.#heard.set(peer.server, { peer, atMs: this.#monotonicMs() })
+    this.#heard.set(peer.server, { peer, atMs: this.#clock.nowMs() })
     return before?.instance !== peer.instance
   }
 
@@ -50,7 +52,7 @@ export class Peers {
   #find(server: string): Peer | undefined {
     const heard = this.#heard.get(server)
     if (heard === undefined) return undefined
-    if (this.#monotonicMs() - heard.atMs <= this.#silenceMs) return heard.peer
+    if (this.#clock.nowMs() - heard.atMs <= this.#silenceMs) return heard.peer
     this.#heard.delete(server)
     return undefined
   }
