@@ -30,6 +30,7 @@ const FAILURES: Readonly<Record<PublishFailure, string>> = {
   NO_CONNECTION: 'the host cannot be reached now',
   OVERLOADED: 'too many messages wait on the host; try again later',
   TIMEOUT: 'no listener on the host answered within 30 s',
+  REQUEST_TOO_LARGE: 'the message is longer on the wire than the host takes (bus.max_message_bytes there)',
 }
 
 /** What a program is told instead of an answer. */
@@ -62,7 +63,8 @@ async function answer(uplink: Uplink, request: IncomingMessage, response: Server
   const text = await readBody(request)
   const { namespace, type, payload } = parse(text)
   if (type === 'event') {
-    if (!uplink.event(namespace, payload, text.length)) throw failure('NO_CONNECTION')
+    const why = uplink.event(namespace, payload, text.length)
+    if (why !== undefined) throw failure(why)
     return void response.writeHead(202).end()
   }
   const isStream = (request.headers.accept ?? '').includes(NDJSON)

@@ -3,10 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { EnvelopeChannel } from '../../../src/lib/envelope/envelope-channel.ts'
 import {
   type Envelope,
+  envelopeToWire,
   payloadOf,
   type ReceivedEnvelope,
   RESERVED,
 } from '../../../src/lib/envelope/envelope.ts'
+import { encodeFrame } from '../../../src/lib/envelope/frames.ts'
 import type { ExtensionHealth } from '../../../src/lib/guest/extension.ts'
 import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
 
@@ -16,12 +18,14 @@ const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
 const FIRST_RETRY_MS = 200
 const LAST_RETRY_MS = 5_000
+/** What a host takes that does not say it: its default. */
+const HOST_MESSAGE_BYTES = 1024 * 1024
 /** Events that wait for the host to come back. */
 const MAX_EVENTS = 1_000
 const MAX_EVENT_BYTES = 4 * 1024 * 1024
 
 type Payload = Envelope['payload']
-export type PublishFailure = 'NO_CONNECTION' | 'TIMEOUT' | 'OVERLOADED'
+export type PublishFailure = 'NO_CONNECTION' | 'TIMEOUT' | 'OVERLOADED' | 'REQUEST_TOO_LARGE'
 
 interface Waiting {
   readonly onAnswer: (answer: ReceivedEnvelope) => void
@@ -38,6 +42,7 @@ export class Uplink {
   #eventBytes = 0
   #channel: EnvelopeChannel | undefined
   #token = ''
+  #hostMessageBytes = HOST_MESSAGE_BYTES
 
   /** @param onWelcome the host has taken the connection, and told which extensions are enabled */
   constructor(
@@ -70,8 +75,9 @@ export class Uplink {
     timeoutMs: number = this.#timeoutMs,
   ): () => void {
     const envelope = made(namespace, 'request', payload)
-    if (this.#channel?.send(envelope) !== true) {
-      waiting.fail('NO_CONNECTION')
+    const failure = this.#send(envelope)
+    if (failure !== undefined) {
+      waiting.fail(failure)
       return () => undefined
     }
     const settle = (): void => {
@@ -95,14 +101,22 @@ export class Uplink {
     return settle
   }
 
-  /** Sends an event, or keeps it until the host is back. False when too many wait already. */
-  event(namespace: string, payload: Payload, bytes: number): boolean {
+  /** Sends an event, or keeps it until the host is back; says why when it does neither: `NO_CONNECTION` when too many wait already. */
+  event(namespace: string, payload: Payload, bytes: number): PublishFailure | undefined {
     const envelope = made(namespace, 'event', payload)
-    if (this.#channel?.send(envelope) === true) return true
-    if (this.#events.length >= MAX_EVENTS || this.#eventBytes + bytes > MAX_EVENT_BYTES) return false
+    const failure = this.#send(envelope)
+    if (failure !== 'NO_CONNECTION') return failure
+    if (this.#events.length >= MAX_EVENTS || this.#eventBytes + bytes > MAX_EVENT_BYTES) return failure
     this.#events.push(envelope)
     this.#eventBytes += bytes
-    return true
+    return undefined
+  }
+
+  /** One that is longer than the host takes is not sent: the host would end the connection, and with it what others wait for. */
+  #send(envelope: Envelope): PublishFailure | undefined {
+    const frame = encodeFrame(envelopeToWire(envelope))
+    if (frame.length > this.#hostMessageBytes) return 'REQUEST_TOO_LARGE'
+    return this.#channel?.sendFrame(frame) === true ? undefined : 'NO_CONNECTION'
   }
 
   /** Tells the host how this machine's extensions fare; while it is away, nothing. */
@@ -127,11 +141,13 @@ export class Uplink {
       MAX_MESSAGE_BYTES,
       (envelope) => {
         if (envelope.namespace === HEALTH) {
+          const { extensions, max_message_bytes: maxBytes } = payloadOf(envelope)
           isWelcome = true
           this.#channel = channel
-          for (const event of this.#events.splice(0)) channel.send(event)
+          this.#hostMessageBytes = typeof maxBytes === 'number' ? maxBytes : HOST_MESSAGE_BYTES
+          for (const event of this.#events.splice(0)) this.#send(event)
           this.#eventBytes = 0
-          this.#onWelcome(payloadOf(envelope)['extensions'])
+          this.#onWelcome(extensions)
         } else this.#heed(envelope)
       },
     )

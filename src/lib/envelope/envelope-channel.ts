@@ -24,11 +24,16 @@ export class EnvelopeChannel {
     connection.on('data', (piece: Buffer) => this.#take(piece))
   }
 
+  /** As `send`, of what `encodeFrame` made. */
+  sendFrame(frame: Buffer): boolean {
+    if (this.#connection.destroyed || this.#connection.writableLength > MAX_WAITING_BYTES) return false
+    this.#connection.write(frame)
+    return true
+  }
+
   /** False when it is not sent: the connection is gone, or its peer reads too slowly and more would be held for it. */
   send(envelope: Envelope): boolean {
-    if (this.#connection.destroyed || this.#connection.writableLength > MAX_WAITING_BYTES) return false
-    this.#connection.write(encodeFrame(envelopeToWire(envelope)))
-    return true
+    return this.sendFrame(encodeFrame(envelopeToWire(envelope)))
   }
 
   close(): void {

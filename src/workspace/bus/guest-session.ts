@@ -53,7 +53,15 @@ export function serveGuest(
 
 function welcome(
   { id }: Pick<Envelope, 'id'>,
-  { extensions, now: readClock }: { readonly extensions: readonly string[]; readonly now: () => Date },
+  {
+    extensions,
+    maxMessageBytes,
+    now: readClock,
+  }: {
+    readonly extensions: readonly string[]
+    readonly maxMessageBytes: number
+    readonly now: () => Date
+  },
 ): Envelope {
   const now = readClock()
   return {
@@ -63,7 +71,7 @@ function welcome(
     inReplyTo: id,
     isFinal: true,
     timestamp: now.toISOString(),
-    payload: { extensions },
+    payload: { extensions, max_message_bytes: maxMessageBytes },
   }
 }
 

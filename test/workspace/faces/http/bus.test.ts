@@ -130,6 +130,22 @@ describe('the bus', () => {
     expect(await guest.publish(body)).toMatchObject({ status, body: { error: { code } } })
   })
 
+  test('B4 a message that is too long on the wire alone is refused, and what others wait for goes on', async () => {
+    const guest = await connected()
+    const listener = await listen('demo')
+    const asked = guest.publish({ namespace: 'demo' })
+    const [message] = await listener.first(1)
+    // Nine bytes each in MessagePack, and four in JSON.
+    const payload = { numbers: Array.from({ length: 200_000 }, () => 1.5) }
+    for (const type of ['request', 'event'])
+      expect(await guest.publish({ namespace: 'demo', type, payload })).toMatchObject({
+        status: 413,
+        body: { error: { code: 'REQUEST_TOO_LARGE' } },
+      })
+    await api('listeners/demo/respond', 'POST', answer(message?.data, {}))
+    expect(await asked).toMatchObject({ status: 200 })
+  })
+
   test('the agent takes POST /v1/publish of this machine’s programs, and nothing else', async () => {
     const guest = await connected()
     expect((await fetch(guest.url)).status).toBe(405)
