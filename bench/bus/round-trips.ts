@@ -1,12 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Asker, busAsker, natsAsker, roundTrips } from '../bus-load.ts'
 import type { Bench } from '../harness.ts'
+import { startNats } from '../../test/support/nats.ts'
 import { memoryOf } from '../process-memory.ts'
 
 const TOKEN = 'what the agents were told'
@@ -79,7 +77,8 @@ const bench: Bench = {
       },
       cleanUp() {
         for (const asker of [...machines, ...clients]) asker.close()
-        for (const child of [...listeners, server.child, nats.child]) child.kill()
+        for (const child of [...listeners, server.child]) child.kill()
+        return nats.end()
       },
     }
   },
@@ -132,20 +131,4 @@ async function startListener(way: string, url: string): Promise<ChildProcess> {
   const child = start('bus-listener.ts', [way, url])
   await firstLine(child)
   return child
-}
-
-async function startNats() {
-  const program = join(import.meta.dirname, '../../.node/peers/nats-server')
-  if (!existsSync(program)) throw new Error(`${program} is missing: run scripts/bus-peers`)
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  const child = spawn(program, ['-a', '127.0.0.1', '-p', String(port)], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  for await (const line of createInterface({ input: child.stderr }))
-    if (line.includes('Server is ready')) break
-  child.stderr.resume()
-  return { child, url: `127.0.0.1:${port}` }
 }
