@@ -18,7 +18,7 @@ const WHOLE_RUNS = 5
 
 const BARE_START_MS = 2_000
 /** By then a server has given back what it does not need. */
-const REST_MS = 40_000
+const REST_MS = 80_000
 
 const bench: Bench = {
   note:
@@ -34,13 +34,13 @@ const bench: Bench = {
       cases: [],
       async more() {
         await delay(REST_MS)
-        const memory = [await bareNodeRow(), memoryRow('40 s after the scan', server.pid)]
+        const memory = [await bareNodeRow(), memoryRow('80 s after the scan', server.pid)]
         const lines = await latencies(server)
         await delay(REST_MS)
-        memory.push(memoryRow('40 s after the questions of a page', server.pid))
+        memory.push(memoryRow('80 s after the questions of a page', server.pid))
         const whole = await wholeLatencies(server)
         await delay(REST_MS)
-        memory.push(memoryRow('40 s after those of the whole project', server.pid))
+        memory.push(memoryRow('80 s after those of the whole project', server.pid))
         const { stats } = JSON.parse(await server.get('/stats')) as { stats: { projectClassCount: number } }
         const bytes = bytesBelow(user.cacheDir)
         return [

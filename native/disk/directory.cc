@@ -21,7 +21,9 @@ int openDirectory(int from, const std::string& name, Directory::Open& opened) {
 
 }  // namespace
 
-Descriptor::~Descriptor() { close(fd_); }
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) close(fd_);
+}
 
 Directory::Directory(OpenDirectories& open, std::shared_ptr<Directory> parent, std::string name)
     : open_(open), parent_(std::move(parent)), name_(std::move(name)) {}

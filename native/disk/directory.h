@@ -10,7 +10,7 @@ namespace workspace::disk {
 
 class Directory;
 
-/** An open directory, closed with the last that uses it. */
+/** An open directory, closed with the last that uses it; negative where opening it failed. */
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}

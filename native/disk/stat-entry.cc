@@ -28,7 +28,7 @@ bool EntryStat::isSymlink() const { return S_ISLNK(mode); }
 const char* const statSyscall = "statx";
 
 int statEntry(int directoryFd, const char* name, EntryStat& entry) {
-  unsigned mask = STATX_TYPE | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BLOCKS;
+  unsigned mask = STATX_TYPE | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BLOCKS | STATX_MTIME;
 #ifdef STATX_MNT_ID
   mask |= STATX_MNT_ID;
 #endif
@@ -41,6 +41,8 @@ int statEntry(int directoryFd, const char* name, EntryStat& entry) {
   entry.links = found.stx_nlink;
   entry.logicalBytes = found.stx_size;
   entry.physicalBytes = found.stx_blocks * blockBytes;
+  entry.modifiedSeconds = found.stx_mtime.tv_sec;
+  entry.modifiedNanoseconds = found.stx_mtime.tv_nsec;
   entry.mode = found.stx_mode;
 #ifdef STATX_MNT_ID
   // Since Linux 5.8; older kernels leave the bit unset.
@@ -61,6 +63,13 @@ int statEntry(int directoryFd, const char* name, EntryStat& entry) {
   entry.links = static_cast<std::uint64_t>(found.st_nlink);
   entry.logicalBytes = static_cast<std::uint64_t>(found.st_size);
   entry.physicalBytes = static_cast<std::uint64_t>(found.st_blocks) * blockBytes;
+#if defined(__APPLE__)
+  const timespec& modified = found.st_mtimespec;
+#else
+  const timespec& modified = found.st_mtim;
+#endif
+  entry.modifiedSeconds = static_cast<std::int64_t>(modified.tv_sec);
+  entry.modifiedNanoseconds = static_cast<std::uint32_t>(modified.tv_nsec);
   entry.mode = found.st_mode;
   entry.mount = 0;
   return 0;

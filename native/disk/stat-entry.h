@@ -15,6 +15,9 @@ struct EntryStat {
   std::uint64_t logicalBytes = 0;
   /** What is allocated. */
   std::uint64_t physicalBytes = 0;
+  /** When its contents were last changed. */
+  std::int64_t modifiedSeconds = 0;
+  std::uint32_t modifiedNanoseconds = 0;
   std::uint32_t mode = 0;
 
   bool isDirectory() const;

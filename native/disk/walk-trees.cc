@@ -2,20 +2,18 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <iterator>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "directory-reader.h"
 #include "directory.h"
 #include "file-extents.h"
 #include "link-set.h"
+#include "on-threads.h"
 #include "stat-entry.h"
 #include "work-queue.h"
 
@@ -227,24 +225,11 @@ class Walk {
   WorkQueue<Item> queue_;
 };
 
-unsigned threadsFor(const WalkOptions& options) {
-  if (options.threads > 0) return options.threads;
-  // Beyond four the directory-entry cache's locks eat the gain.
-  return std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
-}
-
 }  // namespace
 
 WalkError walkTrees(const std::vector<std::string>& roots, const WalkOptions& options, WalkReport& report) {
   Walk walk(roots, options);
-  std::vector<std::thread> helpers;
-  try {
-    for (unsigned i = 1; i < threadsFor(options); i++) helpers.emplace_back([&walk] { walk.work(); });
-  } catch (const std::system_error&) {
-    // The machine gives no more threads; those there are do the work.
-  }
-  walk.work();
-  for (std::thread& helper : helpers) helper.join();
+  onThreads(options.threads, [&walk] { walk.work(); });
   return walk.end(report);
 }
 

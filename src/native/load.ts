@@ -23,6 +23,11 @@ export interface Addon {
   ): Promise<unknown>
   readEnvelopes(bytes: Uint8Array, maxBytes: number): readonly unknown[]
   readFiles(paths: readonly string[], withDigest: boolean): Promise<unknown>
+  listFiles(
+    path: string,
+    ending: string,
+    skipped: string,
+  ): [names: string, figures: Float64Array, problems: readonly NodeJS.ErrnoException[]]
   matchNames(bytes: Uint8Array, offsets: Int32Array, ids: Int32Array, pattern: string, part: number): unknown
   setUserTimeout(fd: number, timeoutMs: number): boolean
   makePipe(capacityBytes: number): [reader: number, writer: number]

@@ -1,6 +1,6 @@
-import { lstatSync, readdirSync, statSync, type Stats } from 'node:fs'
-import { join } from 'node:path'
+import { statSync, type Stats } from 'node:fs'
 import { messageOf } from '../../lib/errors/message.ts'
+import { listFiles } from '../../native/list-files.ts'
 import { listArchive } from './archive-classes.ts'
 import { withFile, type ByteSource } from './byte-source.ts'
 import type { ClassContainer, ClassEntry, ClassPathProblem } from './class-container.ts'
@@ -11,6 +11,7 @@ export interface ClassPathListing {
   readonly problems: readonly ClassPathProblem[]
 }
 
+const CLASS = '.class'
 const imageMagic = 0xdadafeca
 
 /**
@@ -42,52 +43,27 @@ function listFile(
 
 function listImage(path: string, source: ByteSource): ClassContainer {
   const classes = readImage(source).flatMap(({ module, name, extent }): ClassEntry[] => {
-    if (!name.endsWith('.class')) return []
+    if (!name.endsWith(CLASS)) return []
     const identity = `${extent.offset}-${extent.bytes}`
     const own = { file: `${module}/${name}`, bytes: extent.bytes, identity, release: 0, module, extent }
-    return [{ name: name.slice(0, -'.class'.length), ...own }]
+    return [{ name: name.slice(0, -CLASS.length), ...own }]
   })
   return { path, kind: 'image', inside: [], deflated: undefined, classes }
 }
 
 function listFolder(path: string, problems: ClassPathProblem[]): ClassContainer {
-  const classes: ClassEntry[] = []
-  const waiting = ['']
-  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    const entries =
-      attempt(problems, join(path, folder), (at) => readdirSync(at, { withFileTypes: true })) ?? []
-    for (const entry of entries) {
-      const file = folder === '' ? entry.name : `${folder}/${entry.name}`
-      if (entry.isDirectory() && file !== 'META-INF') waiting.push(file)
-      if (!entry.isFile() || !entry.name.endsWith('.class')) continue
-      const stat = attempt(problems, `${path}/${file}`, (at) => lstatSync(at))
-      if (stat !== undefined) classes.push(folderEntry(file, stat))
-    }
-  }
-  classes.sort((a, b) => (a.name < b.name ? -1 : 1))
+  const listed = listFiles(path, { ending: CLASS, skipped: 'META-INF' })
+  for (const error of listed.problems)
+    problems.push({ path: error.path ?? path, offset: 0, message: messageOf(error) })
+  const classes = listed.files.map(({ name: file, bytes, modifiedMs }): ClassEntry => {
+    const name = file.slice(0, -CLASS.length)
+    const identity = fileIdentity({ size: bytes, mtimeMs: modifiedMs })
+    return { name, file, bytes, identity, release: 0, module: undefined, extent: undefined }
+  })
   return { path, kind: 'folder', inside: [], deflated: undefined, classes }
-}
-
-function folderEntry(file: string, stat: Stats): ClassEntry {
-  const name = file.slice(0, -'.class'.length)
-  const identity = fileIdentity(stat)
-  return { name, file, bytes: stat.size, identity, release: 0, module: undefined, extent: undefined }
 }
 
 /** Of a class file in a folder. Times are told apart from a quarter of a microsecond on; as BigInts they take twice as long. */
 export function fileIdentity({ size, mtimeMs }: Pick<Stats, 'size' | 'mtimeMs'>): string {
   return `${size}-${mtimeMs}`
-}
-
-function attempt<Result>(
-  problems: ClassPathProblem[],
-  path: string,
-  read: (path: string) => Result,
-): Result | undefined {
-  try {
-    return read(path)
-  } catch (error) {
-    problems.push({ path, offset: 0, message: messageOf(error) })
-    return undefined
-  }
 }

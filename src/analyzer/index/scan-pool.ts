@@ -3,7 +3,7 @@ import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { PoolOptions } from '../../lib/pool/pool.ts'
 
 /** The process ends when nothing has been scanned for so long: it holds more memory than the server, and is soon started again. */
-const POOL_IDLE_MS = 20_000
+const POOL_IDLE_MS = 60_000
 
 /** Where class files are read and the store is written. It may be warmed before the rest of the server is there. */
 export function createScanPool(logger: PoolOptions['logger']): IdlePool {
