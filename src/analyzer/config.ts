@@ -6,7 +6,7 @@ import type { Static } from 'typebox'
 import type { SchemaNode } from '../lib/config/check.ts'
 import { duration, optionalText, section, size, text } from '../lib/config/fields.ts'
 import { loadConfig } from '../lib/config/load.ts'
-import { LOG_LEVELS } from '../lib/log/logger.ts'
+import { LOG_LEVELS } from '../lib/log/levels.ts'
 
 type Mode = (typeof MODES)[number]
 

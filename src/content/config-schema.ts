@@ -10,7 +10,7 @@ import {
   text,
   texts,
 } from '../lib/config/fields.ts'
-import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/logger.ts'
+import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
 import { Type } from '../lib/schema/type.ts'
 
 const secret = (description: string) =>

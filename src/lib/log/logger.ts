@@ -1,10 +1,8 @@
 import { pino, type Logger as PinoLogger } from 'pino'
 import { PinoPretty } from 'pino-pretty'
+import type { LOG_FORMATS, LOG_LEVELS } from './levels.ts'
 
 export type Logger = PinoLogger
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-export const LOG_FORMATS = ['auto', 'json', 'pretty'] as const
 
 /** Names under which a secret may travel; their values never reach a log line (threat W12). */
 const SECRET_NAMES = [

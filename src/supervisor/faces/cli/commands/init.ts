@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { defineFaults } from '../../../../lib/errors/fault.ts'
-import { proposeConfig } from '../../../config-file/propose-config.ts'
 import type { GlobalOptions } from '../client.ts'
 
 const initFault = defineFaults({ CONFIG_EXISTS: 'conflict' })
@@ -14,7 +13,8 @@ export function addInit(program: Command): void {
     .command('init')
     .description('write a supervisor.yaml from what is here: a Procfile, or the scripts of package.json')
     .option('-f, --force', 'replace the file that is there')
-    .action((options: { readonly force?: boolean }, command: Command) => {
+    .action(async (options: { readonly force?: boolean }, command: Command) => {
+      const { proposeConfig } = await import('../../../config-file/propose-config.ts')
       const file = join(process.cwd(), 'supervisor.yaml')
       const { text, processes } = proposeConfig(process.cwd())
       try {

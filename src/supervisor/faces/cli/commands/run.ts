@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
-import { createLogger } from '../../../../lib/log/logger.ts'
 import type { GlobalOptions } from '../client.ts'
 
 const LOOK_EVERY_MS = 20
@@ -26,9 +25,10 @@ export function addRun(program: Command): void {
     .addHelpText('after', '\nExample:\n  supervisor run -- npm test')
     .action(async (words: readonly string[], _options: unknown, command: Command) => {
       const options: RunOptions = command.optsWithGlobals()
-      const [{ create }, { loadSupervisorConfig }] = await Promise.all([
+      const [{ create }, { loadSupervisorConfig }, { createLogger }] = await Promise.all([
         import('../../../index.ts'),
         import('../../../config.ts'),
+        import('../../../../lib/log/logger.ts'),
       ])
       const { config } = loadSupervisorConfig(process.env, { file: options.config })
       const logger = createLogger({

@@ -7,7 +7,6 @@ import { portNumber } from '../../../../lib/cli/arguments.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { SupervisorConfig } from '../../../config.ts'
 import { addressOf, contextOf, type GlobalOptions } from '../client.ts'
-import { serveUntilTold } from '../serve.ts'
 
 const LOOK_EVERY_MS = 30
 const READY_LIMIT_MS = 30_000
@@ -36,8 +35,9 @@ export function addUp(program: Command): void {
       const load = () => loadSupervisorConfig(process.env, { file: options.config, flags })
       const loaded = load()
       for (const warning of loaded.warnings) process.stderr.write(`supervisor: ${warning}\n`)
-      if (options.detach === true) await startBehind(loaded.config, options, command)
-      else await serveUntilTold(loaded.config, load, options.quiet !== true)
+      if (options.detach === true) return startBehind(loaded.config, options, command)
+      const { serveUntilTold } = await import('../serve.ts')
+      await serveUntilTold(loaded.config, load, options.quiet !== true)
     })
 }
 
