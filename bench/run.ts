@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, globSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, release, type } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -27,7 +27,16 @@ if (files.length === 0) throw new Error(`no bench is called ${positionals.join('
 for (const name of files) {
   const text = await tableOf(name)
   console.log(`\n${text}`)
-  if (values.write) appendFileSync(join(here, 'RESULTS.md'), `\n${text}\n`)
+  if (values.write) putInto(join(here, 'RESULTS.md'), name, text)
+}
+
+/** In place of what an earlier run has said of the same. */
+function putInto(file: string, name: string, text: string): void {
+  const others = readFileSync(file, 'utf8')
+    .trim()
+    .split(/\n+(?=## )/)
+    .filter((section) => !section.startsWith(`## ${name},`))
+  writeFileSync(file, `${[...others, text].join('\n\n')}\n`)
 }
 
 async function tableOf(name: string): Promise<string> {

@@ -28,7 +28,7 @@ export interface Started {
 
 export const API_PORT = 5999
 
-/** Ours and those of scripts/supervisor-peers that are there. */
+/** Ours and those of scripts/bench-peers that are there. */
 export function contenders(): readonly Contender[] {
   return [
     ours,

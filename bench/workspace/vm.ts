@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { buffer } from 'node:stream/consumers'
 import { machineRoots, qemuBackend } from '../../test/support/vm-server.ts'
 import { createIn, outputOf } from '../../test/support/backends.ts'
-import { VM_IMAGE } from '../../test/support/vm-image.ts'
+import { makeVmImages, VM_IMAGE } from '../../test/support/vm-image.ts'
 import type { Bench } from '../harness.ts'
 
 const IMAGE = 'workspace-base:1'
@@ -15,6 +15,7 @@ const bench: Bench = {
     `${MEGABYTES} MB of zeros are read from a program, and from \`docker exec … head\`.`,
 
   async prepare() {
+    await makeVmImages()
     const roots = machineRoots()
     const backend = await qemuBackend(roots)
     await backend.open(() => undefined)
