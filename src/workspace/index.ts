@@ -26,11 +26,13 @@ import { Crew } from './faces/ssh/crew.ts'
 import { createGate } from './faces/ssh/gate.ts'
 import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
 import { type ConnectionKeeper, SshServer } from './faces/ssh/server.ts'
+import { servePage } from './faces/web/serve-page.ts'
 import { openImageLibrary } from './image/open-library.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
+import { PassTable } from './passes/pass-table.ts'
 import { SessionDirectory } from './session/session-directory.ts'
 import { SnapshotLibrary } from './snapshot/snapshot-library.ts'
 import { insideRoot, openStateDir, type StateDir } from './state-dir.ts'
@@ -169,12 +171,14 @@ async function start(
       activity,
       ...keeping,
       sessions,
+      passes: new PassTable(now),
       images,
       snapshots,
       bus,
       cluster,
     }
     const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
+    servePage(http)
     opened.push(() => http.stop())
     const at = config.http.socket === undefined ? config.http : { path: config.http.socket }
     ports.http = await listening('http', at, () => http.listen(at))

@@ -19,7 +19,7 @@ import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
 import { checkOrigin } from './origin-rule.ts'
 import { answerRaw } from './raw-answer.ts'
 import { serveReference } from './reference.ts'
-import { createTokenRule } from './token-rule.ts'
+import { createTokenRule, createTokenTest } from './token-rule.ts'
 import { Upgrades } from './upgrades.ts'
 
 const STOP_GRACE_MS = 8_000
@@ -63,6 +63,8 @@ export interface HttpServer {
   readonly metrics: Metrics
   /** Connections that leave HTTP. */
   readonly upgrades: Upgrades
+  /** Whether a request carries the token; true where none is wanted. For what takes something else in its place. */
+  readonly hasToken: (request: IncomingMessage) => boolean
   /** Turns an answer into an event stream that ends with the server. */
   readonly openStream: (reply: FastifyReply) => SseStream
   /** Listens on an address or a Unix socket; resolves with the port (0 for a socket). */
@@ -102,6 +104,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     app,
     metrics,
     upgrades,
+    hasToken: options.token === undefined ? () => true : createTokenTest(options.token),
     openStream(reply) {
       reply.hijack()
       const stream = new SseStream(reply.raw, { onDrop: () => metrics.droppedStreams.inc() })

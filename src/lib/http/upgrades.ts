@@ -10,17 +10,22 @@ import { STATUS_OF_KIND } from './status.ts'
 /** Takes over a connection; must answer `101` itself, or throw before it has. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>
 
+interface Handling {
+  readonly handler: UpgradeHandler
+  readonly needsNoToken: boolean
+}
+
 /**
  * Hands connections to protocols other than HTTP, by the `Upgrade` header's value. The guards that every route has are
  * run first; errors are answered in the program's own shape.
  */
 export class Upgrades {
-  readonly #handlers = new Map<string, UpgradeHandler>()
+  readonly #handlers = new Map<string, Handling>()
   readonly #open = new Set<Duplex>()
 
   constructor(
     server: Server,
-    guard: (request: IncomingMessage, hasEffect: boolean) => void,
+    guard: (request: IncomingMessage, hasEffect: boolean, needsNoToken: boolean) => void,
     errors: ErrorShape,
     logger: Logger,
   ) {
@@ -30,9 +35,10 @@ export class Upgrades {
       socket.once('close', () => this.#open.delete(socket))
       socket.on('error', () => socket.destroy())
       const run = async (): Promise<void> => {
+        const { handler, needsNoToken } = this.#find(request)
         // It changes what the connection is, and a page of another site must not bring that about (threat H3).
-        guard(request, true)
-        await this.#find(request)(request, socket, head)
+        guard(request, true, needsNoToken)
+        await handler(request, socket, head)
       }
       run().catch((error: unknown) => {
         const fault = isFault(error) ? error : httpFault('INTERNAL_ERROR', 'the upgrade failed', error)
@@ -42,8 +48,9 @@ export class Upgrades {
     })
   }
 
-  handle(protocol: string, handler: UpgradeHandler): void {
-    this.#handlers.set(protocol, handler)
+  /** `needsNoToken`: the handler itself sees to who may have it. */
+  handle(protocol: string, handler: UpgradeHandler, { needsNoToken = false } = {}): void {
+    this.#handlers.set(protocol, { handler, needsNoToken })
   }
 
   /** Whether a request is for one of the protocols. */
@@ -55,9 +62,9 @@ export class Upgrades {
     for (const socket of this.#open) socket.destroy()
   }
 
-  #find(request: IncomingMessage): UpgradeHandler {
-    const handler = this.#handlers.get(request.headers.upgrade?.toLowerCase() ?? '')
-    if (handler !== undefined) return handler
+  #find(request: IncomingMessage): Handling {
+    const handling = this.#handlers.get(request.headers.upgrade?.toLowerCase() ?? '')
+    if (handling !== undefined) return handling
     throw httpFault('INVALID_REQUEST', `protocol "${request.headers.upgrade}" is not spoken here`)
   }
 }

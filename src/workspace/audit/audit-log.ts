@@ -20,6 +20,7 @@ export const AUDIT_ACTIONS = [
   'system.prune',
   'system.compact',
   'session.kill',
+  'terminal.open',
   'tunnel.open',
   'ssh.login',
 ] as const

@@ -24,12 +24,15 @@ export async function execByEngine(
     lastSize = lastSize.then(() => resizeWhenReady(exec, columns, rows))
   }
   const signal = async (name: NodeJS.Signals): Promise<boolean> => signalGroup(await inspect(), name)
+  const exitStatus = programStatus(started).then((status) => ({ status }))
+  // Not everybody asks.
+  exitStatus.catch(() => undefined)
   const output = terminal === undefined ? demultiplex(socket) : { stdout: socket, stderr: Readable.from([]) }
   return {
     stdin: socket,
     stdout: output.stdout,
     stderr: output.stderr,
-    exitStatus: programStatus(started).then((status) => ({ status })),
+    exitStatus,
     resize,
     signal,
     async hangUp() {

@@ -13,10 +13,12 @@ import { connectRoute } from './routes/connect.ts'
 import { eventRoute } from './routes/events.ts'
 import { busRoutes } from './routes/bus.ts'
 import { imageRoutes } from './routes/images.ts'
+import { passRoute } from './routes/passes.ts'
 import { snapshotRoutes } from './routes/snapshots.ts'
 import { infoRoutes } from './routes/info.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { systemRoutes } from './routes/system.ts'
+import { terminalRoute } from './routes/terminal.ts'
 import { workspaceRoutes } from './routes/workspaces.ts'
 
 /** The REST face of the workspace server, ready to listen. */
@@ -54,6 +56,8 @@ export async function createWorkspaceHttp(
   eventRoute(server, face)
   sessionRoutes(server, face)
   connectRoute(server, face)
+  passRoute(server, face)
+  terminalRoute(server, face)
   systemRoutes(server, face)
   busRoutes(server, face)
   addBusMetrics(server.metrics.registry, face.bus, face.cluster)

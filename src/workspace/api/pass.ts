@@ -1,0 +1,20 @@
+import { Type } from '../../lib/schema/type.ts'
+import type { Static } from 'typebox'
+import type { Pass } from '../passes/pass-table.ts'
+
+export const passBodySchema = Type.Union([
+  Type.Object({ for: Type.Literal('terminal') }, { additionalProperties: false }),
+  Type.Object(
+    { for: Type.Literal('port'), port: Type.Integer({ minimum: 1, maximum: 65_535 }) },
+    { additionalProperties: false },
+  ),
+])
+
+export const passSchema = Type.Object({
+  pass: Type.String({ description: 'to be sent once, as the parameter `pass`' }),
+  expires_at: Type.String({ format: 'date-time' }),
+})
+
+export function passToWire({ pass, expiresAt }: Pass): Static<typeof passSchema> {
+  return { pass, expires_at: expiresAt.toISOString() }
+}

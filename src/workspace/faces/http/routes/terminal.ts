@@ -1,0 +1,92 @@
+import type { IncomingMessage } from 'node:http'
+import { WebSocketServer } from 'ws'
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { Type } from '../../../../lib/schema/type.ts'
+import { errorToWire } from '../../../api/error.ts'
+import { terminalFromQuery } from '../../../api/terminal.ts'
+import { fault } from '../../../errors.ts'
+import { getRunning } from '../../../lifecycle/get-running.ts'
+import { parseWorkspaceName } from '../../../lifecycle/name.ts'
+import { openTerminal } from '../../../terminal/open-terminal.ts'
+import { TerminalTable } from '../../../terminal/terminal-table.ts'
+import { subjectOf } from '../audit-subject.ts'
+import type { HttpFace } from '../face.ts'
+import { serveTerminal } from '../terminal-socket.ts'
+
+const SUBPROTOCOL = 'terminal'
+const MAX_MESSAGE_BYTES = 2 ** 20
+const PATH = /^\/api\/workspaces\/([^/]*)\/terminal$/
+
+/** Terminals inside workspaces, over WebSockets. */
+export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: HttpFace): void {
+  const { table, backends, audit, activity, passes } = face
+  const terminals = new TerminalTable(table)
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    handleProtocols: () => SUBPROTOCOL,
+  })
+
+  upgrades.handle(
+    'websocket',
+    async (request, socket, head) => {
+      const { name, query } = targetOf(request)
+      const pass = query.get('pass') ?? undefined
+      if (!hasToken(request)) passes.take(pass, name, { for: 'terminal' })
+      refuseOtherProtocols(request)
+      const wanted = terminalFromQuery(query)
+      const { workspace, backend } = getRunning(table, backends, name, 'conflict')
+      const place = terminals.enter(workspace.name)
+      const endActivity = activity.begin(workspace.name)
+      socket.once('close', () => {
+        place.leave()
+        endActivity()
+      })
+      const process = await audit.follow(subjectOf({ raw: request }, 'terminal.open', name), () =>
+        openTerminal(backend, workspace.name, wanted),
+      )
+      if (socket.destroyed) return process.hangUp()
+      // Also when the handshake fails, which is answered there.
+      socket.once('close', () => void process.hangUp().catch(() => undefined))
+      const { workspaceEnded } = place
+      server.handleUpgrade(request, socket, head, (webSocket) => {
+        void serveTerminal({ socket: webSocket, process, workspaceEnded, logger: app.log })
+      })
+    },
+    { needsNoToken: true },
+  )
+
+  app.get(
+    '/api/workspaces/:name/terminal',
+    {
+      schema: {
+        summary: 'Terminal inside a workspace, over a WebSocket',
+        description:
+          'With `Upgrade: websocket` and the subprotocol `terminal` answers 101. Query: `session` (a tmux session, made if it is ' +
+          'not there; a login shell without), `columns`, `rows`, `pass`. Without the upgrade, 426.',
+        response: { 101: Type.Null(), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
+      },
+    },
+    (_request, reply) => {
+      const told = fault('INVALID_REQUEST', 'this route opens a terminal: connect to it with a WebSocket')
+      return reply.status(426).header('upgrade', 'websocket').send(errorToWire(told))
+    },
+  )
+}
+
+function targetOf({ url = '' }: IncomingMessage): { readonly name: string; readonly query: URLSearchParams } {
+  const at = url.indexOf('?')
+  const path = at < 0 ? url : url.slice(0, at)
+  const [, name] = PATH.exec(path) ?? []
+  if (name === undefined)
+    throw fault('INVALID_REQUEST', 'no WebSocket is here: they are at /api/workspaces/{name}/terminal')
+  // A name has no character that would be percent-encoded.
+  return { name: parseWorkspaceName(name), query: new URLSearchParams(at < 0 ? '' : url.slice(at)) }
+}
+
+function refuseOtherProtocols({ headers }: IncomingMessage): void {
+  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((each) => each.trim())
+  if (offered.includes(SUBPROTOCOL)) return
+  throw fault('INVALID_REQUEST', `a terminal's WebSocket must offer the subprotocol "${SUBPROTOCOL}"`)
+}

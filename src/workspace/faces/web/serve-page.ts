@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { HttpServer } from '../../../lib/http/server.ts'
+
+/** Where the build puts the page: `index.html`, and what it is made of in `assets/`, under names that change with their content. */
+const BUILT = fileURLToPath(new URL('built/', import.meta.url))
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+}
+
+const PAGE_HEADERS = {
+  'cache-control': 'no-cache',
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; connect-src 'self'; font-src 'self'; " +
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+}
+const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' }
+
+interface Part {
+  readonly type: string
+  readonly content: Buffer
+  readonly zipped: Buffer
+}
+
+/**
+ * Serves the page at `/`. It holds nothing of the workspaces: for that it asks the API, with the token where one is needed.
+ * Without a built page `/` says how to build it, and the API is there all the same.
+ */
+export function servePage({ app }: HttpServer, built = BUILT): void {
+  const page = readPart(built, 'index.html')
+  const assets = new Map(namesIn(`${built}/assets`).map((name) => [name, readPart(built, `assets/${name}`)]))
+  const isPublic = { config: { needsNoToken: true }, schema: { hide: true } }
+
+  app.get('/', isPublic, (request, reply) => {
+    if (page !== undefined) return sendPart(page, PAGE_HEADERS, request, reply)
+    const remedy = 'The page of this server is not built: run "npm run build" and start the server again.\n'
+    return reply.status(503).type('text/plain; charset=utf-8').send(remedy)
+  })
+  app.get<{ Params: { readonly file: string } }>('/assets/:file', isPublic, (request, reply) => {
+    const asset = assets.get(request.params.file)
+    return asset === undefined ? reply.callNotFound() : sendPart(asset, ASSET_HEADERS, request, reply)
+  })
+}
+
+function sendPart(
+  { type, content, zipped }: Part,
+  headers: Readonly<Record<string, string>>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  void reply.headers({ ...headers, vary: 'accept-encoding' }).type(type)
+  const takesZipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
+  return takesZipped ? reply.header('content-encoding', 'gzip').send(zipped) : reply.send(content)
+}
+
+function readPart(built: string, name: string): Part | undefined {
+  try {
+    const content = readFileSync(`${built}/${name}`)
+    const type = TYPES[extname(name)] ?? 'application/octet-stream'
+    return { type, content, zipped: gzipSync(content, { level: 9 }) }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}

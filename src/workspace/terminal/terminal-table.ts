@@ -1,0 +1,45 @@
+import { fault } from '../errors.ts'
+import { nameKey } from '../lifecycle/name.ts'
+import type { WorkspaceTable } from '../lifecycle/table.ts'
+
+/** For each costs a program inside and a stream of the engine. */
+const MAX_PER_WORKSPACE = 32
+
+/** A place for a terminal, from before its program starts until it is closed. */
+export interface TerminalPlace {
+  /** Resolves when the workspace does not run any more. */
+  readonly workspaceEnded: Promise<void>
+  readonly leave: () => void
+}
+
+/** Which workspaces have terminals open, so that these end with them and do not become too many. */
+export class TerminalTable {
+  readonly #places = new Map<string, Set<() => void>>()
+
+  constructor(table: WorkspaceTable) {
+    table.onChange((change) => {
+      const isRunning = change.type !== 'deleted' && change.workspace.state.is === 'running'
+      if (isRunning) return
+      const key = nameKey(change.type === 'deleted' ? change.name : change.workspace.name)
+      for (const end of this.#places.get(key) ?? []) end()
+    })
+  }
+
+  /** Throws TOO_MANY_TERMINALS. */
+  enter(workspaceName: string): TerminalPlace {
+    const key = nameKey(workspaceName)
+    const places = this.#places.get(key) ?? new Set()
+    if (places.size >= MAX_PER_WORKSPACE)
+      throw fault(
+        'TOO_MANY_TERMINALS',
+        `workspace "${workspaceName}" has ${MAX_PER_WORKSPACE} terminals open here already; close one`,
+      )
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#places.set(key, places.add(resolve))
+    const leave = (): void => {
+      places.delete(resolve)
+      if (places.size === 0 && this.#places.get(key) === places) this.#places.delete(key)
+    }
+    return { workspaceEnded: promise, leave }
+  }
+}
