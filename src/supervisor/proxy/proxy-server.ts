@@ -5,19 +5,23 @@ import {
   request as httpRequest,
   type Server,
   type ServerResponse,
+  STATUS_CODES,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Duplex, pipeline } from 'node:stream'
+import { forwardUpgrade } from '../../lib/http/forward-upgrade.ts'
+import { endToEnd, type Forwarder, isLoop, toUpstream } from '../../lib/http/forwarded-headers.ts'
+import { NOTICE_HEADERS } from '../../lib/http/notice-page.ts'
+import { answerRaw } from '../../lib/http/raw-answer.ts'
 import { statusOf } from '../process/process-state.ts'
 import type { CapturedRequest } from './captured-request.ts'
-import { type OwnAnswer, OWN_HEADERS, renderAnswer } from './down-page.ts'
+import { type OwnAnswer, renderAnswer } from './down-page.ts'
 import { Exchange, REPLAY_HEADER } from './exchange.ts'
-import { endToEnd, isLoop, toProcess } from './forwarded-headers.ts'
 import type { ProxyRoutes, ProxyTarget } from './proxy-routes.ts'
-import { forwardUpgrade } from './upgrade.ts'
 
 /** The client left before its answer began. */
 const CLIENT_LEFT = 499
+const SELF: Forwarder = { name: 'supervisor', protocol: 'http' }
 const SHOWN_LINES = 30
 const STOP_GRACE_MS = 2_000
 
@@ -58,7 +62,22 @@ export class ProxyServer {
       const target = subdomain === undefined ? undefined : parts.routes.target(subdomain)
       exchange.process = target?.process.spec.name
       const report = (status: number): void => parts.onRequest(exchange.finished(status))
-      forwardUpgrade({ request, socket, head, port: target?.port, timeoutMs: parts.timeoutMs, report })
+      const refuse = (status: number, error: string): void => {
+        report(status)
+        answerRaw(socket, status, { error, code: STATUS_CODES[status] ?? '' })
+      }
+      socket.on('error', () => socket.destroy())
+      if (target === undefined) return refuse(404, 'there is no such process')
+      forwardUpgrade({
+        request,
+        socket,
+        head,
+        upstream: { host: '127.0.0.1', port: target.port },
+        headers: toUpstream(request, SELF),
+        timeoutMs: parts.timeoutMs,
+        report,
+        refuse: ({ message }) => refuse(502, `the process does not answer: ${message}`),
+      })
     })
   }
 
@@ -109,7 +128,7 @@ export class ProxyServer {
     // Whom it is for would be a matter of opinion (threat H7).
     if (hosts.length !== 1 || !/^\/|^\*$/.test(request.url ?? ''))
       return { status: 400, title: 'Bad request', message: 'A request names one host, and a path.' }
-    if (isLoop(request))
+    if (isLoop(request, SELF.name))
       return {
         status: 508,
         title: 'Loop detected',
@@ -128,9 +147,9 @@ export class ProxyServer {
     const { request, response, exchange, target } = way
     const hasBody =
       request.headers['transfer-encoding'] !== undefined || request.headers['content-length'] !== undefined
-    const headers = toProcess(request).flatMap((value, at, all) =>
-      (all[at - (at % 2)] ?? '').toLowerCase() === REPLAY_HEADER ? [] : [value],
-    )
+    const headers = toUpstream(request, SELF)
+      .filter(([name]) => name.toLowerCase() !== REPLAY_HEADER)
+      .flat()
     if (request.headers['transfer-encoding'] !== undefined) headers.push('Transfer-Encoding', 'chunked')
     const upstream = httpRequest({
       host: '127.0.0.1',
@@ -212,7 +231,7 @@ function answer(request: IncomingMessage, response: ServerResponse, own: OwnAnsw
   if (response.headersSent || response.destroyed) return
   const { type, body } = renderAnswer(request, own)
   response.writeHead(own.status, {
-    ...OWN_HEADERS,
+    ...NOTICE_HEADERS,
     'content-type': type,
     'content-length': Buffer.byteLength(body),
     ...(request.complete ? {} : { connection: 'close' }),

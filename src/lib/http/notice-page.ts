@@ -1,0 +1,33 @@
+/** What a person is told in place of the page that they asked for. */
+export interface Notice {
+  readonly title: string
+  readonly message: string
+  /** What a process has printed last. */
+  readonly lines?: readonly string[] | undefined
+}
+
+/** Headers of such a page: nothing in it runs. */
+export const NOTICE_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+  'x-content-type-options': 'nosniff',
+} as const
+
+/** A page of HTML. */
+export function renderNotice({ title, message, lines }: Notice): string {
+  const printed =
+    lines === undefined ? '' : `<h2>Its last lines</h2><pre>${lines.map(escaped).join('\n')}</pre>`
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${escaped(title)}</title>
+<style>body{font:16px/1.5 system-ui;max-width:60rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}pre{overflow:auto;padding:1rem;border:1px solid #8886;border-radius:.4rem;font-size:13px}</style>
+<h1>${escaped(title)}</h1><p>${escaped(message)}</p>${printed}</html>
+`
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+}
