@@ -27,6 +27,9 @@ const fileSchema = section({
     host: text('127.0.0.1', 'address the API listens on'),
     port: port(8080, 'port the API listens on'),
     allowed_hosts: texts('further host names the API answers to; "*" for all'),
+    ports_domain: optionalText(
+      'domain below which ports of workspaces have hosts of their own, such as 3000--demo.DOMAIN; *.DOMAIN must lead here. Browsers on this machine need none',
+    ),
     token_file: optionalText('file with a bearer token that every request must then carry'),
     socket: optionalText('Unix socket to listen on instead of host and port'),
     tls: optionalSection({
@@ -157,6 +160,7 @@ export interface WorkspaceConfig {
     readonly host: string
     readonly port: number
     readonly allowedHosts: readonly string[]
+    readonly portsDomain: string | undefined
     readonly tokenFile: string | undefined
     readonly socket: string | undefined
     readonly tls: { readonly cert: string; readonly key: string } | undefined
@@ -238,6 +242,7 @@ function fromSettings(
       host: http.host,
       port: http.port,
       allowedHosts: http.allowed_hosts,
+      portsDomain: http.ports_domain,
       tokenFile: http.token_file,
       socket: http.socket,
       tls: http.tls,

@@ -36,6 +36,7 @@ import { PassTable } from './passes/pass-table.ts'
 import { SessionDirectory } from './session/session-directory.ts'
 import { SnapshotLibrary } from './snapshot/snapshot-library.ts'
 import { insideRoot, openStateDir, type StateDir } from './state-dir.ts'
+import { UsageSampler } from './usage/usage-sampler.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import type { BackendName } from './workspace.ts'
 
@@ -172,6 +173,7 @@ async function start(
       ...keeping,
       sessions,
       passes: new PassTable(now),
+      usage: new UsageSampler(table, backends),
       images,
       snapshots,
       bus,

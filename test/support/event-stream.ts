@@ -9,10 +9,10 @@ export interface ReceivedEvent {
 }
 
 /** A reader of an event stream, which ends with the test. */
-export async function readEventStream(url: string) {
+export async function readEventStream(url: string, headers: Readonly<Record<string, string>> = {}) {
   const controller = new AbortController()
   onTestFinished(() => controller.abort())
-  const response = await fetch(url, { signal: controller.signal })
+  const response = await fetch(url, { signal: controller.signal, headers })
   const events: ReceivedEvent[] = []
   const parser = createParser({
     onEvent: ({ event, id, data }) => events.push({ event, id, data: JSON.parse(data) }),

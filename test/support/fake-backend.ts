@@ -15,8 +15,10 @@ import type {
   ExitStatus,
   GuestCaller,
   InsideListener,
+  Load,
   LoginEnvironment,
 } from '../../src/workspace/backend/backend.ts'
+import { lastLogLines } from '../../src/workspace/backend/log-lines.ts'
 import { fault } from '../../src/workspace/errors.ts'
 import { WORKSPACE_DIR, type Workspace } from '../../src/workspace/workspace.ts'
 
@@ -149,9 +151,7 @@ export class FakeBackend implements Backend {
     })
   }
 
-  canListenInside(): boolean {
-    return true
-  }
+  readonly canListenInside = (): boolean => true
 
   async listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
     const directory = await mkdtemp(join(tmpdir(), 'fake-inside-'))
@@ -176,6 +176,21 @@ export class FakeBackend implements Backend {
   loginEnvironment(): Promise<LoginEnvironment> {
     const { username, uid } = userInfo()
     return Promise.resolve({ user: username, userId: uid, home: tmpdir(), shell: '/bin/bash' })
+  }
+
+  /** What its workspaces use, by their container's id; as long as nobody says so, of none can it be told. */
+  readonly loadsNow = new Map<string, Load>()
+
+  loads(running: readonly Workspace[]): Promise<ReadonlyMap<string, Load>> {
+    const isAsked = (id: string): boolean => running.some(({ containerId }) => containerId === id)
+    return Promise.resolve(new Map([...this.loadsNow].filter(([id]) => isAsked(id))))
+  }
+
+  /** What its workspaces have printed. */
+  printed = ''
+
+  logs(_name: string, lines: number): Promise<readonly string[]> {
+    return Promise.resolve(lastLogLines(this.printed, lines))
   }
 
   usage(): Promise<BackendUsage> {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 
@@ -19,7 +20,11 @@ export function createMetrics(): Metrics {
 }
 
 /** Times every request by method, route (not path: bounded) and status, and serves `GET /metrics`. */
-export function serveMetrics(app: FastifyInstance, { registry }: Metrics): void {
+export function serveMetrics(
+  app: FastifyInstance,
+  { registry }: Metrics,
+  isDiverted: (request: IncomingMessage) => boolean = () => false,
+): void {
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time from request to the end of the answer',
@@ -31,7 +36,7 @@ export function serveMetrics(app: FastifyInstance, { registry }: Metrics): void 
   const series = new Map<string, { observe: (seconds: number) => void }>()
   app.addHook('onResponse', (request, reply, done) => {
     const { method } = request
-    const route = request.routeOptions.url ?? 'none'
+    const route = isDiverted(request.raw) ? 'diverted' : (request.routeOptions.url ?? 'none')
     const key = `${method} ${reply.statusCode} ${route}`
     const known = series.get(key) ?? duration.labels({ method, route, status: reply.statusCode })
     series.set(key, known)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyInstance,
@@ -20,7 +20,7 @@ import { checkOrigin } from './origin-rule.ts'
 import { answerRaw } from './raw-answer.ts'
 import { serveReference } from './reference.ts'
 import { createTokenRule, createTokenTest } from './token-rule.ts'
-import { Upgrades } from './upgrades.ts'
+import { type UpgradeHandler, Upgrades } from './upgrades.ts'
 
 const STOP_GRACE_MS = 8_000
 /** How long the reader of a stream may take for the last of it. */
@@ -51,10 +51,21 @@ export interface HttpServerOptions {
   readonly tokenGuards?: 'all' | 'changes'
   /** A further guard of every request, also of those for the API's description and the metrics. */
   readonly admit?: onRequestHookHandler
+  /** What answers in this server's place for some host names, where nothing of its own is then reached. */
+  readonly divert?: Diversion
   /** PEM texts; the server then speaks TLS. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
   /** Header and request timeouts; the defaults withstand slow clients (threat H4), tests shorten them. */
   readonly timeouts?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number }
+}
+
+/** Another server behind some of this one's host names. */
+export interface Diversion {
+  readonly isFor: (request: IncomingMessage) => boolean
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  readonly upgrade: UpgradeHandler
+  /** Breaks off the answers that are under way. */
+  readonly endAnswers: () => void
 }
 
 /** An HTTP server with everything all our servers share; a program adds its routes to `app`. */
@@ -83,10 +94,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   /** Connections on which nothing was asked yet, such as browsers open ahead: to Node these are never idle. */
   const unused = new Set<Socket>()
   const metrics = createMetrics()
+  const { divert } = options
+  const checkHost = createHostRule(options.allowedHosts)
   const guard = createGuard(options)
   const isUpgrade = (request: IncomingMessage): boolean => upgrades.accepts(request)
   const app = Fastify(fastifyOptions(options, isUpgrade)) as FastifyInstance
-  const upgrades = new Upgrades(app.server, guard, options.errors, options.logger)
+  const upgrades = new Upgrades(app.server, { checkHost, guard, divert }, options.errors, options.logger)
   app.server.maxConnections = connectionLimit()
   app.server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     unused.add(socket)
@@ -95,9 +108,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   app.server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket))
   acceptOnlyJson(app)
   mapErrors(app, options.errors)
-  guardRoutes(app, guard)
+  guardRoutes(app, { checkHost, guard, divert })
   if (options.admit !== undefined) app.addHook('onRequest', options.admit)
-  serveMetrics(app, metrics)
+  serveMetrics(app, metrics, divert?.isFor)
   await serveReference(app, options.info)
 
   return {
@@ -126,10 +139,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       for (const socket of unused) socket.destroy()
       // A connection that was busy when the closing began is kept alive after its answer, and would be waited for.
       const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
-      const cutStreams = setTimeout(
-        () => streamSockets.forEach((socket) => socket.destroy()),
-        STREAM_GRACE_MS,
-      )
+      const cutStreams = setTimeout(() => {
+        streamSockets.forEach((socket) => socket.destroy())
+        divert?.endAnswers()
+      }, STREAM_GRACE_MS)
       const cut = setTimeout(() => app.server.closeAllConnections(), STOP_GRACE_MS)
       await app.close()
       clearInterval(sweep)
@@ -174,14 +187,12 @@ function fastifyOptions(
   }
 }
 
-/** What every request must pass, whatever it asks for. */
+/** What every request must pass whose host is right, whatever it asks for. */
 function createGuard(
   options: HttpServerOptions,
 ): (request: IncomingMessage, hasEffect: boolean, needsNoToken?: boolean) => void {
-  const checkHost = createHostRule(options.allowedHosts)
   const checkToken = options.token === undefined ? undefined : createTokenRule(options.token)
   return (request, hasEffect, needsNoToken = false) => {
-    checkHost(request)
     checkOrigin(request, hasEffect)
     if (needsNoToken) return
     const isReading = !hasEffect && /^(?:GET|HEAD)$/.test(request.method ?? '')
@@ -191,11 +202,26 @@ function createGuard(
   }
 }
 
-function guardRoutes(app: FastifyInstance, guard: ReturnType<typeof createGuard>): void {
+function guardRoutes(
+  app: FastifyInstance,
+  rules: {
+    readonly checkHost: (request: IncomingMessage) => void
+    readonly guard: ReturnType<typeof createGuard>
+    readonly divert: Diversion | undefined
+  },
+): void {
+  const { checkHost, guard, divert } = rules
   app.addHook('onRequest', (request, reply, done) => {
+    if (divert?.isFor(request.raw) === true) {
+      checkHost(request.raw)
+      reply.hijack()
+      void divert.answer(request.raw, reply.raw)
+      return
+    }
     // Before all answers, also of those who are refused.
     void reply.headers(COMMON_HEADERS)
     const { hasEffect, needsNoToken } = request.routeOptions.config
+    checkHost(request.raw)
     guard(request.raw, hasEffect === true, needsNoToken === true)
     done()
   })

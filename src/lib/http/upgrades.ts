@@ -11,8 +11,10 @@ import { STATUS_OF_KIND } from './status.ts'
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>
 
 interface Handling {
-  readonly handler: UpgradeHandler
+  readonly protocol: string
+  readonly path: RegExp
   readonly needsNoToken: boolean
+  readonly handler: UpgradeHandler
 }
 
 /**
@@ -20,12 +22,19 @@ interface Handling {
  * run first; errors are answered in the program's own shape.
  */
 export class Upgrades {
-  readonly #handlers = new Map<string, Handling>()
+  readonly #handlings: Handling[] = []
   readonly #open = new Set<Duplex>()
 
   constructor(
     server: Server,
-    guard: (request: IncomingMessage, hasEffect: boolean, needsNoToken: boolean) => void,
+    rules: {
+      readonly checkHost: (request: IncomingMessage) => void
+      readonly guard: (request: IncomingMessage, hasEffect: boolean, needsNoToken: boolean) => void
+      /** Of another server behind some host names. */
+      readonly divert?:
+        | { readonly isFor: (request: IncomingMessage) => boolean; readonly upgrade: UpgradeHandler }
+        | undefined
+    },
     errors: ErrorShape,
     logger: Logger,
   ) {
@@ -35,9 +44,11 @@ export class Upgrades {
       socket.once('close', () => this.#open.delete(socket))
       socket.on('error', () => socket.destroy())
       const run = async (): Promise<void> => {
+        rules.checkHost(request)
+        if (rules.divert?.isFor(request) === true) return rules.divert.upgrade(request, socket, head)
         const { handler, needsNoToken } = this.#find(request)
         // It changes what the connection is, and a page of another site must not bring that about (threat H3).
-        guard(request, true, needsNoToken)
+        rules.guard(request, true, needsNoToken)
         await handler(request, socket, head)
       }
       run().catch((error: unknown) => {
@@ -48,14 +59,15 @@ export class Upgrades {
     })
   }
 
-  /** `needsNoToken`: the handler itself sees to who may have it. */
-  handle(protocol: string, handler: UpgradeHandler, { needsNoToken = false } = {}): void {
-    this.#handlers.set(protocol, { handler, needsNoToken })
+  /** `path`: what it must be asked for by; `needsNoToken`: the handler itself sees to who may have it. */
+  handle(protocol: string, handler: UpgradeHandler, { path = /^/, needsNoToken = false } = {}): void {
+    this.#handlings.push({ protocol, path, needsNoToken, handler })
   }
 
   /** Whether a request is for one of the protocols. */
   accepts(request: IncomingMessage): boolean {
-    return this.#handlers.has(request.headers.upgrade?.toLowerCase() ?? '')
+    const protocol = request.headers.upgrade?.toLowerCase()
+    return this.#handlings.some((each) => each.protocol === protocol)
   }
 
   destroyAll(): void {
@@ -63,8 +75,11 @@ export class Upgrades {
   }
 
   #find(request: IncomingMessage): Handling {
-    const handling = this.#handlers.get(request.headers.upgrade?.toLowerCase() ?? '')
+    const { headers, url = '' } = request
+    const path = url.split('?')[0] ?? ''
+    const protocol = headers.upgrade?.toLowerCase()
+    const handling = this.#handlings.find((each) => each.protocol === protocol && each.path.test(path))
     if (handling !== undefined) return handling
-    throw httpFault('INVALID_REQUEST', `protocol "${request.headers.upgrade}" is not spoken here`)
+    throw httpFault('INVALID_REQUEST', `protocol "${headers.upgrade}" is not spoken at ${path.slice(0, 200)}`)
   }
 }

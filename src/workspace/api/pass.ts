@@ -13,8 +13,9 @@ export const passBodySchema = Type.Union([
 export const passSchema = Type.Object({
   pass: Type.String({ description: 'to be sent once, as the parameter `pass`' }),
   expires_at: Type.String({ format: 'date-time' }),
+  url: Type.Optional(Type.String({ description: 'of a port alone: where a browser opens it' })),
 })
 
-export function passToWire({ pass, expiresAt }: Pass): Static<typeof passSchema> {
-  return { pass, expires_at: expiresAt.toISOString() }
+export function passToWire({ pass, expiresAt }: Pass, url?: string): Static<typeof passSchema> {
+  return { pass, expires_at: expiresAt.toISOString(), ...(url !== undefined && { url }) }
 }

@@ -21,6 +21,7 @@ export const AUDIT_ACTIONS = [
   'system.compact',
   'session.kill',
   'terminal.open',
+  'port.open',
   'tunnel.open',
   'ssh.login',
 ] as const

@@ -81,6 +81,13 @@ export interface Bytes {
   readonly physicalBytes: number
 }
 
+/** What a running workspace uses of the machine. */
+export interface Load {
+  /** CPU time since it was started. */
+  readonly cpuMs: number
+  readonly memoryBytes: number
+}
+
 /** What a backend has on disk. */
 export interface BackendUsage {
   readonly images: readonly ImagePart[]
@@ -157,10 +164,17 @@ export interface Backend {
   readonly loginEnvironment: (name: string) => Promise<LoginEnvironment>
   readonly usage: () => Promise<BackendUsage>
   /**
+   * By `containerId`, what running workspaces use; of those alone of which it can be told. Meant to be asked every other second
+   * about hundreds: it reads what the kernel says, and asks no engine.
+   */
+  readonly loads: (running: readonly Workspace[]) => Promise<ReadonlyMap<string, Load>>
+  /**
    * Hears of every connection that a guest makes to this vsock port of its host's, from `open` on; only where workspaces can make
    * some. Whose it is, is known by where it came in, and the token is what that guest's agent alone has been told.
    */
   readonly listenGuests?: (port: number, onConnection: (caller: GuestCaller) => void) => void
+  /** The last lines that the container's own process or the machine's console printed, of one that does not run too. */
+  readonly logs: (name: string, lines: number) => Promise<readonly string[]>
   /** When something was last done to a stopped workspace; throws where that cannot be told. */
   readonly changedAt: (name: string) => Promise<Date>
 }

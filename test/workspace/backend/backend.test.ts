@@ -11,7 +11,7 @@ import { waitFor } from '../../support/wait-for.ts'
 
 const engines = BACKENDS.filter(({ isVariant }) => isVariant !== true)
 
-describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, name: backendName }) => {
+describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isReal, name: backendName }) => {
   let backend: Backend
   const changes: BackendChange[] = []
   const shared = uniqueName('shared')
@@ -52,6 +52,32 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, name
     expect(await backend.find(name)).toEqual(workspace)
     expect((await backend.list()).map((each) => each.name)).toContain(name)
   })
+
+  test.runIf(isReal)(
+    'a program that computes is seen in its workspace’s CPU time, and its memory too',
+    async () => {
+      const workspace = await backend.find(shared)
+      const look = async () =>
+        (await backend.loads(workspace === undefined ? [] : [workspace])).get(workspace?.containerId ?? '')
+      const before = await look()
+      await output(shared, sh('i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'))
+      const after = await look()
+      expect((after?.cpuMs ?? 0) - (before?.cpuMs ?? 0)).toBeGreaterThan(50)
+      expect(after?.memoryBytes).toBeGreaterThan(10_000)
+    },
+  )
+
+  test.runIf(isDocker)(
+    'the log has what the container’s own process printed, and its last lines alone',
+    async () => {
+      const { name } = await makeForTest('log')
+      const printed = await output(name, sh('for i in 1 2 3; do echo "line $i" >/proc/1/fd/1; done'))
+      expect(printed).toMatchObject({ status: 0 })
+      await expect.poll(() => backend.logs(name, 2)).toEqual(['line 2', 'line 3'])
+      await backend.stop(name)
+      expect(await backend.logs(name, 200)).toEqual(['line 1', 'line 2', 'line 3'])
+    },
+  )
 
   test('stop and start keep the files', async () => {
     const { name } = await makeForTest('keep')

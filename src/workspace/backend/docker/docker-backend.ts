@@ -11,9 +11,12 @@ import type {
   ExecProcess,
   ExecRequest,
   InsideListener,
+  Load,
   LoginEnvironment,
 } from '../backend.ts'
 import { engineName } from './container.ts'
+import { ContainerLoads } from './container-load.ts'
+import { readContainerLog } from './container-log.ts'
 import { dialContainer } from './dial.ts'
 import { CHANGE_DEADLINE_MS, DockerEngine, engineStatus } from './engine.ts'
 import { followEvents } from './events.ts'
@@ -51,6 +54,7 @@ export class DockerBackend implements Backend {
   readonly #options: DockerBackendOptions
   readonly #stopped = new AbortController()
   readonly #programs: ProgramStarter
+  readonly #loads = new ContainerLoads()
   readonly #logins = new Map<string, LoginEnvironment>()
   #events: Promise<void> | undefined
 
@@ -199,6 +203,14 @@ export class DockerBackend implements Backend {
 
   usage(): Promise<BackendUsage> {
     return readUsage(this.#engine, this.#own())
+  }
+
+  loads(running: readonly Workspace[]): Promise<ReadonlyMap<string, Load>> {
+    return this.#loads.readAll(running.map(({ containerId }) => containerId))
+  }
+
+  logs(name: string, lines: number): Promise<readonly string[]> {
+    return readContainerLog(this.#engine, engineName(name), lines)
   }
 
   async changedAt(name: string): Promise<Date> {

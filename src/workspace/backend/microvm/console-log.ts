@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { lastLogLines } from '../log-lines.ts'
 
 /** How long a console's log may grow, and what is then kept of it. */
 const MAX_BYTES = 16 * 1024 * 1024
@@ -36,6 +37,17 @@ async function printedSince(path: string, start: number): Promise<string> {
     return buffer.toString('latin1')
   })
   return text ?? ''
+}
+
+/** The last lines of a console, of those that there is room for in 1 MiB. */
+export async function readConsole(path: string, count: number): Promise<readonly string[]> {
+  const printed = await withFile(path, async (file) => {
+    const { size } = await file.stat()
+    const buffer = Buffer.alloc(Math.min(size, MAX_READ_BYTES))
+    await file.read(buffer, 0, buffer.length, size - buffer.length)
+    return buffer.toString()
+  })
+  return lastLogLines(printed ?? '', count)
 }
 
 /** The last lines of a log, for a message. */

@@ -54,6 +54,18 @@ export class MachineFiles {
     return readMetadata(join(this.instanceOf(name), METADATA), keyOf(name))
   }
 
+  /** What is known of a machine that must be there. Throws BACKEND_ERROR. */
+  async get(name: string): Promise<Metadata> {
+    const reading = await this.read(name)
+    if (reading.is === 'known') return reading.record
+    throw fault(
+      'BACKEND_ERROR',
+      reading.is === 'absent'
+        ? `the files of workspace "${name}" are gone`
+        : `metadata.json of "${name}" cannot be used (${reading.why}): restore it, or delete the workspace`,
+    )
+  }
+
   /** Throws BACKEND_ERROR. */
   async write(metadata: Metadata): Promise<void> {
     try {

@@ -148,10 +148,10 @@ export class MachineRunner {
   /** Why a machine that was to run does not any more; '' when its user ended it from inside. */
   async whyEnded(metadata: Metadata): Promise<string> {
     const { driver } = this.#options
-    const said = await findInitFault(this.#consoleOf(metadata.name), metadata.run?.consoleStart ?? 0)
+    const said = await findInitFault(this.consoleOf(metadata.name), metadata.run?.consoleStart ?? 0)
     if (said !== undefined) return `the machine does not boot: ${said}`
     const isInOrder =
-      driver.hasEndedInOrder(this.#placeOf(metadata)) ?? (await hasPoweredOff(this.#consoleOf(metadata.name)))
+      driver.hasEndedInOrder(this.#placeOf(metadata)) ?? (await hasPoweredOff(this.consoleOf(metadata.name)))
     return isInOrder ? '' : 'its virtual machine ended unexpectedly; start it again'
   }
 
@@ -179,7 +179,7 @@ export class MachineRunner {
       throw fault('BACKEND_ERROR', `${upper} is gone: the workspace's files with it`)
     const socketDir = await sockets.make(id)
     const network = await networks.attach(id, await this.#takenAddresses())
-    const consoleLog = this.#consoleOf(name)
+    const consoleLog = this.consoleOf(name)
     const consoleStart = await consoleSize(consoleLog)
     const share = localDir === '' ? undefined : { tag: SHARE_TAG, directory: localDir }
     const started = await driver.start(
@@ -231,7 +231,7 @@ export class MachineRunner {
       signal,
       consoleStart: run.consoleStart,
       dialGuest: (port) => dialGuest(run.line, this.#placeOf(metadata), port),
-      consoleLog: this.#consoleOf(metadata.name),
+      consoleLog: this.consoleOf(metadata.name),
       timeoutMs: this.#options.bootTimeoutMs,
     })
   }
@@ -257,7 +257,7 @@ export class MachineRunner {
   }
 
   /** What its guest's console says. */
-  #consoleOf(name: string): string {
+  consoleOf(name: string): string {
     const { driver, files } = this.#options
     return driver.console === 'output' ? files.monitorLogOf(name) : files.consoleOf(name)
   }

@@ -15,10 +15,12 @@ import type {
   InsideListener,
   LoginEnvironment,
 } from '../backend.ts'
+import { readConsole } from './console-log.ts'
 import type { Driver } from './driver.ts'
 import { GuestDoor } from './guest-door.ts'
 import { readHostBoot } from './host-boot.ts'
 import { MachineFiles } from './machine-files.ts'
+import { readMachineLoads } from './machine-load.ts'
 import { MachineRunner } from './machine-runner.ts'
 import { MachineSnapshots } from './machine-snapshots.ts'
 import { MachineWatch } from './machine-watch.ts'
@@ -230,9 +232,7 @@ export class MicroVmBackend implements Backend {
     return this.#door.dial(name, port)
   }
 
-  canListenInside(): boolean {
-    return true
-  }
+  readonly canListenInside = (): boolean => true
 
   listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
     return this.#door.listenInside(name, onConnection)
@@ -244,6 +244,12 @@ export class MicroVmBackend implements Backend {
 
   listenGuests(port: number, onConnection: (caller: GuestCaller) => void): void {
     this.#guestPorts.set(port, onConnection)
+  }
+
+  readonly loads = readMachineLoads
+
+  logs(name: string, lines: number): Promise<readonly string[]> {
+    return readConsole(this.#running.consoleOf(name), lines)
   }
 
   async usage(): Promise<BackendUsage> {
@@ -272,14 +278,7 @@ export class MicroVmBackend implements Backend {
 
   async #change(name: string, work: (metadata: Metadata) => Promise<void>): Promise<Workspace> {
     return this.#locks.run(nameKey(name), async () => {
-      const reading = await this.#files.read(name)
-      if (reading.is === 'unreadable')
-        throw fault(
-          'BACKEND_ERROR',
-          `metadata.json of "${name}" cannot be used (${reading.why}): restore it, or delete the workspace`,
-        )
-      if (reading.is === 'absent') throw fault('BACKEND_ERROR', `the files of workspace "${name}" are gone`)
-      await work(reading.record)
+      await work(await this.#files.get(name))
       return this.#get(name)
     })
   }

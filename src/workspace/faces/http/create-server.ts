@@ -13,12 +13,17 @@ import { connectRoute } from './routes/connect.ts'
 import { eventRoute } from './routes/events.ts'
 import { busRoutes } from './routes/bus.ts'
 import { imageRoutes } from './routes/images.ts'
+import { insideRoutes } from './routes/inside.ts'
+import { PortHosts } from '../../tunnel/port-host.ts'
+import { PortDoor } from './ports/port-door.ts'
 import { passRoute } from './routes/passes.ts'
 import { snapshotRoutes } from './routes/snapshots.ts'
 import { infoRoutes } from './routes/info.ts'
+import { portRoutes } from './routes/ports.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { systemRoutes } from './routes/system.ts'
 import { terminalRoute } from './routes/terminal.ts'
+import { usageRoute } from './routes/usage.ts'
 import { workspaceRoutes } from './routes/workspaces.ts'
 
 /** The REST face of the workspace server, ready to listen. */
@@ -27,6 +32,11 @@ export async function createWorkspaceHttp(
   security: { readonly token?: string | undefined; readonly tls?: { cert: string; key: string } | undefined },
   logger: Logger,
 ): Promise<HttpServer> {
+  const { allowedHosts, portsDomain } = face.config.http
+  const hosts = new PortHosts(portsDomain)
+  const { token, tls } = security
+  const hasTls = tls !== undefined
+  const door = new PortDoor({ face, hosts, token, hasTls, logger })
   const server = await createHttpServer({
     info: {
       title: 'Workspace server',
@@ -34,7 +44,8 @@ export async function createWorkspaceHttp(
       description: 'Creates, runs and exposes isolated development environments on this host.',
     },
     logger,
-    allowedHosts: face.config.http.allowedHosts,
+    allowedHosts: [...allowedHosts, ...(portsDomain === undefined ? [] : [`*.${portsDomain}`])],
+    divert: door,
     ...security,
     errors: {
       render: errorToWire,
@@ -54,9 +65,12 @@ export async function createWorkspaceHttp(
   snapshotRoutes(server, face)
   workspaceRoutes(server, face)
   eventRoute(server, face)
+  usageRoute(server, face)
   sessionRoutes(server, face)
   connectRoute(server, face)
-  passRoute(server, face)
+  passRoute(server, face, { hosts, hasTls, wantsToken: token !== undefined })
+  portRoutes(server, door)
+  insideRoutes(server, face)
   terminalRoute(server, face)
   systemRoutes(server, face)
   busRoutes(server, face)

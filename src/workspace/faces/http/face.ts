@@ -13,6 +13,7 @@ import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { PassTable } from '../../passes/pass-table.ts'
 import type { SessionDirectory } from '../../session/session-directory.ts'
 import type { SnapshotLibrary } from '../../snapshot/snapshot-library.ts'
+import type { UsageSampler } from '../../usage/usage-sampler.ts'
 import type { BackendName } from '../../workspace.ts'
 
 /** What the routes work on. */
@@ -32,6 +33,7 @@ export interface HttpFace {
   readonly compactor: Compactor
   readonly sessions: SessionDirectory
   readonly passes: PassTable
+  readonly usage: UsageSampler
   readonly images: ImageLibrary
   readonly snapshots: SnapshotLibrary
   readonly bus: Bus

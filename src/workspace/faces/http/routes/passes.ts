@@ -4,10 +4,20 @@ import { Type } from '../../../../lib/schema/type.ts'
 import { passBodySchema, passSchema, passToWire } from '../../../api/pass.ts'
 import { parseWorkspaceName } from '../../../lifecycle/name.ts'
 import { refuseDenied } from '../../../tunnel/denied-ports.ts'
+import type { PortHosts } from '../../../tunnel/port-host.ts'
+import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
+import { withPass } from '../ports/port-door.ts'
+
+interface Address {
+  readonly hosts: PortHosts
+  readonly hasTls: boolean
+  readonly wantsToken: boolean
+}
 
 /** Passes: what a browser shows in place of the token where it can send no header. */
-export function passRoute({ app }: HttpServer, { table, passes, config }: HttpFace): void {
+export function passRoute({ app }: HttpServer, face: HttpFace, address: Address): void {
+  const { table, passes, config, audit } = face
   app.post<{ Params: { readonly name: string }; Body: Static<typeof passBodySchema> }>(
     '/api/workspaces/:name/passes',
     {
@@ -19,8 +29,25 @@ export function passRoute({ app }: HttpServer, { table, passes, config }: HttpFa
     },
     async (request, reply) => {
       const { name } = table.get(parseWorkspaceName(request.params.name))
-      if (request.body.for === 'port') refuseDenied(request.body.port, config.tunnel.denyPorts)
-      return reply.status(201).send(passToWire(passes.issue(name, request.body)))
+      const { body } = request
+      void reply.status(201)
+      if (body.for === 'terminal') return passToWire(passes.issue(name, body))
+      const { port } = body
+      const pass = await audit.follow(subjectOf(request, 'port.open', name), async () => {
+        refuseDenied(port, config.tunnel.denyPorts)
+        return passes.issue(name, body)
+      })
+      const url = urlOf(name, port, request.headers.host ?? '', address)
+      return passToWire(pass, withPass(url, address.wantsToken ? pass.pass : undefined))
     },
   )
+}
+
+/** Where a browser that reached the server by `host` finds the port. */
+function urlOf(workspace: string, port: number, host: string, { hosts, hasTls }: Address): string {
+  const own = hosts.hostFor({ workspace, port }, host)
+  const scheme = hasTls ? 'https' : 'http'
+  return own === undefined
+    ? `${scheme}://${host}/api/workspaces/${workspace}/proxy/${port}/`
+    : `${scheme}://${own}/`
 }

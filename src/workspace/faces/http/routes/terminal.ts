@@ -54,7 +54,7 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
         void serveTerminal({ socket: webSocket, process, workspaceEnded, logger: app.log })
       })
     },
-    { needsNoToken: true },
+    { needsNoToken: true, path: PATH },
   )
 
   app.get(

@@ -1,0 +1,29 @@
+import { lastLogLines } from '../log-lines.ts'
+import type { DockerEngine } from './engine.ts'
+
+const HEADER_BYTES = 8
+
+/** The last lines that a container's own process printed, on either stream. */
+export async function readContainerLog(
+  engine: DockerEngine,
+  container: string,
+  lines: number,
+): Promise<readonly string[]> {
+  const printed = await engine.call('reading the log', (abortSignal) =>
+    engine.docker
+      .getContainer(container)
+      .logs({ stdout: true, stderr: true, follow: false, tail: lines, abortSignal }),
+  )
+  return lastLogLines(payloadsOf(printed), lines)
+}
+
+/** What the engine's frames hold: a header of 8 bytes whose last four are the length (see demux.ts), and that many bytes. */
+function payloadsOf(frames: Buffer): string {
+  const payloads: Buffer[] = []
+  for (let at = 0; at + HEADER_BYTES <= frames.length;) {
+    const end = at + HEADER_BYTES + frames.readUInt32BE(at + 4)
+    payloads.push(frames.subarray(at + HEADER_BYTES, end))
+    at = end
+  }
+  return Buffer.concat(payloads).toString()
+}

@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto'
+import { nameKey } from '../lifecycle/name.ts'
+import type { PortTarget } from '../tunnel/port-host.ts'
+
+const MAX_GRANTS = 10_000
+
+/** For how long a browser that showed a pass for a port may come back to it. */
+export const GRANT_MS = 12 * 3_600_000
+
+/** What browsers keep in cookies once they have shown a pass for a port. In memory: a new server wants new passes. */
+export class GrantTable {
+  readonly #grants = new Map<string, { readonly opens: string; readonly endsAtMs: number }>()
+  readonly #now: () => Date
+
+  constructor(now: () => Date) {
+    this.#now = now
+  }
+
+  issue(target: PortTarget): string {
+    // The oldest go first.
+    for (const grant of this.#grants.keys()) {
+      if (this.#grants.size < MAX_GRANTS) break
+      this.#grants.delete(grant)
+    }
+    const grant = randomBytes(32).toString('base64url')
+    this.#grants.set(grant, { opens: keyOf(target), endsAtMs: this.#now().getTime() + GRANT_MS })
+    return grant
+  }
+
+  opens(grant: string | undefined, target: PortTarget): boolean {
+    const known = grant === undefined ? undefined : this.#grants.get(grant)
+    return known?.opens === keyOf(target) && known.endsAtMs > this.#now().getTime()
+  }
+}
+
+function keyOf({ workspace, port }: PortTarget): string {
+  return `${nameKey(workspace)} ${port}`
+}

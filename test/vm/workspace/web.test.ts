@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTerminal } from '../../support/terminal-client.ts'
+import { machineRoots, vmServer } from '../../support/vm-server.ts'
+import { call, makeWorkspace, type TestServer } from '../../support/workspace-server.ts'
+
+const roots = machineRoots()
+let server: TestServer
+const url = (path: string) => `${server.url}/api/workspaces/demo/${path}`
+
+beforeAll(async () => {
+  server = await vmServer(roots)
+  await makeWorkspace(server.url, { name: 'demo' })
+})
+afterAll(async () => {
+  await call(`${server.url}/api/workspaces/demo`, 'DELETE').catch(() => undefined)
+  await server.stop()
+  roots.remove()
+})
+
+test('a terminal in a machine is of its page’s size, and follows it', async () => {
+  const terminal = await openTerminal(url('terminal?columns=101&rows=33'))
+  terminal.type('stty size; trap "stty size" WINCH; hostname; echo rea""dy\r')
+  await terminal.shows('33 101')
+  await terminal.shows('demo')
+  await terminal.shows('ready')
+  terminal.say({ type: 'resize', columns: 132, rows: 50 })
+  await terminal.shows('50 132')
+  terminal.type('exit 7\r')
+  expect(await terminal.closed).toMatchObject({ code: 1000 })
+  expect(terminal.told).toEqual([{ type: 'ended', exit_status: 7 }])
+})
+
+test('a tmux session in a machine is found again', async () => {
+  const first = await openTerminal(url('terminal?session=work'))
+  first.type('echo remem""bered\r')
+  await first.shows('remembered')
+  first.socket.terminate()
+  const again = await openTerminal(url('terminal?session=work'))
+  await again.shows('remembered')
+})
+
+test('what a machine uses is told', async () => {
+  const { body } = await call(`${server.url}/api/usage`)
+  expect(body.workspaces).toEqual([{ name: 'demo', cpu_percent: null, memory_bytes: expect.any(Number) }])
+  expect(body.workspaces[0].memory_bytes).toBeGreaterThan(50 * 2 ** 20)
+  await expect
+    .poll(async () => (await call(`${server.url}/api/usage`)).body.workspaces[0].cpu_percent, {
+      interval: 1_100,
+      timeout: 15_000,
+    })
+    .toBeGreaterThan(0)
+})
+
+test('a port in a machine is told with its program, and what it serves is shown', async () => {
+  const terminal = await openTerminal(url('terminal'))
+  const serve =
+    '$s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1", LocalPort => 3000, ReuseAddr => 1);' +
+    'while ($c = $s->accept) { $c->recv($q, 4096); print $c "HTTP/1.1 200 OK\\r\\nContent-Length: 6\\r\\nConnection: close\\r\\n\\r\\ninside"; close $c }'
+  terminal.type(`perl -MIO::Socket::INET -e '${serve}'\r`)
+  const port = { port: 3000, address: '127.0.0.1', process: 'perl' }
+  await expect
+    .poll(async () => (await call(url('ports'))).body.ports, { timeout: 15_000 })
+    .toContainEqual(port)
+  const answer = await fetch(url('proxy/3000/'))
+  expect(await answer.text()).toBe('inside')
+  expect(answer.headers.get('content-security-policy')).toContain('sandbox')
+})
+
+test('the console’s last lines are told', async () => {
+  const { body } = await call(url('logs?lines=5'))
+  expect(body.lines).toHaveLength(5)
+  expect((await call(url('logs?lines=1000'))).body.lines.join('\n')).toContain('workspace-init: ready')
+})
+
+test('a stop of the machine closes its terminals', async () => {
+  const terminal = await openTerminal(url('terminal'))
+  terminal.type('echo rea""dy\r')
+  await terminal.shows('ready')
+  await call(url('stop'), 'POST')
+  expect((await terminal.closed).code).toBe(4001)
+})

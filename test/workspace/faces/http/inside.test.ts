@@ -1,0 +1,92 @@
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { docker, dockerBackend, uniqueName } from '../../../support/docker.ts'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import {
+  call,
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../../support/workspace-server.ts'
+
+describe('the inside of a container', () => {
+  const name = uniqueName('inside')
+  let server: TestServer
+  const api = (path: string) => call(`${server.url}/api/workspaces/${name}/${path}`)
+  beforeAll(async () => {
+    server = await startWorkspaceServer({
+      backends: () => [dockerBackend()],
+      settings: { tunnel: { deny_ports: [499] } },
+    })
+    await makeWorkspace(server.url, { name })
+  })
+  afterAll(async () => {
+    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.stop()
+  })
+
+  // Workspaces of tests are in the host's own network.
+  test('a port is told while something listens on it', async () => {
+    const inside = createServer()
+    await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void inside.close())
+    const { port } = inside.address() as { port: number }
+    const { status, body } = await api('ports')
+    expect(status).toBe(200)
+    expect(body.ports).toContainEqual({ port, address: '127.0.0.1', process: null })
+    inside.close()
+    expect((await api('ports')).body.ports).not.toContainEqual(expect.objectContaining({ port }))
+  })
+
+  test('the program that listens is named', async () => {
+    const listen = '$s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1"); sleep'
+    await docker('exec', '-d', `ws-${name}`, 'perl', '-MIO::Socket::INET', '-e', listen)
+    const named = async () =>
+      ((await api('ports')).body.ports as { process: string | null }[]).filter(
+        ({ process }) => process === 'perl',
+      )
+    await expect.poll(named).toEqual([{ port: expect.any(Number), address: '127.0.0.1', process: 'perl' }])
+  })
+
+  test('its log is empty as long as its own process says nothing', async () => {
+    expect(await api('logs')).toMatchObject({ status: 200, body: { lines: [] } })
+  })
+})
+
+describe('what a workspace printed', () => {
+  const backend = new FakeBackend()
+  let server: TestServer
+  const lines = async (query = '') =>
+    (await call(`${server.url}/api/workspaces/demo/logs${query}`)).body as {
+      lines: readonly string[]
+      error: { code: string }
+    }
+  beforeAll(async () => {
+    server = await startWorkspaceServer({ backends: () => [backend] })
+    await makeWorkspace(server.url, { name: 'demo' })
+  })
+  afterAll(() => server.stop())
+
+  test('H10 is told line by line, without what would steer a terminal', async () => {
+    backend.printed = 'plain\n\u001B[31mred\u001B[0m\u0007\r\n<b>&\u001B]0;title\u0007\n'
+    expect((await lines()).lines).toEqual(['plain', 'red', '<b>&'])
+  })
+
+  test('is told from its end, as many lines as are asked for', async () => {
+    backend.printed = Array.from({ length: 1_500 }, (_, at) => `line ${at}\n`).join('')
+    expect((await lines()).lines).toHaveLength(200)
+    expect((await lines('?lines=2')).lines).toEqual(['line 1498', 'line 1499'])
+    for (const wrong of ['0', '1001', '-1', 'all', '1e2'])
+      expect((await lines(`?lines=${wrong}`)).error.code, wrong).toBe('INVALID_REQUEST')
+  })
+
+  test('a workspace that does not run has no ports, and its log all the same', async () => {
+    backend.printed = 'last words\n'
+    await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
+    expect((await call(`${server.url}/api/workspaces/demo/ports`)).body.error.code).toBe(
+      'WORKSPACE_NOT_RUNNING',
+    )
+    expect((await lines()).lines).toEqual(['last words'])
+    expect((await call(`${server.url}/api/workspaces/nobody/logs`)).status).toBe(404)
+  })
+})

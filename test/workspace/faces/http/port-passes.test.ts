@@ -1,0 +1,82 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { ask, serveInside } from '../../../support/port-client.ts'
+import { makeTempDir } from '../../../support/temp-dir.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+
+let server: TestServer
+const below = (port: number, path = '/') => `/api/workspaces/demo/proxy/${port}${path}`
+const hostOf = (port: number, workspace = 'demo') => `${port}--${workspace}.localhost:${server.httpPort}`
+
+describe('with a token, a port', () => {
+  const { path, remove } = makeTempDir()
+  const tokenFile = join(path, 'token')
+  writeFileSync(tokenFile, 'canary-token')
+  const authorization = 'Bearer canary-token'
+  const issue = async (port: number, workspace = 'demo') =>
+    (
+      await call(
+        `${server.url}/api/workspaces/${workspace}/passes`,
+        'POST',
+        { for: 'port', port },
+        { authorization },
+      )
+    ).body as { pass: string; url: string }
+  beforeAll(async () => {
+    server = await startWorkspaceServer({
+      backends: () => [new FakeBackend()],
+      settings: { http: { token_file: tokenFile } },
+    })
+    for (const name of ['demo', 'other'])
+      await call(`${server.url}/api/workspaces`, 'POST', { name }, { authorization })
+  })
+  afterAll(async () => {
+    await server.stop()
+    remove()
+  })
+
+  test('a pass enters the host of its port once, and a cookie comes back', async () => {
+    const { port } = await serveInside((asked, answer) => answer.end(`${asked.url} ${asked.headers.cookie}`))
+    expect((await ask(server, hostOf(port))).status).toBe(401)
+    const url = new URL((await issue(port)).url)
+    expect(url.host).toBe(hostOf(port))
+    const entrance = { path: `/deep?a=b&${url.search.slice(1)}` }
+    const entered = await ask(server, hostOf(port), entrance)
+    expect(entered.status).toBe(302)
+    expect(entered.headers.location).toBe('/deep?a=b')
+    const [cookie = ''] = entered.headers['set-cookie'] ?? []
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Lax$/)
+    const headers = { cookie: cookie.split(';')[0] ?? '' }
+    expect(await text((await ask(server, hostOf(port), { headers })).answer)).toBe('/ undefined')
+    expect((await ask(server, hostOf(port), entrance)).status).toBe(401)
+    for (const elsewhere of [hostOf(port + 1), hostOf(port, 'other')])
+      expect((await ask(server, elsewhere, { headers })).status).toBe(401)
+  })
+
+  test('a pass leads to no other host', async () => {
+    const { pass } = await issue(3000)
+    const { headers } = await ask(server, hostOf(3000), { path: `//evil.example/?workspace-pass=${pass}` })
+    expect(headers.location).toBe('/evil.example/')
+  })
+
+  test('below a path the token or a pass is wanted, and neither is told to the workspace', async () => {
+    const { port } = await serveInside((asked, answer) =>
+      answer.end(`${asked.url} ${asked.headers.authorization}`),
+    )
+    const host = `127.0.0.1:${server.httpPort}`
+    expect((await ask(server, host, { path: below(port) })).status).toBe(401)
+    const { pass } = await issue(port)
+    const entrance = { path: below(port, `/?workspace-pass=${pass}&x=1`) }
+    expect(await text((await ask(server, host, entrance)).answer)).toBe('/?x=1 undefined')
+    expect((await ask(server, host, entrance)).status).toBe(401)
+    const byToken = await ask(server, host, { path: below(port), headers: { authorization } })
+    expect(await text(byToken.answer)).toBe('/ undefined')
+    const byOther = await issue(port, 'other')
+    expect((await ask(server, host, { path: below(port, `/?workspace-pass=${byOther.pass}`) })).status).toBe(
+      401,
+    )
+  })
+})

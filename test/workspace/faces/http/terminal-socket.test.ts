@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import { PassThrough, Readable } from 'node:stream'
+import { expect, onTestFinished, test } from 'vitest'
+import { type WebSocket, WebSocketServer } from 'ws'
+import type { ExecProcess } from '../../../../src/workspace/backend/backend.ts'
+import { serveTerminal } from '../../../../src/workspace/faces/http/terminal-socket.ts'
+import { openTerminal } from '../../../support/terminal-client.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+
+/** A program of which the test says what it prints, and how it ends when it is hung up. */
+function program(stdout: Readable, stdin = new PassThrough()) {
+  const ended = Promise.withResolvers<{ status: number }>()
+  let hangUps = 0
+  const process: ExecProcess = {
+    stdin,
+    stdout,
+    stderr: Readable.from([]),
+    exitStatus: ended.promise,
+    resize: () => undefined,
+    signal: () => Promise.resolve(true),
+    hangUp() {
+      hangUps++
+      stdout.destroy()
+      ended.resolve({ status: 129 })
+      return Promise.resolve()
+    },
+  }
+  return { process, ended, hangUps: () => hangUps }
+}
+
+async function serve(process: ExecProcess, workspaceEnded = new Promise<void>(() => undefined)) {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  onTestFinished(() => server.close())
+  server.on('connection', (socket: WebSocket) => {
+    void serveTerminal({ socket, process, workspaceEnded, logger: { info: () => undefined }, stallMs: 100 })
+  })
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`
+}
+
+const endless = () =>
+  new Readable({
+    read() {
+      this.push(Buffer.alloc(65_536))
+    },
+  })
+
+test('a page that takes nothing for too long is let go, and its program hung up', async () => {
+  const { process, hangUps } = program(endless())
+  const terminal = await openTerminal(await serve(process), { takes: false, onData: () => undefined })
+  expect((await terminal.closed).code).toBe(4003)
+  expect(terminal.receivedBytes()).toBeLessThan(2 ** 20 + 2 * 65_536)
+  await waitFor('the hang-up', () => hangUps() === 1)
+})
+
+test('a page that takes slowly stays', async () => {
+  const { process } = program(endless())
+  const terminal = await openTerminal(await serve(process), { onData: () => undefined })
+  await waitFor('ten times the bound', () => terminal.receivedBytes() > 10 * 2 ** 20)
+  expect(terminal.socket.readyState).toBe(terminal.socket.OPEN)
+})
+
+test('what is typed waits in the page while the program reads nothing, and all of it arrives', async () => {
+  const stdin = new PassThrough()
+  const { process } = program(new PassThrough(), stdin)
+  const terminal = await openTerminal(await serve(process))
+  const typed = 200
+  for (let at = 0; at < typed; at++) terminal.socket.send(Buffer.alloc(65_536, at))
+  await waitFor('the first of it', () => stdin.writableNeedDrain)
+  expect(stdin.readableLength + stdin.writableLength).toBeLessThan(2 ** 20)
+  let read = 0
+  stdin.on('data', (chunk: Buffer) => (read += chunk.length))
+  await waitFor('the rest', () => read === typed * 65_536)
+})
+
+test('a program that is killed with its workspace is told as the workspace’s end', async () => {
+  const stdout = new PassThrough()
+  const { process, ended } = program(stdout)
+  const gone = Promise.withResolvers<void>()
+  const terminal = await openTerminal(await serve(process, gone.promise))
+  stdout.end()
+  ended.resolve({ status: 137 })
+  setImmediate(() => gone.resolve())
+  expect((await terminal.closed).code).toBe(4001)
+  expect(terminal.told).toEqual([])
+})
+
+test('a program that is killed alone is told with its status', async () => {
+  const stdout = new PassThrough()
+  const { process, ended } = program(stdout)
+  const terminal = await openTerminal(await serve(process))
+  stdout.end('last words')
+  ended.resolve({ status: 137 })
+  expect((await terminal.closed).code).toBe(1000)
+  expect(terminal.screen()).toBe('last words')
+  expect(terminal.told).toEqual([{ type: 'ended', exit_status: 137 }])
+})
