@@ -12,7 +12,7 @@ if (typeof output === 'string') throw new Error('dependency-cruiser answered wit
 
 const cruised = new Set(output.modules.map((module) => relative('', module.source)))
 // A parser that does not know the language finds no module, hence no violation either.
-const files = globSync(roots.map((root) => `${root}/**/*.ts`))
+const files = globSync(roots.map((root) => `${root}/**/*.{ts,tsx}`))
 const unseen = files.filter((file) => !cruised.has(file))
 
 const lines = [

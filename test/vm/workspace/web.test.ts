@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTerminal } from '../../support/terminal-client.ts'
 import { machineRoots, vmServer } from '../../support/vm-server.ts'
+import { openWorkspacePage } from '../../support/workspace-page.ts'
 import { call, makeWorkspace, type TestServer } from '../../support/workspace-server.ts'
 
 const roots = machineRoots()
@@ -70,6 +71,20 @@ test('the console’s last lines are told', async () => {
   const { body } = await call(url('logs?lines=5'))
   expect(body.lines).toHaveLength(5)
   expect((await call(url('logs?lines=1000'))).body.lines.join('\n')).toContain('workspace-init: ready')
+})
+
+test('the page shows a machine, its connection to the bus and its console, and enters it', async () => {
+  const page = await openWorkspacePage(`${server.url}/#/workspaces/demo`)
+  await page.untilText('[data-card=facts]', 'qemu')
+  await page.untilText('[data-card=extensions]', 'None is enabled')
+  await page.untilText('[data-card=logs] pre', 'workspace-init: ready')
+  await page.untilText('[data-card=usage]', 'MiB')
+  await page.choose('.page-head a.main')
+  await page.untilText('.terminal-page .status', 'connected')
+  await page.type('echo in-$(hostname)')
+  await page.press('Enter')
+  await page.untilText('.xterm-rows', 'in-demo')
+  expect(page.complaints).toEqual([])
 })
 
 test('a stop of the machine closes its terminals', async () => {

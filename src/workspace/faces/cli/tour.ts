@@ -4,11 +4,12 @@ import type { WorkspaceConfig, WorkspaceServer } from '../../index.ts'
 export function tour(config: WorkspaceConfig, server: WorkspaceServer): string {
   const scheme = config.http.tls === undefined ? 'http' : 'https'
   const api = config.http.socket ?? `${scheme}://${addressOf(config.http.host)}:${server.httpPort}`
+  const page = config.http.socket === undefined ? `\n  Page       ${api}/` : ''
   const backends = server.availableBackends()
   const url = api === 'http://127.0.0.1:8080' ? '' : `WORKSPACE_URL=${api} `
   return `
 Workspace server "${config.name}" is running.
-
+${page}
   API        ${api}/api/info
   Reference  ${api}/reference
   SSH        ${addressOf(config.ssh.host)} port ${server.sshPort}, host key ${server.sshFingerprint}

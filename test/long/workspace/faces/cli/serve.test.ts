@@ -48,6 +48,7 @@ test('serve --tour says where everything is and what to try', async () => {
   const { child, httpPort, exit, stdout } = await serveCli(environment(), ['--tour'])
   child.kill('SIGTERM')
   await exit
+  expect(stdout()).toContain(`Page       http://127.0.0.1:${httpPort}/\n`)
   expect(stdout()).toContain(`API        http://127.0.0.1:${httpPort}/api/info\n`)
   expect(stdout()).toContain(`WORKSPACE_URL=http://127.0.0.1:${httpPort} npx workspace create demo`)
   expect(stdout()).toContain('none yet: "npx workspace doctor" says what is missing')

@@ -1,0 +1,90 @@
+/** One field of the form, as the API's description has it. */
+export interface FormField {
+  readonly name: string
+  readonly is: 'text' | 'number' | 'flag'
+  readonly isRequired: boolean
+  readonly description: string
+  readonly minimum: number | undefined
+  readonly maximum: number | undefined
+}
+
+interface FieldSchema {
+  readonly type?: string
+  readonly description?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly anyOf?: readonly FieldSchema[]
+}
+
+/** As much of an OpenAPI description as the form is made of. */
+export interface ApiDescription {
+  readonly paths: Readonly<
+    Record<
+      string,
+      {
+        readonly post?: {
+          readonly requestBody: {
+            readonly content: {
+              readonly 'application/json': {
+                readonly schema: {
+                  readonly required?: readonly string[]
+                  readonly properties: Readonly<Record<string, FieldSchema>>
+                }
+              }
+            }
+          }
+        }
+      }
+    >
+  >
+}
+
+/** The fields of what creates a workspace: whatever the server takes, in its order. */
+export function formFields(description: ApiDescription): readonly FormField[] {
+  const schema = description.paths['/api/workspaces']?.post?.requestBody.content['application/json'].schema
+  if (schema === undefined) return []
+  return Object.entries(schema.properties).map(([name, field]) => {
+    // Most may also be null, which the form says by leaving them out.
+    const facts = field.anyOf?.find(({ type }) => type !== 'null') ?? field
+    return {
+      name,
+      is: facts.type === 'boolean' ? 'flag' : facts.type === 'integer' ? 'number' : 'text',
+      isRequired: schema.required?.includes(name) ?? false,
+      description: facts.description ?? field.description ?? '',
+      minimum: facts.minimum,
+      maximum: facts.maximum,
+    }
+  })
+}
+
+/** The body to send: what was left empty is left out. */
+export function bodyOf(
+  fields: readonly FormField[],
+  entered: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  const body: Record<string, unknown> = {}
+  for (const { name, is } of fields) {
+    const text = entered[name]?.trim() ?? ''
+    if (text === '') continue
+    body[name] = is === 'flag' ? text === 'true' : is === 'number' ? Number(text) : text
+  }
+  return body
+}
+
+const FIELD_OF_CODE: Readonly<Record<string, string>> = {
+  INVALID_WORKSPACE_NAME: 'name',
+  WORKSPACE_ALREADY_EXISTS: 'name',
+  INVALID_REPO_URL: 'repo',
+  CLONE_FAILED: 'repo',
+  INVALID_LOCAL_DIR: 'local_dir',
+  IMAGE_NOT_FOUND: 'image',
+  SNAPSHOT_NOT_FOUND: 'from_snapshot',
+}
+
+/** The field that an error is about; undefined where it is about none, or more than one. */
+export function fieldOf(code: string, message: string, fields: readonly FormField[]): string | undefined {
+  const named = FIELD_OF_CODE[code]
+  if (named !== undefined) return named
+  const mentioned = fields.filter(({ name }) => new RegExp(`\\b${name}\\b`).test(message))
+  return mentioned.length === 1 ? mentioned[0]?.name : undefined
+}

@@ -1,0 +1,114 @@
+import { Component } from 'preact'
+import type { WireWorkspace } from '../../../../api/workspace.ts'
+import { Icon } from '../parts/icon.tsx'
+import { Button } from '../parts/button.tsx'
+import { formatAge, formatBytes, formatPercent, formatTime } from '../parts/format.ts'
+import { Sparkline } from '../parts/sparkline.tsx'
+import { Status } from '../parts/status.tsx'
+import { terminalHref, workspaceHref } from '../routes.ts'
+import type { UsageSample } from '../state/usage-sample.ts'
+import { texts } from '../texts.ts'
+import { RunButton } from '../workspace/run-button.tsx'
+
+const SAMPLES_SHOWN = 60
+const GIB = 2 ** 30
+
+interface ListRowProps {
+  readonly workspace: WireWorkspace
+  readonly samples: readonly UsageSample[] | undefined
+  readonly diskBytes: number | undefined
+  readonly nowMs: number
+  readonly onDelete: (workspace: WireWorkspace) => void
+}
+
+/** One workspace in the list; drawn again only when something of its own is another, since there may be hundreds. */
+export class ListRow extends Component<ListRowProps> {
+  override shouldComponentUpdate(next: ListRowProps): boolean {
+    const { props } = this
+    return (
+      next.workspace !== props.workspace ||
+      next.samples !== props.samples ||
+      next.diskBytes !== props.diskBytes ||
+      formatAge(next.workspace.created_at, next.nowMs) !== formatAge(props.workspace.created_at, props.nowMs)
+    )
+  }
+
+  override render({ workspace, samples, diskBytes, nowMs, onDelete }: ListRowProps) {
+    const { name, status, backend, repo, created_at: createdAt } = workspace
+    return (
+      <div role="row" class="row" data-workspace={name}>
+        <div role="cell" class="name">
+          <a href={workspaceHref(name)}>{name}</a>
+        </div>
+        <div role="cell" class="status" title={workspace.error_message}>
+          <Status status={status} />
+        </div>
+        <div role="cell" class="backend">
+          {backend}
+        </div>
+        <div role="cell" class="repo" title={repo}>
+          {repo === '' ? (workspace.local_dir ?? '') : repo.replace(/^https:\/\/(?:github\.com\/)?/, '')}
+        </div>
+        <div role="cell" class="age" title={formatTime(createdAt)}>
+          {formatAge(createdAt, nowMs)}
+        </div>
+        <UsageCells name={name} samples={samples} />
+        <div role="cell" class="disk">
+          {diskBytes === undefined ? '' : formatBytes(diskBytes)}
+        </div>
+        <div role="cell" class="row-actions">
+          <RunButton workspace={workspace} />
+          {status === 'running' && (
+            <a
+              class="button bare"
+              href={terminalHref(name)}
+              aria-label={texts.actions.terminal(name)}
+              title={texts.actions.terminal(name)}
+            >
+              <Icon name="terminal" />
+            </a>
+          )}
+          <Button icon="delete" label={texts.actions.delete(name)} onClick={() => onDelete(workspace)} />
+        </div>
+      </div>
+    )
+  }
+}
+
+function UsageCells({
+  name,
+  samples = [],
+}: {
+  readonly name: string
+  readonly samples?: ListRowProps['samples']
+}) {
+  const last = samples.at(-1)
+  const cpu = last === undefined ? '' : formatPercent(last.cpuPercent)
+  const memory = last === undefined ? '' : formatBytes(last.memoryBytes)
+  return (
+    <>
+      <div role="cell" class="cpu">
+        {last !== undefined && (
+          <Sparkline
+            values={samples.map(({ cpuPercent }) => cpuPercent)}
+            atLeast={100}
+            room={SAMPLES_SHOWN}
+            label={texts.list.cpu(name, cpu)}
+          />
+        )}
+        <span>{cpu}</span>
+      </div>
+      <div role="cell" class="memory">
+        {last !== undefined && (
+          <Sparkline
+            values={samples.map(({ memoryBytes }) => memoryBytes)}
+            atLeast={GIB}
+            room={SAMPLES_SHOWN}
+            label={texts.list.memory(name, memory)}
+          />
+        )}
+        <span>{memory}</span>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,12 @@
+import { render } from 'preact'
+import './styles/base.css'
+import './styles/parts.css'
+import './styles/list.css'
+import './styles/workspace.css'
+import './styles/disk-and-bus.css'
+// Last, since it says what is another way on small screens.
+import './styles/pages.css'
+import { Shell } from './shell.tsx'
+
+const root = document.getElementById('page')
+if (root !== null) render(<Shell />, root)

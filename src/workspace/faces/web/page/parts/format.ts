@@ -1,0 +1,31 @@
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+
+/** `1.5 GiB`: three figures at the most. */
+export function formatBytes(bytes: number): string {
+  const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, Math.abs(bytes))) / 10))
+  const value = bytes / 1024 ** power
+  return `${value.toFixed(power === 0 || value >= 100 ? 0 : 1)} ${UNITS[power]}`
+}
+
+const AGES = [
+  ['y', 365 * 24 * 3_600],
+  ['d', 24 * 3_600],
+  ['h', 3_600],
+  ['m', 60],
+] as const
+
+/** `3d`, `5m`: the largest unit alone. */
+export function formatAge(since: string, nowMs: number): string {
+  const seconds = Math.max(0, (nowMs - Date.parse(since)) / 1_000)
+  const [unit, length] = AGES.find(([, each]) => seconds >= each) ?? ['s', 1]
+  return `${Math.floor(seconds / length)}${unit}`
+}
+
+/** In the reader's own place and way of writing. */
+export function formatTime(when: string): string {
+  return new Date(when).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+}
+
+export function formatPercent(percent: number | null): string {
+  return percent === null ? '–' : `${percent < 10 ? percent.toFixed(1) : Math.round(percent)}%`
+}

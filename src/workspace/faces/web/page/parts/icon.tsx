@@ -1,0 +1,21 @@
+const PATHS = {
+  start: 'M5 3.5v9l7-4.5z',
+  stop: 'M4.5 4.5h7v7h-7z',
+  delete: 'M3 4.5h10M6.5 4V2.5h3V4M4.5 4.5l.6 9h5.8l.6-9M6.8 7v4M9.2 7v4',
+  terminal: 'M3 4.5l3.5 3.5L3 11.5M8 12h5',
+  copy: 'M5.5 5.5h7v7h-7zM3.5 10.5v-7h7',
+  open: 'M6.5 3.5h-3v9h9v-3M9 3.5h3.5V7M12.5 3.5L7.5 8.5',
+  refresh: 'M12.8 7A5 5 0 1 0 13 9M13 3.5V7H9.5',
+  close: 'M4 4l8 8M12 4l-8 8',
+  add: 'M8 3v10M3 8h10',
+} as const
+export type IconName = keyof typeof PATHS
+
+/** A drawing beside a word, or in a button that has a label: by itself it says nothing to a screen reader. */
+export function Icon({ name }: { readonly name: IconName }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <path d={PATHS[name]} />
+    </svg>
+  )
+}

@@ -1,0 +1,38 @@
+import type { Static } from 'typebox'
+import type { usageSchema } from '../../../../api/usage.ts'
+import { follow } from '../server/follow.ts'
+import { Store } from './store.ts'
+import type { UsageSample } from './usage-sample.ts'
+
+/** What is kept of each workspace: two minutes of samples. */
+const SAMPLES = 60
+
+/** The newest is last. */
+export const usage = new Store<ReadonlyMap<string, readonly UsageSample[]>>(new Map())
+
+type WireUsage = Static<typeof usageSchema>
+
+let readers = 0
+let end: () => void = () => undefined
+
+/** Keeps the store above while somebody looks at it; returns what ends that. */
+export function followUsage(): () => void {
+  if (readers++ === 0) end = follow('/api/usage', { onEvent: ({ data }) => take(data as WireUsage) })
+  return () => {
+    if (--readers > 0) return
+    end()
+    usage.set(new Map())
+  }
+}
+
+function take({ workspaces }: WireUsage): void {
+  const before = usage.value
+  usage.set(
+    new Map(
+      workspaces.map(({ name, cpu_percent: cpuPercent, memory_bytes: memoryBytes }) => {
+        const samples = before.get(name) ?? []
+        return [name, [...samples.slice(1 - SAMPLES), { cpuPercent, memoryBytes }]]
+      }),
+    ),
+  )
+}

@@ -1,0 +1,44 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Button } from './parts/button.tsx'
+import { hasToken, type Realm, setToken } from './server/request.ts'
+import { texts } from './texts.ts'
+
+/** Asks for a token that the server wants. */
+export function TokenForm({ realm }: { readonly realm: Realm }) {
+  const [token, setValue] = useState('')
+  const words = texts.token[realm]
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.focus(), [])
+  return (
+    <form
+      class="card token"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (token.trim() !== '') setToken(realm, token.trim())
+      }}
+    >
+      <h1>{words.title}</h1>
+      <label>
+        {texts.token.label}
+        <input
+          ref={field}
+          type="password"
+          name="token"
+          autocomplete="current-password"
+          required
+          value={token}
+          onInput={(event) => setValue(event.currentTarget.value)}
+        />
+      </label>
+      {hasToken(realm) && (
+        <p class="problem" role="alert">
+          {texts.token.refused}
+        </p>
+      )}
+      <p class="faint">{words.where}</p>
+      <Button type="submit" kind="main">
+        {texts.token.send}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,38 @@
+import { useState } from 'preact/hooks'
+import type { WireWorkspace } from '../../../../api/workspace.ts'
+import { Button } from '../parts/button.tsx'
+import { notify } from '../parts/notices.tsx'
+import { ask, messageOf } from '../server/request.ts'
+import { texts } from '../texts.ts'
+
+interface RunButtonProps {
+  readonly workspace: WireWorkspace
+  /** Whether it says in words what it does. */
+  readonly hasText?: boolean
+}
+
+/** Starts a workspace that does not run, and stops one that does. */
+export function RunButton({ workspace, hasText = false }: RunButtonProps) {
+  const [isBusy, setBusy] = useState(false)
+  const { name, status } = workspace
+  const action = status === 'running' ? 'stop' : 'start'
+  const act = async (): Promise<void> => {
+    setBusy(true)
+    try {
+      await ask(`/api/workspaces/${encodeURIComponent(name)}/${action}`, { method: 'POST' })
+    } catch (error) {
+      notify(texts.failed(texts.actions[action](name), messageOf(error)))
+    }
+    setBusy(false)
+  }
+  return (
+    <Button
+      icon={action}
+      label={texts.actions[action](name)}
+      isDisabled={isBusy || status === 'starting'}
+      onClick={() => void act()}
+    >
+      {hasText ? texts.actionWords[action] : undefined}
+    </Button>
+  )
+}

@@ -1,0 +1,87 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { WireWorkspace } from '../../../../api/workspace.ts'
+import { Button } from '../parts/button.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { Status } from '../parts/status.tsx'
+import { LIST, terminalHref } from '../routes.ts'
+import { useStore } from '../state/store.ts'
+import { followUsage } from '../state/usage.ts'
+import { workspaces } from '../state/workspaces.ts'
+import { texts } from '../texts.ts'
+import { DeleteDialog } from './delete-dialog.tsx'
+import { Extensions } from './extensions.tsx'
+import { Facts } from './facts.tsx'
+import { LogLines } from './log-lines.tsx'
+import { Ports } from './ports.tsx'
+import { RunButton } from './run-button.tsx'
+import { Sessions } from './sessions.tsx'
+import { UsageCard } from './usage-card.tsx'
+
+/** One workspace: what it is, what runs in it, and how to get in. */
+export function WorkspacePage({ name }: { readonly name: string }) {
+  const isKnown = useStore(workspaces, (all) => all !== undefined)
+  const workspace = useStore(workspaces, (all) => all?.get(name))
+  const [isDeleting, setDeleting] = useState(false)
+  useEffect(followUsage, [])
+  if (workspace === undefined && !isDeleting) {
+    return isKnown ? <Gone name={name} /> : <p class="faint">{texts.loading}</p>
+  }
+  if (workspace === undefined) return <Gone name={name} />
+  const isRunning = workspace.status === 'running'
+  return (
+    <>
+      <div class="page-head">
+        <h1>{name}</h1>
+        <Status status={workspace.status} />
+        <div class="actions push">
+          {isRunning && (
+            <a class="button main" href={terminalHref(name)}>
+              <Icon name="terminal" />
+              {texts.workspace.shell}
+            </a>
+          )}
+          <RunButton workspace={workspace} hasText />
+          <Button icon="delete" label={texts.actions.delete(name)} onClick={() => setDeleting(true)}>
+            {texts.actionWords.delete}
+          </Button>
+        </div>
+      </div>
+      {workspace.error_message !== undefined && (
+        <p class="problem" role="alert">
+          {workspace.error_message}
+        </p>
+      )}
+      <div class="cards">
+        <Facts workspace={workspace} />
+        <UsageCard name={name} isRunning={isRunning} />
+        {isRunning && <Running workspace={workspace} />}
+        <LogLines name={name} />
+      </div>
+      {isDeleting && (
+        <DeleteDialog
+          workspace={workspace}
+          onClose={() => setDeleting(false)}
+          onDeleted={() => (location.hash = LIST)}
+        />
+      )}
+    </>
+  )
+}
+
+function Running({ workspace }: { readonly workspace: WireWorkspace }) {
+  return (
+    <>
+      <Sessions name={workspace.name} />
+      <Ports workspace={workspace} />
+      <Extensions name={workspace.name} />
+    </>
+  )
+}
+
+function Gone({ name }: { readonly name: string }) {
+  return (
+    <p class="empty">
+      {texts.workspace.gone(name)} <a href={LIST}>{texts.workspace.toList}</a>
+    </p>
+  )
+}

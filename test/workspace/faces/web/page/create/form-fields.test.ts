@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type ApiDescription,
+  bodyOf,
+  fieldOf,
+  type FormField,
+  formFields,
+} from '../../../../../../src/workspace/faces/web/page/create/form-fields.ts'
+import { createBodySchema } from '../../../../../../src/workspace/api/create.ts'
+import { FakeBackend } from '../../../../../support/fake-backend.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../../../support/workspace-server.ts'
+
+let server: TestServer
+let fields: readonly FormField[]
+beforeAll(async () => {
+  server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+  fields = formFields((await call(`${server.url}/openapi.json`)).body as ApiDescription)
+})
+afterAll(() => server.stop())
+
+test('the form has every field that the server takes, with its kind and bounds', () => {
+  expect(fields.map(({ name }) => name)).toEqual(Object.keys(createBodySchema.properties))
+  const byName = new Map(fields.map((field) => [field.name, field]))
+  expect(byName.get('name')).toMatchObject({ is: 'text', isRequired: true })
+  expect(byName.get('repo')).toMatchObject({ is: 'text', isRequired: false })
+  expect(byName.get('cpus')).toMatchObject({ is: 'number', minimum: 0, maximum: 512 })
+  expect(byName.get('no_provision')).toMatchObject({ is: 'flag' })
+  expect(fields.filter(({ description }) => description === '')).toEqual([])
+})
+
+test('what is left empty is not sent, and the rest has the type of its field', () => {
+  const entered = { name: ' demo ', repo: '', cpus: '2', no_provision: 'true' }
+  expect(bodyOf(fields, entered)).toEqual({ name: 'demo', cpus: 2, no_provision: true })
+})
+
+test.each([
+  [{ name: 'a b' }, 'name'],
+  [{ name: 'demo', repo: 'ftp://example.com/a' }, 'repo'],
+  [{ name: 'demo', local_dir: 'relative' }, 'local_dir'],
+  [{ name: 'demo', local_dir: '/tmp', repo: 'a/b' }, undefined],
+])('what the server says of %j is shown at %s', async (body, field) => {
+  const { status, body: answer } = await call(`${server.url}/api/workspaces`, 'POST', body)
+  expect(status).toBe(400)
+  expect(fieldOf(answer.error.code, answer.error.message, fields)).toBe(field)
+})
