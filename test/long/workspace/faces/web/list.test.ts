@@ -125,11 +125,15 @@ test('no page has what axe-core calls serious, in light and in dark', { timeout:
     await page.until(hash, `document.querySelector('${ready}') !== null`)
     for (const isDark of [false, true]) {
       await page.setDark(isDark)
-      const found = await page.evaluate<readonly string[]>(
-        `axe.run().then(({ violations }) => violations
-          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-          .flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`,
+      const { found, passes } = await page.evaluate<{ found: readonly string[]; passes: number }>(
+        `axe.run().then(({ violations, passes }) => ({
+          passes: passes.length,
+          found: violations
+            .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+            .flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)),
+        }))`,
       )
+      expect(passes, `${hash}: rules that were tried`).toBeGreaterThan(15)
       expect(found, `${hash} ${isDark ? 'dark' : 'light'}`).toEqual([])
     }
   }
