@@ -3,6 +3,7 @@ import { isEnvelopeId, isRecord, receivedToJson } from '../../lib/envelope/envel
 import { Type } from '../../lib/schema/type.ts'
 import type { Answer, Listener } from '../bus/bus.ts'
 import type { BusNews } from '../bus/bus-news.ts'
+import { type ShownPayload, shownPayload } from '../bus/shown-payload.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
 import { fault } from '../errors.ts'
 
@@ -51,6 +52,16 @@ export const envelopeSchema = Type.Object(
 
 export const newsSchema = Type.Object({
   ...withoutPayload,
+  payload: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'where it was asked for, without what is called after a secret',
+    }),
+  ),
+  payload_left_out: Type.Optional(
+    Type.Enum(['secret', 'too_large'], { description: 'why there is none where it was asked for' }),
+  ),
   lost: Type.Optional(
     Type.Enum(['no_listener', 'refused', 'expired', 'late'], { description: 'why it did not arrive' }),
   ),
@@ -78,8 +89,8 @@ export function messageToJson({ envelope, workspace }: GuestMessage): string {
   return receivedToJson(envelope, { workspace: connectedToWire(workspace) })
 }
 
-/** Without the payload, which may be a secret. */
-export function newsToWire({ envelope, workspace, lost }: BusNews): WireNews {
+/** The payload only where it is asked for, and as far as it may be shown. */
+export function newsToWire({ envelope, workspace, lost }: BusNews, withPayload: boolean): WireNews {
   const { id, namespace, type, inReplyTo, isFinal, timestamp } = envelope
   return {
     id,
@@ -90,7 +101,12 @@ export function newsToWire({ envelope, workspace, lost }: BusNews): WireNews {
     timestamp,
     workspace: connectedToWire(workspace),
     ...(lost !== undefined && { lost }),
+    ...(withPayload && payloadToWire(shownPayload(envelope))),
   }
+}
+
+function payloadToWire(shown: ShownPayload): Pick<WireNews, 'payload' | 'payload_left_out'> {
+  return shown.is === 'shown' ? { payload: shown.payload } : { payload_left_out: shown.because }
 }
 
 /** What a listener says, as far as it is heeded. Throws INVALID_BODY and MISSING_WORKSPACE. */

@@ -1,9 +1,10 @@
-import type { Envelope } from '../../lib/envelope/envelope.ts'
+import type { Envelope, ReceivedEnvelope } from '../../lib/envelope/envelope.ts'
 import type { ConnectedWorkspace } from './guest-message.ts'
 
 /** A message that passed, or was lost, and why. */
 export interface BusNews {
-  readonly envelope: Omit<Envelope, 'payload'>
+  /** Its payload may be a secret: see `shownPayload`. */
+  readonly envelope: Envelope | ReceivedEnvelope
   readonly workspace: ConnectedWorkspace
   /** `no_listener`: an event; `refused`: too many wait; `expired`: nobody answered; `late`: nobody waits for the answer any more. */
   readonly lost?: 'no_listener' | 'refused' | 'expired' | 'late'

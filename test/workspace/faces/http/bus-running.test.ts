@@ -85,11 +85,30 @@ describe('who runs the bus', () => {
     ])
     expect(seen()[0]).toMatchObject({ namespace: 'nobody', type: 'event', lost: 'no_listener' })
     expect(tail.stdout()).not.toContain('canary')
+    expect(tail.stdout()).not.toContain('payload')
     const metrics = await (await fetch(`${server.url}/metrics`)).text()
     expect(metrics).toContain('bus_messages_total{type="request"} 1')
     expect(metrics).toContain('bus_lost_total{why="late"} 1')
     expect(metrics).toContain('bus_workspaces 1')
     expect(metrics).toContain('bus_pending_requests 0')
+  })
+
+  test('W12 whoever asks for payloads sees them, and no secret', async () => {
+    const guest = await connected()
+    const environment = userEnvironment({ WORKSPACE_URL: server.url })
+    const tail = spawnCli(['bus', 'tail', 'nobody', '--payloads'], environment)
+    const payload = { step: 3, inner: [{ accessKey: 'canary' }] }
+    await waitFor('the watcher', async () => {
+      await guest.publish({ namespace: 'nobody', type: 'event', payload })
+      return tail.stdout().includes('\n')
+    })
+    const [line = ''] = tail.stdout().split('\n')
+    expect(JSON.parse(line)).toMatchObject({ payload: { step: 3, inner: [{ accessKey: '[secret]' }] } })
+    expect(tail.stdout()).not.toContain('canary')
+    expect(await api('messages?payloads=perhaps')).toMatchObject({
+      status: 400,
+      body: { error: { code: 'INVALID_REQUEST' } },
+    })
   })
 
   test('B1 with a token only who shows it may listen, answer and look', async () => {

@@ -51,11 +51,15 @@ export function addBus(program: Command): void {
   addServerOption(bus.command('tail'))
     .description('watch what passes, of one namespace or all, and what is lost; takes nothing from listeners')
     .argument('[namespace]')
-    .action(async (namespace: string | undefined, _options: unknown, command: Command) => {
+    .option('--payloads', 'also what messages carry, without what is called after a secret')
+    .action(async (namespace: string | undefined, options: { payloads?: boolean }, command: Command) => {
       const { client, output } = await contextOf(command)
       endQuietly()
-      const query = namespace === undefined ? '' : `?namespace=${encodeURIComponent(namespace)}`
-      await client.follow(`/api/plugins/messages${query}`, (_event, content) => {
+      const query = new URLSearchParams({
+        ...(namespace !== undefined && { namespace }),
+        ...(options.payloads === true && { payloads: 'true' }),
+      })
+      await client.follow(`/api/plugins/messages?${query}`, (_event, content) => {
         const news = content as WireNews
         output.line(news, () => newsLine(news))
       })
@@ -157,7 +161,8 @@ function endQuietly(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(0))
 }
 
-function newsLine({ timestamp, workspace, namespace, type, id, in_reply_to: to, lost }: WireNews): string {
+function newsLine(news: WireNews): string {
+  const { timestamp, workspace, namespace, type, id, in_reply_to: to, lost } = news
   const loss = lost === undefined ? [] : [`lost: ${lost.replace('_', ' ')}`]
   return [
     timestamp,
@@ -167,6 +172,8 @@ function newsLine({ timestamp, workspace, namespace, type, id, in_reply_to: to, 
     id,
     ...(to === undefined ? [] : [`to ${to}`]),
     ...loss,
+    ...(news.payload === undefined ? [] : [JSON.stringify(news.payload)]),
+    ...(news.payload_left_out === undefined ? [] : [`(${news.payload_left_out.replace('_', ' ')})`]),
   ].join('  ')
 }
 

@@ -17,6 +17,7 @@ import { respondToAll } from '../respond-lines.ts'
 import { Lines, takeLines } from '../../../../lib/http/ndjson-body.ts'
 import { BUS_TOKEN_HEADER } from '../../../client/server-address.ts'
 import type { HttpFace } from '../face.ts'
+import { parseFlag } from '../parse-flag.ts'
 
 interface Named {
   readonly Params: { readonly namespace: string }
@@ -91,17 +92,19 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
     },
   )
 
-  app.get<{ readonly Querystring: { readonly namespace?: string } }>(
+  app.get<{ readonly Querystring: { readonly namespace?: string; readonly payloads?: string } }>(
     '/api/plugins/messages',
     {
       ...guard,
       exposeHeadRoute: false,
       schema: {
-        summary: 'Watch the bus: a stream of what passes, without payloads',
+        summary: 'Watch the bus: a stream of what passes',
         description:
-          'Server-sent events `message`. Takes nothing from listeners, and tells what was lost, and why. Payloads are left out: some carry secrets.',
+          'Server-sent events `message`. Takes nothing from listeners, and tells what was lost, and why. Payloads come only where asked for, ' +
+          'and without what is a secret by its namespace or its name.',
         querystring: Type.Object({
           namespace: Type.Optional(Type.String({ description: 'only messages of this one' })),
+          payloads: Type.Optional(Type.String({ description: 'with payloads; default false' })),
         }),
         response: {
           200: {
@@ -114,10 +117,11 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
     },
     (request, reply) => {
       const { namespace } = request.query
+      const withPayloads = parseFlag('payloads', request.query.payloads)
       const stream = openStream(reply)
       const leave = bus.watch((news) => {
         if (namespace === undefined || news.envelope.namespace === namespace)
-          stream.send(newsToWire(news), 'message')
+          stream.send(newsToWire(news, withPayloads), 'message')
       })
       void stream.closed.then(leave)
     },

@@ -28,7 +28,7 @@ export function followBus(): { readonly tail: Store<BusTail>; readonly leave: ()
     tail.set({ ...tail.value, rates: [...tail.value.rates.slice(1 - RATE_SECONDS), ofThisSecond] })
     ofThisSecond = 0
   }, 1_000)
-  const leave = follow('/api/plugins/messages', {
+  const leave = follow('/api/plugins/messages?payloads=true', {
     realm: 'bus',
     onEvent({ data }) {
       ofThisSecond++

@@ -6,7 +6,10 @@ import { type Store, useStore } from '../state/store.ts'
 import { texts } from '../texts.ts'
 import type { BusTail } from './bus-tail.ts'
 
-/** What passes on the bus, one message a line; what a message carries is never here, since some carry credentials. */
+/** Of the names of what a message carries, which are told before it is unfolded. */
+const SUMMARY_LENGTH = 60
+
+/** What passes on the bus, one message a line, with what it carries folded; the server leaves out what is a secret. */
 export function Tail({ tail }: { readonly tail: Store<BusTail> }) {
   const live = useStore(tail, ({ messages }) => messages)
   const [held, setHeld] = useState<readonly WireNews[]>()
@@ -35,7 +38,6 @@ export function Tail({ tail }: { readonly tail: Store<BusTail> }) {
         </>
       }
     >
-      <p class="faint">{words.withoutPayload}</p>
       {shown.length === 0 ? (
         <p class="faint">{words.nothing}</p>
       ) : (
@@ -48,6 +50,7 @@ export function Tail({ tail }: { readonly tail: Store<BusTail> }) {
                 <th scope="col">{words.namespace}</th>
                 <th scope="col">{words.type}</th>
                 <th scope="col">{words.id}</th>
+                <th scope="col">{words.payload}</th>
               </tr>
             </thead>
             <tbody>
@@ -77,6 +80,22 @@ function Message({ message }: { readonly message: WireNews }) {
         {id.slice(-8)}
         {inReplyTo !== undefined && ` → ${inReplyTo.slice(-8)}`}
       </td>
+      <td>
+        <Payload message={message} />
+      </td>
     </tr>
+  )
+}
+
+function Payload({ message: { payload, payload_left_out: why } }: { readonly message: WireNews }) {
+  const words = texts.bus
+  if (why !== undefined) return <span class="faint">{words.leftOut[why]}</span>
+  if (payload === undefined || Object.keys(payload).length === 0)
+    return <span class="faint">{words.empty}</span>
+  return (
+    <details>
+      <summary>{Object.keys(payload).join(', ').slice(0, SUMMARY_LENGTH)}</summary>
+      <pre>{JSON.stringify(payload, undefined, 2)}</pre>
+    </details>
   )
 }
