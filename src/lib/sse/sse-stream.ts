@@ -83,6 +83,8 @@ export class SseStream {
   /** Ends the stream after what was sent. */
   end(): void {
     clearInterval(this.#heartbeat)
+    // Node sends the end of a chunked answer before what is corked, which is then lost.
+    if (this.#held !== undefined) this.#release()
     this.#response.end()
   }
 
