@@ -22,6 +22,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const checkout = process.cwd()
+/** The sources of the workspace server's page. */
+const PAGE = 'src/workspace/faces/web/page'
 let folder = ''
 const atEnd: (() => unknown)[] = []
 
@@ -38,6 +40,10 @@ beforeEach(() => {
   }
   mkdirSync(join(folder, 'src'))
   writeFileSync(join(folder, 'src/one.ts'), 'export const one: number = 1\n')
+  // A page of one line as well.
+  mkdirSync(join(folder, PAGE), { recursive: true })
+  cpSync(join(checkout, PAGE, 'vite.config.ts'), join(folder, PAGE, 'vite.config.ts'))
+  writeFileSync(join(folder, PAGE, 'index.html'), '<!doctype html><title>page</title>\n')
   // For guests programs of one line: theirs need the sources.
   for (const name of ['init', 'units', 'manifests'])
     cpSync(join(checkout, 'guest', name), join(folder, 'guest', name), { recursive: true })
@@ -182,7 +188,7 @@ test('dist follows the sources, and a failed build leaves the last good one', as
 test('a built program is linked where npx looks, and again after npm has emptied that folder', async () => {
   const bin = join(folder, 'node_modules/.bin')
   mkdirSync(bin, { recursive: true })
-  for (const name of ['.bin/tsc', '@types', 'rolldown', '.setup-stamp'])
+  for (const name of ['.bin/tsc', '.bin/vite', '@types', 'rolldown', 'vite', '.setup-stamp'])
     symlinkSync(realpathSync(join(checkout, 'node_modules', name)), join(folder, 'node_modules', name))
   mkdirSync(join(folder, 'src/bin'))
   writeFileSync(join(folder, 'src/bin/hello.ts'), "#!/usr/bin/env node\nconsole.log('hello')\n")
