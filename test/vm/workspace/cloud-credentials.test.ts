@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
+import { GUEST_PYTHON, guestPythonArchive } from '../../support/guest-python.ts'
 import { SOURCE_KEY, SOURCE_SECRET, startCredentialsHost } from '../../support/credentials-host.ts'
 import { startMoto } from '../../support/moto.ts'
 import { openSsh, type OpenSsh } from '../../support/open-ssh.ts'
@@ -111,5 +112,20 @@ describe('cloud credentials inside a virtual machine', () => {
       arn: expect.stringMatching(/:assumed-role\/everybody\/workspace-demo-\d{10}$/),
       buckets: ['a-bucket'],
     })
+  })
+
+  test('boto3 lists buckets', async () => {
+    await ssh.run('demo', 'sudo tar -x -C /', { stdin: guestPythonArchive() })
+    const { port } = new URL(moto.url)
+    const environment = `AWS_DEFAULT_REGION=us-east-1 AWS_ENDPOINT_URL=http://${HOST}:${port}`
+    const program = `
+import boto3, json
+print(json.dumps([boto3.client('sts').get_caller_identity()['Arn'], [each['Name'] for each in boto3.client('s3').list_buckets()['Buckets']]]))`
+    const { stdout, stderr } = await ssh.run('demo', `${environment} ${GUEST_PYTHON} -`, { stdin: program })
+    if (stdout.length === 0) throw new Error(stderr)
+    expect(JSON.parse(stdout.toString())).toEqual([
+      expect.stringMatching(/:assumed-role\/everybody\/workspace-demo-\d{10}$/),
+      ['a-bucket'],
+    ])
   })
 })
