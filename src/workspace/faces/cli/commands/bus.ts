@@ -59,7 +59,7 @@ export function addBus(program: Command): void {
         ...(namespace !== undefined && { namespace }),
         ...(options.payloads === true && { payloads: 'true' }),
       })
-      await client.follow(`/api/plugins/messages?${query}`, (_event, content) => {
+      await client.follow(`/api/plugins/messages?${query.toString()}`, (_event, content) => {
         const news = content as WireNews
         output.line(news, () => newsLine(news))
       })
