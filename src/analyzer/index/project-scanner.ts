@@ -11,7 +11,7 @@ import { Snapshot } from '../query/snapshot.ts'
 import { FactsCache } from './facts-cache.ts'
 import { ArchiveHashes } from './archive-hashes.ts'
 import type { ListedPlace, ListTask } from './list-place.ts'
-import { hasCrashed, Quarantine } from './quarantine.ts'
+import { type PlacedTask, Quarantine } from './quarantine.ts'
 import type { RefreshedPlace, RefreshTask } from './refresh-place.ts'
 import { IndexBuilder, type ProjectIndex } from './project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
@@ -27,6 +27,9 @@ import type { StringPool } from './string-pool.ts'
 const SLICES_A_TASK = 8
 /** Class files that change while they are read are read again so often. */
 const ATTEMPTS = 3
+
+/** Of a place that is left out. */
+const NOTHING: ListedPlace = { slices: [], problems: [] }
 
 /** Reads a project's class path into the store, and from there into an index in memory. */
 export function createProjectScanner(
@@ -152,43 +155,35 @@ class ProjectScanner implements Scanner {
     reports: ReadReport[],
   ): Promise<readonly Place[]> {
     const held = Map.groupBy(before?.slices ?? [], ({ location }) => placeIn(location))
-    const places = await Promise.allSettled(
-      entries.map(async (entry): Promise<Place> => {
-        const { path } = entry
-        const known = this.#listed.get(path)
-        // Only of an archive a stamp says that all is as it was.
-        if (known?.stamp !== undefined && known.stamp === stampIfThere(path))
-          return { ...entry, listed: known }
-        const keys = held.get(path)?.map(({ key }) => key)
-        const { listed, report } = await this.#listPlace(this.#listTask(path, release), keys)
-        this.#listed.set(path, listed)
-        if (listed.hash !== undefined) this.#hashes.add(listed.hash)
-        if (report !== undefined) reports.push(report)
-        return { ...entry, listed }
-      }),
+    const changed = entries.filter(({ path }) => !this.#isAsListed(path))
+    const tasks = changed.map(({ path }) => ({
+      place: this.#listTask(path, release),
+      held: held.get(path)?.map(({ key }) => key),
+      storeDir: this.#storeDir,
+    }))
+    const refreshed = await this.#runAll(
+      tasks,
+      // What crashes while it is read is found in #read, and not among what is listed.
+      (task, isAlone): Promise<RefreshedPlace> =>
+        this.#inPool('analyzer-list', { ...task, mayRead: !isAlone } satisfies RefreshTask),
     )
-    const failure = places.find(({ status }) => status === 'rejected')
-    if (failure?.status === 'rejected') throw await this.#afterFailure(failure.reason)
-    return places.flatMap((place) => (place.status === 'fulfilled' ? [place.value] : []))
+    for (const [i, { path }] of changed.entries()) {
+      const { listed = NOTHING, report } = refreshed[i] ?? {}
+      this.#listed.set(path, listed)
+      if (listed.hash !== undefined) this.#hashes.add(listed.hash)
+      if (report !== undefined) reports.push(report)
+    }
+    return entries.map((entry) => ({ ...entry, listed: this.#listed.get(entry.path) ?? NOTHING }))
+  }
+
+  /** Only of an archive a stamp says that all is as it was. */
+  #isAsListed(path: string): boolean {
+    const known = this.#listed.get(path)
+    return known?.stamp !== undefined && known.stamp === stampIfThere(path)
   }
 
   #listTask(path: string, release: number): ListTask {
     return { path, release, hash: this.#hashes.find(stampIfThere(path)) }
-  }
-
-  /** A crash takes with it what else was being listed: each place has as many attempts as it takes to show which it was. */
-  async #listPlace(place: ListTask, held: readonly string[] | undefined): Promise<RefreshedPlace> {
-    for (let attempt = 1; !this.#quarantined.has(place.path); attempt++) {
-      // What crashes while it is read is found among what else was being read, which it takes with it, in #read.
-      const task: RefreshTask = { place, held, storeDir: this.#storeDir, mayRead: attempt === 1 }
-      try {
-        return (await this.#pool.run(workerFile('analyzer-list'), task)) as RefreshedPlace
-      } catch (error) {
-        if (!hasCrashed(error)) throw error
-        if (attempt === ATTEMPTS) this.#quarantined.add(place.path)
-      }
-    }
-    return { listed: { slices: [], problems: [] } }
   }
 
   /** The slices whose digests are neither in memory nor in the store. A damaged one counts as missing, and is read again. */
@@ -216,43 +211,34 @@ class ProjectScanner implements Scanner {
         storeDir: this.#storeDir,
       })),
     )
-    const reports: ReadReport[] = []
-    const suspects: typeof tasks = []
-    const failures: unknown[] = []
-    await Promise.all(
-      tasks.map(async (task) => {
-        try {
-          reports.push(await this.#readTask(task, builder))
-        } catch (error) {
-          if (hasCrashed(error)) suspects.push(task)
-          else failures.push(error)
-        }
-      }),
-    )
-    // Not before all have ended: the process is replaced, and each would replace that of the others.
-    if (failures.length > 0) throw await this.#afterFailure(failures[0])
-    // A crash takes with it what else was being read: one by one it shows which it was.
-    for (const task of suspects) {
-      const { path } = task.place
-      if (this.#quarantined.has(path)) continue
-      try {
-        reports.push(await this.#readTask(task, builder))
-      } catch (error) {
-        if (!hasCrashed(error)) throw await this.#afterFailure(error)
-        this.#quarantined.add(path)
-      }
-    }
-    return reports
+    const reports = await this.#runAll(tasks, (task) => this.#readTask(task, builder))
+    return reports.filter((report) => report !== undefined)
   }
 
   async #readTask(task: ReadTask, builder: IndexBuilder): Promise<ReadReport> {
-    const report = (await this.#pool.run(workerFile('analyzer-read'), task)) as ReadReport
+    const report = await this.#inPool<ReadReport>('analyzer-read', task)
     for (const key of report.stored) {
       this.#damaged.delete(key)
       // While others are still being read.
       this.#isHeld(key, builder)
     }
     return report
+  }
+
+  async #inPool<Result>(worker: string, task: unknown): Promise<Result> {
+    return (await this.#pool.run(workerFile(worker), task)) as Result
+  }
+
+  /** As `Quarantine.runAll`. */
+  async #runAll<Task extends PlacedTask, Result>(
+    tasks: readonly Task[],
+    run: (task: Task, isAlone: boolean) => Promise<Result>,
+  ): Promise<readonly (Result | undefined)[]> {
+    try {
+      return await this.#quarantined.runAll(tasks, run)
+    } catch (error) {
+      throw await this.#afterFailure(error)
+    }
   }
 
   /** After a failed write lmdb's memory is not to be trusted any more: the process that wrote is replaced. */

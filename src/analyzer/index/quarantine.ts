@@ -2,6 +2,15 @@ import { isFault } from '../../lib/errors/fault.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { stampIfThere } from './slices.ts'
 
+/** Work on one place of a class path. */
+export interface PlacedTask {
+  readonly place: { readonly path: string }
+}
+
+/** A task's process ended under it. */
+const CRASH = Symbol('crash')
+type Crash = typeof CRASH
+
 /** Places that have again and again ended the process that read them: they are left out until they change. */
 export class Quarantine {
   /** With their stamps. */
@@ -20,9 +29,40 @@ export class Quarantine {
     return this.#places.has(path)
   }
 
-  add(path: string): void {
+  #add(path: string): void {
     this.#places.set(path, stampIfThere(path))
     this.#logger.error({ path }, 'reading this has ended its process again and again; it is left out')
+  }
+
+  /**
+   * Runs tasks together; those of places that are left out have no result. A crash takes with it what else was at work: all that is run again,
+   * one by one, which shows whose it was, and that place is left out from now on. Throws what else went wrong, once all have ended.
+   */
+  async runAll<Task extends PlacedTask, Result>(
+    tasks: readonly Task[],
+    run: (task: Task, isAlone: boolean) => Promise<Result>,
+  ): Promise<readonly (Result | undefined)[]> {
+    const attempt = async (task: Task, isAlone: boolean): Promise<Result | Crash | undefined> => {
+      if (this.has(task.place.path)) return undefined
+      try {
+        return await run(task, isAlone)
+      } catch (error) {
+        if (hasCrashed(error)) return CRASH
+        throw error
+      }
+    }
+    const ended = await Promise.allSettled(tasks.map((task) => attempt(task, false)))
+    const failure = ended.find(({ status }) => status === 'rejected')
+    if (failure?.status === 'rejected') throw failure.reason
+    const results: (Result | undefined)[] = []
+    for (const [i, task] of tasks.entries()) {
+      const first = ended[i]
+      let result = first?.status === 'fulfilled' ? first.value : undefined
+      if (result === CRASH) result = await attempt(task, true)
+      if (result === CRASH) this.#add(task.place.path)
+      results.push(result === CRASH ? undefined : result)
+    }
+    return results
   }
 
   /** What has changed is tried again. */
@@ -32,6 +72,6 @@ export class Quarantine {
 }
 
 /** Whether the process that was at work has ended. */
-export function hasCrashed(error: unknown): boolean {
+function hasCrashed(error: unknown): boolean {
   return isFault(error) && error.code === 'POOL_CRASHED'
 }

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { Quarantine } from '../../../src/analyzer/index/quarantine.ts'
+import { createLogger } from '../../../src/lib/log/logger.ts'
+import { fault } from '../../../src/lib/pool/errors.ts'
+
+const taskOf = (path: string) => ({ place: { path } })
+const crash = () => fault('POOL_CRASHED', 'its process ended by SIGSEGV')
+
+function quarantine(): Quarantine {
+  return new Quarantine(createLogger({ level: 'silent', format: 'json' }))
+}
+
+test('F14 what a crash takes with it is run again alone, and only what crashes then is left out', async () => {
+  const places = quarantine()
+  const alone: string[] = []
+  let running = 0
+  const run = async ({ place: { path } }: ReturnType<typeof taskOf>, isAlone: boolean) => {
+    expect(++running).toBeLessThanOrEqual(isAlone ? 1 : 3)
+    if (isAlone) alone.push(path)
+    await Promise.resolve()
+    running--
+    if (!isAlone || path === 'bad.jar') throw crash()
+    return path
+  }
+  const tasks = ['good.jar', 'bad.jar', 'classes'].map(taskOf)
+  expect(await places.runAll(tasks, run)).toEqual(['good.jar', undefined, 'classes'])
+  expect(alone).toEqual(['good.jar', 'bad.jar', 'classes'])
+  expect(places.paths).toEqual(['bad.jar'])
+  expect(await places.runAll(tasks, ({ place }) => Promise.resolve(place.path))).toEqual([
+    'good.jar',
+    undefined,
+    'classes',
+  ])
+})
+
+test('what goes wrong otherwise is thrown, once all have ended', async () => {
+  const ended: string[] = []
+  const run = async ({ place: { path } }: ReturnType<typeof taskOf>) => {
+    if (path === 'full') throw new Error('no space is left')
+    await new Promise((resolve) => setImmediate(resolve))
+    ended.push(path)
+    if (path === 'bad') throw crash()
+  }
+  await expect(quarantine().runAll(['full', 'good', 'bad'].map(taskOf), run)).rejects.toThrow(
+    'no space is left',
+  )
+  expect(ended).toEqual(['good', 'bad'])
+})
