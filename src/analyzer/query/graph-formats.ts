@@ -1,3 +1,4 @@
+import { escapeMarkup } from '../../lib/markup/escape.ts'
 import { GRAPH_FORMATS } from '../choices.ts'
 import type { graphView } from './graph.ts'
 import { renderHtml } from './graph-html.ts'
@@ -44,11 +45,11 @@ const RENDERERS: Readonly<Record<Exclude<GraphFormat, 'json'>, (graph: Graph) =>
       '  <graph id="dependencies" edgedefault="directed">',
       ...nodes.map(
         ({ fqn, simpleName, packageName }) =>
-          `    <node id="${xml(fqn)}"><data key="simpleName">${xml(simpleName)}</data><data key="package">${xml(packageName)}</data></node>`,
+          `    <node id="${escapeMarkup(fqn)}"><data key="simpleName">${escapeMarkup(simpleName)}</data><data key="package">${escapeMarkup(packageName)}</data></node>`,
       ),
       ...edges.map(
         ({ source, target, type }) =>
-          `    <edge source="${xml(source)}" target="${xml(target)}"><data key="type">${type}</data></edge>`,
+          `    <edge source="${escapeMarkup(source)}" target="${escapeMarkup(target)}"><data key="type">${type}</data></edge>`,
       ),
       '  </graph>',
       '</graphml>',
@@ -64,12 +65,4 @@ function pairs(edges: Graph['edges']): readonly (readonly [string, string])[] {
 
 function quoted(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
-}
-
-function xml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }

@@ -1,3 +1,5 @@
+import { escapeMarkup } from '../markup/escape.ts'
+
 /** What a person is told in place of the page that they asked for. */
 export interface Notice {
   readonly title: string
@@ -16,18 +18,10 @@ export const NOTICE_HEADERS = {
 /** A page of HTML. */
 export function renderNotice({ title, message, lines }: Notice): string {
   const printed =
-    lines === undefined ? '' : `<h2>Its last lines</h2><pre>${lines.map(escaped).join('\n')}</pre>`
+    lines === undefined ? '' : `<h2>Its last lines</h2><pre>${lines.map(escapeMarkup).join('\n')}</pre>`
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escaped(title)}</title>
+<title>${escapeMarkup(title)}</title>
 <style>body{font:16px/1.5 system-ui;max-width:60rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}pre{overflow:auto;padding:1rem;border:1px solid #8886;border-radius:.4rem;font-size:13px}</style>
-<h1>${escaped(title)}</h1><p>${escaped(message)}</p>${printed}</html>
+<h1>${escapeMarkup(title)}</h1><p>${escapeMarkup(message)}</p>${printed}</html>
 `
-}
-
-function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }

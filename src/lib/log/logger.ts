@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import { pino, type Logger as PinoLogger } from 'pino'
-import { PinoPretty } from 'pino-pretty'
+import type * as pinoPretty from 'pino-pretty'
 import type { LOG_FORMATS, LOG_LEVELS } from './levels.ts'
 
 export type Logger = PinoLogger
@@ -30,10 +31,9 @@ export function createLogger(options: LogOptions): Logger {
   const pretty =
     options.format === 'pretty' || (options.format === 'auto' && 'isTTY' in destination && destination.isTTY)
   const settings = { level: options.level, base: null, redact: { paths: redact, censor: '[secret]' } }
-  return pretty
-    ? pino(
-        settings,
-        PinoPretty({ destination, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }),
-      )
-    : pino({ ...settings, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+  if (!pretty) return pino({ ...settings, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+  // Thirty modules, which only a terminal has a use for.
+  const { PinoPretty } = createRequire(import.meta.url)('pino-pretty') as typeof pinoPretty
+  const painted = PinoPretty({ destination, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' })
+  return pino(settings, painted)
 }

@@ -1,6 +1,7 @@
 import { type HierarchyRectangularNode, hierarchy, treemap, treemapSquarify } from 'd3-hierarchy'
 import { formatBytes } from '../../../lib/cli/bytes.ts'
 import { printable } from '../../../lib/cli/table.ts'
+import { escapeMarkup } from '../../../lib/markup/escape.ts'
 import type { WireDiskReport } from '../../api/disk.ts'
 import { shortName } from './disk-table.ts'
 
@@ -104,9 +105,5 @@ function tile({ x0, y0, x1, y1, data }: HierarchyRectangularNode<Node>): string 
 }
 
 function escaped(text: string): string {
-  return printable(text)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
+  return escapeMarkup(printable(text))
 }

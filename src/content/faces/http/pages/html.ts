@@ -1,10 +1,4 @@
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
+import { escapeMarkup } from '../../../../lib/markup/escape.ts'
 
 /** HTML that is sent as it is. */
 export class Html {
@@ -26,5 +20,5 @@ function show(part: Part): string {
   if (part === undefined) return ''
   if (part instanceof Html) return part.text
   if (typeof part === 'object') return part.map(({ text }) => text).join('')
-  return String(part).replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '')
+  return escapeMarkup(String(part))
 }

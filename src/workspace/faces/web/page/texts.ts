@@ -159,7 +159,7 @@ export const texts = {
   },
   extensions: {
     title: 'Extensions',
-    none: 'None is enabled.',
+    none: 'No extension is enabled.',
     notConnected: 'It is not connected to the message bus.',
     guest: (state: string) => `inside: ${state}`,
     host: (state: string) => `host: ${state}`,

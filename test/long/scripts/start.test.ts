@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
-import { packageRoot } from '../../src/lib/process/package.ts'
-import { tempDir } from '../support/temp-dir.ts'
-import { waitFor } from '../support/wait-for.ts'
+import { packageRoot } from '../../../src/lib/process/package.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 // npm passes a signal on to its shell alone: a shell that was still there died of it and left the server running.
 test.each(['SIGTERM', 'SIGINT'] as const)('%s to npm start ends the server', async (signal) => {
