@@ -12,9 +12,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readSource, replaceSource } from '../../../src/analyzer/lint/source-place.ts'
-import { styleProject, TIDY, UNTIDY } from '../../support/style-project.ts'
-import { tempDir } from '../../support/temp-dir.ts'
+import { readSource, replaceSource } from '../../../../src/analyzer/lint/source-place.ts'
+import { styleProject, TIDY, UNTIDY } from '../../../support/style-project.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
 
 describe('a file that is written', () => {
   test('keeps its mode, and leaves nothing beside it', async () => {
