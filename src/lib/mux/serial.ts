@@ -10,7 +10,7 @@ const MARKS = {
   begin: Buffer.from('9f1c77f0workspaceBEGIN', 'latin1'),
   /** The second side agrees: from here on there are frames. */
   agree: Buffer.from('9f1c77f0workspaceAGREE', 'latin1'),
-  /** The second side is new, and asks for a session. */
+  /** The second side is new, or its session broke, and it asks for one. */
   hello: Buffer.from('9f1c77f0workspaceHELLO', 'latin1'),
 } as const
 type MarkKind = keyof typeof MARKS
@@ -18,7 +18,9 @@ type MarkKind = keyof typeof MARKS
 const WORD_BYTES = MARKS.begin.length
 const NUMBER_BYTES = 16
 const ZEROS = Buffer.alloc(MAX_FRAME_BYTES)
-const RETRY_MS = 1_000
+const FIRST_RETRY_MS = 1_000
+/** A guest that is slow takes seconds for a mark: one that is begun again before it could agree would never be agreed to. */
+const LAST_RETRY_MS = 16_000
 
 interface Mark {
   readonly kind: MarkKind
@@ -132,19 +134,43 @@ export function serveSerial(
   const scanner = new MarkScanner()
   let session: SerialSession | undefined
   let number = Buffer.alloc(NUMBER_BYTES)
+  let retry: NodeJS.Timeout | undefined
+  let retryMs = FIRST_RETRY_MS
   const end = (): void => {
-    session?.destroy()
+    const ended = session
     session = undefined
+    ended?.destroy()
     line.resume()
   }
   const start = (): void => {
     end()
-    session = new SerialSession(line)
-    onSession(session)
+    clearTimeout(retry)
+    retryMs = FIRST_RETRY_MS
+    const started = new SerialSession(line)
+    session = started
+    // One that was broken off is followed by another; a while later, since what broke it may be the mark of the next.
+    started.once('close', () => {
+      if (session !== started) return
+      end()
+      askLater()
+    })
+    onSession(started)
   }
   const begin = (): void => {
     number = randomBytes(NUMBER_BYTES)
     line.write(encodeMark({ kind: 'begin', number }))
+    // Nobody may be there yet to hear it.
+    askLater()
+  }
+  const sayHello = (): void => void line.write(encodeMark({ kind: 'hello', number }))
+  const askLater = (): void => {
+    clearTimeout(retry)
+    retry = setTimeout(() => {
+      if (side === 'second') sayHello()
+      else if (line.writableNeedDrain) askLater()
+      else begin()
+    }, retryMs)
+    retryMs = Math.min(2 * retryMs, LAST_RETRY_MS)
   }
   const heed = ({ kind, number: said }: Mark): void => {
     if (side === 'second') {
@@ -165,17 +191,15 @@ export function serveSerial(
     }
   })
   line.on('error', () => undefined)
-  line.once('close', end)
-  if (side === 'second') line.write(encodeMark({ kind: 'hello', number }))
-  else begin()
-  // Nobody may be there yet to hear it.
-  const retry = setInterval(() => {
-    if (side === 'first' && session === undefined && !line.writableNeedDrain) begin()
-  }, RETRY_MS)
-  line.once('close', () => clearInterval(retry))
-  return () => {
-    clearInterval(retry)
+  const stop = (): void => {
     end()
+    clearTimeout(retry)
+  }
+  line.once('close', stop)
+  if (side === 'second') sayHello()
+  else begin()
+  return () => {
+    stop()
     line.destroy()
   }
 }

@@ -122,3 +122,34 @@ test('F19 a session begins anew when either side is replaced in the middle of a 
   again.stop()
   stopEcho()
 })
+
+test('F19 a line on which an answer takes longer than the first retry carries a session', async () => {
+  const LATENCY_MS = 700
+  const [left, farLeft] = duplexPair()
+  const [right, farRight] = duplexPair()
+  farLeft.on('data', (chunk: Buffer) => setTimeout(() => farRight.write(chunk), LATENCY_MS))
+  farRight.on('data', (chunk: Buffer) => setTimeout(() => farLeft.write(chunk), LATENCY_MS))
+  const stopEcho = echoing(right)
+  const sessions = sessionsOf(left)
+  expect(await echoed(await sessions.next())).toBe('over the line')
+  sessions.stop()
+  stopEcho()
+})
+
+test.each(['the first', 'the second'])(
+  'a session that breaks on %s side is followed by another',
+  async (side) => {
+    const { left, right } = line()
+    const stopEcho = echoing(right)
+    const sessions = sessionsOf(left)
+    const mux = await sessions.next()
+    expect(await echoed(mux)).toBe('over the line')
+    const again = sessions.next()
+    // No frame begins so.
+    ;(side === 'the first' ? right : left).write(Buffer.alloc(100, 0xff))
+    expect(await echoed(await again)).toBe('over the line')
+    expect(mux.isClosed).toBe(true)
+    sessions.stop()
+    stopEcho()
+  },
+)
