@@ -72,15 +72,24 @@ describe.runIf(areControlGroupsThere())('where control groups may be written', (
   })
 })
 
-test('a process with a schedule is not started at first, and then whenever its time comes', async () => {
+test('a process with a schedule is not started at first', async () => {
+  const { ask } = await startSupervisor({
+    sign: { cmd: 'true', restart: 'never' },
+    yearly: { cmd: 'true', schedule: '0 0 29 2 *' },
+  })
+  await waitFor('the others’ start', async () => (await ask('/processes/sign')).body.status === 'stopped')
+  expect((await ask('/processes/yearly')).body.history).toEqual([])
+})
+
+test('a process with a schedule is started whenever its time comes', async () => {
   const { ask } = await startSupervisor({ tick: { cmd: 'true', restart: 'never', schedule: '* * * * * *' } })
-  expect((await ask('/processes/tick')).body.history).toEqual([])
+  const history = async () => (await ask('/processes/tick')).body.history
   await waitFor(
     'two runs',
-    async () =>
-      (await ask('/processes/tick')).body.history.filter(({ status }: any) => status === 'stopped').length >=
-      2,
+    async () => (await history()).filter(({ status }: any) => status === 'stopped').length >= 2,
   )
+  const starts = (await history()).filter(({ status }: any) => status === 'running')
+  expect(new Set(starts.map(({ reason }: any) => reason))).toEqual(new Set(['the schedule says so']))
 })
 
 test('a schedule keeps to its times over years, over waits that no timer can last, and over clocks that are set', () => {
