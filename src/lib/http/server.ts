@@ -212,16 +212,16 @@ function guardRoutes(
 ): void {
   const { checkHost, guard, divert } = rules
   app.addHook('onRequest', (request, reply, done) => {
-    if (divert?.isFor(request.raw) === true) {
-      checkHost(request.raw)
+    const isDiverted = divert?.isFor(request.raw) === true
+    // Before all answers of our own, also of those who are refused.
+    if (!isDiverted) void reply.headers(COMMON_HEADERS)
+    checkHost(request.raw)
+    if (isDiverted) {
       reply.hijack()
       void divert.answer(request.raw, reply.raw)
       return
     }
-    // Before all answers, also of those who are refused.
-    void reply.headers(COMMON_HEADERS)
     const { hasEffect, needsNoToken } = request.routeOptions.config
-    checkHost(request.raw)
     guard(request.raw, hasEffect === true, needsNoToken === true)
     done()
   })

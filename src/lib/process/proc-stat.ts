@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs'
 
+/** CPU time and beginnings are told in ticks of this length: user space gets these on every Linux that Node runs on. */
+export const TICK_MS = 10
+
 /** What proc(5) says of a process. */
 export interface ProcStat {
   /** One letter: Z has ended and was not waited for. */

@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { readProcStat } from '../../lib/process/proc-stat.ts'
+import { readProcStat, TICK_MS } from '../../lib/process/proc-stat.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { descendantsOf } from './process-tree.ts'
 import type { ProcessTable } from './process-table.ts'
 
-/** Linux counts CPU time to user space in these, whatever the kernel's own are. */
-const TICKS_A_SECOND = 100
 const FRESH_MS = 1_000
 
 /** What one process takes, with all that it has started. */
@@ -47,7 +45,7 @@ export class UsageMeter {
         used += ticks - (before.get(pid) ?? ticks)
         memoryBytes += residentBytes(pid)
       }
-      const cpuPercent = Number.isFinite(passedMs) ? (used / TICKS_A_SECOND / passedMs) * 100_000 : 0
+      const cpuPercent = Number.isFinite(passedMs) ? ((used * TICK_MS) / passedMs) * 100 : 0
       return [{ name: spec.name, cpuPercent: Math.round(cpuPercent * 10) / 10, memoryBytes }]
     })
     return this.#usage

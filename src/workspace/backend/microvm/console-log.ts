@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import { lastLogLines } from '../log-lines.ts'
 
 /** How long a console's log may grow, and what is then kept of it. */
@@ -28,41 +29,36 @@ export async function saysReady(path: string, start: number): Promise<boolean> {
 
 /** What a console printed since `start`, of very much the end. */
 async function printedSince(path: string, start: number): Promise<string> {
-  const text = await withFile(path, async (file) => {
-    const { size } = await file.stat()
-    // A log that was cut since is shorter than where this run began.
-    const from = Math.max(size < start ? 0 : start, size - MAX_READ_BYTES)
-    const buffer = Buffer.alloc(size - from)
-    await file.read(buffer, 0, buffer.length, from)
-    return buffer.toString('latin1')
-  })
-  return text ?? ''
+  return (await readEnd(path, MAX_READ_BYTES, start)).toString('latin1')
 }
 
 /** The last lines of a console, of those that there is room for in 1 MiB. */
 export async function readConsole(path: string, count: number): Promise<readonly string[]> {
-  const printed = await withFile(path, async (file) => {
-    const { size } = await file.stat()
-    const buffer = Buffer.alloc(Math.min(size, MAX_READ_BYTES))
-    await file.read(buffer, 0, buffer.length, size - buffer.length)
-    return buffer.toString()
-  })
-  return lastLogLines(printed ?? '', count)
+  return lastLogLines((await readEnd(path, MAX_READ_BYTES)).toString(), count)
 }
 
 /** The last lines of a log, for a message. */
 export async function lastLines(path: string, count: number): Promise<string> {
-  const text = await withFile(path, async (file) => {
-    const { size } = await file.stat()
-    const buffer = Buffer.alloc(Math.min(size, 4096))
-    await file.read(buffer, 0, buffer.length, size - buffer.length)
-    return buffer.toString('latin1')
-  })
-  const lines = (text ?? '').replaceAll(/[^\n\u0020-\u007e]/g, '').split('\n')
-  return lines
+  const printed = (await readEnd(path, 4096)).toString('latin1')
+  return printed
+    .replaceAll(/[^\n\u0020-\u007e]/g, '')
+    .split('\n')
     .filter((line) => line.trim() !== '')
     .slice(-count)
     .join(' | ')
+}
+
+/** The end of a log, of what it got after `start`; empty where there is no log. */
+async function readEnd(path: string, mostBytes: number, start = 0): Promise<Buffer> {
+  const end = await withFile(path, async (file) => {
+    const { size } = await file.stat()
+    // A log that was cut since is shorter than where this run began.
+    const from = Math.max(size < start ? 0 : start, size - mostBytes)
+    const buffer = Buffer.alloc(size - from)
+    await file.read(buffer, 0, buffer.length, from)
+    return buffer
+  })
+  return end ?? Buffer.alloc(0)
 }
 
 /** Whether a console's last words are those of a kernel that ends its machine. */
@@ -91,13 +87,8 @@ async function withFile<T>(
   work: (file: FileHandle) => Promise<T>,
   flags: number = constants.O_RDONLY,
 ): Promise<T | undefined> {
-  let file: FileHandle
-  try {
-    file = await open(path, flags | constants.O_NOFOLLOW)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+  const file = await open(path, flags | constants.O_NOFOLLOW).catch(ignoreMissing)
+  if (file === undefined) return undefined
   try {
     return await work(file)
   } finally {

@@ -1,10 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { readProcStat } from '../../../lib/process/proc-stat.ts'
+import { readProcStat, TICK_MS } from '../../../lib/process/proc-stat.ts'
 import type { Workspace } from '../../workspace.ts'
 import type { Load } from '../backend.ts'
-
-/** sysconf(_SC_CLK_TCK) is 100 on every Linux that Node runs on. */
-const TICK_MS = 10
 
 /** By machine, what its monitor uses and so its guest; nothing where there is no /proc. */
 export async function readMachineLoads(machines: readonly Workspace[]): Promise<ReadonlyMap<string, Load>> {

@@ -3,6 +3,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 
 /** Where the build puts the page: `index.html`, and what it is made of in `assets/`, under names that change with their content. */
@@ -30,7 +31,8 @@ const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' }
 interface Part {
   readonly type: string
   readonly content: Buffer
-  readonly zipped: Buffer
+  /** Made when somebody first asks for it. */
+  zipped?: Buffer
 }
 
 /**
@@ -54,24 +56,25 @@ export function servePage({ app }: HttpServer, built = BUILT): void {
 }
 
 function sendPart(
-  { type, content, zipped }: Part,
+  part: Part,
   headers: Readonly<Record<string, string>>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  void reply.headers({ ...headers, vary: 'accept-encoding' }).type(type)
-  const takesZipped = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
-  return takesZipped ? reply.header('content-encoding', 'gzip').send(zipped) : reply.send(content)
+  void reply.headers({ ...headers, vary: 'accept-encoding' }).type(part.type)
+  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(part.content)
+  part.zipped ??= gzipSync(part.content, { level: 9 })
+  return reply.header('content-encoding', 'gzip').send(part.zipped)
 }
 
 function readPart(built: string, name: string): Part | undefined {
   try {
-    const content = readFileSync(`${built}/${name}`)
-    const type = TYPES[extname(name)] ?? 'application/octet-stream'
-    return { type, content, zipped: gzipSync(content, { level: 9 }) }
+    return {
+      type: TYPES[extname(name)] ?? 'application/octet-stream',
+      content: readFileSync(`${built}/${name}`),
+    }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
+    return ignoreMissing(error)
   }
 }
 
@@ -79,7 +82,6 @@ function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
+    return ignoreMissing(error) ?? []
   }
 }

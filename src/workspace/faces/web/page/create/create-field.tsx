@@ -1,3 +1,4 @@
+import type { VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import type { WireImage } from '../../../../api/image.ts'
 import type { WireSnapshot } from '../../../../api/snapshot.ts'
@@ -19,6 +20,7 @@ export function CreateField({ field, value, problem, onValue }: CreateFieldProps
   const id = useId()
   const { name, is, isRequired, description, minimum, maximum } = field
   const label = texts.fields[name] ?? name
+  const Offers = OFFERS[name]
   const common = {
     id,
     name,
@@ -50,13 +52,12 @@ export function CreateField({ field, value, problem, onValue }: CreateFieldProps
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
-          list={name in OFFERS ? `${id}-offers` : undefined}
+          list={Offers === undefined ? undefined : `${id}-offers`}
           value={value}
           onInput={(event) => onValue(event.currentTarget.value)}
         />
       )}
-      {name === 'image' && <ImageOffers id={`${id}-offers`} />}
-      {name === 'from_snapshot' && <SnapshotOffers id={`${id}-offers`} />}
+      {Offers !== undefined && <Offers id={`${id}-offers`} />}
       <p id={`${id}-help`} class="faint">
         {description}
       </p>
@@ -66,8 +67,6 @@ export function CreateField({ field, value, problem, onValue }: CreateFieldProps
     </div>
   )
 }
-
-const OFFERS = { image: true, from_snapshot: true }
 
 interface BackendSelectProps {
   readonly id: string
@@ -116,4 +115,10 @@ function SnapshotOffers({ id }: { readonly id: string }) {
       ))}
     </datalist>
   )
+}
+
+/** What is offered for a field beside what may be typed. */
+const OFFERS: Readonly<Record<string, (props: { readonly id: string }) => VNode>> = {
+  image: ImageOffers,
+  from_snapshot: SnapshotOffers,
 }

@@ -3,15 +3,12 @@ import type { WireWorkspace } from '../../../../api/workspace.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Button } from '../parts/button.tsx'
 import { formatAge, formatBytes, formatPercent, formatTime } from '../parts/format.ts'
-import { Sparkline } from '../parts/sparkline.tsx'
 import { Status } from '../parts/status.tsx'
+import { CpuGraph, MemoryGraph } from '../parts/usage-graphs.tsx'
 import { terminalHref, workspaceHref } from '../routes.ts'
 import type { UsageSample } from '../state/usage-sample.ts'
 import { texts } from '../texts.ts'
 import { RunButton } from '../workspace/run-button.tsx'
-
-const SAMPLES_SHOWN = 60
-const GIB = 2 ** 30
 
 interface ListRowProps {
   readonly workspace: WireWorkspace
@@ -83,31 +80,15 @@ function UsageCells({
   readonly samples?: ListRowProps['samples']
 }) {
   const last = samples.at(-1)
-  const cpu = last === undefined ? '' : formatPercent(last.cpuPercent)
-  const memory = last === undefined ? '' : formatBytes(last.memoryBytes)
   return (
     <>
       <div role="cell" class="cpu">
-        {last !== undefined && (
-          <Sparkline
-            values={samples.map(({ cpuPercent }) => cpuPercent)}
-            atLeast={100}
-            room={SAMPLES_SHOWN}
-            label={texts.list.cpu(name, cpu)}
-          />
-        )}
-        <span>{cpu}</span>
+        {last !== undefined && <CpuGraph name={name} samples={samples} />}
+        <span>{last !== undefined && formatPercent(last.cpuPercent)}</span>
       </div>
       <div role="cell" class="memory">
-        {last !== undefined && (
-          <Sparkline
-            values={samples.map(({ memoryBytes }) => memoryBytes)}
-            atLeast={GIB}
-            room={SAMPLES_SHOWN}
-            label={texts.list.memory(name, memory)}
-          />
-        )}
-        <span>{memory}</span>
+        {last !== undefined && <MemoryGraph name={name} samples={samples} />}
+        <span>{last !== undefined && formatBytes(last.memoryBytes)}</span>
       </div>
     </>
   )

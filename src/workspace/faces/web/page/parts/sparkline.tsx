@@ -5,14 +5,13 @@ interface SparklineProps {
   /** How many values its full width has room for. */
   readonly room: number
   readonly label: string
-  readonly className?: string
 }
 
 const WIDTH = 72
 const HEIGHT = 20
 
 /** The last values as a line, the newest at the right end. */
-export function Sparkline({ values, atLeast, room, label, className = '' }: SparklineProps) {
+export function Sparkline({ values, atLeast, room, label }: SparklineProps) {
   const top = Math.max(atLeast, ...values.map((value) => value ?? 0))
   const step = WIDTH / (room - 1)
   const left = WIDTH - (values.length - 1) * step
@@ -24,7 +23,7 @@ export function Sparkline({ values, atLeast, room, label, className = '' }: Spar
   const [first] = points
   return (
     <svg
-      class={`sparkline ${className}`}
+      class="sparkline"
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
       role="img"

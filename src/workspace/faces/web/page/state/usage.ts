@@ -5,7 +5,7 @@ import { Store } from './store.ts'
 import type { UsageSample } from './usage-sample.ts'
 
 /** What is kept of each workspace: two minutes of samples. */
-const SAMPLES = 60
+export const SAMPLES = 60
 
 /** The newest is last. */
 export const usage = new Store<ReadonlyMap<string, readonly UsageSample[]>>(new Map())

@@ -23,10 +23,9 @@ export function WorkspacePage({ name }: { readonly name: string }) {
   const workspace = useStore(workspaces, (all) => all?.get(name))
   const [isDeleting, setDeleting] = useState(false)
   useEffect(followUsage, [])
-  if (workspace === undefined && !isDeleting) {
+  if (workspace === undefined) {
     return isKnown ? <Gone name={name} /> : <p class="faint">{texts.loading}</p>
   }
-  if (workspace === undefined) return <Gone name={name} />
   const isRunning = workspace.status === 'running'
   return (
     <>
