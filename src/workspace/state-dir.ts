@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { messageOf } from '../lib/errors/message.ts'
 import { tryLock } from '../lib/fs/file-lock.ts'
+import { bringToFormat } from '../lib/fs/format-file.ts'
 import { writeFileDurable } from '../lib/fs/write-durable.ts'
 import type { Logger } from '../lib/log/logger.ts'
 
@@ -24,13 +25,14 @@ export function insideRoot(stateDir: string): string {
 
 /**
  * Opens the state directory, making it on the first start. Throws STATE_DIR_IN_USE while another server holds it
- * (fault F34) and STATE_DIR_UNUSABLE when it cannot be written.
+ * (fault F34) and STATE_DIR_UNUSABLE when it cannot be written, or a newer version wrote it.
  */
 export async function openStateDir(path: string, logger: Logger): Promise<StateDir> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
     const release = await lock(join(path, 'lock'), path, logger)
     try {
+      await bringToFormat(path)
       return { path, serverId: await readServerId(join(path, 'server-id')), release }
     } catch (error) {
       await release()

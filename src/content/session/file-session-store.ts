@@ -9,6 +9,8 @@ import type { Session, SessionStore, Tries } from './session-store.ts'
 /** How long a process waits for another that writes. */
 const BUSY_MS = 2_000
 
+/** Of the tables below; SQLite keeps it in the file, and 0 stands for a new one. */
+const FORMAT = 1
 const TABLE = `
   CREATE TABLE IF NOT EXISTS session (
     digest TEXT PRIMARY KEY, user TEXT NOT NULL, proof TEXT NOT NULL, expires_ms INTEGER NOT NULL
@@ -46,6 +48,7 @@ export class FileSessionStore implements SessionStore {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
       closeSync(openSync(file, 'a', 0o600))
       const database = new Database(file, { timeout: BUSY_MS })
+      checkFormat(database)
       database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
       database.exec(TABLE)
       const nowMs = clock.wallMs()
@@ -105,6 +108,14 @@ export class FileSessionStore implements SessionStore {
       throw unavailable(this.#file, error)
     }
   }
+}
+
+/** @throws when a newer version made the file, which then stays as it is */
+function checkFormat(database: DatabaseSync): void {
+  const found = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+  if (found > FORMAT)
+    throw new Error(`it is of format ${found}, which a newer version made; ${FORMAT} is known here`)
+  if (found < FORMAT) database.exec(`PRAGMA user_version = ${FORMAT}`)
 }
 
 function unavailable(file: string, error: unknown): Error {

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { defineFaults } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { tryLock } from '../../lib/fs/file-lock.ts'
+import { bringToFormat } from '../../lib/fs/format-file.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 
 const stateFault = defineFaults({ SUPERVISOR_RUNS_ALREADY: 'conflict', STATE_DIR_UNUSABLE: 'invalid' })
@@ -25,7 +26,7 @@ export function stateDirOf(home: string, configFile: string): string {
 
 /**
  * Opens the directory, making it on the first start. Throws SUPERVISOR_RUNS_ALREADY while another holds it (fault F34) and
- * STATE_DIR_UNUSABLE when it cannot be written.
+ * STATE_DIR_UNUSABLE when it cannot be written, or a newer version wrote it.
  */
 export async function openStateDir(path: string, warn: (message: string) => void): Promise<StateDir> {
   try {
@@ -38,7 +39,13 @@ export async function openStateDir(path: string, warn: (message: string) => void
         'SUPERVISOR_RUNS_ALREADY',
         `another supervisor runs for this config, with ${path}; stop it with "supervisor down"`,
       )
-    return { path, instance: await readInstance(join(path, 'instance')), release }
+    try {
+      await bringToFormat(path)
+      return { path, instance: await readInstance(join(path, 'instance')), release }
+    } catch (error) {
+      await release()
+      throw error
+    }
   } catch (error) {
     if (error instanceof Error && error.name === 'Fault') throw error
     throw stateFault(

@@ -1,0 +1,61 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { bringToFormat } from '../../../src/lib/fs/format-file.ts'
+
+let directory = ''
+beforeEach(async () => void (directory = await mkdtemp(join(tmpdir(), 'format-'))))
+afterEach(() => rm(directory, { recursive: true }))
+
+const format = () => readFile(join(directory, 'format'), 'utf8')
+const setFormat = (text: string) => writeFile(join(directory, 'format'), text)
+
+/** Two steps, which write down that they were done. */
+function steps() {
+  const done: number[] = []
+  return { done, migrations: [async () => void done.push(1), async () => void done.push(2)] }
+}
+
+describe('bringToFormat', () => {
+  test('marks a directory without a format as the first, and leaves it so', async () => {
+    await bringToFormat(directory)
+    expect(await format()).toBe('1\n')
+    await bringToFormat(directory)
+    expect(await format()).toBe('1\n')
+  })
+
+  test('does the steps that an older one lacks, in order', async () => {
+    const all = steps()
+    await bringToFormat(directory, all.migrations)
+    expect(all.done).toEqual([1, 2])
+    expect(await format()).toBe('3\n')
+    await setFormat('2\n')
+    const rest = steps()
+    await bringToFormat(directory, rest.migrations)
+    expect(rest.done).toEqual([2])
+  })
+
+  test('goes on with the step that failed', async () => {
+    const fails = [async () => undefined, () => Promise.reject(new Error('no room'))]
+    await expect(bringToFormat(directory, fails)).rejects.toThrow('no room')
+    expect(await format()).toBe('2\n')
+    const { done, migrations } = steps()
+    await bringToFormat(directory, migrations)
+    expect(done).toEqual([2])
+  })
+
+  test('refuses a newer one, names both formats, and changes nothing', async () => {
+    await setFormat('3\n')
+    await expect(bringToFormat(directory, steps().migrations.slice(1))).rejects.toThrow(
+      'says format 3, and this program knows formats up to 2: a newer version wrote it, use that one',
+    )
+    expect(await format()).toBe('3\n')
+  })
+
+  test.each(['', '0\n', '1', '-1\n', 'x\n', '1\n1\n'])('refuses %j as damaged', async (text) => {
+    await setFormat(text)
+    await expect(bringToFormat(directory)).rejects.toThrow('is damaged')
+    expect(await format()).toBe(text)
+  })
+})
