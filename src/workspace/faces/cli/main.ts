@@ -12,6 +12,7 @@ import { addImages, addServerCommands } from './commands/images.ts'
 import { addBus } from './commands/bus.ts'
 import { addSnapshots } from './commands/snapshots.ts'
 import { addInfo } from './commands/info.ts'
+import { addInstallService } from './commands/install-service.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
 import { addSsh } from './commands/ssh.ts'
@@ -43,6 +44,7 @@ export function createWorkspaceProgram(): Command {
   addSystem(program)
   addInfo(program)
   addDoctor(program)
+  addInstallService(program)
   addConfig(program)
   addOutputOptions(program)
   addCompletion(program)

@@ -1,0 +1,90 @@
+import { commandOf, type Service, type ServiceProgram } from './service.ts'
+
+interface Manner {
+  readonly description: string
+  readonly after: string
+  readonly lines: readonly string[]
+}
+
+const MANNERS: Readonly<Record<ServiceProgram, Manner>> = {
+  workspace: {
+    description: 'Workspace server',
+    after: 'network-online.target docker.service podman.service',
+    lines: [
+      'Type=exec',
+      '# Virtual machines are its children, and go on running while it is updated.',
+      'KillMode=process',
+      '# A machine that the kernel ends for want of memory is not the server.',
+      'OOMPolicy=continue',
+      'TimeoutStopSec=15',
+    ],
+  },
+  supervisor: {
+    description: 'Process supervisor',
+    after: 'network-online.target',
+    lines: [
+      '# It says itself when it is ready.',
+      'Type=notify',
+      'ExecReload=kill -HUP $MAINPID',
+      'KillMode=mixed',
+      'OOMPolicy=continue',
+      '# Its processes get control groups of their own.',
+      'Delegate=yes',
+      '# Longer than its shutdown_timeout.',
+      'TimeoutStopSec=30',
+    ],
+  },
+  'content-server': {
+    description: 'Content server',
+    after: 'network-online.target',
+    lines: [
+      'Type=exec',
+      'TimeoutStopSec=15',
+      'NoNewPrivileges=yes',
+      'PrivateTmp=yes',
+      'ProtectSystem=full',
+      'ProtectControlGroups=yes',
+      'ProtectKernelTunables=yes',
+      'RestrictSUIDSGID=yes',
+    ],
+  },
+}
+
+/** A unit for systemd. Source: systemd.service(5), systemd.exec(5), systemd.kill(5). */
+export function systemdUnit(service: Service): string {
+  const { program, directory, path, isOfMachine } = service
+  const { description, after, lines } = MANNERS[program]
+  const network = isOfMachine ? [`After=${after}`, 'Wants=network-online.target'] : []
+  return [
+    `# Written by "workspace install-service"; settings that are secret belong into the environment's file.`,
+    '[Unit]',
+    `Description=${description}`,
+    ...network,
+    '',
+    '[Service]',
+    `ExecStart=${commandOf(service).map(quoteArgument).join(' ')}`,
+    `WorkingDirectory=${directory.replaceAll('%', '%%')}`,
+    `Environment=${quote(`PATH=${path}`)}`,
+    `EnvironmentFile=-${isOfMachine ? '/etc/default' : '%h/.config'}/${program}`,
+    ...lines,
+    'Restart=on-failure',
+    'RestartSec=2',
+    '# As many as the kernel allows a service: each connection is one.',
+    'LimitNOFILE=524288',
+    '',
+    '[Install]',
+    `WantedBy=${isOfMachine ? 'multi-user' : 'default'}.target`,
+    '',
+  ].join('\n')
+}
+
+/** In a command line a dollar sign begins a variable, too. */
+function quoteArgument(text: string): string {
+  return quote(text).replaceAll('$', '$$$$')
+}
+
+/** As systemd reads words: a percent sign begins a specifier. */
+function quote(text: string): string {
+  const escaped = text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')
+  return /^[\w@%+=:,./-]+$/.test(escaped) ? escaped : `"${escaped}"`
+}

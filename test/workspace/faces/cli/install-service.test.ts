@@ -1,0 +1,107 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { packageRoot } from '../../../../src/lib/process/package.ts'
+import { launchdPlist } from '../../../../src/workspace/faces/cli/service/launchd-plist.ts'
+import {
+  commandOf,
+  type Service,
+  SERVICE_PROGRAMS,
+} from '../../../../src/workspace/faces/cli/service/service.ts'
+import { systemdUnit } from '../../../../src/workspace/faces/cli/service/systemd-unit.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+
+const run = promisify(execFile)
+const hasSystemd = await run('systemd-analyze', ['--version']).then(
+  () => true,
+  () => false,
+)
+
+function service(program: Service['program'], more: Partial<Service> = {}): Service {
+  return {
+    program,
+    node: process.execPath,
+    entry: join(packageRoot, `src/bin/${program}.ts`),
+    config: undefined,
+    directory: '/tmp',
+    path: '/usr/bin:/bin',
+    isOfMachine: true,
+    ...more,
+  }
+}
+
+describe.each(SERVICE_PROGRAMS)('the unit of %s', (program) => {
+  // Odd on purpose: the words of a unit have rules of their own.
+  const config = '/nowhere/a "b" \\c %d $HOME.yaml'
+
+  test('runs a command line that its program understands, config and all', async () => {
+    const [node = '', ...words] = commandOf(service(program, { config }))
+    await expect(run(node, words)).rejects.toMatchObject({ stderr: expect.stringContaining(config) })
+  })
+
+  test.runIf(hasSystemd)('is one that systemd understands, for the machine and for a user', () => {
+    for (const isOfMachine of [true, false]) {
+      const file = join(tempDir(), `${program}.service`)
+      writeFileSync(file, systemdUnit(service(program, { config, isOfMachine })))
+      const user = isOfMachine ? [] : ['--user']
+      const said = execFileSync('sh', ['-c', '"$@" 2>&1', '-', 'systemd-analyze', 'verify', ...user, file], {
+        encoding: 'utf8',
+        env: { ...process.env, XDG_RUNTIME_DIR: tempDir() },
+      })
+      expect(said.split('\n').filter((line) => line.includes(file))).toEqual([])
+    }
+  })
+
+  test('has the config as one word', () => {
+    expect(systemdUnit(service(program, { config }))).toContain(' "/nowhere/a \\"b\\" \\\\c %%d $$HOME.yaml"')
+  })
+
+  test('is a property list on macOS', () => {
+    const list = launchdPlist(service(program, { config: '/a & b/<c>.yaml' }), '/var/log/x.log')
+    expect(list).toContain('<string>/a &amp; b/&lt;c&gt;.yaml</string>')
+    const parse = 'import plistlib, sys, json; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))'
+    const read = JSON.parse(execFileSync('python3', ['-c', parse], { input: list, encoding: 'utf8' }))
+    expect(read).toMatchObject({ RunAtLoad: true, KeepAlive: { SuccessfulExit: false } })
+    expect(read.ProgramArguments).toEqual(commandOf(service(program, { config: '/a & b/<c>.yaml' })))
+  })
+})
+
+describe('workspace install-service', () => {
+  const cli = (home: string, ...words: string[]) => {
+    const entry = join(packageRoot, 'src/bin/workspace.ts')
+    const argv = [entry, 'install-service', '--user', ...words]
+    return run(process.execPath, argv, { env: { ...process.env, HOME: home } })
+  }
+
+  test.runIf(process.platform === 'linux')(
+    'writes the unit of a user, and nothing over another',
+    async () => {
+      const home = tempDir()
+      const file = join(home, '.config/systemd/user/workspace.service')
+      const { stdout } = await cli(home)
+      expect(JSON.parse(stdout)).toMatchObject({
+        file,
+        next: expect.arrayContaining(['systemctl --user daemon-reload']),
+      })
+      const written = readFileSync(file, 'utf8')
+      expect(written).toContain('WantedBy=default.target')
+      await cli(home)
+      writeFileSync(file, `${written}# mine\n`)
+      await expect(cli(home)).rejects.toMatchObject({
+        stderr: `workspace: ${file} is there and is another: look at it, then use --force to write over it\n`,
+      })
+      expect(readFileSync(file, 'utf8')).toBe(`${written}# mine\n`)
+      await cli(home, '--force')
+      expect(readFileSync(file, 'utf8')).toBe(written)
+    },
+  )
+
+  test('names the programs that there are', async () => {
+    await expect(cli(tempDir(), 'analyzer')).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Allowed choices are workspace, supervisor, content-server'),
+    })
+  })
+})
