@@ -11,6 +11,8 @@ const read = (file: string) => readFileSync(join(packageRoot, file), 'utf8')
 
 describe.each([
   'README.md',
+  'SPECIFICATION.md',
+  'SECURITY.md',
   'ARCHITECTURE.md',
   'CHANGELOG.md',
   'docs/workspace.md',

@@ -2,6 +2,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { recovery } from '../../support/recovery.ts'
 import { rounds } from '../../support/rounds.ts'
 import { supervisorUser } from '../../support/supervisor-cli.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -16,7 +17,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-test('F26 a supervisor that was killed is followed by one that takes its processes over, with what they print', async () => {
+test('F26 a supervisor that was killed is followed by one that takes its processes over, with what they print', async (context) => {
   const user = await supervisorUser({
     counter: { cmd: 'i=0; while sleep 0.02; do i=$((i+1)); echo "n $i"; done', log: { dir: 'logs' } },
     changed: { cmd: 'exec sleep 1000', env: { A: '${A:-1}' } },
@@ -30,7 +31,7 @@ test('F26 a supervisor that was killed is followed by one that takes its process
   first.child.kill('SIGKILL')
   await first.ended
   expect(before.every(isAlive)).toBe(true)
-  await user.up()
+  await recovery(context, () => user.up())
   expect([await pidOf('counter'), await pidOf('loner')]).toEqual(before)
   await waitFor('more lines', async () => (await user.ask('/logs?process=counter')).filtered_count > 10)
   await user.ask('/processes/counter/stop', 'POST')

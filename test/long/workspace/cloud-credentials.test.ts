@@ -10,6 +10,7 @@ import { SOURCE_KEY, SOURCE_SECRET, startCredentialsHost } from '../../support/c
 import { FakeBackend } from '../../support/fake-backend.ts'
 import { type SimulatedGuest, startSimulatedGuest } from '../../support/guest-simulator.ts'
 import { awsCli, cloudPython, startMoto } from '../../support/moto.ts'
+import { recovery } from '../../support/recovery.ts'
 import { makeTempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
@@ -113,7 +114,7 @@ describe('cloud credentials, from a real STS to real SDKs', () => {
     expect(tookMs.toSorted((a, b) => a - b)[25]).toBeLessThan(500)
   })
 
-  test('F19 the host’s part comes back to a server that starts anew', async () => {
+  test('F19 the host’s part comes back to a server that starts anew', async (context) => {
     const port = server.httpPort
     const { stateDir } = server
     for (const guest of guests) guest.lose()
@@ -124,7 +125,9 @@ describe('cloud credentials, from a real STS to real SDKs', () => {
       settings: { http: { port } },
     })
     for (const guest of guests) guest.find()
-    await waitFor('credentials', async () => (await call(proxyOf(0))).status === 200, 60_000)
+    await recovery(context, () =>
+      waitFor('credentials', async () => (await call(proxyOf(0))).status === 200, 60_000),
+    )
   })
 
   test('F21 with STS away the cached are given out, and who has none is told so', async () => {

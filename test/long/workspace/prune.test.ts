@@ -6,6 +6,7 @@ import { moveToTrash, removeTrash } from '../../../src/native/trash.ts'
 import { fingerprint, HOUR_MS, MachineDisk } from '../../support/machine-disk.ts'
 import { raceCreateWithPrune, raceStartWithPrune } from '../../support/prune-races.ts'
 import { serveDisk } from '../../support/serve-disk.ts'
+import { recovery } from '../../support/recovery.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { rounds } from '../../support/rounds.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -123,9 +124,10 @@ function trashIn(disk: MachineDisk): readonly string[] {
   }
 }
 
-test.each(['unlinkat', 'renameat2'])(
+test.for(['unlinkat', 'renameat2'])(
   'F2 P9 a server that is killed at any %s of a prune has the rest of it done by the next, and nothing else',
-  async (call_) => {
+  { timeout: LONG_MS },
+  async (call_, context) => {
     let kills = 0
     for (let nth = 1; ; nth++) {
       const disk = new MachineDisk()
@@ -148,8 +150,11 @@ test.each(['unlinkat', 'renameat2'])(
       if (answer !== undefined) break
       kills++
 
-      const next = await serveDisk(disk, stateDir)
-      await waitFor('the end of what was begun', () => trashIn(disk).length === 0)
+      const next = await recovery(context, async () => {
+        const begun = await serveDisk(disk, stateDir)
+        await waitFor('the end of what was begun', () => trashIn(disk).length === 0)
+        return begun
+      })
       const { body } = await call(`${next.url}/api/workspaces`)
       const left = body.workspaces.map(({ name }: { name: string }) => name)
       // One that was being deleted is gone whole, one that was not yet is whole.
@@ -163,5 +168,4 @@ test.each(['unlinkat', 'renameat2'])(
     // strace counts the calls of each thread.
     expect(kills).toBeGreaterThan(1)
   },
-  LONG_MS,
 )

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { analyzerUser, spawnServe } from '../../../support/analyzer-cli.ts'
 import { corpusJar } from '../../../support/corpora.ts'
+import { recovery } from '../../../support/recovery.ts'
 import { rounds } from '../../../support/rounds.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
@@ -12,7 +13,7 @@ const KILLS = rounds(4, 100)
 test(
   `F3 an index whose server and readers are killed at ${KILLS} moments of a scan answers as one that was never disturbed`,
   { timeout: 60_000 + KILLS * 15_000 },
-  async () => {
+  async (context) => {
     const root = join(tempDir(), 'shop')
     mkdirSync(join(root, 'lib'), { recursive: true })
     writeFileSync(join(root, 'pom.xml'), '<project/>\n')
@@ -28,7 +29,10 @@ test(
       child.kill('SIGKILL')
       await exit
     }
-    await user.json('start', '-p', root)
-    expect(await user.json(...question)).toEqual(expected)
+    const answer = await recovery(context, async () => {
+      await user.json('start', '-p', root)
+      return user.json(...question)
+    })
+    expect(answer).toEqual(expected)
   },
 )

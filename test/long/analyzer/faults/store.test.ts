@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { closeSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, type TestContext } from 'vitest'
 import { projectOf, startAnalyzer } from '../../../support/analyzer-server.ts'
+import { recovery } from '../../../support/recovery.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 const root = projectOf('shop')
@@ -57,10 +58,8 @@ test.each([
   const analyzer = await startAnalyzer(root, environment)
   onTestFinished(() => analyzer.stop())
   let answers = await answersOf(analyzer.ask)
-  const refused = answers.filter(({ status }) => status !== 200)
-  for (const { body } of refused) expect(body).toMatchObject({ code: 503, type: 'ScanNotReady' })
-  for (const answer of answers.filter(({ status }) => status === 200)) expect(expected).toContainEqual(answer)
-  if (refused.length > 0) {
+  expectRightOrNone(answers, expected)
+  if (answers.some(({ status }) => status !== 200)) {
     await refresh(analyzer)
     answers = await answersOf(analyzer.ask)
   }
@@ -73,7 +72,7 @@ async function refresh({ url, token }: { readonly url: string; readonly token: s
   return { status: answer.status, body: (await answer.json()) as any }
 }
 
-test('F7 a store that is smashed while a server runs gives right answers or none, and a refresh mends it', async () => {
+test('F7 a store that is smashed while a server runs gives right answers or none, and a refresh mends it', async (context) => {
   const { environment, expected, file } = await filledCache()
   const analyzer = await startAnalyzer(root, environment)
   onTestFinished(() => analyzer.stop())
@@ -83,31 +82,52 @@ test('F7 a store that is smashed while a server runs gives right answers or none
   for (let at = bytes >> 2; at < bytes - 64; at += 4_096)
     writeSync(handle, Buffer.alloc(64, 0x5a), 0, 64, at + 1_000)
   closeSync(handle)
-  for (const answer of await answersOf(analyzer.ask)) {
+  await mends(context, analyzer, expected)
+})
+
+/**
+ * Asks and refreshes until all is answered again. Nothing wrong is answered meanwhile; one refresh may not be enough, since
+ * a page that nobody has read yet is not known to be damaged.
+ */
+async function mends(
+  context: TestContext,
+  analyzer: Awaited<ReturnType<typeof startAnalyzer>>,
+  expected: Awaited<ReturnType<typeof answersOf>>,
+): Promise<void> {
+  let answers = await answersOf(analyzer.ask)
+  await recovery(context, async () => {
+    for (let refreshes = 0; refreshes < QUESTIONS.length; refreshes++) {
+      expectRightOrNone(answers, expected)
+      expect((await refresh(analyzer)).status).toBe(200)
+      answers = await answersOf(analyzer.ask)
+      if (answers.every(({ status }) => status === 200)) break
+    }
+  })
+  expect(answers).toEqual(expected)
+}
+
+function expectRightOrNone(
+  answers: Awaited<ReturnType<typeof answersOf>>,
+  expected: Awaited<ReturnType<typeof answersOf>>,
+): void {
+  for (const answer of answers) {
     if (answer.status === 200) expect(expected).toContainEqual(answer)
     else expect(answer.body).toMatchObject({ code: 503, type: 'ScanNotReady' })
   }
-  expect((await refresh(analyzer)).status).toBe(200)
-  expect(await answersOf(analyzer.ask)).toEqual(expected)
-})
+}
 
-test.each([
+test.for([
   ['emptied', emptied],
   ['cut in half', halved],
   ['taken away', (file: string) => rmSync(file)],
-])(
+] as const)(
   'F7 a store that is %s while a server runs gives no wrong answer, and a refresh makes it again',
-  async (_how, damage) => {
+  async ([, damage], context) => {
     const { environment, expected, file } = await filledCache()
     const analyzer = await startAnalyzer(root, environment)
     onTestFinished(() => analyzer.stop())
     damage(file, statSync(file).size)
-    for (const answer of await answersOf(analyzer.ask)) {
-      if (answer.status === 200) expect(expected).toContainEqual(answer)
-      else expect(answer.body).toMatchObject({ code: 503, type: 'ScanNotReady' })
-    }
-    expect((await refresh(analyzer)).status).toBe(200)
-    expect(await answersOf(analyzer.ask)).toEqual(expected)
+    await mends(context, analyzer, expected)
   },
 )
 
@@ -119,7 +139,7 @@ function smallDisk(megabytes: number): string {
   return folder
 }
 
-test('F6 a disk that gets full: the old classes answer, and with room again a refresh works', async () => {
+test('F6 a disk that gets full: the old classes answer, and with room again a refresh works', async (context) => {
   const cache = smallDisk(400)
   const project = projectOf('shop')
   const analyzer = await startAnalyzer(project, { XDG_CACHE_HOME: cache })
@@ -136,7 +156,10 @@ test('F6 a disk that gets full: the old classes answer, and with room again a re
     expect((await analyzer.get('/calls/shop.service.Calls')).totalCalls).toBe(24)
   }
   rmSync(join(cache, 'ballast'))
-  expect(await refresh(analyzer)).toMatchObject({ status: 200, body: { classCount: before.totalCount - 1 } })
+  expect(await recovery(context, () => refresh(analyzer))).toMatchObject({
+    status: 200,
+    body: { classCount: before.totalCount - 1 },
+  })
   expect((await analyzer.get('/classes')).totalCount).toBe(before.totalCount - 1)
 })
 

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { spawn } from 'node:child_process'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
 import { TEST_IMAGE } from '../../../support/docker.ts'
 import { canRunEngine, privateEngine, type PrivateEngine } from '../../../support/private-engine.ts'
+import { recovery } from '../../../support/recovery.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
 
@@ -21,6 +22,8 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
   const statusOf = async (name: string) => (await api(`workspaces/${name}`)).body.status as string
   const becomes = (name: string, status: string) =>
     waitFor(`${name} to be ${status}`, async () => (await statusOf(name)) === status, RESYNC_MS)
+  const comesBack = (context: TestContext) =>
+    recovery(context, () => waitFor('the engine to be enabled', isEnabled, RESYNC_MS))
   const isEnabled = async () => (await api('info')).body.enabled_backends.length === 1
 
   beforeAll(async () => {
@@ -45,23 +48,23 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
     expect(performance.now() - beganMs).toBeLessThan(ERROR_MS)
   }
 
-  test('F15 frozen: errors in 3 s, memory still answers, and all goes on after it', async () => {
+  test('F15 frozen: errors in 3 s, memory still answers, and all goes on after it', async (context) => {
     expect((await api('workspaces', 'POST', { name: 'frozen' })).status).toBe(201)
     await engine.signal('SIGSTOP')
     await refusesInTime()
     expect(await isEnabled()).toBe(false)
     expect(await statusOf('frozen')).toBe('running')
     await engine.signal('SIGCONT')
-    await waitFor('the engine to be enabled', isEnabled, RESYNC_MS)
+    await comesBack(context)
     expect((await api('workspaces/frozen/stop', 'POST')).body.status).toBe('stopped')
   })
 
-  test('F15 killed: nothing is deleted, and the state is right again after its restart', async () => {
+  test('F15 killed: nothing is deleted, and the state is right again after its restart', async (context) => {
     expect((await api('workspaces', 'POST', { name: 'killed' })).status).toBe(201)
     await engine.signal('SIGKILL')
     await refusesInTime()
     await engine.start()
-    await waitFor('the engine to be enabled', isEnabled, RESYNC_MS)
+    await comesBack(context)
     const inEngine = await engine.docker('inspect', '-f', '{{.State.Running}}', 'ws-killed')
     await becomes('killed', inEngine === 'true' ? 'running' : 'stopped')
     if (inEngine === 'false') expect((await api('workspaces/killed/start', 'POST')).status).toBe(200)
@@ -69,12 +72,12 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
     expect((await api('workspaces')).body.workspaces).toHaveLength(2)
   })
 
-  test('F15 stopped in order: its workspaces are stopped when it is back', async () => {
+  test('F15 stopped in order: its workspaces are stopped when it is back', async (context) => {
     await becomes('killed', 'running')
     await engine.signal('SIGTERM')
     await refusesInTime()
     await engine.start()
-    await waitFor('the engine to be enabled', isEnabled, RESYNC_MS)
+    await comesBack(context)
     await becomes('killed', 'stopped')
     for (const name of ['killed', 'frozen']) {
       expect((await api(`workspaces/${name}`, 'DELETE')).status).toBe(204)

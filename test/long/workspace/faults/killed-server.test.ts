@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { docker, leftovers, removeLeftovers, uniqueName } from '../../../support/docker.ts'
 import { type EngineProxy, engineProxy } from '../../../support/engine-proxy.ts'
+import { recovery } from '../../../support/recovery.ts'
 import { serve } from '../../../support/served.ts'
 import { stuckGitServer } from '../../../support/stuck-git-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
@@ -33,28 +34,33 @@ function heal(proxy: EngineProxy): void {
   proxy.onRequest = proxy.onAnswer = () => 'pass'
 }
 
-test('F1 a server killed anywhere in a creation leaves nothing of it', { timeout: 90_000 }, async () => {
-  const stateDir = join(tempDir(), 'state')
-  const proxy = await engineProxy()
-  const name = uniqueName('killed')
-  onTestFinished(() => removeLeftovers(name))
-  let server = await serve({ stateDir, engine: proxy.address })
-  for (const moment of MOMENTS) {
-    const { child } = server
-    killAt(proxy, moment, () => child.kill('SIGKILL'))
-    await expect(makeWorkspace(server.url, { name })).rejects.toThrow('fetch failed')
-    await server.end('SIGKILL')
-    heal(proxy)
-    server = await serve({ stateDir, engine: proxy.address })
-    expect((await call(`${server.url}/api/workspaces`)).body, JSON.stringify(moment)).toEqual({
-      workspaces: [],
-    })
-    expect(await leftovers(name), JSON.stringify(moment)).toEqual([])
-  }
-  await makeWorkspace(server.url, { name })
-  expect(await call(`${server.url}/api/workspaces/${name}`, 'DELETE')).toMatchObject({ status: 204 })
-  expect(await leftovers(name)).toEqual([])
-})
+test(
+  'F1 a server killed anywhere in a creation leaves nothing of it',
+  { timeout: 90_000 },
+  async (context) => {
+    const stateDir = join(tempDir(), 'state')
+    const proxy = await engineProxy()
+    const name = uniqueName('killed')
+    onTestFinished(() => removeLeftovers(name))
+    let server = await serve({ stateDir, engine: proxy.address })
+    for (const moment of MOMENTS) {
+      const { child } = server
+      killAt(proxy, moment, () => child.kill('SIGKILL'))
+      await expect(makeWorkspace(server.url, { name })).rejects.toThrow('fetch failed')
+      await server.end('SIGKILL')
+      heal(proxy)
+      const listed = await recovery(context, async () => {
+        server = await serve({ stateDir, engine: proxy.address })
+        return call(`${server.url}/api/workspaces`)
+      })
+      expect(listed.body, JSON.stringify(moment)).toEqual({ workspaces: [] })
+      expect(await leftovers(name), JSON.stringify(moment)).toEqual([])
+    }
+    await makeWorkspace(server.url, { name })
+    expect(await call(`${server.url}/api/workspaces/${name}`, 'DELETE')).toMatchObject({ status: 204 })
+    expect(await leftovers(name)).toEqual([])
+  },
+)
 
 test(
   'F1 a server killed between container and volume finishes the deletion',
