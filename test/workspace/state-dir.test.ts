@@ -1,0 +1,30 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createLogger } from '../../src/lib/log/logger.ts'
+import { openStateDir } from '../../src/workspace/state-dir.ts'
+import { tempDir } from '../support/temp-dir.ts'
+
+const logger = createLogger({ level: 'silent', format: 'json' })
+
+test('a state directory says its format, and one from before that is taken over', async () => {
+  const dir = join(tempDir(), 'state')
+  const { serverId, release } = await openStateDir(dir, logger)
+  await release()
+  expect(readdirSync(dir).toSorted()).toEqual(['format', 'lock', 'server-id'])
+  const again = await openStateDir(dir, logger)
+  expect(again.serverId).toBe(serverId)
+  await again.release()
+})
+
+test('a state directory that a newer version wrote is refused, and free again', async () => {
+  const dir = tempDir()
+  writeFileSync(join(dir, 'format'), '2\n')
+  for (let times = 0; times < 2; times++) {
+    await expect(openStateDir(dir, logger)).rejects.toMatchObject({
+      code: 'STATE_DIR_UNUSABLE',
+      message: expect.stringContaining('says format 2, and this program knows formats up to 1'),
+    })
+  }
+  expect(readdirSync(dir).toSorted()).toEqual(['format', 'lock'])
+})
