@@ -9,7 +9,7 @@ const MAX_UNTAKEN_BYTES = 2 ** 20
 /** How long a page may take for any of that. A program at a tmux session goes on without it. */
 const STALL_MS = 60_000
 const PING_MS = 15_000
-/** A program that dies with its workspace ends a moment before that is known. */
+/** A program that dies with its workspace ends a moment before that is known, or a while where it is the server that stops it. */
 const END_GRACE_MS = 500
 const KILLED = 128
 
@@ -21,6 +21,8 @@ interface TerminalParts {
   readonly process: ExecProcess
   /** Resolves when the workspace does not run any more. */
   readonly workspaceEnded: Promise<void>
+  /** Resolves when nothing is being done to the workspace. */
+  readonly whenIdle: () => Promise<unknown>
   readonly logger: Pick<Logger, 'info'>
   readonly stallMs?: number
 }
@@ -62,7 +64,10 @@ export async function serveTerminal(parts: TerminalParts): Promise<void> {
       }
     }
     const { status } = await process.exitStatus
-    if (status > KILLED && !isWorkspaceGone) await Promise.race([parts.workspaceEnded, delay(END_GRACE_MS)])
+    if (!isWorkspaceGone) {
+      const isKnown = Promise.all([parts.whenIdle(), status > KILLED && delay(END_GRACE_MS)])
+      await Promise.race([parts.workspaceEnded, isKnown])
+    }
     socket.send(JSON.stringify({ type: 'ended', exit_status: status }), () => undefined)
     socket.close(1000)
   } catch (error) {

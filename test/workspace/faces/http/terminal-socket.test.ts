@@ -28,11 +28,20 @@ function program(stdout: Readable, stdin = new PassThrough()) {
   return { process, ended, hangUps: () => hangUps }
 }
 
-async function serve(process: ExecProcess, workspaceEnded = new Promise<void>(() => undefined)) {
+type Parts = Parameters<typeof serveTerminal>[0]
+
+async function serve(process: ExecProcess, more: Partial<Parts> = {}) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   onTestFinished(() => server.close())
   server.on('connection', (socket: WebSocket) => {
-    void serveTerminal({ socket, process, workspaceEnded, logger: { info: () => undefined }, stallMs: 100 })
+    void serveTerminal({
+      socket,
+      process,
+      workspaceEnded: new Promise(() => undefined),
+      whenIdle: () => Promise.resolve(),
+      logger: { info: () => undefined },
+      ...more,
+    })
   })
   await once(server, 'listening')
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`
@@ -47,7 +56,10 @@ const endless = () =>
 
 test('a page that takes nothing for too long is let go, and its program hung up', async () => {
   const { process, hangUps } = program(endless())
-  const terminal = await openTerminal(await serve(process), { takes: false, onData: () => undefined })
+  const terminal = await openTerminal(await serve(process, { stallMs: 100 }), {
+    takes: false,
+    onData: () => undefined,
+  })
   expect((await terminal.closed).code).toBe(4003)
   expect(terminal.receivedBytes()).toBeLessThan(2 ** 20 + 2 * 65_536)
   await waitFor('the hang-up', () => hangUps() === 1)
@@ -77,10 +89,23 @@ test('a program that is killed with its workspace is told as the workspace’s e
   const stdout = new PassThrough()
   const { process, ended } = program(stdout)
   const gone = Promise.withResolvers<void>()
-  const terminal = await openTerminal(await serve(process, gone.promise))
+  const terminal = await openTerminal(await serve(process, { workspaceEnded: gone.promise }))
   stdout.end()
   ended.resolve({ status: 137 })
   setImmediate(() => gone.resolve())
+  expect((await terminal.closed).code).toBe(4001)
+  expect(terminal.told).toEqual([])
+})
+
+test('a program that a stop of its workspace killed is told as that, however long the stop takes', async () => {
+  const stdout = new PassThrough()
+  const { process, ended } = program(stdout)
+  const gone = Promise.withResolvers<void>()
+  const parts = { workspaceEnded: gone.promise, whenIdle: () => gone.promise }
+  const terminal = await openTerminal(await serve(process, parts))
+  stdout.end()
+  ended.resolve({ status: 143 })
+  setTimeout(() => gone.resolve(), 1_000)
   expect((await terminal.closed).code).toBe(4001)
   expect(terminal.told).toEqual([])
 })

@@ -19,7 +19,7 @@ const PATH = /^\/api\/workspaces\/([^/]*)\/terminal$/
 
 /** Terminals inside workspaces, over WebSockets. */
 export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: HttpFace): void {
-  const { table, backends, audit, activity, passes } = face
+  const { table, backends, lifecycle, audit, activity, passes } = face
   const terminals = new TerminalTable(table)
   const server = new WebSocketServer({
     noServer: true,
@@ -50,8 +50,9 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
       // Also when the handshake fails, which is answered there.
       socket.once('close', () => void process.hangUp().catch(() => undefined))
       const { workspaceEnded } = place
+      const whenIdle = () => lifecycle.whileIdle(workspace.name, async () => undefined)
       server.handleUpgrade(request, socket, head, (webSocket) => {
-        void serveTerminal({ socket: webSocket, process, workspaceEnded, logger: app.log })
+        void serveTerminal({ socket: webSocket, process, workspaceEnded, whenIdle, logger: app.log })
       })
     },
     { needsNoToken: true, path: PATH },
