@@ -3,6 +3,7 @@
 #include "deallocate.h"
 #include "dial-loopback.h"
 #include "list-files.h"
+#include "lock-file.h"
 #include "log-store.h"
 #include "match-names.h"
 #include "pipe.h"
@@ -27,6 +28,7 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("openPty", Napi::Function::New(env, openPty, "openPty"));
   exports.Set("resizePty", Napi::Function::New(env, resizePty, "resizePty"));
   exports.Set("listFiles", Napi::Function::New(env, listFiles, "listFiles"));
+  exports.Set("lockFile", Napi::Function::New(env, lockFile, "lockFile"));
   exports.Set("matchNames", Napi::Function::New(env, matchNames, "matchNames"));
   exports.Set("makePipe", Napi::Function::New(env, makePipe, "makePipe"));
   exports.Set("sendDescriptors", Napi::Function::New(env, sendDescriptors, "sendDescriptors"));

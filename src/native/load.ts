@@ -29,6 +29,7 @@ export interface Addon {
     skipped: string,
   ): [names: string, figures: Float64Array, problems: readonly NodeJS.ErrnoException[]]
   matchNames(bytes: Uint8Array, offsets: Int32Array, ids: Int32Array, pattern: string, part: number): unknown
+  lockFile(fd: number, isShared: boolean): boolean
   setUserTimeout(fd: number, timeoutMs: number): boolean
   makePipe(capacityBytes: number): [reader: number, writer: number]
   sendDescriptors(socket: number, descriptors: readonly number[]): void

@@ -50,7 +50,9 @@ export async function openStateDir(path: string, logger: Logger): Promise<StateD
 
 async function lock(file: string, stateDir: string, logger: Logger): Promise<() => Promise<void>> {
   const unguarded = (): void =>
-    logger.warn('fs-ext is not built: nothing keeps a second server from the same state directory')
+    logger.warn(
+      'neither the native addon nor fs-ext is built: nothing keeps a second server from the same state directory',
+    )
   const release = await tryLock(file, unguarded)
   if (release !== 'taken') return release
   throw stateFault(

@@ -13,7 +13,7 @@ const ATTEMPT_MS = 50
  */
 export async function lockProject(projectPath: string): Promise<() => Promise<void>> {
   for (let attempt = 1; ; attempt++) {
-    // Without fs-ext nothing keeps a second server away; the first one's record then names the first.
+    // Without the addon and fs-ext nothing keeps a second server away; the first one's record then names the first.
     const held = await tryLock(lockOf(projectPath), () => undefined)
     if (held !== 'taken') return held
     if (attempt === ATTEMPTS) throw fault('PROJECT_IN_USE', `another server runs for ${projectPath}`)

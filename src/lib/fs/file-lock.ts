@@ -1,18 +1,16 @@
 import { open } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { flock, type LockKind } from '../../native/lock-file.ts'
 
 const LOOK_EVERY_MS = 50
 
 /** Gives up a lock. The file stays: a lock on a file that is removed and made anew is two locks. */
 type Release = () => Promise<void>
 
-/** `shared`: others may share it, and whoever wants it alone waits. */
-type LockKind = 'alone' | 'shared'
-
 /**
  * Takes the lock on a file, made where it is missing, or returns `taken` where another process or another part of this
  * one has it. The kernel drops it with the process, however that ends. `unguarded` is called in place of locking where
- * fs-ext is not built, and the work goes on alone.
+ * neither the addon nor fs-ext is built, and the work goes on alone.
  */
 export async function tryLock(
   path: string,
@@ -20,17 +18,14 @@ export async function tryLock(
   kind: LockKind = 'alone',
 ): Promise<Release | 'taken'> {
   const file = await open(path, 'a', 0o600)
-  const flock = await loadFlock()
-  if (flock === undefined) unguarded()
-  else {
-    try {
-      flock(file.fd, kind === 'alone' ? 'exnb' : 'shnb')
-    } catch (error) {
-      await file.close()
-      const { code } = error as NodeJS.ErrnoException
-      if (code === 'EAGAIN' || code === 'EWOULDBLOCK') return 'taken'
-      throw error
-    }
+  const isLocked = await flock(file.fd, kind).catch(async (error: unknown) => {
+    await file.close()
+    throw error
+  })
+  if (isLocked === 'unsupported') unguarded()
+  else if (!isLocked) {
+    await file.close()
+    return 'taken'
   }
   return () => file.close()
 }
@@ -54,14 +49,5 @@ export async function lockFile(
     if (!hasWaited) onWait?.()
     hasWaited = true
     await delay(LOOK_EVERY_MS, undefined, signal && { signal }).catch(() => signal?.throwIfAborted())
-  }
-}
-
-/** fs-ext is compiled at installation, which fails where there is no compiler. */
-async function loadFlock(): Promise<((fd: number, flags: 'exnb' | 'shnb') => void) | undefined> {
-  try {
-    return (await import('fs-ext')).flockSync
-  } catch {
-    return undefined
   }
 }

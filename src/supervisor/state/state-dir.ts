@@ -32,7 +32,9 @@ export async function openStateDir(path: string, warn: (message: string) => void
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
     const release = await tryLock(join(path, 'lock'), () =>
-      warn('fs-ext is not built: nothing keeps a second supervisor from the same state directory'),
+      warn(
+        'neither the native addon nor fs-ext is built: nothing keeps a second supervisor from the same state directory',
+      ),
     )
     if (release === 'taken')
       throw stateFault(
