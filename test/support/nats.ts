@@ -25,8 +25,13 @@ export async function startNats(flags: readonly string[] = []) {
       throw new Error('nats-server is missing: run scripts/test-tools', { cause: error })
     })
     await Promise.race([once(started, 'spawn'), missing])
-    for await (const line of createInterface({ input: started.stderr }))
-      if (line.includes('Server is ready')) break
+    let isReady = false
+    for await (const line of createInterface({ input: started.stderr })) {
+      isReady = line.includes('Server is ready')
+      if (isReady) break
+    }
+    // Its port may have become another's while it was away.
+    if (!isReady) throw new Error(`nats-server did not start on port ${port}`)
     started.stderr.resume()
   }
   const end = async (): Promise<void> => {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { busClient } from '../../../support/bus-client.ts'
 import { FakeBackend } from '../../../support/fake-backend.ts'
@@ -147,7 +148,10 @@ describe('the bus of several servers', () => {
     const guests = [await one.connected(), await two.connected()]
     await nats.end()
     await Promise.all([one.waitForServers(0), two.waitForServers(0)])
-    const [first, second] = [await one.listen('demo'), await two.listen('demo')]
+    const first = await one.listen('demo')
+    // Of two in the same millisecond it is the names that decide.
+    await delay(5)
+    const second = await two.listen('demo')
     expect([first.response.status, second.response.status]).toEqual([200, 200])
     for (const [index, listener] of [first, second].entries()) {
       await guests[index]?.publish({ namespace: 'demo', type: 'event', payload: { index } })
