@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/fixtures/**', 'test/long/**', 'test/vm/**'],
+    exclude: ['test/fixtures/**', 'test/long/**', 'test/package/**', 'test/vm/**'],
     // Tests hold real sockets, containers and child processes: a process of its own for every file keeps a crash at home.
     pool: 'forks',
     // Two even where there are two cores: most tests wait for something outside.

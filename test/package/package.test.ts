@@ -1,0 +1,157 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { globSync, mkdirSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { packageRoot } from '../../src/lib/process/package.ts'
+import { run } from '../../src/lib/process/run.ts'
+import { toolEnvironment } from '../../src/lib/process/tool-environment.ts'
+import { freePort } from '../support/git-daemon.ts'
+import { makeTempDir } from '../support/temp-dir.ts'
+
+const { path: folder, remove } = makeTempDir()
+let archive = ''
+
+interface RunOptions {
+  readonly cwd?: string
+  readonly environment?: NodeJS.ProcessEnv
+}
+
+/** Runs a command to its end; its standard output, or an error with all that it said. */
+async function ran([command = '', ...words]: readonly string[], options: RunOptions = {}): Promise<string> {
+  const { status, stdout, stderr } = await run(command, words, { timeoutMs: 300_000, ...options })
+  if (status !== 0) throw new Error(`${command} ${words.join(' ')} ended with ${status}: ${stderr}${stdout}`)
+  return stdout
+}
+
+beforeAll(async () => {
+  await ran([join(packageRoot, 'scripts/prebuild'), '--from-build'])
+  const said = await ran(['npm', 'pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
+    cwd: packageRoot,
+  })
+  archive = join(folder, basename((JSON.parse(said) as { filename: string }[])[0]?.filename ?? ''))
+}, 120_000)
+afterAll(remove)
+
+test('the package holds what runs and what explains it, and nothing of tests', async () => {
+  const files = (await ran(['tar', 'tzf', archive])).trimEnd().split('\n')
+  const has = (file: string): boolean => files.includes(`package/${file}`)
+  for (const name of ['workspace', 'supervisor', 'content-server', 'analyzer']) {
+    expect(has(`dist/src/bin/${name}.js`)).toBe(true)
+    expect(has(`docs/${name}.md`)).toBe(true)
+  }
+  expect(has('dist/src/workspace/faces/web/built/index.html')).toBe(true)
+  const target = `${process.platform}-${process.arch}`
+  for (const name of ['workspace_native.node', 'workspace-run', 'workspace-start', 'workspace-init'])
+    expect(has(`prebuilds/${target}/${name}`)).toBe(true)
+  expect(files.filter((file) => /(^|\/)(test|fuzz|bench)\/|\.test\./.test(file))).toEqual([])
+})
+
+test('what it depends on can be listed', async () => {
+  const sbom = await ran(['npm', 'sbom', '--sbom-format', 'spdx', '--omit', 'dev'], { cwd: packageRoot })
+  expect(JSON.parse(sbom)).toMatchObject({ spdxVersion: expect.stringMatching(/^SPDX-/) })
+})
+
+// Each in an empty folder, with a home and a Node of its own, by a user who has no compiler.
+describe.each(['22', '24', '26'])('installed on Node %s', (version) => {
+  const home = join(folder, version)
+  const bin = join(home, 'node_modules/.bin')
+  const environment = { HOME: home, PATH: `${bin}:/usr/bin:/bin`, XDG_RUNTIME_DIR: home }
+  const here = { cwd: home, environment }
+
+  beforeAll(async () => {
+    mkdirSync(home)
+    writeFileSync(join(home, 'package.json'), '{"private": true}')
+    const install = ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts']
+    const npm = { cwd: home, environment: toolEnvironment() }
+    await ran([...install, `node@npm:node-${process.platform}-${process.arch}@${version}`, archive], npm)
+  }, 600_000)
+
+  test('every program starts, on that Node, with the native addon', async () => {
+    expect(await ran(['node', '--version'], here)).toMatch(new RegExp(`^v${version}\\.`))
+    for (const name of ['workspace', 'supervisor', 'content-server', 'analyzer'])
+      expect(await ran([name, '--version'], here)).toMatch(/^\d+\.\d+\.\d+\n$/)
+    // What it lacks of the machine is no matter here.
+    const { stdout } = await run(join(bin, 'workspace'), ['doctor', '--json'], { ...here, timeoutMs: 60_000 })
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; found: string }[] }
+    expect(checks.find(({ name }) => name === 'native addon')?.found).toBe('loaded')
+  })
+
+  test('the supervisor runs a Procfile', async () => {
+    const project = join(home, 'project')
+    mkdirSync(project)
+    writeFileSync(join(project, 'Procfile'), 'web: echo hello; exec sleep 1000\n')
+    const inside = {
+      cwd: project,
+      environment: { ...environment, SUPERVISOR_API__PORT: String(await freePort()) },
+    }
+    await ran(['supervisor', 'up', '-d'], inside)
+    try {
+      expect(await ran(['supervisor', 'ps', '--table'], inside)).toMatch(/web\s+running/)
+      expect(await ran(['supervisor', 'logs', '--table'], inside)).toContain('hello')
+    } finally {
+      await ran(['supervisor', 'down'], inside)
+    }
+  })
+
+  test('the content server publishes a folder', async () => {
+    const site = join(home, 'site')
+    mkdirSync(site)
+    writeFileSync(join(site, 'index.html'), '<!doctype html><title>Guide</title><p>words</p>')
+    await ran(['content-server', 'publish', site, '--repo', 'guide'], here)
+    const root = join(home, '.local/share/content-server')
+    expect(globSync('**/guide/index.html', { cwd: root })).toHaveLength(1)
+    const input = 'a long enough password\n'
+    const hash = execFileSync(join(bin, 'content-server'), ['hash-password'], {
+      cwd: home,
+      env: environment,
+      input,
+    })
+    expect(hash.toString()).toMatch(/^\$scrypt\$/)
+  })
+
+  test('the analyzer answers questions', async () => {
+    const project = join(home, 'java')
+    mkdirSync(join(project, 'target/classes'), { recursive: true })
+    writeFileSync(join(project, 'pom.xml'), '<project/>')
+    writeFileSync(join(project, 'Demo.java'), 'class Demo implements Runnable { public void run() {} }')
+    await ran(['javac', '-d', 'target/classes', 'Demo.java'], { cwd: project })
+    await ran(['analyzer', 'start', '-p', project], here)
+    try {
+      const question = ['classes', 'list', '--implements', 'java.lang.Runnable', '-p', project, '--table']
+      expect(await ran(['analyzer', ...question], here)).toContain('Demo')
+    } finally {
+      await ran(['analyzer', 'stop', '-p', project], here)
+    }
+  })
+
+  test('the workspace server runs and is asked', async () => {
+    const [http, ssh] = [await freePort(), await freePort()]
+    const settings = {
+      WORKSPACE_HTTP__PORT: String(http),
+      WORKSPACE_SSH__PORT: String(ssh),
+      WORKSPACE_STATE_DIR: join(home, 'state'),
+    }
+    const env = { ...environment, ...settings, WORKSPACE_URL: `http://127.0.0.1:${http}` }
+    const server = spawn(join(bin, 'workspace'), ['serve'], {
+      cwd: home,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    onTestFinished(() => void server.kill('SIGKILL'))
+    const ended = new Promise((resolve) => server.once('exit', resolve))
+    await new Promise<void>((resolve, reject) => {
+      let said = ''
+      for (const stream of [server.stdout, server.stderr])
+        stream.on('data', (bytes: Buffer) => {
+          said += bytes.toString()
+          if (said.includes('workspace server is ready')) resolve()
+        })
+      server.once('exit', () => reject(new Error(said)))
+    })
+    const list = await ran(['workspace', 'list', '--json'], { cwd: home, environment: env })
+    expect(JSON.parse(list)).toHaveProperty('workspaces')
+    expect(await (await fetch(`http://127.0.0.1:${http}/`)).text()).toContain('<!doctype html>')
+    server.kill('SIGTERM')
+    expect(await ended).toBe(0)
+  })
+})
