@@ -19,6 +19,7 @@ describe.each([
   'docs/supervisor.md',
   'docs/content-server.md',
   'docs/analyzer.md',
+  'docs/comparison.md',
 ])('%s', (file) => {
   const text = read(file)
 
@@ -74,4 +75,12 @@ test('CHANGELOG.md names every command', () => {
     createAnalyzerProgram(),
   ].flatMap(({ commands }) => commands.map((command) => command.name()))
   expect(names.filter((name) => !read('CHANGELOG.md').includes(`\`${name}\``))).toEqual([])
+})
+
+test('docs/comparison.md names only benchmarks that are there', () => {
+  const rows = read('docs/comparison.md').matchAll(/^\|.*\| `([\w-]+\/[\w-]+)` \|$/gm)
+  const named = new Set([...rows].map(([, name = '']) => name))
+  expect(named.size).toBeGreaterThan(8)
+  const missing = [...named].filter((name) => !existsSync(join(packageRoot, 'bench', `${name}.ts`)))
+  expect(missing).toEqual([])
 })

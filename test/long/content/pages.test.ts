@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { packageRoot } from '../../../src/lib/process/package.ts'
 import { publish } from '../../../src/content/publish/publish.ts'
 import { openPage } from '../../support/chromium.ts'
 import { startContent } from '../../support/content-server.ts'
@@ -105,5 +106,45 @@ test(
     expect(page.complaints.filter((complaint) => !/401|"level":"(?:info|verbose)"/.test(complaint))).toEqual(
       [],
     )
+  },
+)
+
+test(
+  'the project’s own documentation is published, read from page to page, and found by its words',
+  { timeout: 120_000 },
+  async () => {
+    const { url, store, ask } = await startContent()
+    const site = join(tempDir(), 'site')
+    execFileSync(join(packageRoot, 'scripts/site'), [site], { stdio: ['ignore', 'ignore', 'inherit'] })
+    await publish({ folder: site, repo: 'workspace-suite', deletes: true }, { store, nowMs: Date.now() })
+    const page = await openPage(`${url}/repos/workspace-suite/`)
+    const until = (what: string, expression: string): Promise<void> =>
+      waitFor(what, () => page.evaluate<boolean>(expression).catch(() => false))
+    await page.type('right')
+    await page.press('Enter')
+    await until('the site', 'document.querySelector("h1")?.textContent === "Workspace suite"')
+    const targets = await page.evaluate<readonly string[]>(
+      '[...document.querySelectorAll(".navbar a")].map(({ href }) => href).filter((href) => !href.includes("#"))',
+    )
+    const pages = [...new Set(targets)].filter((target) => target.startsWith(url))
+    expect(pages.length).toBeGreaterThanOrEqual(11)
+    for (const target of pages) {
+      await page.evaluate(`location.href = ${JSON.stringify(target)}`)
+      await until(
+        target,
+        `location.href === ${JSON.stringify(target)} && document.querySelector("h1") !== null`,
+      )
+      // Whatever it leads to on the same site is there.
+      const links = await page.evaluate<readonly string[]>(
+        '[...document.querySelectorAll("[role=main] a")].map(({ href }) => href.split("#")[0])',
+      )
+      for (const link of new Set(links.filter((each) => each.startsWith(url))))
+        expect([link, (await ask(link.slice(url.length))).status]).toEqual([link, 200])
+    }
+    const { hits } = (await (await ask('/_api/search?q=workspace+prune')).json()) as {
+      hits: readonly unknown[]
+    }
+    expect(hits.length).toBeGreaterThan(0)
+    expect(page.complaints.filter((complaint) => !/"level":"(?:info|verbose)"/.test(complaint))).toEqual([])
   },
 )
