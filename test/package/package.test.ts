@@ -24,7 +24,7 @@ async function ran([command = '', ...words]: readonly string[], options: RunOpti
 }
 
 beforeAll(async () => {
-  await ran([join(packageRoot, 'scripts/prebuild'), '--from-build'])
+  await ran([join(packageRoot, 'scripts/prepack'), '--from-build'])
   const said = await ran(['npm', 'pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
     cwd: packageRoot,
   })
@@ -38,6 +38,7 @@ test('the package holds what runs and what explains it, and nothing of tests', a
   for (const name of ['workspace', 'supervisor', 'content-server', 'analyzer']) {
     expect(has(`dist/src/bin/${name}.js`)).toBe(true)
     expect(has(`docs/${name}.md`)).toBe(true)
+    expect(has(`dist/man/${name}.1`)).toBe(true)
   }
   expect(has('dist/src/workspace/faces/web/built/index.html')).toBe(true)
   const target = `${process.platform}-${process.arch}`

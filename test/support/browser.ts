@@ -47,6 +47,8 @@ export async function openBrowser(
   ]
   const child = spawn('chromium', [...flags, `--user-data-dir=${profile}`, 'about:blank'], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    // What it leaves behind when it is ended goes with its profile.
+    env: { ...process.env, TMPDIR: profile },
     detached: true,
   })
   const close = async (): Promise<void> => {
