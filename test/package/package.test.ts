@@ -1,14 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run } from '../../src/lib/process/run.ts'
 import { toolEnvironment } from '../../src/lib/process/tool-environment.ts'
-import { docker, TEST_IMAGE, uniqueName } from '../support/docker.ts'
 import { freePort } from '../support/git-daemon.ts'
 import { makeTempDir } from '../support/temp-dir.ts'
-import { waitFor } from '../support/wait-for.ts'
 
 const { path: folder, remove } = makeTempDir()
 let archive = ''
@@ -158,32 +156,3 @@ describe.each(['22', '24', '26'])('installed on Node %s', (version) => {
     expect(await ended).toBe(0)
   })
 })
-
-test('in a container the supervisor is the first process, with the content server under it', async () => {
-  const context = join(folder, 'container')
-  cpSync(join(packageRoot, 'examples/docs-host'), context, { recursive: true })
-  const port = await freePort()
-  for (const file of ['supervisor.yaml', 'docs.yaml']) {
-    const text = readFileSync(join(context, file), 'utf8')
-    writeFileSync(join(context, file), text.replaceAll('8090', String(port)))
-  }
-  // What was installed above, its Node included.
-  mkdirSync(join(context, 'app'))
-  await ran(['cp', '-al', join(folder, '24/node_modules'), join(context, 'app')])
-  const name = uniqueName('docs-host')
-  onTestFinished(async () => {
-    await run('docker', ['rm', '--force', name])
-    await run('docker', ['rmi', name])
-  })
-  await docker('build', '--quiet', '--tag', name, '--build-arg', `BASE=${TEST_IMAGE}`, context)
-  await docker('run', '--detach', '--name', name, '--network', 'host', name)
-  const isUp = () =>
-    fetch(`http://127.0.0.1:${port}/_health`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  await waitFor('the documentation', isUp, 60_000)
-  expect(await docker('exec', name, 'cat', '/proc/1/cmdline')).toContain('supervisor')
-  await docker('stop', '--time', '20', name)
-  expect(await docker('inspect', '--format', '{{.State.ExitCode}}', name)).toBe('0')
-}, 300_000)
