@@ -154,12 +154,11 @@ test('a missing base image is reported when an engine answers', async () => {
 test('a second run is quick and finds nothing to do', async () => {
   borrowDependencies()
   const env = { SETUP_ENGINE_SOCKETS: await listen((_request, reply) => reply.end('{}')) }
-  expect((await run('scripts/setup', [], env)).said).toBe(
-    'setup: compiling TypeScript into dist\nsetup: ready\n',
-  )
+  const first = await run('scripts/setup', [], env)
+  expect(first.said).toBe('setup: compiling TypeScript into dist\nsetup: ready\n')
   const second = await run('scripts/setup', [], env)
   expect(second).toMatchObject({ status: 0, said: 'setup: everything is in place, nothing to do\n' })
-  expect(second.tookMs).toBeLessThan(1_500)
+  expect(second.tookMs).toBeLessThan(first.tookMs)
   expect(await run('scripts/setup', ['--check'], env)).toMatchObject({ status: 0 })
 })
 

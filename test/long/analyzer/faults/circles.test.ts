@@ -86,9 +86,14 @@ test('A6 a pattern takes time in proportion to the text, whatever it is', () => 
   ]
   for (const pattern of patterns) {
     const fits = wildcard(pattern)
-    const beganMs = performance.now()
-    expect(fits(text)).toBe(false)
-    expect(performance.now() - beganMs, pattern.slice(0, 20)).toBeLessThan(10)
+    // The quickest of some: in between another program may have had the processor.
+    let leastMs = Infinity
+    for (let times = 0; times < 10; times++) {
+      const beganMs = performance.now()
+      expect(fits(text)).toBe(false)
+      leastMs = Math.min(leastMs, performance.now() - beganMs)
+    }
+    expect(leastMs, pattern.slice(0, 20)).toBeLessThan(10)
   }
 })
 

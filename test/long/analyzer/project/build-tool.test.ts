@@ -50,11 +50,14 @@ test(
     expect(globSync('**/*.class', { cwd: root })).toEqual([])
 
     const memory = new BuildToolMemory()
-    expect(await memory.ask(question(root))).toEqual({ ...answer, libraries })
-    const beganMs = performance.now()
-    expect(await memory.ask(question(root))).toEqual({ ...answer, libraries })
-    // Maven alone takes longer to start.
-    expect(performance.now() - beganMs).toBeLessThan(200)
+    const askedMs = async () => {
+      const beganMs = performance.now()
+      expect(await memory.ask(question(root))).toEqual({ ...answer, libraries })
+      return performance.now() - beganMs
+    }
+    // Maven alone takes much longer to start.
+    const [firstMs, secondMs] = [await askedMs(), await askedMs()]
+    expect(secondMs).toBeLessThan(firstMs / 4)
     writeFileSync(join(root, 'core/pom.xml'), `${head}${parent}<artifactId>core</artifactId></project>`)
     expect((await memory.ask(question(root))).libraries).toEqual([])
   },

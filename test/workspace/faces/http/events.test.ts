@@ -110,7 +110,7 @@ describe('the event stream', () => {
     }
     expect(await dropped()).toBe(1)
     expect(count).toBeGreaterThan(10)
-    expect(lateMs).toBeLessThan(1_000)
+    expect(lateMs).toBeLessThan(5_000)
   })
 
   test('H12 a snapshot larger than the bound drops nobody who reads', async () => {
