@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineFaults } from '../lib/errors/fault.ts'
-import { messageOf } from '../lib/errors/message.ts'
-import { tryLock } from '../lib/fs/file-lock.ts'
-import { bringToFormat } from '../lib/fs/format-file.ts'
+import { holdStateDir } from '../lib/fs/state-dir.ts'
 import { writeFileDurable } from '../lib/fs/write-durable.ts'
 import type { Logger } from '../lib/log/logger.ts'
 
@@ -28,37 +26,19 @@ export function insideRoot(stateDir: string): string {
  * (fault F34) and STATE_DIR_UNUSABLE when it cannot be written, or a newer version wrote it.
  */
 export async function openStateDir(path: string, logger: Logger): Promise<StateDir> {
-  try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
-    const release = await lock(join(path, 'lock'), path, logger)
-    try {
-      await bringToFormat(path)
-      return { path, serverId: await readServerId(join(path, 'server-id')), release }
-    } catch (error) {
-      await release()
-      throw error
-    }
-  } catch (error) {
-    if (error instanceof Error && error.name === 'Fault') throw error
-    throw stateFault(
-      'STATE_DIR_UNUSABLE',
-      `state directory ${path} cannot be used: ${messageOf(error)}`,
-      error,
-    )
-  }
-}
-
-async function lock(file: string, stateDir: string, logger: Logger): Promise<() => Promise<void>> {
-  const unguarded = (): void =>
-    logger.warn(
-      'neither the native addon nor fs-ext is built: nothing keeps a second server from the same state directory',
-    )
-  const release = await tryLock(file, unguarded)
-  if (release !== 'taken') return release
-  throw stateFault(
-    'STATE_DIR_IN_USE',
-    `another server uses the state directory ${stateDir}; stop it, or give this one its own state_dir`,
-  )
+  const { content: serverId, release } = await holdStateDir(path, {
+    taken: () =>
+      stateFault(
+        'STATE_DIR_IN_USE',
+        `another server uses the state directory ${path}; stop it, or give this one its own state_dir`,
+      ),
+    unguarded: () =>
+      logger.warn(
+        'neither the native addon nor fs-ext is built: nothing keeps a second server from the same state directory',
+      ),
+    read: () => readServerId(join(path, 'server-id')),
+  })
+  return { path, serverId, release }
 }
 
 async function readServerId(file: string): Promise<string> {

@@ -1,13 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { defineFaults } from '../../lib/errors/fault.ts'
-import { messageOf } from '../../lib/errors/message.ts'
-import { tryLock } from '../../lib/fs/file-lock.ts'
-import { bringToFormat } from '../../lib/fs/format-file.ts'
+import { holdStateDir } from '../../lib/fs/state-dir.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 
-const stateFault = defineFaults({ SUPERVISOR_RUNS_ALREADY: 'conflict', STATE_DIR_UNUSABLE: 'invalid' })
+const stateFault = defineFaults({ SUPERVISOR_RUNS_ALREADY: 'conflict' })
 
 /** A supervisor's own directory, held by one at a time. */
 export interface StateDir {
@@ -29,33 +27,19 @@ export function stateDirOf(home: string, configFile: string): string {
  * STATE_DIR_UNUSABLE when it cannot be written, or a newer version wrote it.
  */
 export async function openStateDir(path: string, warn: (message: string) => void): Promise<StateDir> {
-  try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
-    const release = await tryLock(join(path, 'lock'), () =>
+  const { content: instance, release } = await holdStateDir(path, {
+    taken: () =>
+      stateFault(
+        'SUPERVISOR_RUNS_ALREADY',
+        `another supervisor runs for this config, with ${path}; stop it with "supervisor down"`,
+      ),
+    unguarded: () =>
       warn(
         'neither the native addon nor fs-ext is built: nothing keeps a second supervisor from the same state directory',
       ),
-    )
-    if (release === 'taken')
-      throw stateFault(
-        'SUPERVISOR_RUNS_ALREADY',
-        `another supervisor runs for this config, with ${path}; stop it with "supervisor down"`,
-      )
-    try {
-      await bringToFormat(path)
-      return { path, instance: await readInstance(join(path, 'instance')), release }
-    } catch (error) {
-      await release()
-      throw error
-    }
-  } catch (error) {
-    if (error instanceof Error && error.name === 'Fault') throw error
-    throw stateFault(
-      'STATE_DIR_UNUSABLE',
-      `state directory ${path} cannot be used: ${messageOf(error)}`,
-      error,
-    )
-  }
+    read: () => readInstance(join(path, 'instance')),
+  })
+  return { path, instance, release }
 }
 
 async function readInstance(file: string): Promise<string> {
