@@ -13,6 +13,7 @@ import { supervisorSchema } from '../src/supervisor/config.ts'
 import { createSupervisorProgram } from '../src/supervisor/faces/cli/main.ts'
 import { workspaceSchema } from '../src/workspace/config.ts'
 import { createWorkspaceProgram } from '../src/workspace/faces/cli/main.ts'
+import { commandLine } from './command-line.ts'
 
 const PROGRAMS = [
   { program: createWorkspaceProgram(), prefix: 'WORKSPACE', schema: workspaceSchema },
@@ -28,14 +29,6 @@ function plain(text: string): string {
 }
 
 const bold = (text: string): string => `\\fB${plain(text)}\\fR`
-
-function commandLine(command: Command, path: string): string {
-  const words = command.registeredArguments.map((each) => {
-    const name = each.name() + (each.variadic ? '...' : '')
-    return each.required ? `<${name}>` : `[${name}]`
-  })
-  return [path, ...words].join(' ')
-}
 
 function optionLines(options: readonly Option[]): readonly string[] {
   return options.flatMap(({ flags, description }) => ['.TP', bold(flags), plain(description)])

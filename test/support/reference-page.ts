@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { commandLine } from '../../scripts/command-line.ts'
 import type { SchemaNode } from '../../src/lib/config/check.ts'
 import { environmentKeys } from '../../src/lib/config/environment.ts'
 import { packageRoot } from '../../src/lib/process/package.ts'
@@ -73,13 +74,9 @@ export function commandsOf(
   command: Command,
   path: string,
 ): readonly (readonly [string, readonly string[]])[] {
-  const words = command.registeredArguments.map((each) => {
-    const name = each.name() + (each.variadic ? '...' : '')
-    return each.required ? `<${name}>` : `[${name}]`
-  })
   const flags = command.options.map((option) => option.flags)
   return [
-    [[path, ...words].join(' '), flags],
+    [commandLine(command, path), flags],
     ...command.commands.flatMap((child) => commandsOf(child, `${path} ${child.name()}`)),
   ]
 }

@@ -1,0 +1,10 @@
+import type { Command } from 'commander'
+
+/** A command as it is written, `path` before its arguments: "workspace ssh <name> [command...]". */
+export function commandLine(command: Command, path: string): string {
+  const words = command.registeredArguments.map((each) => {
+    const name = each.name() + (each.variadic ? '...' : '')
+    return each.required ? `<${name}>` : `[${name}]`
+  })
+  return [path, ...words].join(' ')
+}
