@@ -1,9 +1,9 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { packageRoot } from '../../../../src/lib/process/package.ts'
+import { run } from '../../../../src/lib/process/run.ts'
 import { launchdPlist } from '../../../../src/workspace/faces/cli/service/launchd-plist.ts'
 import {
   commandOf,
@@ -13,7 +13,6 @@ import {
 import { systemdUnit } from '../../../../src/workspace/faces/cli/service/systemd-unit.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
-const run = promisify(execFile)
 const hasSystemd = await run('systemd-analyze', ['--version']).then(
   () => true,
   () => false,
@@ -38,7 +37,9 @@ describe.each(SERVICE_PROGRAMS)('the unit of %s', (program) => {
 
   test('runs a command line that its program understands, config and all', async () => {
     const [node = '', ...words] = commandOf(service(program, { config }))
-    await expect(run(node, words)).rejects.toMatchObject({ stderr: expect.stringContaining(config) })
+    const { status, stderr } = await run(node, words)
+    expect(status).not.toBe(0)
+    expect(stderr).toContain(config)
   })
 
   test.runIf(hasSystemd)('is one that systemd understands, for the machine and for a user', () => {
@@ -72,7 +73,7 @@ describe('workspace install-service', () => {
   const cli = (home: string, ...words: string[]) => {
     const entry = join(packageRoot, 'src/bin/workspace.ts')
     const argv = [entry, 'install-service', '--user', ...words]
-    return run(process.execPath, argv, { env: { ...process.env, HOME: home } })
+    return run(process.execPath, argv, { environment: { ...process.env, HOME: home } })
   }
 
   test.runIf(process.platform === 'linux')(
@@ -80,27 +81,29 @@ describe('workspace install-service', () => {
     async () => {
       const home = tempDir()
       const file = join(home, '.config/systemd/user/workspace.service')
-      const { stdout } = await cli(home)
+      const { status, stdout } = await cli(home)
+      expect(status).toBe(0)
       expect(JSON.parse(stdout)).toMatchObject({
         file,
         next: expect.arrayContaining(['systemctl --user daemon-reload']),
       })
       const written = readFileSync(file, 'utf8')
       expect(written).toContain('WantedBy=default.target')
-      await cli(home)
+      expect(await cli(home)).toMatchObject({ status: 0 })
       writeFileSync(file, `${written}# mine\n`)
-      await expect(cli(home)).rejects.toMatchObject({
+      expect(await cli(home)).toMatchObject({
+        status: 1,
         stderr: `workspace: ${file} is there and is another: look at it, then use --force to write over it\n`,
       })
       expect(readFileSync(file, 'utf8')).toBe(`${written}# mine\n`)
-      await cli(home, '--force')
+      expect(await cli(home, '--force')).toMatchObject({ status: 0 })
       expect(readFileSync(file, 'utf8')).toBe(written)
     },
   )
 
   test('names the programs that there are', async () => {
-    await expect(cli(tempDir(), 'analyzer')).rejects.toMatchObject({
-      code: 2,
+    expect(await cli(tempDir(), 'analyzer')).toMatchObject({
+      status: 2,
       stderr: expect.stringContaining('Allowed choices are workspace, supervisor, content-server'),
     })
   })
