@@ -3,5 +3,11 @@ import everyday from './vitest.config.ts'
 
 /** The package, installed as a user does: `npm run test:package`. */
 export default defineConfig({
-  test: { ...everyday.test, testTimeout: 120_000, include: ['test/package/**/*.test.ts'], exclude: [] },
+  test: {
+    ...everyday.test,
+    testTimeout: 120_000,
+    include: ['test/package/**/*.test.ts'],
+    exclude: [],
+    globalSetup: ['test/support/packed.ts'],
+  },
 })

@@ -92,7 +92,7 @@ async function start(
       shutDown: () => wantsToStop.resolve(),
     }
     const { createAnalyzerHttp } = await import('./faces/http/create-server.ts')
-    const http = await createAnalyzerHttp(face, token, logger)
+    const http = createAnalyzerHttp(face, token, logger)
     opened.push(() => http.stop())
     const listen = (at: number): Promise<number> => http.listen({ host: config.host, port: at })
     face.address.port =

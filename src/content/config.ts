@@ -79,7 +79,7 @@ export function loadContentConfig(
     readonly cwd?: string
   } = {},
 ): LoadedContentConfig {
-  const { settings, file } = loadConfig<FileSettings>({
+  const { settings, file, source } = loadConfig<FileSettings>({
     program: 'content-server',
     fileVariable: 'CONTENT_CONFIG',
     environmentPrefix: 'CONTENT',
@@ -91,7 +91,7 @@ export function loadContentConfig(
   const base = file === undefined ? (given.cwd ?? process.cwd()) : dirname(resolve(file))
   const home = environment['HOME'] ?? homedir()
   const data = join(environment['XDG_DATA_HOME'] ?? join(home, '.local/share'), 'content-server')
-  return { config: fromSettings(settings, file ?? 'content-server', base, data), settings, file }
+  return { config: fromSettings(settings, source, base, data), settings, file }
 }
 
 function fromSettings(settings: FileSettings, source: string, base: string, data: string): ContentConfig {

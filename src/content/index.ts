@@ -9,7 +9,7 @@ import { fault } from './errors.ts'
 import { createContentHttp } from './faces/http/create-server.ts'
 import type { ContentFace } from './faces/http/face.ts'
 import { ClientAddress } from './login/client-address.ts'
-import { OpenIdLogin } from './login/openid.ts'
+import type { OpenIdLogin } from './login/openid.ts'
 import { PasswordLogin } from './login/password-login.ts'
 import { Throttle } from './login/throttle.ts'
 import { PageFinder } from './page/find-page.ts'
@@ -64,7 +64,7 @@ async function start(config: ContentConfig, deps: ContentDeps): Promise<RunningC
     maxBytes: config.searchBytes,
   })
   const passwords = new PasswordLogin(config.users, new Throttle(sessionStore))
-  const openId = config.oidc === undefined ? undefined : new OpenIdLogin(config.oidc)
+  const openId = config.oidc === undefined ? undefined : await openIdLogin(config.oidc)
   const purge = (): void => {
     cache.purge()
     repos.purge()
@@ -92,7 +92,7 @@ async function start(config: ContentConfig, deps: ContentDeps): Promise<RunningC
       deps.onPurge?.()
     },
   }
-  const http = await createContentHttp(face, logger)
+  const http = createContentHttp(face, logger)
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
     await http.stop()
@@ -110,6 +110,12 @@ async function start(config: ContentConfig, deps: ContentDeps): Promise<RunningC
       error,
     )
   }
+}
+
+/** Fifteen modules, of which a server with passwords has no use. */
+async function openIdLogin(config: NonNullable<ContentConfig['oidc']>): Promise<OpenIdLogin> {
+  const { OpenIdLogin: Login } = await import('./login/openid.ts')
+  return new Login(config)
 }
 
 /** A server that nobody can enter is a mistake. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { SchemaNode } from '../lib/config/check.ts'
-import { loadConfig } from '../lib/config/load.ts'
+import { type LoadedConfig, loadConfig } from '../lib/config/load.ts'
 import type { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
 import { type FileSettings, fileSchema } from './config-schema.ts'
 import { CONFIG_FILES, readConfigFile } from './config-file/read-config-file.ts'
@@ -62,7 +62,7 @@ export function loadSupervisorConfig(
     given.file ??
     environment['SUPERVISOR_CONFIG'] ??
     CONFIG_FILES.map((name) => join(cwd, name)).find(existsSync)
-  const { settings, file } = loadConfig<FileSettings>({
+  const loaded = loadConfig<FileSettings>({
     program: 'supervisor',
     fileName: 'supervisor.yaml',
     fileVariable: 'SUPERVISOR_CONFIG',
@@ -73,12 +73,12 @@ export function loadSupervisorConfig(
     flags: given.flags ?? {},
     read: (path) => readConfigFile(path, environment, warnings),
   })
-  return { config: fromSettings(settings, file, environment, cwd), settings, file, warnings }
+  const { settings, file } = loaded
+  return { config: fromSettings(loaded, environment, cwd), settings, file, warnings }
 }
 
 function fromSettings(
-  settings: FileSettings,
-  file: string | undefined,
+  { settings, file, source }: LoadedConfig<FileSettings>,
   environment: Readonly<Record<string, string | undefined>>,
   cwd: string,
 ): SupervisorConfig {
@@ -110,6 +110,6 @@ function fromSettings(
       timeoutMs: proxy.timeout,
     },
     shutdownTimeoutMs: settings.shutdown_timeout,
-    processes: toSpecs(settings, { file: file ?? 'supervisor', base, environment }),
+    processes: toSpecs(settings, { file: source, base, environment }),
   }
 }

@@ -92,7 +92,7 @@ async function start(config: SupervisorConfig, deps: SupervisorServerDeps): Prom
     await state.release()
   }
   try {
-    http = await createSupervisorHttp(face, token, logger)
+    http = createSupervisorHttp(face, token, logger)
     servePage(http)
     const port = await listening(
       http.listen({ host: config.api.host, port: config.api.port }),

@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeDirs } from '../lib/fs/make-dirs.ts'
 import { messageOf } from '../lib/errors/message.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import type { AlarmClock } from '../lib/clock/clock.ts'
@@ -108,7 +108,7 @@ export class Supervisor {
   #open(spec: ProcessSpec): void {
     const { logger, clock } = this.#deps
     try {
-      if (spec.log.dir !== undefined) mkdirSync(spec.log.dir, { recursive: true })
+      if (spec.log.dir !== undefined) makeDirs(spec.log.dir)
     } catch (error) {
       logger.warn(`process "${spec.name}": its log goes to no file: ${messageOf(error)}`)
     }

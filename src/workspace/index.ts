@@ -179,7 +179,7 @@ async function start(
       bus,
       cluster,
     }
-    const http = await createWorkspaceHttp(face, await readSecurity(config), logger)
+    const http = createWorkspaceHttp(face, await readSecurity(config), logger)
     servePage(http)
     opened.push(() => http.stop())
     const at = config.http.socket === undefined ? config.http : { path: config.http.socket }

@@ -20,6 +20,7 @@ describe.each([
   'docs/content-server.md',
   'docs/analyzer.md',
   'docs/comparison.md',
+  ...globSync('docs/guides/*.md', { cwd: packageRoot }),
 ])('%s', (file) => {
   const text = read(file)
 
@@ -36,7 +37,10 @@ describe.each([
       expect(existsSync(join(packageRoot, linked)), linked).toBe(true)
       if (anchor === undefined) continue
       const headings = [...read(linked).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-        heading.toLowerCase().replaceAll(' ', '-'),
+        heading
+          .toLowerCase()
+          .replaceAll(/[^\w -]/g, '')
+          .replaceAll(' ', '-'),
       )
       expect(headings).toContain(anchor)
     }

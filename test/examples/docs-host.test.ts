@@ -4,6 +4,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
+import { answers } from '../support/answers.ts'
 import { cookieOf } from '../support/content-server.ts'
 import { freePort } from '../support/git-daemon.ts'
 import { tempDir } from '../support/temp-dir.ts'
@@ -28,12 +29,7 @@ test('the example of a host of documentation publishes a folder and serves it be
   onTestFinished(() => void supervisor.kill('SIGKILL'))
   const ended = once(supervisor, 'exit')
   const docs = `http://localhost:${port}`
-  const isUp = () =>
-    fetch(`${docs}/_health`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  await waitFor('the documentation', isUp, 40_000)
+  await waitFor('the documentation', () => answers(`${docs}/_health`), 40_000)
   expect((await fetch(`${docs}/repos/guide/`, { redirect: 'manual' })).status).toBe(302)
   const login = await fetch(`${docs}/_login`, {
     method: 'POST',

@@ -1,35 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { globSync, mkdirSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run } from '../../src/lib/process/run.ts'
-import { toolEnvironment } from '../../src/lib/process/tool-environment.ts'
 import { freePort } from '../support/git-daemon.ts'
+import { installPackage, ran } from '../support/installed.ts'
 import { makeTempDir } from '../support/temp-dir.ts'
 
 const { path: folder, remove } = makeTempDir()
-let archive = ''
-
-interface RunOptions {
-  readonly cwd?: string
-  readonly environment?: NodeJS.ProcessEnv
-}
-
-/** Runs a command to its end; its standard output, or an error with all that it said. */
-async function ran([command = '', ...words]: readonly string[], options: RunOptions = {}): Promise<string> {
-  const { status, stdout, stderr } = await run(command, words, { timeoutMs: 300_000, ...options })
-  if (status !== 0) throw new Error(`${command} ${words.join(' ')} ended with ${status}: ${stderr}${stdout}`)
-  return stdout
-}
-
-beforeAll(async () => {
-  await ran([join(packageRoot, 'scripts/prepack'), '--from-build'])
-  const said = await ran(['npm', 'pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
-    cwd: packageRoot,
-  })
-  archive = join(folder, basename((JSON.parse(said) as { filename: string }[])[0]?.filename ?? ''))
-}, 120_000)
+const archive = inject('archive')
 afterAll(remove)
 
 test('the package holds what runs and what explains it, and nothing of tests', async () => {
@@ -59,13 +39,7 @@ describe.each(['22', '24', '26'])('installed on Node %s', (version) => {
   const environment = { HOME: home, PATH: `${bin}:/usr/bin:/bin`, XDG_RUNTIME_DIR: home }
   const here = { cwd: home, environment }
 
-  beforeAll(async () => {
-    mkdirSync(home)
-    writeFileSync(join(home, 'package.json'), '{"private": true}')
-    const install = ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts']
-    const npm = { cwd: home, environment: toolEnvironment() }
-    await ran([...install, `node@npm:node-${process.platform}-${process.arch}@${version}`, archive], npm)
-  }, 600_000)
+  beforeAll(() => installPackage(home, archive, version), 600_000)
 
   test('every program starts, on that Node, with the native addon', async () => {
     expect(await ran(['node', '--version'], here)).toMatch(new RegExp(`^v${version}\\.`))

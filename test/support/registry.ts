@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { tempDir } from './temp-dir.ts'
+import { answers } from './answers.ts'
 import { waitFor } from './wait-for.ts'
 
 /** A registry of container images on this machine, which an engine takes for safe because of its address. */
@@ -30,10 +31,7 @@ export async function startRegistry(): Promise<{
   }
   onTestFinished(stop)
   const address = `127.0.0.1:${port}`
-  await waitFor(
-    'the registry',
-    async () => (await fetch(`http://${address}/v2/`).catch(() => undefined))?.ok === true,
-  )
+  await waitFor('the registry', () => answers(`http://${address}/v2/`))
   return { address, stop }
 }
 

@@ -2,9 +2,9 @@ import { PING } from '../../../src/lib/envelope/envelope.ts'
 import {
   type ExtensionHealth,
   type ExtensionManifest,
-  isExtensionName,
   MAX_EXTENSIONS,
 } from '../../../src/lib/guest/extension.ts'
+import { isExtensionName } from '../../../src/lib/guest/extension-name.ts'
 import type { Uplink } from '../bus/uplink.ts'
 import { addToEnvironment } from '../image-config.ts'
 

@@ -1,4 +1,5 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
+import { makeDirs } from '../../lib/fs/make-dirs.ts'
 
 /**
  * Makes the directory of a store that can be opened. One that is damaged is put aside: it can be made again.
@@ -11,7 +12,7 @@ export async function makeSound(
   check: () => Promise<unknown>,
   tell: (error: unknown) => void,
 ): Promise<void> {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirs(directory, 0o700)
   try {
     await check()
   } catch (error) {
@@ -19,7 +20,7 @@ export async function makeSound(
     const aside = `${directory}.damaged`
     rmSync(aside, { recursive: true, force: true })
     renameSync(directory, aside)
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeDirs(directory, 0o700)
     await check()
   }
 }

@@ -9,6 +9,7 @@ import { BuildToolMemory } from '../project/build-tool-memory.ts'
 import { type ClassPath, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
 import { FactsCache } from './facts-cache.ts'
+import type { DropTask } from './drop-slices.ts'
 import { ArchiveHashes } from './archive-hashes.ts'
 import type { ListedPlace, ListTask } from './list-place.ts'
 import { type PlacedTask, Quarantine } from './quarantine.ts'
@@ -16,6 +17,7 @@ import type { RefreshedPlace, RefreshTask } from './refresh-place.ts'
 import { IndexBuilder, type ProjectIndex } from './project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
 import { makeSound } from './make-sound.ts'
+import { RetiredSlices } from './retired-slices.ts'
 import { entriesOf, keysOf, type Missing, type Place, placeIn } from './place.ts'
 import { createScanPool } from './scan-pool.ts'
 import type { Scan, Scanner } from './scanner.ts'
@@ -60,6 +62,7 @@ class ProjectScanner implements Scanner {
   )
   /** Slices whose facts could not be had: a scan reads them again, and looks at all others' facts too. */
   readonly #damaged = new Set<string>()
+  readonly #retired = new RetiredSlices()
   #isInDoubt = false
   #store: SliceStore | undefined
   /** Of the last scan. */
@@ -116,6 +119,7 @@ class ProjectScanner implements Scanner {
       missing = this.#missing(places, builder)
     }
     await this.#hashes.save()
+    await this.#dropRetired(places)
     const index = builder.build(places.flatMap(entriesOf))
     const snapshot = new Snapshot(index, (key) => this.#facts.get(key))
     this.#names = index.names
@@ -227,6 +231,15 @@ class ProjectScanner implements Scanner {
 
   async #inPool<Result>(worker: string, task: unknown): Promise<Result> {
     return (await this.#pool.run(workerFile(worker), task)) as Result
+  }
+
+  /** What cannot be dropped now, on a full disk for instance, takes room and harms nobody. */
+  async #dropRetired(places: readonly Place[]): Promise<void> {
+    const inFolders = places.filter(({ listed }) => listed.stamp === undefined).flatMap(keysOf)
+    const keys = this.#retired.next(inFolders)
+    if (keys.length === 0) return
+    const task: DropTask = { storeDir: this.#storeDir, keys }
+    await this.#inPool('analyzer-drop', task).catch((error: unknown) => this.#afterFailure(error))
   }
 
   /** As `Quarantine.runAll`. */

@@ -51,7 +51,7 @@ export async function readSlices({ place, keys, storeDir }: ReadTask): Promise<R
     stored.push(slice.key)
     problems.push(...own)
     classCount += facts.classes.count
-    written = write(writing(storeDir), slice.key, facts.buffer, digest)
+    written = write(writingStore(storeDir), slice.key, facts.buffer, digest)
     written.catch(() => undefined)
   }
   await written
@@ -91,7 +91,8 @@ function opened(directory: string): SliceStore {
   return store.store
 }
 
-function writing(directory: string): SliceStore {
+/** The store of this process, to write; throws SCAN_FAILED where the disk is nearly full. */
+export function writingStore(directory: string): SliceStore {
   const { bavail, bsize } = statfsSync(directory)
   if (bavail * bsize < SPARE_BYTES) {
     throw fault(

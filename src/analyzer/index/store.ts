@@ -1,7 +1,8 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { makeDirs } from '../../lib/fs/make-dirs.ts'
 import { factsLayout, openFacts, type Facts } from '../bytecode/facts.ts'
 import { isWhole } from '../bytecode/tables.ts'
 import { type Digest, digestLayout, openDigest } from './digest.ts'
@@ -32,7 +33,7 @@ export class SliceStore {
 
   /** @throws what lmdb throws for a directory that cannot be used */
   static open(directory: string, mode: 'read' | 'write'): SliceStore {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeDirs(directory, 0o700)
     const store = new SliceStore(directory, mode)
     store.#open()
     store.isWhole()
@@ -75,6 +76,17 @@ export class SliceStore {
     await root.transaction(() => {
       void data.put(`${key} facts`, Buffer.from(facts))
       void data.put(`${key} digest`, Buffer.from(digest))
+    })
+  }
+
+  /** Takes slices out, those of them that are there. The file stays as large, and has room. */
+  async drop(keys: readonly string[]): Promise<void> {
+    const { root, data } = this.#open()
+    await root.transaction(() => {
+      for (const key of keys) {
+        void data.remove(`${key} facts`)
+        void data.remove(`${key} digest`)
+      }
     })
   }
 

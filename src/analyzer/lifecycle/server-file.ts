@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { makeDirs } from '../../lib/fs/make-dirs.ts'
 import { fault } from '../errors.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 
@@ -28,7 +29,7 @@ function runtimeDir(environment: Readonly<Record<string, string | undefined>> = 
   const base = environment['XDG_RUNTIME_DIR']
   const path =
     base === undefined || base === '' ? join(tmpdir(), `analyzer-${userInfo().uid}`) : join(base, 'analyzer')
-  mkdirSync(path, { recursive: true, mode: 0o700 })
+  makeDirs(path, 0o700)
   const stat = lstatSync(path)
   if (!stat.isDirectory() || stat.uid !== userInfo().uid) {
     throw fault('SERVER_ERROR', `${path} must be a directory of yours; remove it, or set XDG_RUNTIME_DIR`)

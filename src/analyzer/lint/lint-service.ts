@@ -10,7 +10,6 @@ import { findKtlint, type KtlintCommand, NO_KTLINT } from './ktlint-command.ts'
 import type { StyleFiles, StyleScope } from './list-style-files.ts'
 import { placeInProject, type SourcePlace } from './source-place.ts'
 import { fileIssue, fileStyle } from './style-issue.ts'
-import { styleKotlinFiles } from './style-kotlin-files.ts'
 import type { StyledFile, StyleTask } from './style-task.ts'
 
 const IDLE_MS = 30_000
@@ -151,6 +150,7 @@ export class LintService {
     wish: Wish,
     signal: AbortSignal,
   ): Promise<readonly StyledFile[]> {
+    const { styleKotlinFiles } = await import('./style-kotlin-files.ts')
     try {
       return await styleKotlinFiles(ktlint, { root: this.#root, places, ...wish }, signal)
     } catch (error) {

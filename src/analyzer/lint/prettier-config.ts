@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import JSON5 from 'json5'
 import { parse as parseToml } from 'smol-toml'
-import { parse as parseYaml } from 'yaml'
+import { yaml } from '../../lib/config/yaml.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 
 export interface PrettierConfig {
@@ -18,7 +18,7 @@ const MAX_BYTES = 2 ** 22
 type Read = (text: string) => unknown
 
 /** A YAML file whose aliases grow without end is refused by the parser itself. */
-const readYaml: Read = (text) => parseYaml(text) as unknown
+const readYaml: Read = (text) => yaml().parse(text) as unknown
 const keyOf =
   (read: Read): Read =>
   (text) =>

@@ -6,7 +6,6 @@ import { fault } from '../errors.ts'
 import { contentTypeOf, isText } from '../page/content-type.ts'
 import { formatMeta, isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
 import { inParallel, REPOS } from '../repo/repo-list.ts'
-import { readPageText } from '../search/page-text.ts'
 import { buildIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
 import { listFiles, type LocalFile } from './list-files.ts'
@@ -169,6 +168,8 @@ async function uploadFile(store: Store, target: string, file: LocalFile): Promis
 }
 
 async function readPages(files: readonly LocalFile[]): Promise<readonly IndexedPage[]> {
+  // A server has no use of the parser.
+  const { readPageText } = await import('../search/page-text.ts')
   const pages: IndexedPage[] = []
   await inParallel(PARALLEL, files, async ({ path, file, size }) => {
     if (size > MAX_TEXT_BYTES || /(?:^|\/)404\.html$/.test(path)) return

@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { makeDirs } from '../../lib/fs/make-dirs.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { fault } from '../errors.ts'
@@ -45,7 +46,7 @@ export class FileSessionStore implements SessionStore {
     try {
       // Node has it from 22.13 on.
       const { DatabaseSync: Database } = await import('node:sqlite')
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+      makeDirs(dirname(file), 0o700)
       closeSync(openSync(file, 'a', 0o600))
       const database = new Database(file, { timeout: BUSY_MS })
       checkFormat(database)

@@ -14,7 +14,7 @@ export function addCompletion(program: Command): void {
     .description('print a shell completion script')
     .argument('<shell>', 'bash, zsh or fish', (shell: string) => {
       if (shell in SCRIPTS) return shell
-      throw new InvalidArgumentError('it must be bash, zsh or fish.')
+      throw new InvalidArgumentError('It must be bash, zsh or fish.')
     })
     .addHelpText('after', `\nExample:\n  source <(${name} completion bash)`)
     .action((shell: keyof typeof SCRIPTS) => {

@@ -33,6 +33,7 @@ export async function runProgram(
   statusOf: (fault: Fault) => number,
 ): Promise<number> {
   exitByThrowing(program)
+  process.stdout.on('error', ignoreReaderGone)
   try {
     await program.parseAsync(argv, { from: 'user' })
     return 0
@@ -44,6 +45,11 @@ export async function runProgram(
     process.stderr.write(lines.map((line) => `${program.name()}: ${line}\n`).join(''))
     return isFault(error) ? statusOf(error) : 1
   }
+}
+
+/** Whoever reads the output may have had enough of it, as `head` has: no fault. A command that listens itself decides alone. */
+function ignoreReaderGone(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE' && process.stdout.listenerCount('error') === 1) throw error
 }
 
 function exitByThrowing(command: Command): void {

@@ -1,5 +1,5 @@
-import { Ajv, type ErrorObject } from 'ajv'
 import { defineFaults } from '../errors/fault.ts'
+import { type Violation, violations, withDefaults } from '../schema/violations.ts'
 import { parseDuration } from './duration.ts'
 import { nearest } from './nearest.ts'
 import { parseSize } from './size.ts'
@@ -19,44 +19,44 @@ export interface SchemaNode {
   readonly items?: SchemaNode
 }
 
+const FORMATS = {
+  duration: (text: string) => parseDuration(text) !== undefined,
+  size: (text: string) => parseSize(text) !== undefined,
+}
+
 /**
  * Fills in defaults and checks raw settings against their schema; durations become milliseconds, sizes bytes.
  * Throws CONFIG_INVALID with one line per mistake, each naming the key and, for an unknown one, the nearest known.
  */
 export function checkSettings(schema: SchemaNode, raw: unknown, source: string): unknown {
-  const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, allowUnionTypes: true })
-  ajv.addFormat('duration', (value: string) => parseDuration(value) !== undefined)
-  ajv.addFormat('size', (value: string) => parseSize(value) !== undefined)
-  const settings: unknown = structuredClone(raw ?? {})
-  const validate = ajv.compile(schema)
-  if (!validate(settings)) {
-    const lines = (validate.errors ?? []).map((error) => `${source}: ${sentence(error, schema)}`)
-    throw configFault('CONFIG_INVALID', [...new Set(lines)].join('\n'))
+  const settings = withDefaults(schema, raw ?? {})
+  const wrong = [...violations(schema, settings, FORMATS)]
+  if (wrong.length > 0) {
+    const lines = wrong.map((violation) => `${source}: ${sentence(violation, schema)}`)
+    throw configFault('CONFIG_INVALID', lines.join('\n'))
   }
   return decode(schema, settings)
 }
 
-function sentence(error: ErrorObject, schema: SchemaNode): string {
-  const path = error.instancePath.split('/').slice(1)
+function sentence({ path, keyword, message }: Violation, schema: SchemaNode): string {
   const key = path.join('.')
-  if (error.keyword === 'additionalProperties') {
-    const unknownKey = String((error.params as { additionalProperty: unknown }).additionalProperty)
+  if (keyword === 'additionalProperties') {
     const known = Object.keys(nodeAt(schema, path)?.properties ?? {})
-    const meant = nearest(unknownKey, known)
+    const meant = nearest(message, known)
     const hint =
       meant === undefined
         ? `known keys: ${known.join(', ')}`
         : `did you mean "${[...path, meant].join('.')}"?`
-    return `unknown key "${[...path, unknownKey].join('.')}"; ${hint}`
+    return `unknown key "${[...path, message].join('.')}"; ${hint}`
   }
-  if (error.keyword === 'enum') {
-    return `"${key}" must be one of ${(nodeAt(schema, path)?.enum ?? []).map(String).join(', ')}`
-  }
-  if (error.keyword === 'format') {
+  if (keyword === 'format') {
     const example = nodeAt(schema, path)?.format === 'size' ? 'a size such as 5MiB' : 'a duration such as 72h'
     return `"${key}" must be ${example}`
   }
-  return `"${key}" ${error.message ?? 'is not valid'}`
+  if (keyword === 'enum') {
+    return `"${key}" must be one of ${(nodeAt(schema, path)?.enum ?? []).map(String).join(', ')}`
+  }
+  return `"${key}" ${message}`
 }
 
 function nodeAt(schema: SchemaNode, path: readonly string[]): SchemaNode | undefined {

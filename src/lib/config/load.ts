@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { parse } from 'yaml'
 import { messageOf } from '../errors/message.ts'
 import { checkSettings, configFault, type SchemaNode } from './check.ts'
 import { settingsFromEnvironment } from './environment.ts'
 import { type FileSources, findConfigFile } from './find-file.ts'
+import { yaml } from './yaml.ts'
 
 /** Where a program's settings come from, weakest first: defaults, one file, environment, flags. */
 export interface ConfigSources extends FileSources {
@@ -20,6 +20,8 @@ export interface ConfigSources extends FileSources {
 export interface LoadedConfig<T> {
   readonly settings: T
   readonly file: string | undefined
+  /** What a sentence about a setting begins with. */
+  readonly source: string
 }
 
 /**
@@ -35,22 +37,32 @@ export function loadConfig<T>(sources: ConfigSources): LoadedConfig<T> {
     sources.environment,
   )
   const merged = merge(merge(fromFile, fromEnvironment), sources.flags ?? {})
-  return { settings: checkSettings(sources.schema, merged, file ?? sources.program) as T, file }
+  const source = file ?? 'configuration'
+  return { settings: checkSettings(sources.schema, merged, source) as T, file, source }
 }
 
 /** The keys and values of a YAML file. Throws CONFIG_UNREADABLE. */
 export function readYaml(file: string): Record<string, unknown> {
   let content: unknown
   try {
-    content = parse(readFileSync(file, 'utf8'))
+    content = yaml().parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw configFault('CONFIG_UNREADABLE', `config file ${file} cannot be read: ${messageOf(error)}`, error)
+    throw configFault(
+      'CONFIG_UNREADABLE',
+      `config file ${file} cannot be read: ${firstLine(messageOf(error))}`,
+      error,
+    )
   }
   if (content === null || content === undefined) return {}
   if (!isGroup(content)) {
     throw configFault('CONFIG_UNREADABLE', `config file ${file} must hold keys and values`)
   }
   return content
+}
+
+/** Below it a mistake in YAML is drawn, for a terminal alone. */
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0]?.replace(/:$/, '') ?? ''
 }
 
 function merge(weaker: Readonly<Record<string, unknown>>, stronger: Readonly<Record<string, unknown>>) {

@@ -1,9 +1,9 @@
-import { stringify } from 'yaml'
 import type { SchemaNode } from './check.ts'
+import { yaml } from './yaml.ts'
 
 /** The effective settings as YAML, with every secret (a schema field marked `writeOnly`) masked. */
 export function showSettings(schema: SchemaNode, settings: unknown): string {
-  return stringify(maskSecrets(schema, settings))
+  return yaml().stringify(maskSecrets(schema, settings))
 }
 
 /** The effective settings as a value, masked alike. */

@@ -1,9 +1,9 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineFaults, isFault } from '../errors/fault.ts'
 import { messageOf } from '../errors/message.ts'
 import { tryLock } from './file-lock.ts'
 import { bringToFormat } from './format-file.ts'
+import { makeDirs } from './make-dirs.ts'
 
 const stateFault = defineFaults({ STATE_DIR_UNUSABLE: 'invalid' })
 
@@ -25,7 +25,7 @@ export async function holdStateDir<T>(
   { taken, unguarded, read }: StateDirOptions<T>,
 ): Promise<{ readonly content: T; readonly release: () => Promise<void> }> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
+    makeDirs(path, 0o700)
     const release = await tryLock(join(path, 'lock'), unguarded)
     if (release === 'taken') throw taken()
     try {

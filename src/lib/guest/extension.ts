@@ -6,7 +6,6 @@ export const MAX_EXTENSIONS = 64
 /** Longer ones are not read (threat W11). */
 export const MAX_MANIFEST_BYTES = 64 * 1024
 
-const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 /** A service of its own, and no other's: what a manifest names is started as root. */
 const unitOf = (namespace: string): string => `workspace-ext-${namespace}.service`
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
@@ -28,11 +27,6 @@ export interface ExtensionHealth {
   readonly namespace: string
   readonly guest: string
   readonly host: 'connected' | 'disconnected'
-}
-
-/** A namespace that can be part of the names of files and units. */
-export function isExtensionName(value: unknown): value is string {
-  return typeof value === 'string' && NAME.test(value)
 }
 
 /** Reads a manifest; throws an Error whose sentence says what is wrong with it (threat W11). */

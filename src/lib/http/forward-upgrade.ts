@@ -1,4 +1,5 @@
-import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http'
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import { request as httpRequest } from './node-http.ts'
 import type { Duplex } from 'node:stream'
 import { joinStreams } from '../process/join-streams.ts'
 import { endToEnd, type HeaderPairs } from './forwarded-headers.ts'

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from './node-http.ts'
 import type { Duplex } from 'node:stream'
 
 /** Answers a request that no response object belongs to, as JSON, and ends the connection. */

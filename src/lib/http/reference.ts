@@ -1,18 +1,60 @@
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
+import { type ErrorShape, mapErrors } from './errors.ts'
+import { lazyCompilers } from './lazy-compilers.ts'
 
-/** Serves the API's description, made from the routes' own schemas: `GET /openapi.json`, and a page at `/reference`. */
-export async function serveReference(
+/** What an API is called, and what it does. */
+export interface ApiInfo {
+  readonly title: string
+  readonly version: string
+  readonly description: string
+}
+
+/**
+ * Serves the API's description, made from the routes' own schemas: `GET /openapi.json`, and a page at `/reference`. It is made
+ * when somebody first asks for it: its modules took a server a fifth of its start.
+ */
+export function serveReference(app: FastifyInstance, info: ApiInfo, errors: ErrorShape): void {
+  const routes: RouteOptions[] = []
+  let making: Promise<FastifyInstance> | undefined
+  const reference = (): Promise<FastifyInstance> => (making ??= createReference(app, routes, info, errors))
+  const hidden = { schema: { hide: true } }
+  app.get('/openapi.json', hidden, async () => (await reference()).swagger())
+  for (const url of ['/reference', '/reference/*'])
+    app.get(url, hidden, async (request, reply) => {
+      const page = await reference()
+      reply.hijack()
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        if (value !== undefined) reply.raw.setHeader(name, value)
+      page.routing(request.raw, reply.raw)
+    })
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'HEAD') routes.push(route)
+  })
+}
+
+/** A server of its own, which knows the routes by their schemas alone and is only handed requests for its page. */
+async function createReference(
   app: FastifyInstance,
-  info: { readonly title: string; readonly version: string; readonly description: string },
-): Promise<void> {
-  await app.register(swagger, { openapi: { openapi: '3.1.0', info } })
-  await app.register(swaggerUi, {
+  routes: readonly RouteOptions[],
+  info: ApiInfo,
+  errors: ErrorShape,
+): Promise<FastifyInstance> {
+  const [{ default: swagger }, { default: swaggerUi }] = await Promise.all([
+    import('@fastify/swagger'),
+    import('@fastify/swagger-ui'),
+  ])
+  const reference: FastifyInstance = Fastify({ schemaController: { compilersFactory: lazyCompilers } })
+  mapErrors(reference, errors)
+  for (const schema of Object.values(app.getSchemas())) reference.addSchema(schema)
+  await reference.register(swagger, { openapi: { openapi: '3.1.0', info } })
+  await reference.register(swaggerUi, {
     routePrefix: '/reference',
     staticCSP: true,
     // The page's own JavaScript calls the API that it is served by.
     transformStaticCSP: (header) => `${header}; frame-ancestors 'none'`,
   })
-  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
+  for (const { method, url, schema = {} } of routes)
+    reference.route({ method, url, schema, handler: () => undefined, exposeHeadRoute: false })
+  await reference.ready()
+  return reference
 }

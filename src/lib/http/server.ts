@@ -15,10 +15,11 @@ import { type ErrorShape, mapErrors } from './errors.ts'
 import { httpFault } from './faults.ts'
 import { createHostRule } from './host-rule.ts'
 import { acceptOnlyJson } from './json-body.ts'
+import { lazyCompilers } from './lazy-compilers.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
 import { checkOrigin } from './origin-rule.ts'
 import { answerRaw } from './raw-answer.ts'
-import { serveReference } from './reference.ts'
+import { type ApiInfo, serveReference } from './reference.ts'
 import { createTokenRule, createTokenTest } from './token-rule.ts'
 import { type UpgradeHandler, Upgrades } from './upgrades.ts'
 
@@ -42,7 +43,7 @@ declare module 'fastify' {
 }
 
 export interface HttpServerOptions {
-  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly info: ApiInfo
   readonly logger: Logger
   readonly allowedHosts: readonly string[]
   readonly errors: ErrorShape
@@ -87,7 +88,7 @@ export interface HttpServer {
 }
 
 /** Makes the server that all four programs use: guards, limits, error bodies, `/openapi.json`, `/reference`, `/metrics`. */
-export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+export function createHttpServer(options: HttpServerOptions): HttpServer {
   const streams = new Set<SseStream>()
   /** Connections that carry or carried one; a reader may keep its end open after that. */
   const streamSockets = new Set<Socket>()
@@ -111,7 +112,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   guardRoutes(app, { checkHost, guard, divert })
   if (options.admit !== undefined) app.addHook('onRequest', options.admit)
   serveMetrics(app, metrics, divert?.isFor)
-  await serveReference(app, options.info)
+  serveReference(app, options.info, options.errors)
 
   return {
     app,
@@ -176,6 +177,7 @@ function fastifyOptions(
     connectionTimeout: 0,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
+    schemaController: { compilersFactory: lazyCompilers },
     routerOptions: { maxParamLength: 2048 },
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, allErrors: false } },
     frameworkErrors(error: Error, _request: unknown, reply: FastifyReply) {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { stringify } from 'yaml'
+import { yaml } from '../../lib/config/yaml.ts'
 import { parseProcfile } from './procfile.ts'
 
 /** Scripts that run until they are stopped, the best first; others are tasks. */
@@ -21,7 +21,10 @@ export function proposeConfig(directory: string): {
       { ...(typeof one === 'string' ? { cmd: one } : one), ...envFile },
     ]),
   )
-  return { text: `${HEAD}${stringify({ processes: entries })}${TAIL}`, processes: Object.keys(processes) }
+  return {
+    text: `${HEAD}${yaml().stringify({ processes: entries })}${TAIL}`,
+    processes: Object.keys(processes),
+  }
 }
 
 /** As it would be read itself, with the port that it would get. */

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
-import { request } from 'node:http'
-import { request as requestTls } from 'node:https'
 import { connect } from 'node:net'
+import { requestFor } from '../../lib/http/node-http.ts'
 import type { HealthCheck } from '../process/process-spec.ts'
 import type { Probe } from './health-monitor.ts'
 import type { ProbeResult } from './health.ts'
@@ -66,7 +65,7 @@ function runCommand(
 
 function askHttp(url: string, signal: AbortSignal): Promise<ProbeResult> {
   return new Promise((resolve, reject) => {
-    const ask = url.startsWith('https:') ? requestTls : request
+    const ask = requestFor(new URL(url))
     ask(url, { signal, agent: false }, (response) => {
       const { statusCode = 0 } = response
       response.destroy()

@@ -155,7 +155,7 @@ export class SupervisedProcess {
 
   /** What it waited for may have come true. */
   retryWaiting(): void {
-    if (this.#state.is === 'waiting') this.#begin(this.#state.for)
+    if (this.#state.is === 'waiting') this.#begin('what it depends on is ready')
   }
 
   /** Takes on what has changed in its settings; counts from the next start on. */

@@ -1,16 +1,9 @@
-import {
-  Agent,
-  createServer,
-  type IncomingMessage,
-  request as httpRequest,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Duplex, pipeline } from 'node:stream'
 import { forwardUpgrade } from '../../lib/http/forward-upgrade.ts'
 import { endToEnd, type Forwarder, isLoop, toUpstream } from '../../lib/http/forwarded-headers.ts'
+import { Agent, createServer, request as httpRequest, STATUS_CODES } from '../../lib/http/node-http.ts'
 import { NOTICE_HEADERS } from '../../lib/http/notice-page.ts'
 import { answerRaw } from '../../lib/http/raw-answer.ts'
 import { statusOf } from '../process/process-state.ts'

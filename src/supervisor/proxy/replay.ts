@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http'
+import { request as httpRequest } from '../../lib/http/node-http.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
 import type { CapturedRequest } from './captured-request.ts'

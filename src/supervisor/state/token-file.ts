@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises'
+import { link, open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeDirs } from '../../lib/fs/make-dirs.ts'
 import { defineFaults } from '../../lib/errors/fault.ts'
 import { syncDirectory } from '../../lib/fs/write-durable.ts'
 
@@ -39,7 +40,7 @@ export async function readToken(path: string): Promise<string | undefined> {
 }
 
 async function make(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  makeDirs(dirname(path), 0o700)
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   const file = await open(temporary, 'wx', 0o600)
   try {

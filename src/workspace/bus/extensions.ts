@@ -2,7 +2,8 @@ import type { Static } from 'typebox'
 import { configFault } from '../../lib/config/check.ts'
 import { section, texts } from '../../lib/config/fields.ts'
 import { isRecord } from '../../lib/envelope/envelope.ts'
-import { type ExtensionHealth, isExtensionName } from '../../lib/guest/extension.ts'
+import type { ExtensionHealth } from '../../lib/guest/extension.ts'
+import { isExtensionName } from '../../lib/guest/extension-name.ts'
 
 /** What the configuration says of extensions. */
 export const extensionsSection = section({

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { json, text } from 'node:stream/consumers'
-import { createParser } from 'eventsource-parser'
 import type { Fault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import {
@@ -132,6 +131,7 @@ async function readEvents(
   response: IncomingMessage,
   onEvent: (event: string, content: unknown) => void,
 ): Promise<void> {
+  const { createParser } = await import('eventsource-parser')
   const parser = createParser({
     onEvent: ({ event, data }) => onEvent(event ?? 'message', JSON.parse(data)),
   })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Fault, type FaultKind } from '../../lib/errors/fault.ts'
+import { messageOf } from '../../lib/errors/message.ts'
 import { STATUS_OF_KIND } from '../../lib/http/status.ts'
 
 /** Carries the token of the bus, `bus.token`: the usual header may carry the server's. */
@@ -26,15 +27,26 @@ export function socketPathOf({ url }: ServerAddress): string | undefined {
 /** The headers that a server with tokens wants. */
 export function authorizationOf(server: ServerAddress): Record<string, string> {
   const { tokenFile, busTokenFile } = server
-  const busToken = server.busToken ?? (busTokenFile === undefined ? undefined : readToken(busTokenFile))
+  const busToken =
+    server.busToken ?? (busTokenFile === undefined ? undefined : readToken(server, busTokenFile))
   return {
-    ...(tokenFile !== undefined && { authorization: `Bearer ${readToken(tokenFile)}` }),
+    ...(tokenFile !== undefined && { authorization: `Bearer ${readToken(server, tokenFile)}` }),
     ...(busToken !== undefined && { [BUS_TOKEN_HEADER]: busToken }),
   }
 }
 
-function readToken(file: string): string {
-  return readFileSync(file, 'utf8').trim()
+function readToken({ name }: ServerAddress, file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (cause) {
+    const remedy = 'name the file that holds it, or none where the server wants none'
+    throw new Fault(
+      'TOKEN_FILE_UNREADABLE',
+      'invalid',
+      `the token of server ${name} cannot be read (${messageOf(cause)}); ${remedy}`,
+      { cause },
+    )
+  }
 }
 
 export function unreachable({ name, url }: ServerAddress, why: string): Fault {

@@ -1,5 +1,5 @@
-import { type ClientRequest, request as httpRequest, type RequestOptions } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import type { ClientRequest, RequestOptions } from 'node:http'
+import { request, requestFor } from '../../lib/http/node-http.ts'
 import { authorizationOf, type ServerAddress, socketPathOf } from './server-address.ts'
 
 /** A request to a server, wherever it listens; the caller ends it and takes the answer. */
@@ -10,7 +10,7 @@ export function requestTo(
 ): ClientRequest {
   const headers = { ...options.headers, ...authorizationOf(server) }
   const socketPath = socketPathOf(server)
-  if (socketPath !== undefined) return httpRequest({ ...options, socketPath, path, headers })
+  if (socketPath !== undefined) return request({ ...options, socketPath, path, headers })
   const url = new URL(path, server.url)
-  return (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, { ...options, headers })
+  return requestFor(url)(url, { ...options, headers })
 }

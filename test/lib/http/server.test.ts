@@ -9,7 +9,7 @@ import { sendRaw, statusOf } from '../../support/raw-http.ts'
 const logger = createLogger({ level: 'silent', format: 'json' })
 
 async function start(options: Partial<Parameters<typeof createHttpServer>[0]> = {}) {
-  const server = await createHttpServer({
+  const server = createHttpServer({
     info: { title: 'test', version: '1', description: 'a test' },
     logger,
     allowedHosts: ['allowed.example'],

@@ -127,7 +127,7 @@ test(
       '[...document.querySelectorAll(".navbar a")].map(({ href }) => href).filter((href) => !href.includes("#"))',
     )
     const pages = [...new Set(targets)].filter((target) => target.startsWith(url))
-    expect(pages.length).toBeGreaterThanOrEqual(11)
+    expect(pages.length).toBeGreaterThanOrEqual(15)
     for (const target of pages) {
       await page.evaluate(`location.href = ${JSON.stringify(target)}`)
       await until(

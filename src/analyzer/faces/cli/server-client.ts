@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { json, text } from 'node:stream/consumers'
 import { messageOf } from '../../../lib/errors/message.ts'
+import { request } from '../../../lib/http/node-http.ts'
 import { isAlive } from '../../../lib/process/is-alive.ts'
 import { fault, type WireError } from '../../errors.ts'
 import { isProjectHeld } from '../../lifecycle/project-lock.ts'
@@ -11,9 +12,6 @@ import {
   removeRecord,
   type ServerRecord,
 } from '../../lifecycle/server-file.ts'
-
-/** Importing it would also load the WebSocket that it names: 30 ms. */
-const { request } = process.getBuiltinModule('node:http')
 
 const PROBE_MS = 3_000
 /** For a question; the slowest is the hierarchy of java.lang.Object. */

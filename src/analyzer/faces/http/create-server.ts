@@ -9,12 +9,8 @@ import { queryRoutes } from './routes-query.ts'
 import { sourceRoutes } from './routes-source.ts'
 
 /** The REST face of one project's server, ready to listen. */
-export async function createAnalyzerHttp(
-  face: AnalyzerFace,
-  token: string,
-  logger: Logger,
-): Promise<HttpServer> {
-  const server = await createHttpServer({
+export function createAnalyzerHttp(face: AnalyzerFace, token: string, logger: Logger): HttpServer {
+  const server = createHttpServer({
     info: {
       title: 'Analyzer',
       version: face.version,

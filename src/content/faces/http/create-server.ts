@@ -17,9 +17,9 @@ import { repoRoutes } from './routes/repos.ts'
 const API = /^\/_(?:api|admin|health)(?:\/|$)/
 
 /** The HTTP face of the content server, ready to listen. */
-export async function createContentHttp(face: ContentFace, logger: Logger): Promise<HttpServer> {
+export function createContentHttp(face: ContentFace, logger: Logger): HttpServer {
   const { allowedHosts, repoDomain } = face.config.http
-  const server = await createHttpServer({
+  const server = createHttpServer({
     info: {
       title: 'Content server',
       version: face.version,

@@ -1,11 +1,10 @@
-import { type IncomingMessage, request as httpRequest } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { json, text } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import { createParser } from 'eventsource-parser'
 import { createOutput, type Output } from '../../../lib/cli/output.ts'
 import { defineFaults, Fault, type FaultKind } from '../../../lib/errors/fault.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
+import { requestFor } from '../../../lib/http/node-http.ts'
 import { STATUS_OF_KIND } from '../../../lib/http/status.ts'
 
 const clientFault = defineFaults({ SUPERVISOR_UNREACHABLE: 'unavailable', SERVER_URL_INVALID: 'invalid' })
@@ -45,6 +44,7 @@ export class SupervisorClient {
       ...(afterId !== undefined && { 'last-event-id': afterId }),
     }
     const response = await this.#request('GET', path, headers, signal)
+    const { createParser } = await import('eventsource-parser')
     const parser = createParser({
       onEvent: ({ event, id, data }) => onEvent({ event: event ?? 'message', id, data: JSON.parse(data) }),
     })
@@ -71,7 +71,7 @@ export class SupervisorClient {
       ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
     }
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      ;(url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+      requestFor(url)(url, {
         method,
         headers,
         ...(signal && { signal }),
@@ -122,7 +122,10 @@ export async function contextOf(command: Command): Promise<CliContext> {
   const options: GlobalOptions = command.optsWithGlobals()
   const given = options.url ?? process.env['SUPERVISOR_URL']
   if (given !== undefined && !/^https?:$/.test(URL.canParse(given) ? new URL(given).protocol : ''))
-    throw clientFault('SERVER_URL_INVALID', `"${given}" is no http or https URL`)
+    throw clientFault(
+      'SERVER_URL_INVALID',
+      `${options.url === undefined ? 'SUPERVISOR_URL' : '--url'} is "${given}" and must be a URL such as http://127.0.0.1:5555`,
+    )
   const [{ loadSupervisorConfig }, { readToken }] = await Promise.all([
     import('../../config.ts'),
     import('../../state/token-file.ts'),

@@ -14,12 +14,12 @@ import { proxyRoutes } from './routes/proxy.ts'
 import { supervisorRoutes } from './routes/supervisor.ts'
 
 /** The JSON face of the supervisor, ready to listen. */
-export async function createSupervisorHttp(
+export function createSupervisorHttp(
   face: SupervisorFace,
   token: string | undefined,
   logger: Logger,
-): Promise<HttpServer> {
-  const server = await createHttpServer({
+): HttpServer {
+  const server = createHttpServer({
     info: {
       title: 'Process supervisor',
       version: face.version,

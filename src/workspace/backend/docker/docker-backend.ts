@@ -284,7 +284,7 @@ export class DockerBackend implements Backend {
           onEvent: (name, action) => {
             if (action === 'oom') return onChange({ is: 'outOfMemory', name })
             this.#logins.delete(name)
-            void this.#programs.forget(name)
+            this.#programs.forget(name)
             onChange({ is: 'changed', name })
           },
         }).catch(() => undefined)

@@ -39,12 +39,8 @@ export class ProgramStarter {
   }
 
   /** Something happened to the container: it may be another one now, or none. */
-  async forget(name: string): Promise<void> {
+  forget(name: string): void {
     this.#indirect.delete(engineName(name))
-    const point = await this.#points.get(engineName(name))?.catch(() => undefined)
-    if (point === undefined || point.isThere) return
-    point.close()
-    this.#points.delete(engineName(name))
   }
 
   async close(): Promise<void> {
@@ -66,11 +62,25 @@ export class ProgramStarter {
       if (point?.isThere === true) return point
       point?.close()
       // Of several that find it gone, the first makes the next one.
-      if (this.#points.get(key) === known) this.#points.set(key, MeetingPoint.open(this.#dirs, name))
+      if (this.#points.get(key) === known) {
+        this.#points.set(key, MeetingPoint.open(this.#dirs, name))
+        // Nobody waits for it: what others' points are doing is no matter here.
+        void this.#closeGone()
+      }
       return await this.#points.get(key)
     } catch {
       this.#points.delete(key)
       return undefined
+    }
+  }
+
+  /** Closes the points of workspaces that were deleted, which no event tells in time: their directories are the last to go. */
+  async #closeGone(): Promise<void> {
+    for (const [key, opening] of this.#points) {
+      const point = await opening.catch(() => undefined)
+      if (point === undefined || point.isThere || this.#points.get(key) !== opening) continue
+      point.close()
+      this.#points.delete(key)
     }
   }
 }

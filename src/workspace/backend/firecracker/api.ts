@@ -1,4 +1,4 @@
-import { request } from 'node:http'
+import { request } from '../../../lib/http/node-http.ts'
 
 const TIMEOUT_MS = 10_000
 

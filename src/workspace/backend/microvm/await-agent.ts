@@ -15,6 +15,8 @@ export interface Booting {
   readonly dialGuest: (port: number) => Promise<Duplex>
   readonly setting: GuestSetting
   readonly consoleLog: string
+  /** What its monitor says, of earlier runs too. */
+  readonly monitorLog: string
   readonly consoleStart: number
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -37,12 +39,12 @@ export async function awaitAgent(booting: Booting): Promise<void> {
     const said = await findInitFault(booting.consoleLog, booting.consoleStart)
     if (said !== undefined) throw fault('BACKEND_ERROR', `the machine does not boot: ${said}`)
     if (!(await isRunning(booting.process)))
-      throw fault('BACKEND_ERROR', `the machine ended while it booted${await consoleEnd(booting)}`)
+      throw fault('BACKEND_ERROR', `the machine ended while it booted${await lastWords(booting)}`)
     if (left <= 0) {
       const seconds = Math.round(booting.timeoutMs / 1000)
       throw fault(
         'BACKEND_ERROR',
-        `the agent inside did not answer within ${seconds} s (vm.boot_timeout)${await consoleEnd(booting)}`,
+        `the agent inside did not answer within ${seconds} s (vm.boot_timeout)${await lastWords(booting)}`,
       )
     }
     await delay(RETRY_MS)
@@ -68,7 +70,8 @@ async function isPrepared({ dialGuest, setting }: Booting, leftMs: number): Prom
   }
 }
 
-async function consoleEnd({ consoleLog }: Booting): Promise<string> {
-  const lines = await lastLines(consoleLog, 3)
-  return lines === '' ? '' : `; its console ends with: ${lines}`
+async function lastWords({ consoleLog, monitorLog }: Booting): Promise<string> {
+  const [console, monitor] = [await lastLines(consoleLog, 3), await lastLines(monitorLog, 3)]
+  const said = console === '' ? '' : `; its console ends with: ${console}`
+  return monitor === '' ? said : `${said}; its monitor said: ${monitor}`
 }

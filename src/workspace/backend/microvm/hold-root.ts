@@ -1,6 +1,7 @@
-import { lstat, mkdir, readdir, realpath } from 'node:fs/promises'
+import { lstat, readdir, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { makeDirs } from '../../../lib/fs/make-dirs.ts'
 import { tryLock } from '../../../lib/fs/file-lock.ts'
 import { fault } from '../../errors.ts'
 import type { BackendName } from '../../workspace.ts'
@@ -16,7 +17,7 @@ const OWN = new Set([LOCK, 'images', 'blobs', 'tags', 'locks', 'uppers', 'instan
  * a directory that is somebody else's.
  */
 export async function holdRoot(root: string, backend: BackendName): Promise<() => Promise<void>> {
-  await mkdir(root, { recursive: true, mode: 0o700 })
+  makeDirs(root, 0o700)
   const why = await whyForeign(root)
   if (why !== undefined)
     throw fault('BACKEND_ERROR', `${root} cannot be ${backend}.root: ${why}; name a directory of its own`)

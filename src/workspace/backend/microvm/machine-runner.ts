@@ -232,6 +232,7 @@ export class MachineRunner {
       consoleStart: run.consoleStart,
       dialGuest: (port) => dialGuest(run.line, this.#placeOf(metadata), port),
       consoleLog: this.consoleOf(metadata.name),
+      monitorLog: this.#options.files.monitorLogOf(metadata.name),
       timeoutMs: this.#options.bootTimeoutMs,
     })
   }

@@ -1,6 +1,6 @@
-import { Ajv } from 'ajv'
 import type { Static } from 'typebox'
 import { Type } from '../../../lib/schema/type.ts'
+import { hasViolations } from '../../../lib/schema/violations.ts'
 import { type RecordReading, readRecord } from './known-files.ts'
 
 const whole = Type.Integer({ minimum: 0 })
@@ -56,7 +56,7 @@ const metadataSchema = Type.Object({
 export type Metadata = Static<typeof metadataSchema>
 export type MachineRun = Static<typeof runSchema>
 
-const isMetadata = new Ajv().compile<Metadata>(metadataSchema)
+const isMetadata = (value: unknown): value is Metadata => !hasViolations(metadataSchema, value)
 
 export type MetadataReading = RecordReading<Metadata>
 

@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { chmod, lstat, mkdir, readdir, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeDirs } from '../../../lib/fs/make-dirs.ts'
 import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import { fault } from '../../errors.ts'
 
@@ -36,7 +37,7 @@ export class SocketDirs {
   async make(id: string): Promise<string> {
     this.check()
     const path = this.pathOf(id)
-    await mkdir(this.#root, { recursive: true, mode: 0o700 })
+    makeDirs(this.#root, 0o700)
     const parent = lstatSync(this.#root)
     if (!parent.isDirectory() || parent.uid !== process.getuid?.())
       throw fault(

@@ -1,4 +1,4 @@
-import { request } from 'node:http'
+import { request } from '../../../lib/http/node-http.ts'
 import { join } from 'node:path'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import { fault } from '../../errors.ts'

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../../lib/clock/clock.ts'
 import { fault } from '../../errors.ts'
 import type { Peers } from './peers.ts'
@@ -135,7 +136,7 @@ export class Claims {
         replies.unsubscribe()
         resolve(rival)
       }
-      const inbox = createInbox()
+      const inbox = `_INBOX.${randomUUID()}`
       const replies = nats.subscribe(inbox, {
         callback: (_error, message) => {
           const reply = claimReplyFromWire(message.string())

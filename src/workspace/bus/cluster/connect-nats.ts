@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { messageOf } from '../../../lib/errors/message.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { NatsSettings } from '../settings.ts'
@@ -15,6 +15,8 @@ export async function connectNats(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<NatsConnection | undefined> {
+  // Fifty modules, of which most servers, being alone, have no use.
+  const { connect } = await import('@nats-io/transport-node')
   let hasFailed = false
   while (!signal.aborted) {
     try {

@@ -24,9 +24,8 @@ export function pruneTable({ items, skipped, notes, totals, dry_run: isDryRun }:
     const stays = skipped.map(({ kind, name, reason }) => [kind, shortName(name), reason])
     lines.push('', formatTable(['STAYS', 'NAME', 'WHY'], stays))
   }
-  const freed = formatBytes(totals.freed.physical_bytes)
-  if (items.length > 0)
-    lines.push('', isDryRun ? `${totals.items} can go: ${freed}` : `${totals.items} are gone: ${freed}`)
+  const done = isDryRun ? 'can go' : totals.items === 1 ? 'is gone' : 'are gone'
+  if (items.length > 0) lines.push('', `${totals.items} ${done}: ${formatBytes(totals.freed.physical_bytes)}`)
   return [...lines, ...notes.map((note) => `note: ${note}`)].join('\n')
 }
 

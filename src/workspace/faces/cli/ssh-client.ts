@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { constants, homedir } from 'node:os'
 import { join } from 'node:path'
+import { makeDirs } from '../../../lib/fs/make-dirs.ts'
 import { ExitStatus } from '../../../lib/cli/run.ts'
 import { userConfigDir } from '../../../lib/config/find-file.ts'
 import { defineFaults } from '../../../lib/errors/fault.ts'
@@ -118,7 +118,7 @@ async function pin(hostKey: string, configDir: string): Promise<string> {
   const directory = join(configDir, 'known_hosts.d')
   const file = join(directory, createHash('sha256').update(hostKey).digest('hex').slice(0, 32))
   if (existsSync(file)) return file
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  makeDirs(directory, 0o700)
   await writeFileDurable(file, `${ALIAS} ${hostKey}\n`, { mode: 0o600 })
   return file
 }

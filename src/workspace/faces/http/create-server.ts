@@ -27,17 +27,17 @@ import { usageRoute } from './routes/usage.ts'
 import { workspaceRoutes } from './routes/workspaces.ts'
 
 /** The REST face of the workspace server, ready to listen. */
-export async function createWorkspaceHttp(
+export function createWorkspaceHttp(
   face: HttpFace,
   security: { readonly token?: string | undefined; readonly tls?: { cert: string; key: string } | undefined },
   logger: Logger,
-): Promise<HttpServer> {
+): HttpServer {
   const { allowedHosts, portsDomain } = face.config.http
   const hosts = new PortHosts(portsDomain)
   const { token, tls } = security
   const hasTls = tls !== undefined
   const door = new PortDoor({ face, hosts, token, hasTls, logger })
-  const server = await createHttpServer({
+  const server = createHttpServer({
     info: {
       title: 'Workspace server',
       version: face.version,

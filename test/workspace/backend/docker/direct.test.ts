@@ -58,6 +58,19 @@ test('programs are run directly, and leave nothing in the workspace’s director
   expect(readdirSync(dirs.pathOf(shared))).toEqual(entries)
 })
 
+test('workspaces that were deleted leave no socket open here', async () => {
+  const useOne = async () => {
+    const name = uniqueName('direct')
+    await createIn(backend, name)
+    expect(await isRunDirectly(name)).toBe(true)
+    await backend.remove(name, false)
+  }
+  await useOne()
+  const before = openDescriptors()
+  for (let i = 0; i < 4; i++) await useOne()
+  expect(openDescriptors()).toBeLessThan(before + 3)
+})
+
 test('a program in a terminal has the engine’s stream', async () => {
   const terminal = { columns: 80, rows: 24 }
   const process = await backend.exec(shared, { argv: ['cat', '/proc/self/stat'], terminal })

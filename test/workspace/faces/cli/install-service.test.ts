@@ -55,6 +55,12 @@ describe.each(SERVICE_PROGRAMS)('the unit of %s', (program) => {
     }
   })
 
+  test('of a user has its variables beside the config file, not in place of their directory', () => {
+    expect(systemdUnit(service(program, { isOfMachine: false }))).toContain(
+      `\nEnvironmentFile=-%h/.config/${program}/environment\n`,
+    )
+  })
+
   test('has the config as one word', () => {
     expect(systemdUnit(service(program, { config }))).toContain(' "/nowhere/a \\"b\\" \\\\c %%d $$HOME.yaml"')
   })

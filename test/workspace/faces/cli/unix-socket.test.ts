@@ -33,6 +33,10 @@ test('the command line speaks to a server on a Unix socket, with its token', asy
     status: 1,
     stderr: expect.stringContaining('token'),
   })
+  expect(await workspaceCli(['list'], { ...environment, WORKSPACE_TOKEN_FILE: '/no/such' })).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/the token of server .* cannot be read .*\/no\/such.*name the file/),
+  })
   expect(await workspaceCli(['list'], userEnvironment({ WORKSPACE_URL: 'unix:///no/such' }))).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('unix:///no/such does not answer'),

@@ -7,7 +7,7 @@ import { servePage } from '../../../../src/workspace/faces/web/serve-page.ts'
 import { makeTempDir, tempDir } from '../../../support/temp-dir.ts'
 
 async function serve(built: string): Promise<string> {
-  const http = await createHttpServer({
+  const http = createHttpServer({
     info: { title: 'test', version: '0', description: 'test' },
     logger: createLogger({ level: 'silent', format: 'json' }),
     allowedHosts: [],

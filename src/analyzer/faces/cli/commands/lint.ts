@@ -67,10 +67,10 @@ export function addLint(program: Command): void {
 
 function addScopeOptions(command: Command): Command {
   return command.option('--pattern <glob>', 'only files of the project that fit').addOption(
-    new Option('--include-tests [yes]', 'whether files of tests are looked at too (true)')
+    new Option('--include-tests [yes]', 'whether files of tests are looked at too')
       .choices(['true', 'false'])
       .preset('true')
-      .default(true, 'true')
+      .default(true)
       .argParser((text) => {
         if (text === 'true' || text === 'false') return text === 'true'
         throw fault('BAD_REQUEST', `--include-tests takes true or false, not "${text}"`)

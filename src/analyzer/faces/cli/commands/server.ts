@@ -31,8 +31,8 @@ export function addServer(program: Command): void {
 
   addProjectOption(program.command('stop'))
     .description("end the project's server")
-    .option('--force', 'kill it where it does not end by itself', false)
-    .action(async ({ force }: { force: boolean }, command: Command) => {
+    .option('--force', 'kill it where it does not end by itself')
+    .action(async ({ force = false }: { force?: boolean }, command: Command) => {
       const root = projectOf(command)
       await stopServer(await getHolder(root), force)
       createOutput(command.optsWithGlobals()).result(

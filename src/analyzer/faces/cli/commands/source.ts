@@ -29,7 +29,7 @@ export function addSource(program: Command): void {
   const source = addProjectOption(program.command('source')).description('show source code')
 
   addDecompileOptions(source.command('show'))
-    .description('the source of a class: the project’s, a library’s, the JDK’s, or decompiled')
+    .description("the source of a class: the project's, a library's, the JDK's, or decompiled")
     .argument('<fqn>')
     .addOption(new Option('-f, --format <format>', 'all of it, or what it declares').choices(SOURCE_FORMATS))
     .addOption(
@@ -49,10 +49,10 @@ export function addSource(program: Command): void {
 
   addDecompileOptions(source.command('method'))
     .description('the source of a method of a class, with all overloads')
-    .argument('<fqn>')
+    .argument('<fqn>', 'the class')
     .argument('<method>', 'its name; <init> or the simple name of the class for constructors')
     .option('--param-types <types>', 'only the overload with these: "int, java.lang.String"; "()" for none')
-    .option('-c, --context <lines>', 'lines before and after (0)', wholeNumber)
+    .option('-c, --context <lines>', 'lines before and after; default none', wholeNumber)
     .action(async (fqn: string, method: string, flags: MethodFlags, command: Command) => {
       const { get, output } = await contextOf(command)
       const { paramTypes, context } = flags

@@ -69,10 +69,14 @@ export function addPublish(program: Command): void {
         output.result(
           { ...result, version: result.version ?? null },
           () =>
-            `${result.repo}${result.version === undefined ? '' : ` ${result.version}`} is published: ${result.uploaded} files sent (${formatBytes(result.bytes)}), ${result.unchanged} unchanged, ${result.deleted} deleted, ${result.pages} pages can be searched`,
+            `${result.repo}${result.version === undefined ? '' : ` ${result.version}`} is published: ${counted(result.uploaded, 'file')} sent (${formatBytes(result.bytes)}), ${result.unchanged} unchanged, ${result.deleted} deleted, ${counted(result.pages, 'page')} can be searched`,
         )
       } finally {
         store.close()
       }
     })
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

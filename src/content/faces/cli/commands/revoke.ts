@@ -6,8 +6,8 @@ import type { GlobalOptions } from '../global-options.ts'
 export function addRevoke(program: Command): void {
   program
     .command('revoke')
-    .description("end all sessions of a user, also while servers run; ''  where users have no names")
-    .argument('<user>', 'name of the user')
+    .description('end all sessions of a user, also while servers run')
+    .argument('<user>', "name of the user; '' where users have no names")
     .action(async (user: string, _options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const [{ loadContentConfig }, { openSessionStore }, { systemClock }] = await Promise.all([

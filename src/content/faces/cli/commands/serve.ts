@@ -35,5 +35,5 @@ function flagsOf({ host, port, workers }: ServeOptions): Readonly<Record<string,
 function workerCount(text: string): number {
   const count = Number(text)
   if (/^\d{1,2}$/.test(text) && count >= 1 && count <= 64) return count
-  throw new InvalidArgumentError('it must be a whole number from 1 to 64.')
+  throw new InvalidArgumentError('It must be a whole number from 1 to 64.')
 }

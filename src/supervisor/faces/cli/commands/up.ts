@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { portNumber } from '../../../../lib/cli/arguments.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
+import { makeDirs } from '../../../../lib/fs/make-dirs.ts'
 import type { SupervisorConfig } from '../../../config.ts'
 import { addressOf, contextOf, type GlobalOptions } from '../client.ts'
 
@@ -48,7 +49,7 @@ function flagSettings({ host, port }: UpOptions): Record<string, unknown> {
 /** Starts the same command in the background, and returns when it answers. */
 async function startBehind(config: SupervisorConfig, options: UpOptions, command: Command): Promise<void> {
   const url = `http://${addressOf(config.api.host)}:${config.api.port}`
-  mkdirSync(config.stateDir, { recursive: true, mode: 0o700 })
+  makeDirs(config.stateDir, 0o700)
   const logFile = join(config.stateDir, 'supervisor.log')
   // Behind what an earlier one has said, which may be one that still runs.
   const log = openSync(logFile, 'a', 0o600)

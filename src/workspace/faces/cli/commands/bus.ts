@@ -1,7 +1,7 @@
-import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
+import { request } from '../../../../lib/http/node-http.ts'
 import { answerToWire, isRecord } from '../../../../lib/envelope/envelope.ts'
 import type { WireEnvelope, WireListener, WireNews } from '../../../api/bus.ts'
 import { addServerOption, contextOf } from '../context.ts'
@@ -195,5 +195,5 @@ function payload(value: string): Payload {
   } catch {
     // Said below.
   }
-  throw new InvalidArgumentError('it must be a JSON object.')
+  throw new InvalidArgumentError('It must be a JSON object.')
 }

@@ -49,5 +49,5 @@ export function addImageBuild(image: Command): void {
 
 function notEmpty(text: string): string {
   if (text !== '') return text
-  throw new InvalidArgumentError('it must name a file.')
+  throw new InvalidArgumentError('It must name a file.')
 }

@@ -23,7 +23,7 @@ export function addSessions(program: Command): void {
   addServerOption(sessions.command('attach'))
     .description('open a session, making it if it is not there')
     .argument('<name>', 'workspace')
-    .argument('<session>')
+    .argument('<session>', 'its name')
     .action(async (name: string, session: string, _options: unknown, command: Command) => {
       await sshInto(await contextOf(command), name, tmuxCommand(session), { options: ['-t'], forwards: true })
     })

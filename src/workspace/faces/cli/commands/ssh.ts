@@ -12,7 +12,7 @@ interface Options {
 export function addSsh(program: Command): void {
   addServerOption(program.command('ssh'))
     .description('open a shell in a workspace, or run a command there')
-    .argument('<name>')
+    .argument('<name>', 'workspace')
     .argument('[command...]', 'command to run instead of a shell')
     .option('--session <session>', 'open this tmux session, making it if it is not there')
     .option('--no-forward', 'leave the ports that its devcontainer.json names unforwarded')

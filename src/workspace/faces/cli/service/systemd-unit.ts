@@ -65,7 +65,8 @@ export function systemdUnit(service: Service): string {
     `ExecStart=${commandOf(service).map(quoteArgument).join(' ')}`,
     `WorkingDirectory=${directory.replaceAll('%', '%%')}`,
     `Environment=${quote(`PATH=${path}`)}`,
-    `EnvironmentFile=-${isOfMachine ? '/etc/default' : '%h/.config'}/${program}`,
+    // Beside the user's config file, which is in a directory called after the program.
+    `EnvironmentFile=-${isOfMachine ? `/etc/default/${program}` : `%h/.config/${program}/environment`}`,
     ...lines,
     'Restart=on-failure',
     'RestartSec=2',

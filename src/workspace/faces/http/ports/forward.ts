@@ -1,7 +1,8 @@
-import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Duplex, pipeline } from 'node:stream'
 import { type Fault, isFault } from '../../../../lib/errors/fault.ts'
 import type { HeaderPairs } from '../../../../lib/http/forwarded-headers.ts'
+import { request as httpRequest } from '../../../../lib/http/node-http.ts'
 import { fault } from '../../../errors.ts'
 
 const ANSWER_MS = 120_000

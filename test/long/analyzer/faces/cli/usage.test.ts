@@ -18,8 +18,8 @@ test.each([
   [['list', '--jsn'], "error: unknown option '--jsn'"],
   [['classes', 'show'], "error: missing required argument 'fqn'"],
   [['start', '--mode', 'fast'], 'Allowed choices are auto, buildtool, jar.'],
-  [['start', '--port', '70000'], 'it must be a port'],
-  [['classes', 'list', '--page', 'x'], 'it must be a whole number'],
+  [['start', '--port', '70000'], 'It must be a port'],
+  [['classes', 'list', '--page', 'x'], 'It must be a whole number'],
   [
     ['annotations', 'usages', 'p.A', '--scope', 'package'],
     'Allowed choices are class, method, field, param, all.',

@@ -33,9 +33,9 @@ test.each([
   [['crate', 'demo'], "error: unknown command 'crate'\n(Did you mean create?)"],
   [['list', '--jsn'], "error: unknown option '--jsn'\n(Did you mean --json?)"],
   [['show'], "error: missing required argument 'name'"],
-  [['create', 'demo', '--cpus', 'two'], 'it must be a whole number.'],
-  [['serve', '--http-port', '70000'], 'it must be a port, 0 to 65535.'],
-  [['completion', 'tcsh'], 'it must be bash, zsh or fish.'],
+  [['create', 'demo', '--cpus', 'two'], 'It must be a whole number.'],
+  [['serve', '--http-port', '70000'], 'It must be a port, 0 to 65535.'],
+  [['completion', 'tcsh'], 'It must be bash, zsh or fish.'],
 ])('%j is bad usage: status 2, with the nearest that there is', async (argv, said) => {
   const { status, stdout, stderr } = await workspaceCli(argv)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
@@ -137,7 +137,9 @@ test('config show prints what is in force: defaults < file < environment', async
     ssh: { port: 2224 },
     default_image: 'workspace-base:1',
   })
-  expect((await workspaceCli(['config', 'show', '--table'], user)).stdout).toContain('ssh:\n  port: 2224\n')
+  expect((await workspaceCli(['config', 'show', '--table'], user)).stdout).toContain(
+    'ssh:\n  host: 127.0.0.1\n  port: 2224\n',
+  )
 })
 
 test('doctor names what is missing and its remedy, and ends with 1', async () => {

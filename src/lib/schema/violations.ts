@@ -1,0 +1,146 @@
+/** A JSON Schema, of the keywords that ours are made of. */
+interface Schema {
+  readonly type?: string | readonly string[]
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly patternProperties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: boolean | Schema
+  readonly items?: Schema
+  readonly format?: string
+  readonly anyOf?: readonly Schema[]
+}
+
+/** What a schema does not allow in a value. */
+export interface Violation {
+  /** The names and places that lead to it. */
+  readonly path: readonly string[]
+  readonly keyword: string
+  /** What the value must be. Of an unknown property it is the name. */
+  readonly message: string
+}
+
+/** By name, what makes a text one of that format. */
+type Formats = Readonly<Record<string, (text: string) => boolean>>
+
+/**
+ * Everything that a schema does not allow in a value; throws for a schema with a keyword or format that is not known here. Ajv
+ * does the same, but loading it and compiling a config's schema took 90 ms (Ajv 8), also of commands that only ask a server.
+ */
+export function* violations(
+  schema: Schema,
+  value: unknown,
+  formats: Formats = {},
+  path: readonly string[] = [],
+): Generator<Violation> {
+  const types = [schema.type ?? []].flat()
+  if (types.length > 0 && !types.some((type) => isOfType(type, value))) {
+    yield { path, keyword: 'type', message: `must be ${types.join(' or ')}` }
+    return
+  }
+  for (const [keyword, expected] of Object.entries(schema)) {
+    if (STRUCTURE.test(keyword)) continue
+    const check = CHECKS[keyword]
+    if (check === undefined) throw new Error(`the keyword "${keyword}" of a schema is not known here`)
+    const message = check(expected as never, value)
+    if (message !== undefined) yield { path, keyword, message }
+  }
+  if (schema.format !== undefined && typeof value === 'string') {
+    const isRight = formats[schema.format]
+    if (isRight === undefined) throw new Error(`the format "${schema.format}" of a schema is not known here`)
+    if (!isRight(value)) yield { path, keyword: 'format', message: `must match format "${schema.format}"` }
+  }
+  if (schema.anyOf?.every((each) => hasViolations(each, value, formats)) === true)
+    yield { path, keyword: 'anyOf', message: 'must match a schema in anyOf' }
+  if (Array.isArray(value)) {
+    const { items = {} } = schema
+    for (const [i, item] of value.entries()) yield* violations(items, item, formats, [...path, String(i)])
+  } else if (isOfType('object', value)) {
+    yield* violationsInside(schema, value as Readonly<Record<string, unknown>>, formats, path)
+  }
+}
+
+export function hasViolations(schema: object, value: unknown, formats: Formats = {}): boolean {
+  return violations(schema, value, formats).next().done !== true
+}
+
+/** The value with the defaults of what it leaves out, also inside of those. */
+export function withDefaults(schema: Schema & { readonly default?: unknown }, value: unknown): unknown {
+  if (value === undefined) {
+    return schema.default === undefined ? undefined : withDefaults(schema, structuredClone(schema.default))
+  }
+  if (Array.isArray(value)) return value.map((item) => withDefaults(schema.items ?? {}, item))
+  if (!isOfType('object', value)) return value
+  const names = new Set([...Object.keys(schema.properties ?? {}), ...Object.keys(value as object)])
+  const filled = [...names].map((name) => {
+    const inner = withDefaults(schemaOf(schema, name) ?? {}, (value as Record<string, unknown>)[name])
+    return [name, inner] as const
+  })
+  return Object.fromEntries(filled.filter(([, inner]) => inner !== undefined))
+}
+
+function* violationsInside(
+  schema: Schema,
+  value: Readonly<Record<string, unknown>>,
+  formats: Formats,
+  path: readonly string[],
+): Generator<Violation> {
+  for (const name of schema.required ?? []) {
+    if (!Object.hasOwn(value, name))
+      yield { path, keyword: 'required', message: `must have required property '${name}'` }
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    const schemaInside = schemaOf(schema, name)
+    if (schemaInside === undefined) yield { path, keyword: 'additionalProperties', message: name }
+    else yield* violations(schemaInside, inner, formats, [...path, name])
+  }
+}
+
+/** Undefined where there may be no property of that name. */
+function schemaOf(schema: Schema, name: string): Schema | undefined {
+  const { properties = {}, patternProperties = {}, additionalProperties = true } = schema
+  if (Object.hasOwn(properties, name)) return properties[name]
+  const [, matching] =
+    Object.entries(patternProperties).find(([pattern]) => new RegExp(pattern, 'u').test(name)) ?? []
+  if (matching !== undefined) return matching
+  if (typeof additionalProperties === 'object') return additionalProperties
+  return additionalProperties ? {} : undefined
+}
+
+function isOfType(type: string, value: unknown): boolean {
+  if (type === 'null') return value === null
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (type === 'integer') return Number.isInteger(value)
+  return type === 'number' ? Number.isFinite(value) : typeof value === type
+}
+
+/** Those that `violations` itself follows, and those that say nothing of the value. */
+const STRUCTURE =
+  /^(?:type|required|properties|patternProperties|additionalProperties|items|anyOf|format|default|description|writeOnly)$/
+
+const number =
+  (isRight: (value: number, limit: number) => boolean, sign: string) => (limit: number, value: unknown) =>
+    typeof value !== 'number' || isRight(value, limit) ? undefined : `must be ${sign} ${limit}`
+const fewer = (limit: number, what: string) => `must NOT have fewer than ${limit} ${what}`
+const lengthOf = (value: unknown): number | undefined =>
+  typeof value === 'string' ? Array.from(value).length : undefined
+
+/** By their keywords: what a value must be, where it is not. */
+const CHECKS: Readonly<Record<string, (expected: never, value: unknown) => string | undefined>> = {
+  enum: (allowed: readonly unknown[], value) =>
+    allowed.includes(value) ? undefined : 'must be equal to one of the allowed values',
+  const: (only: unknown, value) => (value === only ? undefined : 'must be equal to constant'),
+  minimum: number((value, limit) => value >= limit, '>='),
+  maximum: number((value, limit) => value <= limit, '<='),
+  exclusiveMinimum: number((value, limit) => value > limit, '>'),
+  minLength: (limit: number, value) =>
+    (lengthOf(value) ?? limit) >= limit ? undefined : fewer(limit, 'characters'),
+  maxLength: (limit: number, value) =>
+    (lengthOf(value) ?? limit) <= limit ? undefined : `must NOT have more than ${limit} characters`,
+  minItems: (limit: number, value) =>
+    !Array.isArray(value) || value.length >= limit ? undefined : fewer(limit, 'items'),
+  pattern: (pattern: string, value) =>
+    typeof value !== 'string' || new RegExp(pattern, 'u').test(value)
+      ? undefined
+      : `must match pattern "${pattern}"`,
+}

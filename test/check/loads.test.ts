@@ -1,0 +1,77 @@
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, it, test } from 'vitest'
+import { cheapHash } from '../support/cheap-hash.ts'
+import { loadedPackages } from '../support/loaded-packages.ts'
+import { tempDir } from '../support/temp-dir.ts'
+
+// Loading modules is most of a program's start. Times differ from machine to machine; what is loaded does not.
+
+function environmentIn(home: string): NodeJS.ProcessEnv {
+  return {
+    PATH: dirname(process.execPath),
+    HOME: home,
+    XDG_RUNTIME_DIR: home,
+    XDG_CONFIG_HOME: home,
+    XDG_CACHE_HOME: home,
+  }
+}
+
+it.each([
+  ['workspace', ['--version'], []],
+  ['workspace', ['--help'], []],
+  ['workspace', ['list'], []],
+  ['supervisor', ['--help'], []],
+  // Which processes have schedules.
+  ['supervisor', ['ps'], ['croner']],
+  ['content-server', ['--help'], []],
+  ['content-server', ['config', 'check'], []],
+  ['analyzer', ['--help'], []],
+  ['analyzer', ['list'], []],
+])('%s %j loads nothing but what reads its arguments', async (program, argv, more) => {
+  const packages = await loadedPackages(program, argv, environmentIn(tempDir()))
+  expect(packages).toEqual(['commander', ...more])
+})
+
+test('a config file is what a command loads the reader of YAML for', async () => {
+  const home = tempDir()
+  writeFileSync(join(home, 'supervisor.yaml'), 'processes: {}')
+  const packages = await loadedPackages('supervisor', ['ps'], environmentIn(home))
+  expect(packages).toEqual(['commander', 'croner', 'yaml'])
+})
+
+/** What a server has a use of only when somebody asks for it, or its config does. */
+const FOR_LATER = [
+  '@aws-sdk/client-s3',
+  '@aws-sdk/client-sts',
+  '@fastify/ajv-compiler',
+  '@fastify/swagger',
+  '@fastify/swagger-ui',
+  '@modelcontextprotocol/sdk',
+  '@nats-io/transport-node',
+  '@run-slicer/vf',
+  'ajv',
+  'diff',
+  'eventsource-parser',
+  'htmlparser2',
+  'ioredis',
+  'node:http',
+  'openid-client',
+  'pino-pretty',
+  'prettier',
+  'yaml',
+]
+
+it.each([
+  ['workspace', ['serve', '--http-port', '0', '--ssh-port', '0'], /server is ready/],
+  ['supervisor', ['up', '--port', '0'], /supervisor is ready/],
+  ['content-server', ['serve', '--port', '0'], /content server is ready/],
+  ['analyzer', ['serve', '--project', '.', '--mode', 'jar'], /ANALYZER_READY/],
+])('the server that %s %j runs loads nothing for later', async (program, argv, ready) => {
+  const home = tempDir()
+  writeFileSync(join(home, 'pom.xml'), '<project/>')
+  const environment = { ...environmentIn(home), CONTENT_PASSWORD_HASH: cheapHash('right') }
+  const packages = await loadedPackages(program, argv, environment, ready)
+  expect(packages).toContain('fastify')
+  expect(packages.filter((name) => FOR_LATER.includes(name))).toEqual([])
+})

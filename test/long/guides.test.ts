@@ -1,0 +1,148 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { packageRoot } from '../../src/lib/process/package.ts'
+import { run } from '../../src/lib/process/run.ts'
+import { analyzerUser } from '../support/analyzer-cli.ts'
+import { removeLeftovers, uniqueName } from '../support/docker.ts'
+import { freePort, serveRepository } from '../support/git-daemon.ts'
+import { tempDir } from '../support/temp-dir.ts'
+import { blocksOf, runTranscript, type Stage, writeBlock } from '../support/transcript.ts'
+import { serveCli, userEnvironment } from '../support/workspace-cli.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+/** The programs by the names that readers type, as `npm link` puts them on their paths. */
+const PATH = [join(packageRoot, 'node_modules/.bin'), dirname(process.execPath), process.env['PATH']].join(
+  delimiter,
+)
+
+/** Follows a guide from its beginning to its end: writes its files, runs its commands, checks its configs. */
+async function follow(
+  page: string,
+  stage: Stage,
+  checkConfig: (file: string) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  let steps = 0
+  for (const block of blocksOf(page)) {
+    const { language, file, text } = block
+    if (language === 'console') steps += await runTranscript(block, stage)
+    else if (file !== undefined || language === 'yaml') {
+      const written = writeBlock({ ...block, file: file ?? 'part.yaml' }, stage)
+      // Of another program.
+      const isForeign = file?.startsWith('.github/') === true || file?.endsWith('cli.yaml') === true
+      if (language === 'yaml' && !isForeign) await checkConfig(written)
+      if (language === 'yaml') for (const { errors } of parseAllDocuments(text)) expect(errors).toEqual([])
+    }
+    if (language === 'json' && file === undefined) parse(text)
+  }
+  expect(steps).toBeGreaterThan(10)
+}
+
+function checkedBy(command: (file: string) => readonly string[], { environment, cwd }: Stage) {
+  return async (file: string): Promise<void> => {
+    const [program = '', ...argv] = command(file)
+    const { status, stderr } = await run(program, argv, { environment, cwd })
+    expect([status, stderr], readFileSync(file, 'utf8')).toEqual([0, ''])
+  }
+}
+
+/** Pages name the usual ports; here are free ones in their place. */
+async function freePorts(...usual: readonly number[]): Promise<readonly (readonly [string, string])[]> {
+  const pairs: [string, string][] = []
+  for (const port of usual) pairs.push([String(port), String(await freePort())])
+  return pairs
+}
+
+test('the guide to the workspace server', async () => {
+  const cwd = tempDir()
+  const daemon = await serveRepository('octocat/Hello-World', { README: 'Hello World!\n' })
+  onTestFinished(() => daemon.stop())
+  const [demo, trial] = [uniqueName('demo'), uniqueName('trial')]
+  onTestFinished(async () => {
+    await removeLeftovers(demo)
+    await removeLeftovers(trial)
+  })
+  const user = userEnvironment({ PATH })
+  const { httpPort, child, exit } = await serveCli({ ...user, WORKSPACE_DOCKER__NETWORK: 'host' })
+  const stage: Stage = {
+    cwd,
+    environment: { ...user, WORKSPACE_URL: `http://127.0.0.1:${httpPort}` },
+    stands: [
+      ['--repo octocat/', `--repo ${daemon.url}octocat/`],
+      ['https://github.com/', daemon.url],
+      ['demo', demo],
+      ['trial', trial],
+      ['8080', String(httpPort)],
+      ...(await freePorts(3000)),
+    ],
+    varies: [
+      [/\d+(\.\d+)? [KMG]iB/g, 'SIZE'],
+      [/^(workspaces \(.*\))  \d+/, '$1  FILES'],
+      [/for \d+s$/, 'for AGE'],
+    ],
+    settles: /^curl /,
+  }
+  await follow(
+    'docs/guides/workspace.md',
+    stage,
+    checkedBy((file) => ['workspace', 'config', 'check', '--config', file], stage),
+  )
+  child.kill('SIGTERM')
+  expect(await exit).toBe(0)
+})
+
+test('the guide to the supervisor', async () => {
+  const cwd = tempDir()
+  const ports = await freePorts(5555, 8088, 3000)
+  const [api = '', proxy = ''] = ports.map(([, port]) => port)
+  const stage: Stage = {
+    cwd,
+    environment: { PATH, HOME: tempDir(), SUPERVISOR_API__PORT: api, SUPERVISOR_PROXY__PORT: proxy },
+    stands: [...ports, ['…/supervisor.yaml', join(cwd, 'supervisor.yaml')]],
+    varies: [
+      [/process \d+$/, 'process PID'],
+      [/ (running|starting)  \d+ /, ' $1  PID '],
+      [/^\d\d:\d\d:\d\d\.\d+/, 'TIME'],
+      [/  \d+  (GET|POST)/, '  MS  $1'],
+    ],
+    settles: /^(supervisor (ps|logs|requests)|curl)\b/,
+  }
+  onTestFinished(async () => {
+    await run('supervisor', ['down'], stage)
+  })
+  await follow(
+    'docs/guides/supervisor.md',
+    stage,
+    checkedBy((file) => ['supervisor', '-c', file, 'config', 'check'], stage),
+  )
+})
+
+test('the guide to the content server', async () => {
+  const cwd = tempDir()
+  const ports = await freePorts(8090)
+  const [port = ''] = ports.map(([, each]) => each)
+  const stage: Stage = {
+    cwd,
+    environment: { PATH, HOME: tempDir(), CONTENT_HTTP__PORT: port, CONTENT_LOG__FORMAT: 'pretty' },
+    stands: ports,
+    varies: [
+      [/\$scrypt\$ln=17,r=8,p=1\$.+/, 'HASH'],
+      [/^\[\d\d:\d\d:\d\d\]/, 'TIME'],
+    ],
+    goesOn: ['content-server -c docs.yaml serve'],
+  }
+  await follow(
+    'docs/guides/content-server.md',
+    stage,
+    checkedBy((file) => ['content-server', '-c', file, 'config', 'check'], stage),
+  )
+})
+
+test('the guide to the analyzer', async () => {
+  const cwd = join(tempDir(), 'shop')
+  mkdirSync(cwd)
+  const { environment } = analyzerUser({ PATH })
+  await follow('docs/guides/analyzer.md', { cwd, environment, stands: [['…/shop', cwd]] })
+})
