@@ -52,7 +52,13 @@ export const forbidden: IForbiddenRuleType[] = [
     to: { path: '^src/$1/faces/', pathNot: '^src/$1/faces/$2/' },
   },
   onlyIn('fastify-only-in-faces', 'fastify|@fastify/[^/]+', [faces, '^src/lib/http/']),
-  onlyIn('ssh2-only-in-faces', 'ssh2', [faces]),
+  onlyIn('ssh2-only-in-its-room', 'ssh2', ['^src/lib/ssh/']),
+  {
+    name: 'ssh-only-in-faces',
+    severity: 'error',
+    from: { pathNot: [faces, '^src/lib/ssh/'] },
+    to: { path: '^src/lib/ssh/ssh2\\.ts$' },
+  },
   onlyIn('commander-only-in-faces', 'commander', [faces, '^src/lib/cli/']),
   onlyIn('dockerode-only-in-its-backend', 'dockerode', ['^src/workspace/backend/docker/']),
   {

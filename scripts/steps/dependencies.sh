@@ -1,7 +1,7 @@
 # Step: what package-lock.json names, built for the Node that is used.
 
 dependencies_lacks() {
-  dependencies_state="$(hash_of package-lock.json) node-$node_version"
+  dependencies_state="$(hash_of package-lock.json native/compat) node-$node_version"
   if ! command -v npm >/dev/null; then lack="npm is missing"; return; fi
   { is_stamped node_modules/.setup-stamp "$dependencies_state" && [ -x node_modules/.bin/tsc ]; } || lack="npm dependencies are absent or out of date"
 }
@@ -13,7 +13,8 @@ dependencies_make() {
   fi
   compiler_make
   say "installing npm dependencies (npm ci)"
-  if ! quietly on_node npm ci --include=dev --no-audit --no-fund; then
+  # A search path and a name: flags could not carry a folder with a space in its name.
+  if ! CPLUS_INCLUDE_PATH="$PWD/native/compat${CPLUS_INCLUDE_PATH:+:$CPLUS_INCLUDE_PATH}" CXXFLAGS="${CXXFLAGS:-} -include object-wrap.h" quietly on_node npm ci --include=dev --no-audit --no-fund; then
     say "trying again without the dependencies' own native builds (JavaScript is used instead)"
     quietly on_node npm ci --include=dev --no-audit --no-fund --ignore-scripts || exit 1
   fi

@@ -1,6 +1,8 @@
 # Step: a Node.js that package.json's "engines" accepts.
 
 node_wanted=$(sed -n 's/.*"node": *">=\([0-9.]*\)".*/\1/p' package.json)
+# Named whole, as the lock names all else: a release of Node's own can break what stands (24.19's header did).
+node_brought=24.21.0
 
 # Sets node_version and node_abi of the Node that everything runs on.
 node_lacks() {
@@ -28,10 +30,10 @@ node_make() {
     say "install Node.js 24 with npm (https://nodejs.org/en/download, or your system's packages \"nodejs\" and \"npm\"), then run this again"
     exit 1
   fi
-  say "bringing Node.js 24 into .node ($lack)"
+  say "bringing Node.js $node_brought into .node ($lack)"
   rm -rf .node/new
   mkdir -p .node/new
-  quietly npm install --prefix .node/new --no-audit --no-fund --ignore-scripts "node@npm:node-$platform@24" || exit 1
+  quietly npm install --prefix .node/new --no-audit --no-fund --ignore-scripts "node@npm:node-$platform@$node_brought" || exit 1
   rm -rf .node/node_modules
   mv .node/new/node_modules .node/node_modules
   rm -rf .node/new

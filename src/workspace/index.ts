@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { messageOf } from '../lib/errors/message.ts'
 import type { Logger } from '../lib/log/logger.ts'
+import { ciphersRemedy, sshCiphers } from '../lib/ssh/ciphers.ts'
 import { ActivityTable } from './activity/activity-table.ts'
 import { IdleStopper } from './activity/idle-stopper.ts'
 import { AuditLog } from './audit/audit-log.ts'
@@ -15,7 +16,6 @@ import { openBus } from './bus/open-bus.ts'
 import type { WorkspaceConfig } from './config.ts'
 import { exposureOf } from './credentials/exposure.ts'
 import { fault } from './errors.ts'
-import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './doctor/ssh-crypto.ts'
 import { openDiskKeeping } from './disk/open-disk-keeping.ts'
 import { createWalker, type Walker } from './disk/walker.ts'
 import { createWorkspaceHttp } from './faces/http/create-server.ts'
@@ -89,7 +89,7 @@ async function start(
     opened.push(() => audit.close())
     const hostKey = await loadHostKey(config.ssh.hostKey)
     logger.info({ fingerprint: hostKey.fingerprint }, 'SSH host key')
-    if (!hasNativeSshCrypto()) logger.warn(`SSH ciphers run in JavaScript, slowly: ${SSH_CRYPTO_REMEDY}`)
+    if (sshCiphers() !== 'compiled') logger.warn(`SSH ciphers run in JavaScript, slowly: ${ciphersRemedy()}`)
     opened.push(() => walker.close())
     const pulled = new PulledImages(join(state.path, 'docker-images.json'))
     const backends = new Map(

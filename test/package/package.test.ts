@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run } from '../../src/lib/process/run.ts'
+import { toolEnvironment } from '../../src/lib/process/tool-environment.ts'
 import { freePort } from '../support/git-daemon.ts'
 import { installPackage, ran } from '../support/installed.ts'
 import { makeTempDir } from '../support/temp-dir.ts'
@@ -39,16 +40,43 @@ describe.each(['22', '24', '26'])('installed on Node %s', (version) => {
   const environment = { HOME: home, PATH: `${bin}:/usr/bin:/bin`, XDG_RUNTIME_DIR: home }
   const here = { cwd: home, environment }
 
+  /** What doctor says of one thing. What it finds missing of the machine is no matter here. */
+  async function doctorOn(name: string): Promise<{ found: string; remedy: string } | undefined> {
+    const { stdout } = await run(join(bin, 'workspace'), ['doctor', '--json'], { ...here, timeoutMs: 60_000 })
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; found: string; remedy: string }[] }
+    return checks.find((check) => check.name === name)
+  }
+
   beforeAll(() => installPackage(home, archive, version), 600_000)
 
   test('every program starts, on that Node, with the native addon', async () => {
     expect(await ran(['node', '--version'], here)).toMatch(new RegExp(`^v${version}\\.`))
     for (const name of ['workspace', 'supervisor', 'content-server', 'analyzer'])
       expect(await ran([name, '--version'], here)).toMatch(/^\d+\.\d+\.\d+\n$/)
-    // What it lacks of the machine is no matter here.
-    const { stdout } = await run(join(bin, 'workspace'), ['doctor', '--json'], { ...here, timeoutMs: 60_000 })
-    const { checks } = JSON.parse(stdout) as { checks: { name: string; found: string }[] }
-    expect(checks.find(({ name }) => name === 'native addon')?.found).toBe('loaded')
+    expect(await doctorOn('native addon')).toMatchObject({ found: 'loaded' })
+  })
+
+  test('doctor tells how SSH gets compiled ciphers, and refuses those that would abort the server', async () => {
+    const compiling = {
+      cwd: home,
+      environment: {
+        ...toolEnvironment(),
+        ...here.environment,
+        npm_config_nodedir: join(home, 'node_modules/node'),
+      },
+    }
+    const absent = await doctorOn('ssh2 native crypto')
+    expect(absent?.found).toBe('JavaScript in its place, slower')
+    if (version === '26') {
+      expect(absent?.remedy).toBe("run on Node.js 24: ssh2's ciphers cannot be compiled for a newer one")
+      return
+    }
+    await ran(['npm', 'rebuild', 'ssh2'], compiling)
+    if (version === '24')
+      expect((await doctorOn('ssh2 native crypto'))?.found).toMatch(/would abort the server$/)
+    const [command = ''] = absent?.remedy.split(', with') ?? []
+    await ran(['sh', '-c', command], compiling)
+    expect(await doctorOn('ssh2 native crypto')).toMatchObject({ found: 'loaded', remedy: '' })
   })
 
   test('the supervisor runs a Procfile', async () => {

@@ -1,12 +1,12 @@
 import { messageOf } from '../../lib/errors/message.ts'
 import { run } from '../../lib/process/run.ts'
+import { ciphersRemedy, sshCiphers, type SshCiphers } from '../../lib/ssh/ciphers.ts'
 import { loadAddon } from '../../native/load.ts'
 import { probeDocker } from '../backend/docker/probe.ts'
 import { probeMachines } from '../backend/probe-machines.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { probeImages } from '../image/probe.ts'
 import type { Check } from './check.ts'
-import { hasNativeSshCrypto, SSH_CRYPTO_REMEDY } from './ssh-crypto.ts'
 
 /** Looks at everything the server works with on this machine; changes nothing. */
 export async function runChecks(config: WorkspaceConfig): Promise<readonly Check[]> {
@@ -33,13 +33,19 @@ function addonCheck(): Check {
       }
 }
 
+const CIPHERS_FOUND: Record<SshCiphers, string> = {
+  compiled: 'loaded',
+  absent: 'JavaScript in its place, slower',
+  refused: 'JavaScript in its place, slower: as it was compiled, it would abort the server',
+}
+
 function sshCryptoCheck(): Check {
-  const isLoaded = hasNativeSshCrypto()
+  const ciphers = sshCiphers()
   return {
     name: 'ssh2 native crypto',
     ok: true,
-    found: isLoaded ? 'loaded' : 'JavaScript in its place, slower',
-    remedy: isLoaded ? '' : SSH_CRYPTO_REMEDY,
+    found: CIPHERS_FOUND[ciphers],
+    remedy: ciphers === 'compiled' ? '' : ciphersRemedy(),
   }
 }
 

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+// oxlint-disable-next-line no-unassigned-import -- settles which ciphers ssh2 may take, before dockerode loads it
+import '../../../lib/ssh/ciphers.ts'
 import Docker from 'dockerode'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'

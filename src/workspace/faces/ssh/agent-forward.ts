@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { Channel, Connection } from 'ssh2'
+import type { Channel, Connection } from '../../../lib/ssh/ssh2.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { InsideListener } from '../../backend/backend.ts'
 import type { Entered } from './gate.ts'

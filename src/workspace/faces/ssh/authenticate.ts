@@ -1,4 +1,4 @@
-import ssh2, { type AuthContext, type Connection } from 'ssh2'
+import ssh2, { type AuthContext, type Connection } from '../../../lib/ssh/ssh2.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { KeyRule } from './authorized-keys.ts'
 import { fingerprintOf } from './host-key.ts'

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import ssh2 from 'ssh2'
+import ssh2 from '../../../lib/ssh/ssh2.ts'
 import { defineFaults } from '../../../lib/errors/fault.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import ssh2, { type Connection, type ServerConfig } from 'ssh2'
+import ssh2, { type Connection, type ServerConfig } from '../../../lib/ssh/ssh2.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { ExecProcess } from '../../backend/backend.ts'
 import { AgentForward } from './agent-forward.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import ssh2, { type ParsedKey } from 'ssh2'
+import ssh2, { type ParsedKey } from '../../../lib/ssh/ssh2.ts'
 import { defineFaults } from '../../../lib/errors/fault.ts'
 import { writeFileDurable } from '../../../lib/fs/write-durable.ts'
 

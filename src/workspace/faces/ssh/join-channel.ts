@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { Channel } from 'ssh2'
+import type { Channel } from '../../../lib/ssh/ssh2.ts'
 
 const NOTHING = Buffer.alloc(0)
 

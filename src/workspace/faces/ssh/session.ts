@@ -1,5 +1,5 @@
 import { finished, pipeline } from 'node:stream/promises'
-import type { PseudoTtyInfo, ServerChannel, Session } from 'ssh2'
+import type { PseudoTtyInfo, ServerChannel, Session } from '../../../lib/ssh/ssh2.ts'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { ExecProcess, ExitStatus, LoginEnvironment } from '../../backend/backend.ts'

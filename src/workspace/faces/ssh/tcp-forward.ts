@@ -1,4 +1,4 @@
-import type { Connection, ServerChannel } from 'ssh2'
+import type { Connection, ServerChannel } from '../../../lib/ssh/ssh2.ts'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { refuseDenied } from '../../tunnel/denied-ports.ts'

@@ -1,5 +1,5 @@
 // oxlint-disable no-underscore-dangle -- ssh2's names
-import type { Connection } from 'ssh2'
+import type { Connection } from '../../../lib/ssh/ssh2.ts'
 
 type Done = (error?: Error | null) => void
 

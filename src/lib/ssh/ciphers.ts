@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { createRequire, Module } from 'node:module'
+import { dirname, join } from 'node:path'
+import { packageRoot } from '../process/package.ts'
+
+const require = createRequire(import.meta.url)
+const OWNER = 'ssh2/lib/protocol/crypto.js'
+const NEWEST_NODE_TO_COMPILE_FOR = 24
+
+/**
+ * Where SSH's ciphers run: in ssh2's compiled addon, or in JavaScript at a seventh to a third of its speed, because the addon
+ * cannot be loaded ("absent") or would abort the process ("refused").
+ */
+export type SshCiphers = 'compiled' | 'absent' | 'refused'
+
+const isRefused = refuseUnsafe(join(dirname(require.resolve(OWNER)), 'crypto/build/Release/sshcrypto.node'))
+
+export function sshCiphers(): SshCiphers {
+  if (isRefused) return 'refused'
+  const { bindingAvailable } = require(OWNER) as { bindingAvailable: boolean }
+  return bindingAvailable ? 'compiled' : 'absent'
+}
+
+/** What to do where they are not compiled. */
+export function ciphersRemedy(nodeVersion = process.versions.node): string {
+  if (Number.parseInt(nodeVersion, 10) > NEWEST_NODE_TO_COMPILE_FOR)
+    return `run on Node.js ${NEWEST_NODE_TO_COMPILE_FOR}: ssh2's ciphers cannot be compiled for a newer one`
+  const header = join(packageRoot, 'native/compat/object-wrap.h')
+  return `CXXFLAGS='-include ${header}' npm rebuild ssh2, with its install script allowed and a compiler installed`
+}
+
+/**
+ * Keeps ssh2 from loading an addon whose ciphers give a cleanup hook back when they are collected, as addons do that were
+ * compiled with the headers of Node.js 24.19 and later: Node.js then aborts the process
+ * (https://github.com/nodejs/node/issues/65446). ssh2 takes an addon that has no exports for one that is absent.
+ * @returns whether it had to be
+ */
+export function refuseUnsafe(file: string): boolean {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch {
+    return false
+  }
+  if (!bytes.includes('RemoveEnvironmentCleanupHook')) return false
+  const refused = new Module(file)
+  refused.filename = file
+  refused.exports = null
+  refused.loaded = true
+  require.cache[file] = refused
+  return true
+}
