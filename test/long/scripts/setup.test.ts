@@ -35,6 +35,7 @@ beforeEach(() => {
     'scripts',
     'tsconfig.json',
     'tsconfig.build.json',
+    'native/compat',
   ]) {
     cpSync(join(checkout, name), join(folder, name), { recursive: true })
   }
