@@ -9,11 +9,16 @@ const ENGINE = '/var/run/docker.sock'
 /** What becomes of a request: sent on, or kept from the engine for good. */
 type Verdict = 'pass' | 'drop'
 
+/** In place of a verdict: sent on after so long, while all else goes on. */
+interface Delay {
+  readonly delayMs: number
+}
+
 /** A socket in front of the machine's engine that can hang, go away and come back, and that sees every request. */
 export class EngineProxy {
   readonly path = join(tempDir(), 'engine.sock')
   /** Asked with `POST /volumes/create` before a request goes on. */
-  onRequest: (request: string) => Verdict = () => 'pass'
+  onRequest: (request: string) => Verdict | Delay = () => 'pass'
   /** Told with the same when the first byte of its answer is there, before it is passed on. */
   onAnswer: (request: string) => Verdict = () => 'pass'
   readonly #pairs = new Set<readonly [Socket, Socket]>()
@@ -66,8 +71,10 @@ export class EngineProxy {
     client.on('data', (chunk: Buffer) => {
       const request = requestLine(chunk)
       if (request !== undefined) asked = request
-      if (request !== undefined && this.onRequest(request) === 'drop') this.#end(pair)
-      else engine.write(chunk)
+      const verdict = request === undefined ? 'pass' : this.onRequest(request)
+      if (verdict === 'drop') this.#end(pair)
+      else if (verdict === 'pass') engine.write(chunk)
+      else setTimeout(() => engine.write(chunk), verdict.delayMs)
     })
     engine.on('data', (chunk: Buffer) => {
       const request = asked

@@ -18,7 +18,7 @@ import { engineName } from './container.ts'
 import { ContainerLoads } from './container-load.ts'
 import { readContainerLog } from './container-log.ts'
 import { dialContainer } from './dial.ts'
-import { CHANGE_DEADLINE_MS, DockerEngine, engineStatus } from './engine.ts'
+import { CHANGE_DEADLINE_MS, DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine.ts'
 import { followEvents } from './events.ts'
 import { ProgramStarter } from './exec.ts'
 import { INSIDE, type InsideDirs } from './inside-dirs.ts'
@@ -160,15 +160,15 @@ export class DockerBackend implements Backend {
   async remove(name: string, keepVolume: boolean): Promise<void> {
     const report = await this.#inspect(engineName(name))
     if (report !== undefined && isOwn(report.Config.Labels, this.#options.serverId)) {
-      await this.#ignoring(404, 'removing the container', (abortSignal) =>
-        this.#engine.docker.getContainer(report.Id).remove({ force: true, v: true, abortSignal }),
+      const container = this.#engine.docker.getContainer(report.Id)
+      await this.#removal('removing the container', (abortSignal) =>
+        container.remove({ force: true, v: true, abortSignal }),
       )
     }
     await this.#options.insideDirs?.remove(name)
     if (keepVolume || !isOwn(await this.#volumeLabels(name), this.#options.serverId)) return
-    await this.#ignoring(404, 'removing the volume', (abortSignal) =>
-      this.#engine.docker.getVolume(engineName(name)).remove({ abortSignal }),
-    )
+    const volume = this.#engine.docker.getVolume(engineName(name))
+    await this.#removal('removing the volume', (abortSignal) => volume.remove({ abortSignal }))
   }
 
   exec(name: string, request: ExecRequest): Promise<ExecProcess> {
@@ -264,6 +264,10 @@ export class DockerBackend implements Backend {
       if (engineStatus(error) === status) return undefined
       throw error
     }
+  }
+
+  #removal(what: string, work: (signal: AbortSignal) => Promise<unknown>): Promise<unknown> {
+    return this.#ignoring(404, what, work, REMOVAL_DEADLINE_MS)
   }
 
   #call<T>(what: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -16,6 +16,8 @@ const SILENCE_MS = 2_400
 const READ_DEADLINE_MS = 10_000
 /** What making, starting and stopping containers may take. */
 export const CHANGE_DEADLINE_MS = 120_000
+/** None but the engine's own life: what is removed may hold millions of files. */
+export const REMOVAL_DEADLINE_MS = 0
 
 /** What a failed engine call carries: the HTTP status the engine answered with, or the system's error code. */
 interface EngineError {

@@ -12,7 +12,7 @@ import type {
   SurveyedImage,
 } from '../../image/image-shelf.ts'
 import type { RootfsSource } from '../../image/source/rootfs-source.ts'
-import { DockerEngine, engineStatus } from './engine.ts'
+import { DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine.ts'
 import { exportRootfs } from './export-rootfs.ts'
 import { pullImage } from './image.ts'
 import type { PulledImages } from './pulled-images.ts'
@@ -106,9 +106,10 @@ export class DockerImages implements ImageShelf, RootfsEngine {
 
   async remove(name: string): Promise<void> {
     try {
-      await this.#call(name, 'removing', (abortSignal) =>
-        this.#engine.docker.getImage(name).remove({ abortSignal }),
-      )
+      const image = this.#engine.docker.getImage(name)
+      await this.#call(name, 'removing', (abortSignal) => image.remove({ abortSignal }), {
+        deadlineMs: REMOVAL_DEADLINE_MS,
+      })
     } catch (error) {
       if (engineStatus(error) !== 409) throw error
       throw fault('IMAGE_IN_USE', `image ${name} is in use: ${messageOf(error)}`, error)
@@ -192,9 +193,14 @@ export class DockerImages implements ImageShelf, RootfsEngine {
     throw notFound(name)
   }
 
-  async #call(name: string, what: string, work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+  async #call(
+    name: string,
+    what: string,
+    work: (signal: AbortSignal) => Promise<unknown>,
+    limit: { readonly deadlineMs?: number } = {},
+  ): Promise<void> {
     try {
-      await this.#engine.call(`${what} image ${name}`, work)
+      await this.#engine.call(`${what} image ${name}`, work, limit)
     } catch (error) {
       throw engineStatus(error) === 404 ? notFound(name) : error
     }

@@ -1,7 +1,7 @@
 import { fault } from '../../errors.ts'
 import type { BackendCreate } from '../backend.ts'
 import { containerOptions, engineName } from './container.ts'
-import { CHANGE_DEADLINE_MS, type DockerEngine, engineStatus } from './engine.ts'
+import { CHANGE_DEADLINE_MS, type DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine.ts'
 import { pullImage } from './image.ts'
 import { INSIDE, type InsideDirs } from './inside-dirs.ts'
 import type { Labels } from './labels.ts'
@@ -83,8 +83,10 @@ function isAboutMount(error: unknown, insideDir: string): boolean {
 
 async function removeUnstarted(engine: DockerEngine, name: string): Promise<void> {
   try {
-    await engine.call('removing the container', (abortSignal) =>
-      engine.docker.getContainer(engineName(name)).remove({ force: true, abortSignal }),
+    await engine.call(
+      'removing the container',
+      (abortSignal) => engine.docker.getContainer(engineName(name)).remove({ force: true, abortSignal }),
+      { deadlineMs: REMOVAL_DEADLINE_MS },
     )
   } catch (error) {
     if (engineStatus(error) !== 404) throw error

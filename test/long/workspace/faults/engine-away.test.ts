@@ -106,6 +106,16 @@ test(
   },
 )
 
+test('an engine may take its time to remove many files', { timeout: 60_000 }, async () => {
+  const { proxy, at, make } = await world()
+  const name = await make('many')
+  proxy.onRequest = (request) => (request.startsWith('DELETE /volumes/') ? { delayMs: 11_000 } : 'pass')
+  const { status, tookMs } = await timed(call(at(`/workspaces/${name}`), 'DELETE'))
+  expect(status).toBe(204)
+  expect(tookMs).toBeGreaterThan(11_000)
+  expect(await leftovers(name)).toEqual([])
+})
+
 test('F15 an engine that is gone and comes back', { timeout: 60_000 }, async () => {
   const { proxy, at, stateOf, enabled, make } = await world()
   const [kept, removed] = [await make('kept'), await make('removed')]
