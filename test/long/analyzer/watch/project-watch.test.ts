@@ -151,7 +151,7 @@ test(
     const again = await user.json<Status>('restart', '-p', root)
     expect(again.watch).toMatchObject({ refreshes: expect.any(Number) })
     expect((await user.analyzer('status', '-p', root, '--table')).stdout).toMatch(
-      /^Watch +\d+ directories, \d refreshes$/m,
+      /^Watch +\d+ director(y|ies), \d refresh(es)?$/m,
     )
     expect(await user.json<Status>('restart', '-p', root, '--no-watch')).not.toHaveProperty('watch')
     await user.analyzer('stop', '-p', root)

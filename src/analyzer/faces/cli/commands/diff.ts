@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { counted } from '../../../../lib/cli/counted.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
@@ -41,8 +42,8 @@ export function addDiff(program: Command): void {
       for (const problem of diff.problems)
         process.stderr.write(`analyzer: not read: ${JSON.stringify(problem)}\n`)
       createOutput(command.optsWithGlobals()).result(diff, () => diffTable(diff))
-      const counted = flags.failOn === 'any' ? diff.changeCount : diff.incompatibleCount
-      if (flags.failOn !== undefined && counted > 0) throw new ExitStatus(1)
+      const found = flags.failOn === 'any' ? diff.changeCount : diff.incompatibleCount
+      if (flags.failOn !== undefined && found > 0) throw new ExitStatus(1)
     })
 }
 
@@ -58,5 +59,5 @@ function diffTable({ changes, changeCount, incompatibleCount }: BuildDiff): stri
     `${each.rule.split(' ').slice(0, 2).join(' ')}: ${each.why}`,
   ])
   const heading = ['', 'Class', 'Member', 'Change', 'Why']
-  return `${formatTable(heading, rows)}\n\n${changeCount} changes, ${incompatibleCount} of them break old programs`
+  return `${formatTable(heading, rows)}\n\n${counted(changeCount, 'change')}, ${incompatibleCount} incompatible`
 }

@@ -2,6 +2,7 @@ import { MODES } from '../../../choices.ts'
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import { portNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { counted } from '../../../../lib/cli/counted.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import { packageVersion } from '../../../../lib/process/package.ts'
@@ -144,6 +145,6 @@ function statusTable({ info }: LiveServer): string {
 }
 
 function watchText({ directories, refreshes, problem }: NonNullable<LiveServer['info']['watch']>): string {
-  const said = `${directories} directories, ${refreshes} refreshes`
+  const said = `${counted(directories, 'directory', 'directories')}, ${counted(refreshes, 'refresh', 'refreshes')}`
   return problem === undefined ? said : `${said}; ${problem}`
 }
