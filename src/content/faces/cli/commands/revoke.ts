@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { counted } from '../../../../lib/cli/counted.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { GlobalOptions } from '../global-options.ts'
 
@@ -21,8 +22,7 @@ export function addRevoke(program: Command): void {
         const ended = await store.removeUser(user)
         createOutput(options).result(
           { user, ended },
-          () =>
-            `${ended} ${ended === 1 ? 'session' : 'sessions'} of ${user === '' ? 'all readers' : user} ended`,
+          () => `${counted(ended, 'session')} of ${user === '' ? 'all readers' : user} ended`,
         )
       } finally {
         await store.close()

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { addConfigShow } from '../../../../lib/cli/config-show.ts'
+import { counted } from '../../../../lib/cli/counted.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { GlobalOptions } from '../client.ts'
 
@@ -17,7 +18,7 @@ export function addConfig(program: Command): void {
       const count = read.processes.length
       createOutput(options).result(
         { ok: true, file: file ?? null, processes: count, warnings },
-        () => `${file ?? 'no file, defaults'}: right, ${count} ${count === 1 ? 'process' : 'processes'}`,
+        () => `${file ?? 'no file, defaults'}: right, ${counted(count, 'process', 'processes')}`,
       )
     })
   addConfigShow(config, async (file) => {

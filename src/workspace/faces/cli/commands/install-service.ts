@@ -1,9 +1,10 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { Argument, type Command } from 'commander'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
+import { makeDirs } from '../../../../lib/fs/make-dirs.ts'
 import { writeFileDurable } from '../../../../lib/fs/write-durable.ts'
 import { launchdLabel, launchdPlist } from '../service/launchd-plist.ts'
 import { SERVICE_PROGRAMS, type Service, type ServiceProgram } from '../service/service.ts'
@@ -108,6 +109,6 @@ async function write({ file, content }: ServiceFile, isForced: boolean): Promise
   if (found !== undefined && !isForced) {
     throw new Error(`${file} is there and is another: look at it, then use --force to write over it`)
   }
-  await mkdir(dirname(file), { recursive: true })
+  makeDirs(dirname(file))
   await writeFileDurable(file, content)
 }
