@@ -135,6 +135,25 @@
           "ldflags": ["-static", "-no-pie", "-s", "-Wl,--gc-sections"],
           "ldflags!": ["-rdynamic"]
         },
+        # Between a virtual machine and its user-mode network.
+        {
+          "target_name": "workspace-net-filter",
+          "type": "executable",
+          "sources": [
+            "native/net-filter/host-places.cc",
+            "native/net-filter/judge.cc",
+            "native/net-filter/main.cc",
+            "native/net-filter/policy.cc",
+            "native/net-filter/relay.cc"
+          ],
+          "include_dirs!": ["<(node_root_dir)/include/node"],
+          "cflags_cc": ["-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti"],
+          "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O3"],
+          "cflags": ["-ffunction-sections", "-fdata-sections"],
+          "cflags!": ["-fPIC"],
+          "ldflags": ["-static", "-no-pie", "-s", "-Wl,--gc-sections"],
+          "ldflags!": ["-rdynamic"]
+        },
         {
           "target_name": "workspace-init",
           "type": "executable",

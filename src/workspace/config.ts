@@ -12,6 +12,7 @@ import { type BusSettings, busSection, busSettings } from './bus/settings.ts'
 import { type ExtensionSettings, extensionSettings, extensionsSection } from './bus/extensions.ts'
 import { cloudSection, cloudSettings, type CloudSettings } from './credentials/settings.ts'
 import { defaultRunDir, defaultStateDir, localUrl } from './default-places.ts'
+import { type NetworkPolicy, networkPolicy, networkSection } from './network/policy.ts'
 import { pruneSchedule, pruneSection } from './disk/prune/settings.ts'
 import { BACKEND_NAMES, type BackendName } from './workspace.ts'
 
@@ -86,11 +87,12 @@ const fileSchema = section({
     default: 5,
     description: "size of a virtual machine's own disk when a creation names none, in GB",
   }),
+  network: networkSection,
   vm: section({
     network: Type.Enum(NETWORK_MODES, {
       default: 'auto',
       description:
-        "how virtual machines are connected: tap (a bridge of the host's), user (by their monitor), none; auto: tap where possible",
+        "how virtual machines are connected: tap (a bridge of the host, needs root), user (by passt, needs no root), none; auto: tap for root, else user",
     }),
     cpus: Type.Integer({
       minimum: 1,
@@ -187,6 +189,8 @@ export interface WorkspaceConfig {
   readonly server: { readonly url: string; readonly tokenFile: string | undefined }
   readonly audit: { readonly file: string | undefined }
   readonly upperSizeDefaultBytes: number
+  /** What workspaces reach. */
+  readonly network: NetworkPolicy
   readonly vm: {
     readonly network: NetworkMode
     readonly cpus: number
@@ -267,6 +271,7 @@ function fromSettings(
     server: { url: settings.server.url ?? localUrl(http), tokenFile: http.token_file },
     audit: { file: settings.audit.file },
     upperSizeDefaultBytes: settings.upper_size_default * 2 ** 30,
+    network: networkPolicy(settings.network),
     vm: {
       network: vm.network,
       cpus: vm.cpus,

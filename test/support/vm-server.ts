@@ -38,6 +38,7 @@ export async function qemuBackend(
     driver: new QemuDriver({
       binary: 'qemu-system-x86_64',
       accelerator: 'tcg',
+      root: roots.root,
       vhostVsock: undefined,
       virtiofsd: undefined,
       ...qemu,
@@ -46,6 +47,7 @@ export async function qemuBackend(
     imageRoot: join(roots.root, 'images'),
     socketRoot: roots.runDir,
     network: 'user',
+    policy: { allowHostPorts: [], egress: 'open' },
     defaults: { ...MACHINE, upperBytes: 5 * 2 ** 30 },
     bootTimeoutMs: 120_000,
     ...options,

@@ -20,10 +20,12 @@ export function run(
     readonly environment?: NodeJS.ProcessEnv
     readonly timeoutMs?: number
     readonly signal?: AbortSignal
+    /** Standard input; empty when left out. */
+    readonly input?: string
   } = {},
 ): Promise<RunResult> {
   return new Promise((resolve, reject) => {
-    execFile(
+    const child = execFile(
       command,
       argv,
       {
@@ -43,5 +45,8 @@ export function run(
         })
       },
     )
+    if (options.input === undefined) return
+    // A command may end before it has read all of it.
+    child.stdin?.on('error', () => undefined).end(options.input)
   })
 }

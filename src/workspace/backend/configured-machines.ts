@@ -23,7 +23,7 @@ export function machinePlaces(config: WorkspaceConfig): readonly MachinePlace[] 
 
 /** The backends that run virtual machines, as far as they are enabled. */
 export function microVmBackends(config: WorkspaceConfig): readonly MicroVmBackend[] {
-  const { vm, upperSizeDefaultBytes } = config
+  const { vm, network, upperSizeDefaultBytes } = config
   return kinds(config)
     .filter(({ backend }) => config.enabledBackends.includes(backend))
     .map(
@@ -34,6 +34,7 @@ export function microVmBackends(config: WorkspaceConfig): readonly MicroVmBacken
           driver: driver(),
           socketRoot: vm.runDir,
           network: vm.network,
+          policy: network,
           defaults: { cpus: vm.cpus, memoryMb: vm.memoryMb, upperBytes: upperSizeDefaultBytes },
           bootTimeoutMs: vm.bootTimeoutMs,
         }),

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import { fault } from '../../errors.ts'
+import { machineUser } from '../microvm/machine-user.ts'
 import { awaitSocket } from '../microvm/await-socket.ts'
 import type { Driver, Machine, StartedMachine } from '../microvm/driver.ts'
 import { API_SOCKET } from '../microvm/guest-line.ts'
@@ -35,12 +36,14 @@ export class FirecrackerDriver implements Driver {
   readonly endsBy = 'reboot'
   readonly userNetwork = undefined
   readonly jails: FirecrackerJails | undefined
+  readonly userOf: Driver['userOf']
   readonly #options: FirecrackerOptions
 
   constructor(options: FirecrackerOptions) {
     this.#options = options
     const { binary, jailer, root } = options
     this.jails = jailer === undefined ? undefined : new FirecrackerJails({ root, binary, jailer })
+    this.userOf = jailer === undefined ? () => undefined : machineUser
   }
 
   async missing(): Promise<string | undefined> {

@@ -6,11 +6,9 @@ import { discard } from '../../../lib/fs/trash.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import { fault } from '../../errors.ts'
 import type { Jails, Machine } from '../microvm/driver.ts'
+import { machineUser } from '../microvm/machine-user.ts'
 import type { MachinePaths } from './requests.ts'
 
-/** Behind what systemd and the tools for user namespaces give out. Source: systemd's UIDS-GIDS.md. */
-const FIRST_USER = 1_900_000_000
-const USERS = 2 ** 24
 /** Where jails are below the root, and what a jail calls its own sockets' directory, which the jailer makes itself. */
 const JAILS = 'jail'
 const RUN = 'run'
@@ -48,10 +46,6 @@ export class FirecrackerJails implements Jails {
     this.#options = options
   }
 
-  userOf(id: string): number {
-    return FIRST_USER + (Number.parseInt(id, 16) % USERS)
-  }
-
   async remove(id: string): Promise<void> {
     const { root, binary } = this.#options
     await discard({ root, parent: join(JAILS, basename(binary)) }, id).catch(ignoreMissing)
@@ -65,7 +59,7 @@ export class FirecrackerJails implements Jails {
     const { root, binary, jailer } = this.#options
     const base = join(root, JAILS)
     const inside = join(base, basename(binary), id, 'root')
-    const user = this.userOf(id)
+    const user = machineUser(id)
     try {
       await mkdir(base, { recursive: true, mode: 0o700 })
       await mkdir(join(inside, RUN), { recursive: true, mode: 0o700 })

@@ -32,12 +32,19 @@ export interface StartedMachine {
   readonly line: MachineRun['line']
 }
 
-/** What encloses machines' monitors, so that one that is taken over reaches nothing else: files and a user of its own. */
+/** Directories that machines' monitors see as the whole file system. */
 export interface Jails {
-  /** The number of the user that a machine's monitor becomes. */
-  readonly userOf: (id: string) => number
   /** Takes a machine's jail away, where there is one. Its processes have ended. */
   readonly remove: (id: string) => Promise<void>
+}
+
+/** A network that needs no device of the host's. */
+export interface UserNetwork {
+  readonly address: GuestAddress | 'dhcp'
+  /** Returns what it lacks on this machine, as a sentence with a remedy; undefined when nothing is missing. */
+  readonly missing: () => Promise<string | undefined>
+  /** Whether it applies a policy. One that does not is used only where the configuration asks for it by name. */
+  readonly isIsolated: boolean
 }
 
 /** One program that runs virtual machines: what differs between them, and nothing else. */
@@ -48,11 +55,13 @@ export interface Driver {
    * not; or `output`, what the monitor itself says.
    */
   readonly console: 'appended' | 'overwritten' | 'output'
-  /** How guests are addressed where it connects them to the outside by itself; undefined where it does not. */
-  readonly userNetwork: GuestAddress | 'dhcp' | undefined
+  /** How it connects guests to the outside without a device of the host's; undefined where it cannot. */
+  readonly userNetwork: UserNetwork | undefined
   /** How a guest is told to end: some monitors have no power to switch off. */
   readonly endsBy: 'poweroff' | 'reboot'
-  /** Undefined where machines run as the server's own user. */
+  /** The number of the user that a machine's monitor becomes; undefined where it stays the server's own. */
+  readonly userOf: (id: string) => number | undefined
+  /** Undefined where machines have no files of a jail. */
   readonly jails: Jails | undefined
   /** What keeps it from running machines here, as a sentence that says what to do; undefined when nothing does. */
   readonly missing: () => Promise<string | undefined>

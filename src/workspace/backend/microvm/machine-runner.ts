@@ -67,7 +67,7 @@ export class MachineRunner {
     let metadata = known
     try {
       progress('starting the virtual machine')
-      const { started, setting, consoleStart, ipAddress } = await this.#start(known, image, signal)
+      const { started, setting, consoleStart, ipAddress } = await this.#start(known, image, progress, signal)
       const run: MachineRun = {
         hostBoot: this.#options.hostBoot,
         processes: [...started.processes],
@@ -134,7 +134,8 @@ export class MachineRunner {
   async adopt({ id, name, run }: Metadata): Promise<void> {
     if (run === null || this.#doors.has(id)) return
     const { socketDir } = this.#placeOf({ id })
-    const { guestPorts } = this.#options
+    const { guestPorts, networks } = this.#options
+    await networks.adopt(id, socketDir, run.ipAddress)
     const onConnection = (port: number, connection: Duplex): void =>
       guestPorts.get(port)?.({ workspace: name, token: run.agentToken, connection })
     const ports = [...guestPorts.keys()]
@@ -165,6 +166,7 @@ export class MachineRunner {
   async #start(
     metadata: Metadata,
     image: BootImage,
+    progress: (message: string) => void,
     signal: AbortSignal,
   ): Promise<{
     readonly started: StartedMachine
@@ -178,7 +180,7 @@ export class MachineRunner {
     if (!(await files.hasUpper(name)))
       throw fault('BACKEND_ERROR', `${upper} is gone: the workspace's files with it`)
     const socketDir = await sockets.make(id)
-    const network = await networks.attach(id, await this.#takenAddresses())
+    const network = await networks.attach(id, await this.#takenAddresses(), progress)
     const consoleLog = this.consoleOf(name)
     const consoleStart = await consoleSize(consoleLog)
     const share = localDir === '' ? undefined : { tag: SHARE_TAG, directory: localDir }

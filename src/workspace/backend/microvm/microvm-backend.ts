@@ -3,6 +3,7 @@ import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
 import { fault } from '../../errors.ts'
 import { ImageStore } from '../../image/image-store.ts'
 import { nameKey } from '../../lifecycle/name.ts'
+import type { NetworkPolicy } from '../../network/policy.ts'
 import type { Workspace } from '../../workspace.ts'
 import type {
   Backend,
@@ -44,6 +45,8 @@ export interface MicroVmOptions {
   /** Where machines have their sockets. */
   readonly socketRoot: string
   readonly network: NetworkMode
+  /** What machines reach. */
+  readonly policy: NetworkPolicy
   /** For a workspace that names none. */
   readonly defaults: MachineDefaults
   readonly bootTimeoutMs: number
@@ -61,6 +64,7 @@ export class MicroVmBackend implements Backend {
   readonly #locks = new KeyedLock()
   readonly #guestPorts = new Map<number, (caller: GuestCaller) => void>()
   readonly #watch: MachineWatch
+  readonly #networks: Networks
   #onChange: (change: BackendChange) => void = () => undefined
   #runner: MachineRunner | undefined
   #hostBoot = ''
@@ -72,6 +76,7 @@ export class MicroVmBackend implements Backend {
     this.#options = options
     this.#files = new MachineFiles(options.root)
     this.#sockets = new SocketDirs(options.socketRoot)
+    this.#networks = new Networks(options.root, options.network, options.driver, options.policy)
     this.#images = ImageStore.open({
       root: options.imageRoot,
       pinnedDigests: () => readPinnedDigests(options.root),
@@ -90,7 +95,7 @@ export class MicroVmBackend implements Backend {
   }
 
   async open(onChange: (change: BackendChange) => void): Promise<void> {
-    const { driver, root, network, bootTimeoutMs } = this.#options
+    const { driver, root, bootTimeoutMs } = this.#options
     this.#onChange = onChange
     this.#release = await holdRoot(root, this.name)
     await this.#images
@@ -102,8 +107,9 @@ export class MicroVmBackend implements Backend {
       sockets: this.#sockets,
       hostBoot: this.#hostBoot,
       guestPorts: this.#guestPorts,
-      networks: new Networks(network, driver),
+      networks: this.#networks,
     })
+    await this.#networks.open()
     this.#isAvailable = (await driver.missing()) === undefined
     for (const { reading } of await this.#files.list()) {
       if (reading.is !== 'known' || reading.record.run === null) continue
@@ -119,6 +125,7 @@ export class MicroVmBackend implements Backend {
   async close(): Promise<void> {
     this.#watch.stop()
     this.#runner?.close()
+    this.#networks.close()
     await this.#release?.()
   }
 

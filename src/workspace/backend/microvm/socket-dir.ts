@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { makeDirs } from '../../../lib/fs/make-dirs.ts'
 import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import { fault } from '../../errors.ts'
+import { rulesFile } from './filter-rules.ts'
 
 /** What a socket's path may have, its end not counted: unix(7), and Apple's <sys/un.h>. */
 const MAX_PATH_BYTES = process.platform === 'darwin' ? 103 : 107
@@ -44,7 +45,8 @@ export class SocketDirs {
         'BACKEND_ERROR',
         `${this.#root} is not a directory of this user: remove it, or set vm.run_dir`,
       )
-    await chmod(this.#root, 0o700)
+    // Machines' users pass through to their own, and list nothing.
+    await chmod(this.#root, 0o711)
     await this.remove(id)
     await mkdir(path, { mode: 0o700 })
     return path
@@ -52,11 +54,12 @@ export class SocketDirs {
 
   async remove(id: string): Promise<void> {
     const path = this.pathOf(id)
+    await unlink(rulesFile(path)).catch(ignoreMissing)
     const stat = await lstat(path).catch(ignoreMissing)
     if (stat === undefined) return
     // It leads into a jail, which goes as a whole.
     if (stat.isSymbolicLink()) return unlink(path)
-    // Monitors make what they like there, and nobody else can: the directory is the server's user's alone.
+    // Monitors make what they like there, and nobody else can: the directory is the server's user's or the monitor's own.
     for (const name of await readdir(path)) await unlink(join(path, name)).catch(ignoreMissing)
     await rmdir(path)
   }

@@ -14,6 +14,7 @@ export const QMP_SOCKET = 'qmp.sock'
 export const VHOST_SOCKET = 'vhost.sock'
 export const VIRTIOFS_SOCKET = 'virtiofs.sock'
 export const PID_FILE = 'qemu.pid'
+export const NETWORK_SOCKET = 'net.sock'
 
 /**
  * QEMU's arguments for a machine. With the kernel's help it is of the smallest kind there is, with devices on virtio's own
@@ -120,10 +121,13 @@ function lineArguments(
   ]
 }
 
-function networkArguments({ network }: Machine, device: Device): readonly string[] {
+function networkArguments({ network, socketDir }: Machine, device: Device): readonly string[] {
   if (network.is === 'none') return []
+  // Never `-netdev user`, whose gateway is the host's loopback interface.
   const netdev =
-    network.is === 'user' ? 'user,id=net' : `tap,id=net,ifname=${network.device},script=no,downscript=no`
+    network.is === 'user'
+      ? `stream,id=net,server=off,addr.type=unix,addr.path=${escaped(join(socketDir, NETWORK_SOCKET))}`
+      : `tap,id=net,ifname=${network.device},script=no,downscript=no`
   return ['-netdev', netdev, '-device', `${device('virtio-net')},netdev=net,mac=${network.mac}`]
 }
 

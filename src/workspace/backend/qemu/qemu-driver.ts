@@ -1,15 +1,17 @@
 import { constants, existsSync } from 'node:fs'
-import { access, stat } from 'node:fs/promises'
+import { access, chown, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findProgram } from '../../../lib/process/find-program.ts'
+import { sandboxMissing } from '../../../lib/sandbox/sandbox.ts'
 import { canUseVsock } from '../../../native/vsock.ts'
 import { fault } from '../../errors.ts'
 import type { Driver, Machine, StartedMachine } from '../microvm/driver.ts'
 import { cidOf, VSOCK_SOCKET } from '../microvm/guest-line.ts'
 import { awaitSocket } from '../microvm/await-socket.ts'
+import { lastLines } from '../microvm/console-log.ts'
 import { type Monitor, spawnMonitor } from '../microvm/spawn-monitor.ts'
-import type { GuestAddress } from '../microvm/network.ts'
-import { signalProcess } from '../microvm/machine-process.ts'
+import { identify, type MachineProcess, signalProcess } from '../microvm/machine-process.ts'
+import { machineUser } from '../microvm/machine-user.ts'
 import {
   type Accelerator,
   PID_FILE,
@@ -20,17 +22,13 @@ import {
 } from './command-line.ts'
 import { type ACCELERATORS, findAccelerator } from './accelerator.ts'
 import { findHelper } from './tools.ts'
+import { enclose } from './enclose.ts'
 import { qmp } from './qmp.ts'
-
-/** The addresses of QEMU's own network, which are the same for every guest. Source: its docs/system/devices/net.rst. */
-const SLIRP: GuestAddress = {
-  address: '10.0.2.15',
-  prefixLength: 24,
-  gateway: '10.0.2.2',
-  nameServers: ['10.0.2.3'],
-}
+import { startUserNetwork, USER_NETWORK, userNetworkMissing } from './user-network.ts'
 
 export interface QemuOptions {
+  /** The directory of the backend's files. */
+  readonly root: string
   /** Name or path of the program. */
   readonly binary: string
   readonly accelerator: (typeof ACCELERATORS)[number]
@@ -44,9 +42,10 @@ export interface QemuOptions {
 export class QemuDriver implements Driver {
   readonly name = 'qemu'
   readonly console = 'appended'
-  readonly userNetwork = SLIRP
+  readonly userNetwork = { address: USER_NETWORK, missing: userNetworkMissing, isIsolated: true }
   readonly endsBy = 'poweroff'
   readonly jails = undefined
+  readonly userOf = process.getuid?.() === 0 ? machineUser : () => undefined
   readonly #options: QemuOptions
   #accelerator: Promise<Accelerator> | undefined
 
@@ -57,7 +56,7 @@ export class QemuDriver implements Driver {
   async missing(): Promise<string | undefined> {
     if (process.platform !== 'linux' || process.arch !== 'x64') return 'qemu machines need Linux on x86-64'
     const { binary } = this.#options
-    if ((await findProgram(binary)) !== undefined) return undefined
+    if ((await findProgram(binary)) !== undefined) return sandboxMissing()
     return `${binary} is not installed (Debian and Ubuntu: apt-get install qemu-system-x86), or set qemu.binary`
   }
 
@@ -72,15 +71,23 @@ export class QemuDriver implements Driver {
     const line = vsock.is
     const started: Monitor[] = []
     try {
-      if (vsock.is === 'hybrid') started.push(await this.#startVsock(vsock.helper, machine, signal))
+      const user = this.userOf(machine.id)
+      if (user !== undefined) await chown(machine.socketDir, user, user)
+      if (machine.network.is === 'user')
+        started.push(await startUserNetwork(machine, machine.network, user, signal))
+      if (vsock.is === 'hybrid') started.push(await this.#startVsock(vsock.helper, machine, user, signal))
       if (machine.share !== undefined)
-        started.push(await this.#startShare(machine, machine.share.directory, signal))
+        started.push(await this.#startShare(machine, machine.share.directory, user, signal))
       this.#accelerator ??= findAccelerator(this.#options)
+      const { root } = this.#options
+      const binary = (await findProgram(this.#options.binary)) ?? this.#options.binary
       const argv = qemuArguments(machine, await this.#accelerator, line)
-      const monitor = await spawnMonitor(this.#options.binary, argv, machine.monitorLog)
-      started.unshift(monitor)
-      await awaitSocket(join(machine.socketDir, QMP_SOCKET), monitor, machine.monitorLog, signal)
-      return { processes: [monitor.process, ...started.slice(1).map((each) => each.process)], line }
+      const enclosed = await enclose(machine, { binary, argv, root, user })
+      const sandbox = await spawnMonitor(enclosed.program, enclosed.argv, machine.monitorLog)
+      started.push(sandbox)
+      await awaitSocket(join(machine.socketDir, QMP_SOCKET), sandbox, machine.monitorLog, signal)
+      const monitor = await findInside(sandbox.process, machine.monitorLog)
+      return { processes: [monitor, ...started.map((each) => each.process)], line }
     } catch (error) {
       for (const { process } of started) await signalProcess(process, 'SIGKILL')
       throw error
@@ -104,7 +111,12 @@ export class QemuDriver implements Driver {
     return helper === undefined ? { is: 'serial' } : { is: 'hybrid', helper }
   }
 
-  async #startVsock(helper: string, machine: Machine, signal: AbortSignal): Promise<Monitor> {
+  async #startVsock(
+    helper: string,
+    machine: Machine,
+    user: number | undefined,
+    signal: AbortSignal,
+  ): Promise<Monitor> {
     const { id, socketDir, monitorLog } = machine
     const socket = join(socketDir, VHOST_SOCKET)
     const argv = [
@@ -117,10 +129,16 @@ export class QemuDriver implements Driver {
     ]
     const monitor = await spawnMonitor(helper, argv, monitorLog)
     await awaitSocket(socket, monitor, machine.monitorLog, signal)
+    if (user !== undefined) await chown(socket, user, user)
     return monitor
   }
 
-  async #startShare(machine: Machine, directory: string, signal: AbortSignal): Promise<Monitor> {
+  async #startShare(
+    machine: Machine,
+    directory: string,
+    user: number | undefined,
+    signal: AbortSignal,
+  ): Promise<Monitor> {
     await stat(directory)
     const socket = join(machine.socketDir, VIRTIOFS_SOCKET)
     const helper = await findHelper(this.#options.virtiofsd, 'virtiofsd')
@@ -128,8 +146,23 @@ export class QemuDriver implements Driver {
     const argv = [`--socket-path=${socket}`, '-o', `source=${directory}`, '-o', 'cache=auto']
     const monitor = await spawnMonitor(helper, argv, machine.monitorLog)
     await awaitSocket(socket, monitor, machine.monitorLog, signal)
+    if (user !== undefined) await chown(socket, user, user)
     return monitor
   }
+}
+
+/**
+ * Returns QEMU's own process, which is the one child of the sandbox around it. The kernel is asked, and no file that the machine's user
+ * could write. Throws BACKEND_ERROR when it has ended. Source: proc(5), /proc/PID/task/TID/children.
+ */
+async function findInside({ pid }: MachineProcess, monitorLog: string): Promise<MachineProcess> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+  const inside = /^\d+ $/.test(children) ? await identify(Number(children)) : undefined
+  if (inside !== undefined) return inside
+  throw fault(
+    'BACKEND_ERROR',
+    `the machine cannot be started: its monitor ended at once: ${await lastLines(monitorLog, 3)}`,
+  )
 }
 
 async function isUsable(device: string): Promise<boolean> {

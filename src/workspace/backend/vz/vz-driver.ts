@@ -20,7 +20,13 @@ export class VzDriver implements Driver {
   readonly console = 'overwritten'
   readonly endsBy = 'poweroff'
   readonly jails = undefined
-  readonly userNetwork = 'dhcp'
+  readonly userOf = () => undefined
+  /** macOS's own address translation, whose guests reach what this machine serves on all its addresses. */
+  readonly userNetwork = {
+    address: 'dhcp',
+    missing: () => Promise.resolve(undefined),
+    isIsolated: false,
+  } as const
   readonly #options: VzOptions
 
   constructor(options: VzOptions) {

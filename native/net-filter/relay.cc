@@ -1,0 +1,136 @@
+#include "relay.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <string>
+
+namespace workspace::net_filter {
+
+namespace {
+
+constexpr int RULES_EVERY_MS = 1000;
+/** The rules of one guest are a few lines; a list of thousands of networks still fits. */
+constexpr std::size_t MOST_RULES_BYTES = 1 << 20;
+
+enum class Sent { all, some, failed };
+
+Sent sendSome(int fd, const std::uint8_t* bytes, std::size_t count, std::size_t& done) {
+  while (done < count) {
+    const ssize_t sent = send(fd, bytes + done, count - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) done += static_cast<std::size_t>(sent);
+    else if (errno == EAGAIN || errno == EWOULDBLOCK) return Sent::some;
+    else if (errno != EINTR) return Sent::failed;
+  }
+  return Sent::all;
+}
+
+bool isLater(ssize_t count) { return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR); }
+
+}  // namespace
+
+bool FrameStream::sift(std::size_t bytes, const Policy& policy, Places& places) {
+  end_ += bytes;
+  while (end_ - next_ >= LENGTH_BYTES) {
+    const std::uint8_t* at = buffer_.data() + next_;
+    const std::size_t length = static_cast<std::size_t>(at[0]) << 24 | static_cast<std::size_t>(at[1]) << 16 |
+                               static_cast<std::size_t>(at[2]) << 8 | static_cast<std::size_t>(at[3]);
+    if (length == 0 || length > MOST_FRAME_BYTES) return false;
+    const std::size_t whole = LENGTH_BYTES + length;
+    if (end_ - next_ < whole) break;
+    if (mayPass(std::span(at + LENGTH_BYTES, length), policy, places)) {
+      if (passed_ != next_) std::memmove(buffer_.data() + passed_, at, whole);
+      passed_ += whole;
+    } else {
+      refused_++;
+    }
+    next_ += whole;
+  }
+  return true;
+}
+
+void FrameStream::clear() {
+  std::memmove(buffer_.data(), buffer_.data() + next_, end_ - next_);
+  end_ -= next_;
+  next_ = 0;
+  passed_ = 0;
+}
+
+bool Rules::read() {
+  const int fd = open(file_, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return false;
+  struct stat status {};
+  std::string text;
+  std::array<char, 8192> chunk;
+  ssize_t count = 0;
+  while (text.size() <= MOST_RULES_BYTES && (count = ::read(fd, chunk.data(), chunk.size())) > 0)
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+  const bool isRead = count == 0 && fstat(fd, &status) == 0;
+  close(fd);
+  if (!isRead || !applyRules(text, policy_)) return false;
+  inode_ = status.st_ino;
+  return true;
+}
+
+void Rules::refresh() {
+  struct stat status {};
+  // Replaced as a whole, so that its inode says whether it changed. One that cannot be used leaves the rules as they are.
+  if (stat(file_, &status) == 0 && status.st_ino != inode_) read();
+}
+
+const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& places, int changes, void (*forget)(Places&)) {
+  FrameStream outward;
+  std::size_t outwardSent = 0;
+  std::vector<std::uint8_t> inward(4 * MOST_FRAME_BYTES);
+  std::size_t inwardBytes = 0;
+  std::size_t inwardSent = 0;
+  while (true) {
+    const bool isOutwardFull = outward.passedBytes() > 0;
+    const bool isInwardFull = inwardBytes > 0;
+    std::array<pollfd, 3> watched = {{
+        {guest, static_cast<short>((isOutwardFull ? 0 : POLLIN) | (isInwardFull ? POLLOUT : 0)), 0},
+        {network, static_cast<short>((isInwardFull ? 0 : POLLIN) | (isOutwardFull ? POLLOUT : 0)), 0},
+        {changes, POLLIN, 0},
+    }};
+    const int ready = poll(watched.data(), watched.size(), RULES_EVERY_MS);
+    if (ready < 0 && errno != EINTR) return "poll failed";
+    if (ready == 0) rules.refresh();
+    if (watched[2].revents != 0) forget(places);
+    if (!isOutwardFull && (watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
+      const ssize_t count = recv(guest, outward.room(), outward.roomBytes(), MSG_DONTWAIT);
+      if (count == 0 || (count < 0 && !isLater(count))) return "the machine has ended";
+      if (count > 0) {
+        const bool isSound = outward.sift(static_cast<std::size_t>(count), policy, places);
+        if (!isSound) return "a frame's length is not valid";
+        if (outward.passedBytes() == 0) outward.clear();
+      }
+    }
+    if (outward.passedBytes() > 0) {
+      const Sent sent = sendSome(network, outward.passed(), outward.passedBytes(), outwardSent);
+      if (sent == Sent::failed) return "passt has ended";
+      if (sent == Sent::all) {
+        outward.clear();
+        outwardSent = 0;
+      }
+    }
+    if (!isInwardFull && (watched[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
+      const ssize_t count = recv(network, inward.data(), inward.size(), MSG_DONTWAIT);
+      if (count == 0 || (count < 0 && !isLater(count))) return "passt has ended";
+      if (count > 0) inwardBytes = static_cast<std::size_t>(count);
+    }
+    if (inwardBytes > 0) {
+      const Sent sent = sendSome(guest, inward.data(), inwardBytes, inwardSent);
+      if (sent == Sent::failed) return "the machine has ended";
+      if (sent == Sent::all) inwardBytes = inwardSent = 0;
+    }
+  }
+}
+
+}  // namespace workspace::net_filter

@@ -1,0 +1,55 @@
+import { lookup } from 'node:dns/promises'
+import { type Egress, isNetwork } from './policy.ts'
+
+const LOOK_UP_EVERY_MS = 30_000
+/** Names of large services answer with other addresses each time: an address is kept for a while after it was last seen. */
+const KEEP_MS = 10 * 60_000
+
+/** The networks that a list of names, addresses and networks stands for: names are looked up again and again. */
+export class AllowedNetworks {
+  readonly #networks: readonly string[]
+  readonly #names: readonly string[]
+  /** By address, when it was last among a name's. */
+  readonly #seen = new Map<string, number>()
+  readonly #onChange: () => void
+  readonly #lookUp: (name: string) => Promise<readonly string[]>
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(egress: Egress, onChange: () => void, lookUp = addressesOf) {
+    const entries = typeof egress === 'string' ? [] : egress
+    this.#networks = entries.filter(isNetwork)
+    this.#names = entries.filter((entry) => !isNetwork(entry))
+    this.#onChange = onChange
+    this.#lookUp = lookUp
+  }
+
+  /** IPv4 addresses and networks in CIDR notation. */
+  get all(): readonly string[] {
+    return [...this.#networks, ...this.#seen.keys()]
+  }
+
+  /** Looks all names up, and from then on every 30 s. Names that cannot be found have no address. */
+  async start(): Promise<void> {
+    if (this.#names.length === 0) return
+    await this.#refresh()
+    this.#timer = setInterval(() => void this.#refresh(), LOOK_UP_EVERY_MS)
+    this.#timer.unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #refresh(): Promise<void> {
+    const before = this.all.join()
+    const now = performance.now()
+    const found = await Promise.all(this.#names.map((name) => this.#lookUp(name).catch(() => [])))
+    for (const address of found.flat()) this.#seen.set(address, now)
+    for (const [address, at] of this.#seen) if (now - at > KEEP_MS) this.#seen.delete(address)
+    if (this.all.join() !== before) this.#onChange()
+  }
+}
+
+async function addressesOf(name: string): Promise<readonly string[]> {
+  return (await lookup(name, { family: 4, all: true })).map(({ address }) => address)
+}

@@ -1,0 +1,120 @@
+import { messageOf } from '../../lib/errors/message.ts'
+import { findProgram } from '../../lib/process/find-program.ts'
+import { run } from '../../lib/process/run.ts'
+import { AllowedNetworks } from './allowed-networks.ts'
+import { outwardInterfaces } from './outward.ts'
+import type { NetworkPolicy } from './policy.ts'
+import { readResolvers } from './resolvers.ts'
+import { type GuestBridge, removalOf, rulesetOf } from './ruleset.ts'
+
+const CHECK_EVERY_MS = 10_000
+const TIMEOUT_MS = 10_000
+
+/** Runs `nft` with these arguments and this standard input on the host that forwards the guests' packets. Rejects with nft's own message. */
+export type Nft = (argv: readonly string[], script: string) => Promise<void>
+
+/** Runs nft on this machine. Needs root. Source: nft(8). */
+export const localNft: Nft = async (argv, script) => {
+  // It is in a directory that only root has in PATH.
+  const program = (await findProgram('nft')) ?? (await findProgram('/usr/sbin/nft'))
+  if (program === undefined) throw new Error('nft is not installed (Debian, Ubuntu, Fedora: the package nftables)')
+  const { status, stderr } = await run(program, argv, { timeoutMs: TIMEOUT_MS, input: script })
+  if (status !== 0) throw new Error(`nft: ${stderr.trim().split('\n')[0] ?? 'it failed'}`)
+}
+
+/** Keeps the rules of one bridge of guests in force: a table of its own, which no other program's rules can weaken. */
+export class Firewall {
+  readonly #table: string
+  readonly #policy: NetworkPolicy
+  readonly #nft: Nft
+  readonly #allowed: AllowedNetworks
+  #bridge: GuestBridge | undefined
+  #inForce = ''
+  #turn: Promise<void> = Promise.resolve()
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param table the table's name, of letters, digits and `_`, unique on the host */
+  constructor(table: string, policy: NetworkPolicy, nft: Nft = localNft) {
+    this.#table = table
+    this.#policy = policy
+    this.#nft = nft
+    this.#allowed = new AllowedNetworks(policy.egress, () => void this.#check())
+  }
+
+  get bridge(): GuestBridge | undefined {
+    return this.#bridge
+  }
+
+  /** Puts the rules for a bridge into force; they are before the call resolves. Rejects, with earlier rules still in force. */
+  async protect(bridge: GuestBridge): Promise<void> {
+    if (this.#timer === undefined) {
+      await this.#allowed.start()
+      this.#timer = setInterval(() => void this.#check(), CHECK_EVERY_MS)
+      this.#timer.unref()
+    }
+    await this.#inTurn(async () => {
+      const script = this.#scriptFor(bridge)
+      await this.#nft(['-f', '-'], script)
+      this.#bridge = bridge
+      this.#inForce = script
+    })
+  }
+
+  /** Removes the rules: nothing is connected to the bridge any more. */
+  async remove(): Promise<void> {
+    this.close()
+    await this.#inTurn(async () => {
+      if (this.#bridge === undefined) return
+      this.#bridge = undefined
+      await this.#nft(['-f', '-'], removalOf(this.#table)).catch(() => undefined)
+    })
+  }
+
+  /** Leaves the rules in force, for guests that outlive the server. */
+  close(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#allowed.stop()
+  }
+
+  #scriptFor(bridge: GuestBridge): string {
+    return rulesetOf(this.#table, {
+      bridge,
+      policy: this.#policy,
+      allowed: this.#allowed.all,
+      outward: outwardInterfaces(),
+      resolvers: readResolvers(),
+    })
+  }
+
+  /** Puts rules into force again where the host's interfaces have changed, or another program has removed them. */
+  async #check(): Promise<void> {
+    await this.#inTurn(async () => {
+      if (this.#bridge === undefined) return
+      const script = this.#scriptFor(this.#bridge)
+      const isThere = await this.#nft(['list', 'chain', 'inet', this.#table, 'forward'], '').then(
+        () => true,
+        () => false,
+      )
+      if (isThere && script === this.#inForce) return
+      await this.#nft(['-f', '-'], script)
+      this.#inForce = script
+    }).catch(() => undefined)
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => undefined)
+    return done
+  }
+}
+
+/** Returns what keeps rules from being put into force here, as a sentence with a remedy; undefined where they can be. */
+export async function firewallMissing(nft: Nft = localNft): Promise<string | undefined> {
+  try {
+    await nft(['list', 'tables'], '')
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
