@@ -1,12 +1,22 @@
-import { availableParallelism, hostname } from 'node:os'
+import { availableParallelism, hostname, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { Type } from '../lib/schema/type.ts'
 import type { Static } from 'typebox'
 import type { SchemaNode } from '../lib/config/check.ts'
 import { loadConfig } from '../lib/config/load.ts'
-import { duration, optionalSection, optionalText, port, section, text, texts } from '../lib/config/fields.ts'
+import {
+  duration,
+  flag,
+  optionalSection,
+  optionalText,
+  port,
+  section,
+  text,
+  texts,
+} from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
 import { NETWORK_MODES, type NetworkMode } from './backend/microvm/network.ts'
+import type { ContainerLimits } from './backend/docker/container.ts'
 import { ACCELERATORS } from './backend/qemu/accelerator.ts'
 import { type BusSettings, busSection, busSettings } from './bus/settings.ts'
 import { type ExtensionSettings, extensionSettings, extensionsSection } from './bus/extensions.ts'
@@ -92,7 +102,7 @@ const fileSchema = section({
     network: Type.Enum(NETWORK_MODES, {
       default: 'auto',
       description:
-        "how virtual machines are connected: tap (a bridge of the host, needs root), user (by passt, needs no root), none; auto: tap for root, else user",
+        'how virtual machines are connected: tap (a bridge of the host, needs root), user (by passt, needs no root), none; auto: tap for root, else user',
     }),
     cpus: Type.Integer({
       minimum: 1,
@@ -126,7 +136,32 @@ const fileSchema = section({
     host: optionalText(
       'engine address, unix:///… or tcp://host:port; default DOCKER_HOST, else a known socket',
     ),
-    network: optionalText("network that workspaces join; default the engine's own"),
+    network: optionalText(
+      "network that workspaces join in place of the server's own isolated one; what they reach is then that network's matter",
+    ),
+    pids_limit: Type.Integer({
+      minimum: 16,
+      maximum: 4_194_304,
+      default: 4_096,
+      description: 'processes and threads that a container may have at once',
+    }),
+    memory_mb: Type.Optional(
+      Type.Integer({
+        minimum: 6,
+        description:
+          "memory of a container when a creation names none, in MiB; default nine tenths of the machine's",
+      }),
+    ),
+    no_new_privileges: flag(
+      false,
+      'programs in containers gain no privileges by setuid files; sudo does not work then',
+    ),
+    runtime: optionalText(
+      'runtime of containers, as the engine calls it, such as runsc or kata; default its own',
+    ),
+    cap_add: texts(
+      'capabilities of containers beside the usual ones; NET_RAW, without which tcpdump does not work, lets a container send in the name of others',
+    ),
   }),
   firecracker: section({
     root: optionalText('where its images, disks and metadata are; default firecracker in state_dir'),
@@ -205,7 +240,11 @@ export interface WorkspaceConfig {
     readonly vhostVsock: string | undefined
     readonly virtiofsd: string | undefined
   }
-  readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
+  readonly docker: {
+    readonly host: string | undefined
+    readonly network: string | undefined
+    readonly limits: ContainerLimits
+  }
   readonly firecracker: { readonly root: string; readonly binary: string; readonly jailer?: string }
   readonly vz: { readonly root: string; readonly vfkit: string }
   readonly image: { readonly kernel: string | undefined; readonly modules: string | undefined }
@@ -286,7 +325,17 @@ function fromSettings(
       vhostVsock: qemu.vhost_device_vsock,
       virtiofsd: qemu.virtiofsd,
     },
-    docker: { host: docker.host ?? environment['DOCKER_HOST'], network: docker.network },
+    docker: {
+      host: docker.host ?? environment['DOCKER_HOST'],
+      network: docker.network,
+      limits: {
+        pids: docker.pids_limit,
+        memoryMb: docker.memory_mb ?? Math.floor((totalmem() / 2 ** 20) * 0.9),
+        noNewPrivileges: docker.no_new_privileges,
+        runtime: docker.runtime,
+        addedCapabilities: docker.cap_add,
+      },
+    },
     firecracker: { ...firecracker, root: firecracker.root ?? join(stateDir, 'firecracker') },
     vz: { ...settings.vz, root: settings.vz.root ?? join(stateDir, 'vz') },
     image: { kernel: settings.image.kernel, modules: settings.image.modules },

@@ -284,7 +284,17 @@ async function configuredBackends(
     logger.warn({ err: error }, 'programs in workspaces are run over the engine’s stream, slowly')
     return undefined
   })
-  return [new DockerBackend({ ...config.docker, serverId, insideDirs, pulled }), ...machines]
+  return [
+    new DockerBackend({
+      ...config.docker,
+      policy: config.network,
+      helperImage: config.defaultImage,
+      serverId,
+      insideDirs,
+      pulled,
+    }),
+    ...machines,
+  ]
 }
 
 async function readSecurity({ http }: WorkspaceConfig) {

@@ -20,7 +20,18 @@ export interface SandboxOptions {
 }
 
 /** The system's own directories, of which nothing is a secret of a user's. */
-const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store', '/etc/alternatives', '/etc/ld.so.cache'] as const
+const SYSTEM = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/nix/store',
+  '/etc/alternatives',
+  '/etc/ld.so.cache',
+] as const
 
 /** What the sandbox is made with, as a sentence with a remedy where it is missing. Source: bwrap(1), setpriv(1). */
 export async function sandboxMissing(): Promise<string | undefined> {
@@ -37,9 +48,20 @@ export async function sandboxMissing(): Promise<string | undefined> {
 export function sandboxed(
   program: string,
   argv: readonly string[],
-  { readable = [], writable = [], devices = [], network, user, hidesProcesses = false, capabilities = [] }: SandboxOptions,
+  {
+    readable = [],
+    writable = [],
+    devices = [],
+    network,
+    user,
+    hidesProcesses = false,
+    capabilities = [],
+  }: SandboxOptions,
 ): readonly [string, ...string[]] {
-  const asOther = user === undefined ? [] : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--inh-caps=-all']
+  const asOther =
+    user === undefined
+      ? []
+      : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--inh-caps=-all']
   // Becoming another user needs these two; they are gone as soon as it is that user.
   const kept = user === undefined ? capabilities : ['CAP_SETUID', 'CAP_SETGID']
   return [
@@ -58,7 +80,12 @@ export function sandboxed(
     '/proc',
     '--dev',
     '/dev',
-    ...parentsOf([...devices.map(({ path }) => path), ...readable, ...writable]).flatMap((path) => ['--perms', '0755', '--dir', path]),
+    ...parentsOf([...devices.map(({ path }) => path), ...readable, ...writable]).flatMap((path) => [
+      '--perms',
+      '0755',
+      '--dir',
+      path,
+    ]),
     ...devices.flatMap(({ source, path }) => ['--dev-bind', source, path]),
     ...readable.flatMap((path) => ['--ro-bind', path, path]),
     ...writable.flatMap((path) => ['--bind', path, path]),

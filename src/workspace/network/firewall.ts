@@ -17,7 +17,8 @@ export type Nft = (argv: readonly string[], script: string) => Promise<void>
 export const localNft: Nft = async (argv, script) => {
   // It is in a directory that only root has in PATH.
   const program = (await findProgram('nft')) ?? (await findProgram('/usr/sbin/nft'))
-  if (program === undefined) throw new Error('nft is not installed (Debian, Ubuntu, Fedora: the package nftables)')
+  if (program === undefined)
+    throw new Error('nft is not installed (Debian, Ubuntu, Fedora: the package nftables)')
   const { status, stderr } = await run(program, argv, { timeoutMs: TIMEOUT_MS, input: script })
   if (status !== 0) throw new Error(`nft: ${stderr.trim().split('\n')[0] ?? 'it failed'}`)
 }

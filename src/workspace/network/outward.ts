@@ -3,8 +3,7 @@ import { join } from 'node:path'
 
 const CLASS = '/sys/class/net'
 /** Kinds of interface that lead away from the host, as the kernel calls them. */
-const OUTWARD_KINDS =
-  /^DEVTYPE=(?:vlan|bond|team|wireguard|ppp|wwan|wlan|gre|ipip|vti|xfrm|macvlan)$/m
+const OUTWARD_KINDS = /^DEVTYPE=(?:vlan|bond|team|wireguard|ppp|wwan|wlan|gre|ipip|vti|xfrm|macvlan)$/m
 const IFF_TUN = 1
 const MOST_NESTED = 4
 

@@ -57,7 +57,10 @@ function parseEgress(value: string | readonly string[]): Egress {
   if (mode !== undefined) return mode
   const entries = (typeof value === 'string' ? value.split(',') : value).map((entry) => entry.trim())
   if (entries.length > MOST_ENTRIES)
-    throw fault('INVALID_REQUEST', `network.egress has ${entries.length} entries; at most ${MOST_ENTRIES} are possible`)
+    throw fault(
+      'INVALID_REQUEST',
+      `network.egress has ${entries.length} entries; at most ${MOST_ENTRIES} are possible`,
+    )
   for (const entry of entries) {
     if (!isNetwork(entry) && !isHostName(entry))
       throw fault(
@@ -76,12 +79,18 @@ export function isNetwork(entry: string): boolean {
 
 function isHostName(entry: string): boolean {
   // A name of digits and dots alone would be taken for an address by whoever resolves it.
-  return entry.length <= 253 && isIP(entry) === 0 && /[a-z]/i.test(entry) && entry.split('.').every((label) => LABEL.test(label))
+  return (
+    entry.length <= 253 &&
+    isIP(entry) === 0 &&
+    /[a-z]/i.test(entry) &&
+    entry.split('.').every((label) => LABEL.test(label))
+  )
 }
 
 /** Describes what a policy opens, in one sentence for people. */
 export function describePolicy({ allowHostPorts, egress }: NetworkPolicy): string {
-  const host = allowHostPorts.length === 0 ? 'nothing on this host' : `ports ${allowHostPorts.join(', ')} of this host`
+  const host =
+    allowHostPorts.length === 0 ? 'nothing on this host' : `ports ${allowHostPorts.join(', ')} of this host`
   return `${host}; ${describeEgress(egress)}`
 }
 

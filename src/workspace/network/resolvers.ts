@@ -14,7 +14,9 @@ export interface Resolvers {
 export function readResolvers(files: readonly string[] = FILES): Resolvers {
   let local: string | undefined
   for (const file of files) {
-    const servers = [...read(file).matchAll(/^\s*nameserver\s+([\d.]+)\s*$/gm)].map(([, server = '']) => server)
+    const servers = [...read(file).matchAll(/^\s*nameserver\s+([\d.]+)\s*$/gm)].map(
+      ([, server = '']) => server,
+    )
     const reachable = servers.filter((server) => !server.startsWith('127.'))
     if (reachable.length > 0) return { reachable, local: undefined }
     local ??= servers[0]

@@ -90,7 +90,9 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
     `iifname != "${name}" accept`,
     'ct state established,related accept',
     ...(localDns.length === 0 ? [] : ['ct status dnat ip daddr 127.0.0.0/8 th dport 53 accept']),
-    ...(servers === '' || !hasDns ? [] : [`ip daddr { ${servers} } meta l4proto { tcp, udp } th dport 53 accept`]),
+    ...(servers === '' || !hasDns
+      ? []
+      : [`ip daddr { ${servers} } meta l4proto { tcp, udp } th dport 53 accept`]),
     ...(ports === '' ? [] : [`meta l4proto { tcp, udp } th dport { ${ports} } accept`]),
     'drop',
     '}',
@@ -102,7 +104,9 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
     'ct state established,related accept',
     outward.length === 0 ? 'drop' : `oifname != { ${outward.map((each) => `"${each}"`).join(', ')} } drop`,
     `ip daddr { ${NEVER} } drop`,
-    ...(servers === '' || !hasDns ? [] : [`ip daddr { ${servers} } meta l4proto { tcp, udp } th dport 53 accept`]),
+    ...(servers === '' || !hasDns
+      ? []
+      : [`ip daddr { ${servers} } meta l4proto { tcp, udp } th dport 53 accept`]),
     ...egressRules(policy, allowed),
     '}',
     '}',

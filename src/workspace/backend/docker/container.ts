@@ -1,5 +1,6 @@
 import type { ContainerCreateOptions } from 'dockerode'
 import { WORKSPACE_DIR } from '../../workspace.ts'
+import type { NetworkPolicy } from '../../network/policy.ts'
 import type { BackendCreate } from '../backend.ts'
 import { INSIDE } from './inside-dirs.ts'
 import type { Labels } from './labels.ts'
@@ -12,18 +13,35 @@ export function engineName(workspace: string): string {
   return `ws-${workspace.toLowerCase()}`
 }
 
-/** How a workspace's container is made. */
+/** What every container is bounded by, whatever its image and its user ask for. */
+export interface ContainerLimits {
+  /** Processes and threads at once. */
+  readonly pids: number
+  /** Of a container whose creation names no memory. */
+  readonly memoryMb: number
+  /** Whether programs gain no privileges by setuid files; `sudo` does not work then. */
+  readonly noNewPrivileges: boolean
+  /** The engine's name for another runtime, such as `runsc`. */
+  readonly runtime: string | undefined
+  /** Capabilities beside the engine's default ones, less NET_RAW. */
+  readonly addedCapabilities: readonly string[]
+}
+
+/** Returns how a workspace's container is created. */
 export function containerOptions(
   request: BackendCreate,
   labels: Labels,
   place: {
     readonly network: string | undefined
+    readonly policy: NetworkPolicy | undefined
+    readonly limits: ContainerLimits | undefined
     readonly user: string | undefined
     /** This server's directory for it, to be mounted. */
     readonly insideDir: string | undefined
   },
 ): ContainerCreateOptions {
-  const { network, user, insideDir } = place
+  const { network, policy, limits, user, insideDir } = place
+  const memoryMb = request.memoryMb > 0 ? request.memoryMb : (limits?.memoryMb ?? 0)
   return {
     name: engineName(request.name),
     Hostname: request.name,
@@ -48,7 +66,16 @@ export function containerOptions(
           : [{ Type: 'bind' as const, Source: insideDir, Target: INSIDE, ReadOnly: true }]),
       ],
       ...(request.cpus > 0 && { NanoCpus: request.cpus * 1e9 }),
-      ...(request.memoryMb > 0 && { Memory: request.memoryMb * 2 ** 20 }),
+      ...(memoryMb > 0 && { Memory: memoryMb * 2 ** 20 }),
+      ...(limits !== undefined && { PidsLimit: limits.pids }),
+      ...(limits?.runtime !== undefined && { Runtime: limits.runtime }),
+      ...(limits?.noNewPrivileges === true && { SecurityOpt: ['no-new-privileges'] }),
+      // With it a container could send frames in the name of others.
+      CapDrop: ['NET_RAW'],
+      CapAdd: [...(limits?.addedCapabilities ?? [])],
+      ...((policy?.allowHostPorts.length ?? 0) > 0 && {
+        ExtraHosts: ['host.docker.internal:host-gateway'],
+      }),
       ...(network !== undefined && { NetworkMode: network }),
     },
   }

@@ -14,7 +14,8 @@ import type {
   Load,
   LoginEnvironment,
 } from '../backend.ts'
-import { engineName } from './container.ts'
+import type { NetworkPolicy } from '../../network/policy.ts'
+import { type ContainerLimits, engineName } from './container.ts'
 import { ContainerLoads } from './container-load.ts'
 import { readContainerLog } from './container-log.ts'
 import { dialContainer } from './dial.ts'
@@ -23,6 +24,7 @@ import { followEvents } from './events.ts'
 import { ProgramStarter } from './exec.ts'
 import { INSIDE, type InsideDirs } from './inside-dirs.ts'
 import { isOwn, labelsOf, type Labels, ownFilter, workspaceFromInspect, workspaceFromRow } from './labels.ts'
+import { IsolatedNetwork } from './isolated-network.ts'
 import { listenForUser } from './listen-for-user.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
 import { prepareOwner } from './owner.ts'
@@ -37,8 +39,14 @@ const RECONNECT_MS = 500
 export interface DockerBackendOptions {
   /** Where the engine listens: `unix:///…` or `tcp://host:port`; a known socket when left out. */
   readonly host: string | undefined
-  /** The network that workspaces join; the engine's default when left out. */
+  /** The network that workspaces join in place of the isolated one. */
   readonly network: string | undefined
+  /** What workspaces reach on the isolated network. Left out where this process creates and starts none. */
+  readonly policy?: NetworkPolicy | undefined
+  /** The image of helpers on an engine whose machine this process cannot change itself. */
+  readonly helperImage?: string | undefined
+  /** What every container is bounded by. */
+  readonly limits?: ContainerLimits | undefined
   /** Marks this server's containers and volumes, so that two servers can share an engine. */
   readonly serverId: string
   /** Where workspaces meet this server's processes; left out, all that programs say passes the engine. */
@@ -56,11 +64,16 @@ export class DockerBackend implements Backend {
   readonly #programs: ProgramStarter
   readonly #loads = new ContainerLoads()
   readonly #logins = new Map<string, LoginEnvironment>()
+  /** Undefined where workspaces join another network, or this process starts none. */
+  readonly #network: IsolatedNetwork | undefined
   #events: Promise<void> | undefined
 
   constructor(options: DockerBackendOptions) {
     this.#options = options
     this.#engine = new DockerEngine(options.host)
+    const { network, policy, helperImage = '', serverId } = options
+    if (network === undefined && policy !== undefined)
+      this.#network = new IsolatedNetwork(this.#engine, serverId, policy, helperImage)
     this.#programs = new ProgramStarter(this.#engine, options.insideDirs)
   }
 
@@ -74,11 +87,14 @@ export class DockerBackend implements Backend {
     await this.#options.insideDirs
       ?.prune(async () => (await this.list()).map(({ name }) => name))
       .catch(() => undefined)
+    await this.#network?.reopen().catch(() => undefined)
     this.#events = this.#follow(onChange)
   }
 
   async close(): Promise<void> {
     this.#stopped.abort()
+    const isUnused = async () => (await this.list()).length === 0
+    await this.#network?.close(await isUnused().catch(() => false))
     await Promise.all([this.#engine.close(), this.#events, this.#programs.close()])
   }
 
@@ -125,8 +141,9 @@ export class DockerBackend implements Backend {
         }),
       )
     }
-    const { network, insideDirs, pulled } = this.#options
-    const parts = { request, labels, network, insideDirs, pulled, progress, signal }
+    const { insideDirs, pulled, limits, policy } = this.#options
+    const network = (await this.#network?.open()) ?? this.#options.network
+    const parts = { request, labels, network, policy, limits, insideDirs, pulled, progress, signal }
     const container = await startContainer(this.#engine, parts)
     const report = await this.#call('starting the container', signal, (abortSignal) =>
       container.inspect({ abortSignal }),
@@ -141,7 +158,8 @@ export class DockerBackend implements Backend {
       'starting the container',
       CHANGE_DEADLINE_MS,
       async (container, abortSignal) => {
-        const { Mounts } = await container.inspect({ abortSignal })
+        const { Id, Mounts, NetworkSettings } = await container.inspect({ abortSignal })
+        await this.#network?.adopt(Id, Object.keys(NetworkSettings.Networks))
         const mount = Mounts.find(({ Destination }) => Destination === INSIDE)
         if (mount !== undefined) await this.#options.insideDirs?.restore(name, mount.Source)
         await container.start({ abortSignal })

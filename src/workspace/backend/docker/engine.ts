@@ -51,6 +51,11 @@ export class DockerEngine {
     return this.#isAvailable
   }
 
+  /** Whether its containers run on this machine, as far as the address says. */
+  get isLocal(): boolean {
+    return this.address.startsWith('unix://')
+  }
+
   /** Begins to watch the engine; returns when it first answered or failed to. */
   async open(onAvailability: (isAvailable: boolean) => void): Promise<void> {
     await this.#ping()

@@ -34,6 +34,11 @@ export function labelsOf(serverId: string, request: BackendCreate): Labels {
   }
 }
 
+/** Labels of what belongs to a server and to no workspace. */
+export function labelsOfServer(serverId: string): Labels {
+  return { [LABEL.schema]: SCHEMA, [LABEL.serverId]: serverId }
+}
+
 /** The engine's filter for what belongs to one server. */
 export function ownFilter(serverId: string): readonly string[] {
   return [`${LABEL.serverId}=${serverId}`]

@@ -1,6 +1,7 @@
 import { fault } from '../../errors.ts'
 import type { BackendCreate } from '../backend.ts'
-import { containerOptions, engineName } from './container.ts'
+import type { NetworkPolicy } from '../../network/policy.ts'
+import { type ContainerLimits, containerOptions, engineName } from './container.ts'
 import { CHANGE_DEADLINE_MS, type DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine.ts'
 import { pullImage } from './image.ts'
 import { INSIDE, type InsideDirs } from './inside-dirs.ts'
@@ -14,6 +15,8 @@ interface Start {
   readonly request: BackendCreate
   readonly labels: Labels
   readonly network: string | undefined
+  readonly policy: NetworkPolicy | undefined
+  readonly limits: ContainerLimits | undefined
   readonly insideDirs: InsideDirs | undefined
   readonly pulled: PulledImages | undefined
   readonly progress: (message: string) => void
@@ -54,14 +57,14 @@ async function makeAndStart(
 }
 
 async function make(engine: DockerEngine, start: Start, insideDir: string | undefined): Promise<Container> {
-  const { request, labels, network, progress, signal, pulled } = start
+  const { request, labels, network, policy, limits, progress, signal, pulled } = start
   const user = request.localDir === '' ? undefined : await userFor(request.localDir)
   const create = () =>
     engine.call(
       'creating the container',
       (abortSignal) =>
         engine.docker.createContainer({
-          ...containerOptions(request, labels, { network, user, insideDir }),
+          ...containerOptions(request, labels, { network, policy, limits, user, insideDir }),
           abortSignal,
         }),
       { deadlineMs: CHANGE_DEADLINE_MS, signal },

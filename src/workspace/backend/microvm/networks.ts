@@ -59,7 +59,10 @@ export class Networks {
           throw fault('BACKEND_ERROR', `${name} has no user-mode networking: set vm.network to tap or none`)
         const missing = await userNetwork.missing()
         if (missing !== undefined)
-          throw fault('BACKEND_ERROR', `the machine's network cannot be created (vm.network: user): ${missing}`)
+          throw fault(
+            'BACKEND_ERROR',
+            `the machine's network cannot be created (vm.network: user): ${missing}`,
+          )
         return this.#user(id, userNetwork)
       }
       case 'tap': {
@@ -113,8 +116,12 @@ export class Networks {
   }
 }
 
-async function whyNoUserNetwork(name: string, userNetwork: UserNetwork | undefined): Promise<string | undefined> {
-  if (userNetwork === undefined) return `${name} connects machines by tap devices alone, which need root and /dev/net/tun`
+async function whyNoUserNetwork(
+  name: string,
+  userNetwork: UserNetwork | undefined,
+): Promise<string | undefined> {
+  if (userNetwork === undefined)
+    return `${name} connects machines by tap devices alone, which need root and /dev/net/tun`
   if (!userNetwork.isIsolated)
     return `set vm.network: user to connect it; it then reaches what this machine serves on all its addresses`
   return userNetwork.missing()

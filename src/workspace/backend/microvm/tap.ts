@@ -131,7 +131,8 @@ export class Taps {
       await command('ip', 'link', 'set', name, 'up')
       await writeFile('/proc/sys/net/ipv4/ip_forward', '1')
       // For DNS alone, as the rules have it: they come first.
-      if (readResolvers().local !== undefined) await writeFile(`/proc/sys/net/ipv4/conf/${name}/route_localnet`, '1')
+      if (readResolvers().local !== undefined)
+        await writeFile(`/proc/sys/net/ipv4/conf/${name}/route_localnet`, '1')
       await acceptForwarded(name, '-I')
       return bridge
     }

@@ -26,7 +26,17 @@ interface Enclosed {
  */
 export async function enclose(
   machine: Machine,
-  { binary, argv, root, user }: { readonly binary: string; readonly argv: readonly string[]; readonly root: string; readonly user: number | undefined },
+  {
+    binary,
+    argv,
+    root,
+    user,
+  }: {
+    readonly binary: string
+    readonly argv: readonly string[]
+    readonly root: string
+    readonly user: number | undefined
+  },
 ): Promise<Enclosed> {
   const { image, upper, consoleLog, socketDir, network } = machine
   await (await open(consoleLog, 'a', 0o600)).close()
@@ -42,7 +52,9 @@ export async function enclose(
   const [first, ...rest] = sandboxed(program, argv, {
     readable: [...readable, ...(program.startsWith('/usr/') ? [] : [dirname(dirname(program))])],
     writable,
-    devices: (await Promise.all(devices.map((name) => device(root, name, user)))).filter((each) => each !== undefined),
+    devices: (await Promise.all(devices.map((name) => device(root, name, user)))).filter(
+      (each) => each !== undefined,
+    ),
     // A tap device belongs to the network namespace that it was made in.
     network: network.is === 'tap' ? 'host' : 'none',
     ...(user !== undefined && { user }),

@@ -1,0 +1,60 @@
+import { localNft, type Nft } from '../../network/firewall.ts'
+import { CHANGE_DEADLINE_MS, type DockerEngine } from './engine.ts'
+
+/** The host's own nft, whose directory only root has in PATH; `$1` is its standard input. */
+const SCRIPT = 'PATH=$PATH:/usr/sbin:/sbin; input=$1; shift; printf %s "$input" | exec nft "$@"'
+
+/**
+ * Returns what runs nft where the engine's bridges are: this process, where it is root on the engine's machine, else a container that
+ * shares the network and the programs of that machine.
+ *
+ * @param image of the helper, which is trusted with that: the server's own default image
+ */
+export function nftOf(engine: DockerEngine, image: string): Nft {
+  return (argv, script) =>
+    process.getuid?.() === 0 && engine.isLocal
+      ? localNft(argv, script)
+      : runInEngine(engine, image, argv, script)
+}
+
+async function runInEngine(
+  engine: DockerEngine,
+  image: string,
+  argv: readonly string[],
+  script: string,
+): Promise<void> {
+  const container = await engine.call('creating a helper for nft', (abortSignal) =>
+    engine.docker.createContainer({
+      Image: image,
+      Entrypoint: ['chroot', '/host', '/bin/sh', '-c', SCRIPT, 'sh'],
+      Cmd: [script, ...argv],
+      User: '0',
+      HostConfig: {
+        NetworkMode: 'host',
+        CapDrop: ['ALL'],
+        CapAdd: ['NET_ADMIN', 'SYS_CHROOT'],
+        Mounts: [{ Type: 'bind', Source: '/', Target: '/host', ReadOnly: true }],
+      },
+      abortSignal,
+    }),
+  )
+  try {
+    await engine.call('starting nft', (abortSignal) => container.start({ abortSignal }))
+    const { StatusCode } = (await engine.call('waiting for nft', () => container.wait(), {
+      deadlineMs: CHANGE_DEADLINE_MS,
+    })) as { StatusCode: number }
+    if (StatusCode === 0) return
+    const log = await container.logs({ stdout: true, stderr: true, follow: false })
+    throw new Error(`nft on the engine's machine: ${messageIn(log)}`)
+  } finally {
+    await container.remove({ force: true }).catch(() => undefined)
+  }
+}
+
+/** The first line of a log, without the eight bytes that the engine puts before each piece. */
+function messageIn(log: Buffer): string {
+  const line = log.subarray(8).toString('utf8').split('\n')[0] ?? ''
+  return line.includes('not found')
+    ? 'nft is not installed (Debian, Ubuntu, Fedora: the package nftables)'
+    : line
+}
