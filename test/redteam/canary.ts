@@ -1,0 +1,50 @@
+import { createSocket, type SocketType } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+
+/** Something that reached a canary: who sent it, and the id that it said; '' where it said none. */
+export interface Hit {
+  readonly canary: string
+  readonly from: string
+  readonly id: string
+}
+
+/** Listens at an address by TCP and UDP and reports whatever arrives. It never answers with a secret: to be reached at all is the finding. */
+export async function startCanary(
+  canary: string,
+  address: string,
+  port: number,
+  onHit: (hit: Hit) => void,
+): Promise<() => void> {
+  const server = createServer((connection) => {
+    const from = connection.remoteAddress ?? ''
+    connection.on('error', () => undefined)
+    let said = ''
+    connection.setEncoding('utf8')
+    connection.on('data', (text: string) => (said = `${said}${text}`.slice(0, 200)))
+    connection.on('close', () => onHit({ canary, from, id: said.split('\n')[0] ?? '' }))
+    connection.setTimeout(5_000, () => connection.destroy())
+    connection.write('canary\n')
+  })
+  server.listen({ port, host: address, ipv6Only: false })
+  await once(server, 'listening')
+  const type: SocketType = address.includes(':') ? 'udp6' : 'udp4'
+  const datagrams = createSocket({ type })
+  datagrams.on('message', (message, { address: from, port: back }) => {
+    onHit({ canary, from, id: message.toString() })
+    datagrams.send('canary', back, from)
+  })
+  datagrams.bind(port, address)
+  await once(datagrams, 'listening')
+  return () => {
+    server.close()
+    datagrams.close()
+  }
+}
+
+// As a program: canary.ts NAME ADDRESS PORT prints a line of JSON for each hit.
+if (process.argv[1] === import.meta.filename) {
+  const [name = '', address = '', port = ''] = process.argv.slice(2)
+  await startCanary(name, address, Number(port), (hit) => console.log(JSON.stringify(hit)))
+  console.log('ready')
+}

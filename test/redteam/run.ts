@@ -1,0 +1,57 @@
+/**
+ * The red team: `npm run redteam`. Boots a real container and real virtual machines with the attacker's root inside, below an engine and a server
+ * in network namespaces of this run, and plays a catalog of attacks against canaries. A line an attack; the last line is
+ * `N attacks, 0 reached`, and the status 1 when anything was reached. Needs root.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type Chapter, playAll } from './attack.ts'
+import { createNamespaces, type Namespaces } from './namespaces.ts'
+
+const INSIDE = 'REDTEAM_NAMESPACES'
+/** Shows the namespace's own interfaces in /sys, below which engines find their control groups all the same. */
+const ENTER = `set -e
+groups=$(mktemp -d)
+mount --rbind /sys/fs/cgroup "$groups"
+mount -t sysfs sysfs /sys
+mount --rbind "$groups" /sys/fs/cgroup
+umount -l "$groups"
+rmdir "$groups"
+exec "$@"`
+/** For a run that hangs: every step of it is bounded, and much shorter together. */
+const MOST_MS = 25 * 60_000
+
+if (process.env[INSIDE] === undefined) process.exitCode = await runOutside()
+else await runInside(JSON.parse(process.env[INSIDE]) as Namespaces)
+
+/** Runs this program again inside the host's namespace, whose way out leads to canaries alone. */
+async function runOutside(): Promise<number> {
+  if (process.getuid?.() !== 0) {
+    console.error('redteam: needs root, for network namespaces and an engine of its own')
+    return 2
+  }
+  const namespaces = createNamespaces()
+  try {
+    const child = spawn('nsenter', [`--net=/run/netns/${namespaces.host}`, 'unshare', '--mount', '--', 'sh', '-c', ENTER, 'sh', process.execPath, ...process.argv.slice(1)], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, [INSIDE]: JSON.stringify(namespaces) },
+    })
+    const timer = setTimeout(() => child.kill('SIGKILL'), MOST_MS)
+    const [status] = (await once(child, 'exit')) as [number | null]
+    clearTimeout(timer)
+    return status ?? 1
+  } finally {
+    namespaces.remove()
+  }
+}
+
+async function runInside(namespaces: Namespaces): Promise<void> {
+  const { chaptersInside } = await import('./chapters.ts')
+  const wanted = process.argv.slice(2)
+  const chapters: readonly Chapter[] = chaptersInside(namespaces)
+  const { played, reached } = await playAll(
+    wanted.length === 0 ? chapters : chapters.filter(({ name }) => wanted.includes(name)),
+  )
+  console.log(`${played} attacks, ${reached} reached`)
+  process.exit(reached === 0 ? 0 : 1)
+}
