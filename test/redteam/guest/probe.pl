@@ -10,8 +10,10 @@ use Socket qw(:all);
 use Fcntl;
 use Errno qw(EINPROGRESS);
 use IO::Handle;
+use Time::HiRes qw(time);
 
-my $WAIT = 3;
+# Seconds that the slowest answer may take.
+my $WAIT = $ENV{PROBE_WAIT} // 3;
 my (%tcp, %udp, %result);
 sub address { my ($host, $port) = @_;
   my $v6 = inet_pton(AF_INET6, $host =~ s/%.*//r);

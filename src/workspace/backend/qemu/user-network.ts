@@ -62,7 +62,8 @@ export async function startUserNetwork(
     passt,
     ...['--foreground', '--quiet', '--fd', '3', '--ipv4-only'],
     ...['--address', address, '--netmask', String(prefixLength), '--gateway', gateway],
-    ...['--dns-forward', resolver, '--dns', resolver, '--tcp-ports', 'none', '--udp-ports', 'none'],
+    // To the host's own resolver, on its loopback interface too; with --dns passt would forget which that is.
+    ...['--dns-forward', resolver, '--tcp-ports', 'none', '--udp-ports', 'none'],
     // The gateway is the host's loopback interface, of which the filter lets through the open ports alone.
     ...(policy.allowHostPorts.length === 0 ? ['--no-map-gw'] : []),
     ...['--no-dhcp', '--no-dhcpv6', '--no-ndp', '--no-ra'],
