@@ -39,7 +39,9 @@ export async function playAll(
     } catch (error) {
       reached++
       ids.add(`${name} as a whole`)
-      console.log(`REACHED ${name}: it could not be played to its end: ${error instanceof Error ? error.stack : String(error)}`)
+      console.log(
+        `REACHED ${name}: it could not be played to its end: ${error instanceof Error ? error.stack : String(error)}`,
+      )
     }
     console.log(`== ${name} took ${((performance.now() - began) / 1000).toFixed(1)} s`)
   }

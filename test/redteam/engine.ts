@@ -21,7 +21,10 @@ export async function startEngine(
     if (daemon.exitCode === null && daemon.kill('SIGTERM')) await ended
     closeSync(log)
     const { stdout } = await run('findmnt', ['-rno', 'TARGET'])
-    for (const path of stdout.split('\n').filter((each) => each.startsWith(directory)).toReversed())
+    for (const path of stdout
+      .split('\n')
+      .filter((each) => each.startsWith(directory))
+      .toReversed())
       await run('umount', ['-l', path])
     rmSync(directory, { recursive: true, force: true })
   }
@@ -29,7 +32,9 @@ export async function startEngine(
     const answers = async () => (await run('docker', ['-H', address, 'version'])).status === 0
     await waitFor('the engine', answers, 60_000)
     // From engine to engine without a file between.
-    execFileSync('sh', ['-c', 'docker save "$1" | docker -H "$2" load', 'sh', image, address], { stdio: 'ignore' })
+    execFileSync('sh', ['-c', 'docker save "$1" | docker -H "$2" load', 'sh', image, address], {
+      stdio: 'ignore',
+    })
     return { address, remove }
   } catch (error) {
     const said = readFileSync(join(directory, 'dockerd.log'), 'utf8').slice(-1_000)

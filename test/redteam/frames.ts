@@ -22,7 +22,15 @@ export interface Ipv4Parts {
 }
 
 export function ipv4(parts: Ipv4Parts): Buffer {
-  const { source, destination, protocol = 17, body, options = Buffer.alloc(0), fragment = 0, version = 4 } = parts
+  const {
+    source,
+    destination,
+    protocol = 17,
+    body,
+    options = Buffer.alloc(0),
+    fragment = 0,
+    version = 4,
+  } = parts
   const header = Buffer.alloc(20 + options.length)
   header[0] = (version << 4) | (header.length / 4)
   header.writeUInt16BE(parts.totalLength ?? header.length + body.length, 2)
@@ -53,7 +61,13 @@ export function arp(parts: {
   readonly target: string
 }): Buffer {
   const head = Buffer.from([0, 1, 8, 0, 6, 4, 0, parts.operation])
-  return Buffer.concat([head, macOf(parts.senderMac), bytesOf(parts.sender), macOf(BROADCAST), bytesOf(parts.target)])
+  return Buffer.concat([
+    head,
+    macOf(parts.senderMac),
+    bytesOf(parts.sender),
+    macOf(BROADCAST),
+    bytesOf(parts.target),
+  ])
 }
 
 /** A router advertisement for a prefix, from a link-local address. Source: RFC 4861, 4.2. */

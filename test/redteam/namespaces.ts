@@ -27,7 +27,8 @@ export interface Namespaces {
   readonly remove: () => void
 }
 
-const ip = (...argv: readonly string[]): void => void execFileSync('ip', argv, { stdio: ['ignore', 'ignore', 'inherit'] })
+const ip = (...argv: readonly string[]): void =>
+  void execFileSync('ip', argv, { stdio: ['ignore', 'ignore', 'inherit'] })
 
 /** Creates the namespaces. Needs root. */
 export function createNamespaces(): Namespaces {
@@ -48,11 +49,14 @@ export function createNamespaces(): Namespaces {
       ip('-n', name, 'link', 'set', 'lo', 'up')
     }
     connect(host, 'up0', beyond, 'eth0')
-    for (const address of [`${ADDRESSES.host}/24`, `${ADDRESSES.hostV6}/64`]) ip('-n', host, 'addr', 'add', address, 'dev', 'up0', ...nodad(address))
-    for (const address of [`${ADDRESSES.uplink}/24`, `${ADDRESSES.uplinkV6}/64`]) ip('-n', beyond, 'addr', 'add', address, 'dev', 'eth0', ...nodad(address))
+    for (const address of [`${ADDRESSES.host}/24`, `${ADDRESSES.hostV6}/64`])
+      ip('-n', host, 'addr', 'add', address, 'dev', 'up0', ...nodad(address))
+    for (const address of [`${ADDRESSES.uplink}/24`, `${ADDRESSES.uplinkV6}/64`])
+      ip('-n', beyond, 'addr', 'add', address, 'dev', 'eth0', ...nodad(address))
     ip('-n', host, 'route', 'add', 'default', 'via', ADDRESSES.uplink)
     ip('-n', host, '-6', 'route', 'add', 'default', 'via', ADDRESSES.uplinkV6)
-    for (const address of [ADDRESSES.internet, ADDRESSES.lan, ADDRESSES.metadata]) ip('-n', beyond, 'addr', 'add', `${address}/32`, 'dev', 'lo')
+    for (const address of [ADDRESSES.internet, ADDRESSES.lan, ADDRESSES.metadata])
+      ip('-n', beyond, 'addr', 'add', `${address}/32`, 'dev', 'lo')
     // The metadata address is on the uplink's link, as clouds have it.
     ip('-n', host, 'route', 'add', `${ADDRESSES.metadata}/32`, 'via', ADDRESSES.uplink)
     ip('-n', host, 'addr', 'add', `${ADDRESSES.second}/32`, 'dev', 'lo')

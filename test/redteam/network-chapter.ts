@@ -47,7 +47,10 @@ export function networkChapter(namespaces: Namespaces): Chapter {
           ['open port', '::', OPEN_PORT],
         ] as const)
           closers.push(await startCanary(name, address, port, onHit))
-        closers.push(await canaryIn(namespaces.beyond, 'beyond', onHit), await canaryIn(namespaces.foreign, 'foreign', onHit))
+        closers.push(
+          await canaryIn(namespaces.beyond, 'beyond', onHit),
+          await canaryIn(namespaces.foreign, 'foreign', onHit),
+        )
 
         const engine = await startEngine(CONTAINER_IMAGE)
         closers.push(engine.remove)
@@ -74,31 +77,74 @@ export function networkChapter(namespaces: Namespaces): Chapter {
         closers.push(() => tap.close())
 
         const create = async (backend: Backend, name: string, image: string) => {
-          const workspace = await backend.create(request(name, image), () => undefined, new AbortController().signal)
+          const workspace = await backend.create(
+            request(name, image),
+            () => undefined,
+            new AbortController().signal,
+          )
           closers.push(() => backend.remove(name, false))
           return workspace
         }
-        const containers = await Promise.all(['c1', 'c2'].map((name) => create(docker, name, CONTAINER_IMAGE)))
+        const containers = await Promise.all(
+          ['c1', 'c2'].map((name) => create(docker, name, CONTAINER_IMAGE)),
+        )
         const taps = [await create(tap, 't1', MACHINE_IMAGE), await create(tap, 't2', MACHINE_IMAGE)]
         const [u1] = [await create(user, 'u1', MACHINE_IMAGE)]
         for (const { name, containerId } of taps) noteDevice(name, containerId)
         const [c1, c2] = containers
         const [t1, t2] = taps
-        if (c1 === undefined || c2 === undefined || t1 === undefined || t2 === undefined || u1 === undefined) throw new Error('no guests')
+        if (c1 === undefined || c2 === undefined || t1 === undefined || t2 === undefined || u1 === undefined)
+          throw new Error('no guests')
         const neighbors: readonly Neighbor[] = [
-          { name: 'container', address: c2.ipAddress, mac: '', hits: await startNeighborCanary({ backend: docker, name: 'c2' }) },
-          { name: 'machine', address: t2.ipAddress, mac: macOf(t2.containerId), hits: await startNeighborCanary({ backend: tap, name: 't2' }) },
+          {
+            name: 'container',
+            address: c2.ipAddress,
+            mac: '',
+            hits: await startNeighborCanary({ backend: docker, name: 'c2' }),
+          },
+          {
+            name: 'machine',
+            address: t2.ipAddress,
+            mac: macOf(t2.containerId),
+            hits: await startNeighborCanary({ backend: tap, name: 't2' }),
+          },
         ]
         const hostAddresses = { ...bridgeAddresses() }
         const servicePorts = { api: server.httpPort, ssh: server.sshPort }
         const guests: readonly Guest[] = [
-          { kind: 'container', name: 'c1', backend: docker, address: c1.ipAddress, gateway: await gatewayOf(docker, 'c1'), mac: '', gatewayMac: '' },
-          { kind: 'vm-user', name: 'u1', backend: user, address: '10.0.2.15', gateway: '10.0.2.2', mac: macOf(u1.containerId), gatewayMac: BROADCAST },
-          { kind: 'vm-tap', name: 't1', backend: tap, address: t1.ipAddress, gateway: await gatewayOf(tap, 't1'), mac: macOf(t1.containerId), gatewayMac: macOfBridge(hostAddresses) },
+          {
+            kind: 'container',
+            name: 'c1',
+            backend: docker,
+            address: c1.ipAddress,
+            gateway: await gatewayOf(docker, 'c1'),
+            mac: '',
+            gatewayMac: '',
+          },
+          {
+            kind: 'vm-user',
+            name: 'u1',
+            backend: user,
+            address: '10.0.2.15',
+            gateway: '10.0.2.2',
+            mac: macOf(u1.containerId),
+            gatewayMac: BROADCAST,
+          },
+          {
+            kind: 'vm-tap',
+            name: 't1',
+            backend: tap,
+            address: t1.ipAddress,
+            gateway: await gatewayOf(tap, 't1'),
+            mac: macOf(t1.containerId),
+            gatewayMac: macOfBridge(hostAddresses),
+          },
         ]
-        for (const guest of guests) await attackNetwork({ guest, neighbors, hostAddresses, servicePorts, hits }, report)
+        for (const guest of guests)
+          await attackNetwork({ guest, neighbors, hostAddresses, servicePorts, hits }, report)
       } finally {
-        for (const close of closers.toReversed()) await Promise.resolve(close()).catch((error: unknown) => console.log('cleaning up:', error))
+        for (const close of closers.toReversed())
+          await Promise.resolve(close()).catch((error: unknown) => console.log('cleaning up:', error))
       }
     },
   }

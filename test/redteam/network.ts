@@ -59,13 +59,20 @@ interface Try {
   readonly isReachedBy?: RegExp
 }
 
-export async function runInside(guest: Pick<Guest, 'backend' | 'name'>, argv: readonly string[], input = ''): Promise<string> {
+export async function runInside(
+  guest: Pick<Guest, 'backend' | 'name'>,
+  argv: readonly string[],
+  input = '',
+): Promise<string> {
   const program = await guest.backend.exec(guest.name, { argv, user: '0' })
   program.stdin.on('error', () => undefined)
   program.stdin.end(input)
   const [out, error] = await Promise.all([text(program.stdout), text(program.stderr)])
   const { status } = await program.exitStatus
-  if (status !== 0) throw new Error(`${argv.slice(0, 2).join(' ')} in ${guest.name} ended with ${status}: ${error.slice(0, 500)}`)
+  if (status !== 0)
+    throw new Error(
+      `${argv.slice(0, 2).join(' ')} in ${guest.name} ended with ${status}: ${error.slice(0, 500)}`,
+    )
   return out
 }
 
@@ -94,7 +101,10 @@ export async function attackNetwork(parts: NetworkParts, report: (outcome: Outco
     // As all the others, but nothing in it is forged.
     const id = `${prefix}control-frame`
     const packet = ipv4({ source: guest.address, destination: ADDRESSES.internet, body: udp(PORT, id) })
-    controls.push({ id, line: `frame ${id} ${ethernet(guest.mac, 0x0800, packet, guest.gatewayMac).toString('hex')}` })
+    controls.push({
+      id,
+      line: `frame ${id} ${ethernet(guest.mac, 0x0800, packet, guest.gatewayMac).toString('hex')}`,
+    })
   }
   const tries = [...connections(parts), ...(guest.kind === 'container' ? rawSockets(parts) : frames(parts))]
   const pingsBefore = echoes()
@@ -109,7 +119,9 @@ export async function attackNetwork(parts: NetworkParts, report: (outcome: Outco
   )
   for (const { id } of controls) {
     if (!hits.some((hit) => hit.id === id))
-      throw new Error(`the attacker's tool reaches nothing at all: ${id} ${results.get(id) ?? 'was not played'}`)
+      throw new Error(
+        `the attacker's tool reaches nothing at all: ${id} ${results.get(id) ?? 'was not played'}`,
+      )
   }
   const inNeighbors = (await Promise.all(neighbors.map(({ hits: read }) => read()))).join('\n')
   for (const { key, tries: what, line, isReachedBy } of tries) {
@@ -117,8 +129,15 @@ export async function attackNetwork(parts: NetworkParts, report: (outcome: Outco
     const seen = results.get(id) ?? 'not played'
     const hit = hits.find((each) => each.id === id)
     const isReached =
-      hit !== undefined || inNeighbors.includes(id) || seen === 'not played' || (isReachedBy?.test(seen) ?? false)
-    report({ attack: { id, tries: what }, isReached, seen: hit === undefined ? seen : `${hit.canary} heard it` })
+      hit !== undefined ||
+      inNeighbors.includes(id) ||
+      seen === 'not played' ||
+      (isReachedBy?.test(seen) ?? false)
+    report({
+      attack: { id, tries: what },
+      isReached,
+      seen: hit === undefined ? seen : `${hit.canary} heard it`,
+    })
     if (line.startsWith('tcp') && seen === 'connected' && !isReached)
       throw new Error(`${id} connected to something that is no canary`)
   }
@@ -170,9 +189,18 @@ function connections({ guest, neighbors, hostAddresses, servicePorts }: NetworkP
 
 /** What a container can only do with raw sockets, which it must not have. */
 function rawSockets({ guest }: NetworkParts): readonly Try[] {
-  const frame = ethernet('02:00:00:00:0b:ad', 0x0806, arp({ operation: 2, sender: guest.gateway, senderMac: '02:00:00:00:0b:ad', target: guest.address }))
+  const frame = ethernet(
+    '02:00:00:00:0b:ad',
+    0x0806,
+    arp({ operation: 2, sender: guest.gateway, senderMac: '02:00:00:00:0b:ad', target: guest.address }),
+  )
   return [
-    { key: 'raw/frame', tries: 'a frame of its own making', line: `frame ${guest.kind}/raw/frame ${frame.toString('hex')}`, isReachedBy: /^sent/ },
+    {
+      key: 'raw/frame',
+      tries: 'a frame of its own making',
+      line: `frame ${guest.kind}/raw/frame ${frame.toString('hex')}`,
+      isReachedBy: /^sent/,
+    },
     ...[1, 47, 132, 4, 255].map((protocol) => ({
       key: `raw/protocol-${protocol}`,
       tries: `a raw socket of protocol ${protocol}`,
@@ -196,47 +224,217 @@ function frames({ guest, neighbors }: NetworkParts): readonly Try[] {
   const hostV6 = Buffer.from('fd070000000000000000000000000002', 'hex')
   const ownV6 = Buffer.from('fd070000000000000000000000000bad', 'hex')
   const all: Readonly<Record<string, readonly [string, Buffer]>> = {
-    'source-of-neighbor': ['a datagram to the internet in a neighbor’s name', ethernet(mac, 0x0800, ipv4({ source: other, destination: ADDRESSES.internet, body: udp(PORT, id('source-of-neighbor')) }))],
-    'source-of-host': ['a datagram to the internet in the host’s name', ethernet(mac, 0x0800, ipv4({ source: ADDRESSES.host, destination: ADDRESSES.internet, body: udp(PORT, id('source-of-host')) }))],
-    'source-of-lan': ['a datagram to the internet in the name of a host of the private network', ethernet(mac, 0x0800, ipv4({ source: ADDRESSES.lan, destination: ADDRESSES.internet, body: udp(PORT, id('source-of-lan')) }))],
-    'mac-of-neighbor': ['a datagram to the internet from a neighbor’s MAC', ethernet(otherMac, 0x0800, ipv4({ source: address, destination: ADDRESSES.internet, body: udp(PORT, id('mac-of-neighbor')) }))],
-    'mac-unknown': ['a datagram to the internet from an unknown MAC', ethernet('02:00:00:00:0b:ad', 0x0800, ipv4({ source: address, destination: ADDRESSES.internet, body: udp(PORT, id('mac-unknown')) }))],
-    'land': ['a datagram to the host from the host’s own address', ethernet(mac, 0x0800, ipv4({ source: ADDRESSES.host, destination: ADDRESSES.host, body: udp(PORT, id('land')) }))],
-    'loopback': ['a datagram to 127.0.0.1 on the wire', to('loopback', '127.0.0.1')],
+    'source-of-neighbor': [
+      'a datagram to the internet in a neighbor’s name',
+      ethernet(
+        mac,
+        0x0800,
+        ipv4({ source: other, destination: ADDRESSES.internet, body: udp(PORT, id('source-of-neighbor')) }),
+      ),
+    ],
+    'source-of-host': [
+      'a datagram to the internet in the host’s name',
+      ethernet(
+        mac,
+        0x0800,
+        ipv4({
+          source: ADDRESSES.host,
+          destination: ADDRESSES.internet,
+          body: udp(PORT, id('source-of-host')),
+        }),
+      ),
+    ],
+    'source-of-lan': [
+      'a datagram to the internet in the name of a host of the private network',
+      ethernet(
+        mac,
+        0x0800,
+        ipv4({
+          source: ADDRESSES.lan,
+          destination: ADDRESSES.internet,
+          body: udp(PORT, id('source-of-lan')),
+        }),
+      ),
+    ],
+    'mac-of-neighbor': [
+      'a datagram to the internet from a neighbor’s MAC',
+      ethernet(
+        otherMac,
+        0x0800,
+        ipv4({ source: address, destination: ADDRESSES.internet, body: udp(PORT, id('mac-of-neighbor')) }),
+      ),
+    ],
+    'mac-unknown': [
+      'a datagram to the internet from an unknown MAC',
+      ethernet(
+        '02:00:00:00:0b:ad',
+        0x0800,
+        ipv4({ source: address, destination: ADDRESSES.internet, body: udp(PORT, id('mac-unknown')) }),
+      ),
+    ],
+    land: [
+      'a datagram to the host from the host’s own address',
+      ethernet(
+        mac,
+        0x0800,
+        ipv4({ source: ADDRESSES.host, destination: ADDRESSES.host, body: udp(PORT, id('land')) }),
+      ),
+    ],
+    loopback: ['a datagram to 127.0.0.1 on the wire', to('loopback', '127.0.0.1')],
     'loopback-high': ['a datagram to 127.255.255.254 on the wire', to('loopback-high', '127.255.255.254')],
-    'loopback-source': ['a datagram to the host from 127.0.0.1', ethernet(mac, 0x0800, ipv4({ source: '127.0.0.1', destination: gateway, body: udp(PORT, id('loopback-source')) }))],
-    'zero-source': ['a datagram to the host from 0.0.0.0', ethernet(mac, 0x0800, ipv4({ source: '0.0.0.0', destination: gateway, body: udp(PORT, id('zero-source')) }))],
-    'source-route': ['a source route by the internet to the host', to('source-route', ADDRESSES.internet, { options: Buffer.from([131, 7, 4, ...ADDRESSES.host.split('.').map(Number), 0]) })],
-    'options': ['an IP option to the host', to('options', ADDRESSES.host, { options: Buffer.from([1, 1, 1, 0]) })],
-    'fragment-first': ['a first fragment to the open port', to('fragment-first', gateway, { fragment: 0x2000 })],
+    'loopback-source': [
+      'a datagram to the host from 127.0.0.1',
+      ethernet(
+        mac,
+        0x0800,
+        ipv4({ source: '127.0.0.1', destination: gateway, body: udp(PORT, id('loopback-source')) }),
+      ),
+    ],
+    'zero-source': [
+      'a datagram to the host from 0.0.0.0',
+      ethernet(
+        mac,
+        0x0800,
+        ipv4({ source: '0.0.0.0', destination: gateway, body: udp(PORT, id('zero-source')) }),
+      ),
+    ],
+    'source-route': [
+      'a source route by the internet to the host',
+      to('source-route', ADDRESSES.internet, {
+        options: Buffer.from([131, 7, 4, ...ADDRESSES.host.split('.').map(Number), 0]),
+      }),
+    ],
+    options: [
+      'an IP option to the host',
+      to('options', ADDRESSES.host, { options: Buffer.from([1, 1, 1, 0]) }),
+    ],
+    'fragment-first': [
+      'a first fragment to the open port',
+      to('fragment-first', gateway, { fragment: 0x2000 }),
+    ],
     'fragment-later': ['a later fragment to the host', to('fragment-later', ADDRESSES.host, { fragment: 1 })],
-    'length-short': ['a packet shorter than its header says', to('length-short', ADDRESSES.host, { totalLength: 4_000 })],
+    'length-short': [
+      'a packet shorter than its header says',
+      to('length-short', ADDRESSES.host, { totalLength: 4_000 }),
+    ],
     'length-zero': ['a packet of no length', to('length-zero', ADDRESSES.host, { totalLength: 0 })],
     'version-6': ['version 6 in an IPv4 frame', to('version-6', ADDRESSES.host, { version: 6 })],
-    'vlan': ['a VLAN tag', ethernet(mac, 0x8100, Buffer.concat([Buffer.from([0, 1, 8, 0]), ipv4({ source: address, destination: ADDRESSES.host, body: udp(PORT, id('vlan')) })]))],
-    'vlan-twice': ['two VLAN tags', ethernet(mac, 0x88a8, Buffer.concat([Buffer.from([0, 1, 0x81, 0, 0, 1, 8, 0]), ipv4({ source: address, destination: ADDRESSES.host, body: udp(PORT, id('vlan-twice')) })]))],
-    'llc': ['an 802.3 frame', ethernet(mac, 64, ipv4({ source: address, destination: ADDRESSES.host, body: udp(PORT, id('llc')) }))],
-    'ipip': ['a packet to the host inside another', to('ipip', ADDRESSES.host, { protocol: 4, body: ipv4({ source: address, destination: ADDRESSES.host, body: udp(PORT, id('ipip')) }) })],
-    'gre': ['GRE to the host', to('gre', ADDRESSES.host, { protocol: 47, body: Buffer.concat([Buffer.from([0, 0, 8, 0]), ipv4({ source: address, destination: ADDRESSES.host, body: udp(PORT, id('gre')) })]) })],
-    'sctp': ['SCTP to the host', to('sctp', ADDRESSES.host, { protocol: 132 })],
-    'udp-v6': ['IPv6 to the host', ethernet(mac, 0x86dd, ipv6(ownV6, hostV6, 17, udp(PORT, id('udp-v6'))), '33:33:00:00:00:01')],
-    'dns-other-port': ['the resolver’s address at another port', to('dns-other-port', guest.kind === 'vm-user' ? '10.0.2.3' : gateway)],
-    'own-subnet': ['an address of its own subnet', to('own-subnet', guest.kind === 'vm-user' ? '10.0.2.77' : other)],
-    'broadcast-subnet': ['the broadcast address of the host’s network', to('broadcast-subnet', '198.18.7.255')],
+    vlan: [
+      'a VLAN tag',
+      ethernet(
+        mac,
+        0x8100,
+        Buffer.concat([
+          Buffer.from([0, 1, 8, 0]),
+          ipv4({ source: address, destination: ADDRESSES.host, body: udp(PORT, id('vlan')) }),
+        ]),
+      ),
+    ],
+    'vlan-twice': [
+      'two VLAN tags',
+      ethernet(
+        mac,
+        0x88a8,
+        Buffer.concat([
+          Buffer.from([0, 1, 0x81, 0, 0, 1, 8, 0]),
+          ipv4({ source: address, destination: ADDRESSES.host, body: udp(PORT, id('vlan-twice')) }),
+        ]),
+      ),
+    ],
+    llc: [
+      'an 802.3 frame',
+      ethernet(mac, 64, ipv4({ source: address, destination: ADDRESSES.host, body: udp(PORT, id('llc')) })),
+    ],
+    ipip: [
+      'a packet to the host inside another',
+      to('ipip', ADDRESSES.host, {
+        protocol: 4,
+        body: ipv4({ source: address, destination: ADDRESSES.host, body: udp(PORT, id('ipip')) }),
+      }),
+    ],
+    gre: [
+      'GRE to the host',
+      to('gre', ADDRESSES.host, {
+        protocol: 47,
+        body: Buffer.concat([
+          Buffer.from([0, 0, 8, 0]),
+          ipv4({ source: address, destination: ADDRESSES.host, body: udp(PORT, id('gre')) }),
+        ]),
+      }),
+    ],
+    sctp: ['SCTP to the host', to('sctp', ADDRESSES.host, { protocol: 132 })],
+    'udp-v6': [
+      'IPv6 to the host',
+      ethernet(mac, 0x86dd, ipv6(ownV6, hostV6, 17, udp(PORT, id('udp-v6'))), '33:33:00:00:00:01'),
+    ],
+    'dns-other-port': [
+      'the resolver’s address at another port',
+      to('dns-other-port', guest.kind === 'vm-user' ? '10.0.2.3' : gateway),
+    ],
+    'own-subnet': [
+      'an address of its own subnet',
+      to('own-subnet', guest.kind === 'vm-user' ? '10.0.2.77' : other),
+    ],
+    'broadcast-subnet': [
+      'the broadcast address of the host’s network',
+      to('broadcast-subnet', '198.18.7.255'),
+    ],
   }
   const silent: Readonly<Record<string, Buffer>> = {
     'router-advertisement': ethernet(mac, 0x86dd, routerAdvertisement(PREFIX), '33:33:00:00:00:01'),
-    'arp-neighbor': ethernet(mac, 0x0806, arp({ operation: 2, sender: other, senderMac: mac, target: gateway })),
-    'arp-neighbor-mac': ethernet(otherMac, 0x0806, arp({ operation: 2, sender: other, senderMac: mac, target: gateway })),
-    'arp-gateway': ethernet(mac, 0x0806, arp({ operation: 2, sender: gateway, senderMac: mac, target: other })),
-    'arp-request': ethernet(mac, 0x0806, arp({ operation: 1, sender: other, senderMac: mac, target: gateway })),
-    'ping': ethernet(mac, 0x0800, ipv4({ source: address, destination: ADDRESSES.host, protocol: 1, body: Buffer.from('0800f7ff00000000', 'hex') })),
-    'ping-gateway': ethernet(mac, 0x0800, ipv4({ source: address, destination: gateway, protocol: 1, body: Buffer.from('0800f7ff00000000', 'hex') })),
+    'arp-neighbor': ethernet(
+      mac,
+      0x0806,
+      arp({ operation: 2, sender: other, senderMac: mac, target: gateway }),
+    ),
+    'arp-neighbor-mac': ethernet(
+      otherMac,
+      0x0806,
+      arp({ operation: 2, sender: other, senderMac: mac, target: gateway }),
+    ),
+    'arp-gateway': ethernet(
+      mac,
+      0x0806,
+      arp({ operation: 2, sender: gateway, senderMac: mac, target: other }),
+    ),
+    'arp-request': ethernet(
+      mac,
+      0x0806,
+      arp({ operation: 1, sender: other, senderMac: mac, target: gateway }),
+    ),
+    ping: ethernet(
+      mac,
+      0x0800,
+      ipv4({
+        source: address,
+        destination: ADDRESSES.host,
+        protocol: 1,
+        body: Buffer.from('0800f7ff00000000', 'hex'),
+      }),
+    ),
+    'ping-gateway': ethernet(
+      mac,
+      0x0800,
+      ipv4({
+        source: address,
+        destination: gateway,
+        protocol: 1,
+        body: Buffer.from('0800f7ff00000000', 'hex'),
+      }),
+    ),
   }
   const line = (key: string, frame: Buffer) => `frame ${id(key)} ${frame.toString('hex')}`
   return [
-    ...Object.entries(all).map(([key, [tries, frame]]) => ({ key: `frame/${key}`, tries, line: line(key, frame) })),
-    ...Object.entries(silent).map(([key, frame]) => ({ key: `frame/${key}`, tries: `sends ${key.replaceAll('-', ' ')}`, line: line(key, frame) })),
+    ...Object.entries(all).map(([key, [tries, frame]]) => ({
+      key: `frame/${key}`,
+      tries,
+      line: line(key, frame),
+    })),
+    ...Object.entries(silent).map(([key, frame]) => ({
+      key: `frame/${key}`,
+      tries: `sends ${key.replaceAll('-', ' ')}`,
+      line: line(key, frame),
+    })),
   ]
 }
 
@@ -246,14 +444,36 @@ const PREFIX = Buffer.from('20010db80bad00000000000000000000', 'hex')
 function traces({ guest, neighbors }: NetworkParts, pingsBefore: number) {
   if (guest.kind === 'container') return []
   const neighborTable = command('ip', 'neigh')
-  const stolen = neighbors.filter(({ address }) => new RegExp(`^${address} .*${guest.mac}`, 'm').test(neighborTable))
+  const stolen = neighbors.filter(({ address }) =>
+    new RegExp(`^${address} .*${guest.mac}`, 'm').test(neighborTable),
+  )
   const routes = command('ip', '-6', 'route') + command('ip', '-6', 'addr')
   const pings = echoes() - pingsBefore
   return [
-    { id: 'trace/neighbor-table', tries: 'a neighbor’s address at the attacker’s MAC', isReached: stolen.length > 0, seen: `${stolen.length} entries` },
-    { id: 'trace/router', tries: 'the host takes the guest for a router', isReached: routes.includes('2001:db8:bad'), seen: 'routes and addresses' },
-    { id: 'trace/echo', tries: 'the host answers a ping', isReached: pings > 0, seen: `${pings} echo requests` },
-    { id: 'trace/mac', tries: 'a MAC of another port in the bridge’s table', isReached: hasForeignMac(guest, neighbors), seen: 'forwarding table' },
+    {
+      id: 'trace/neighbor-table',
+      tries: 'a neighbor’s address at the attacker’s MAC',
+      isReached: stolen.length > 0,
+      seen: `${stolen.length} entries`,
+    },
+    {
+      id: 'trace/router',
+      tries: 'the host takes the guest for a router',
+      isReached: routes.includes('2001:db8:bad'),
+      seen: 'routes and addresses',
+    },
+    {
+      id: 'trace/echo',
+      tries: 'the host answers a ping',
+      isReached: pings > 0,
+      seen: `${pings} echo requests`,
+    },
+    {
+      id: 'trace/mac',
+      tries: 'a MAC of another port in the bridge’s table',
+      isReached: hasForeignMac(guest, neighbors),
+      seen: 'forwarding table',
+    },
   ]
 }
 
@@ -261,7 +481,9 @@ function traces({ guest, neighbors }: NetworkParts, pingsBefore: number) {
 function hasForeignMac({ name }: Guest, neighbors: readonly Neighbor[]): boolean {
   const table = command('bridge', 'fdb', 'show')
   const device = deviceOf(name)
-  return device !== undefined && neighbors.some(({ mac }) => mac !== '' && table.includes(`${mac} dev ${device}`))
+  return (
+    device !== undefined && neighbors.some(({ mac }) => mac !== '' && table.includes(`${mac} dev ${device}`))
+  )
 }
 
 const devices = new Map<string, string>()
@@ -283,4 +505,3 @@ function echoes(): number {
 function command(program: string, ...argv: readonly string[]): string {
   return execFileSync(program, argv, { encoding: 'utf8' })
 }
-

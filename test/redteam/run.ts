@@ -32,10 +32,25 @@ async function runOutside(): Promise<number> {
   }
   const namespaces = createNamespaces()
   try {
-    const child = spawn('nsenter', [`--net=/run/netns/${namespaces.host}`, 'unshare', '--mount', '--', 'sh', '-c', ENTER, 'sh', process.execPath, ...process.argv.slice(1)], {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, [INSIDE]: JSON.stringify(namespaces) },
-    })
+    const child = spawn(
+      'nsenter',
+      [
+        `--net=/run/netns/${namespaces.host}`,
+        'unshare',
+        '--mount',
+        '--',
+        'sh',
+        '-c',
+        ENTER,
+        'sh',
+        process.execPath,
+        ...process.argv.slice(1),
+      ],
+      {
+        stdio: ['ignore', 'inherit', 'inherit'],
+        env: { ...process.env, [INSIDE]: JSON.stringify(namespaces) },
+      },
+    )
     const timer = setTimeout(() => child.kill('SIGKILL'), MOST_MS)
     const [status] = (await once(child, 'exit')) as [number | null]
     clearTimeout(timer)

@@ -38,7 +38,8 @@ export async function createGuest(kind: (typeof KINDS)[number], port: number): P
     execFileSync('sh', ['-c', 'ip netns delete "$1" 2>/dev/null || true', 'sh', guest])
     namespaces.remove()
   }
-  const ip = (...argv: readonly string[]) => execFileSync('ip', argv, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ip = (...argv: readonly string[]) =>
+    execFileSync('ip', argv, { stdio: ['ignore', 'pipe', 'inherit'] })
   /** Starts a program in a namespace and waits until it says so. */
   const start = async (namespace: string, argv: readonly string[]): Promise<ChildProcess> => {
     const child = spawn('ip', ['netns', 'exec', namespace, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -51,7 +52,10 @@ export async function createGuest(kind: (typeof KINDS)[number], port: number): P
     // One for each address beyond, so that answers come from the address that was asked.
     for (const [namespace, address] of [
       [host, '::'],
-      ...[ADDRESSES.internet, ADDRESSES.lan, ADDRESSES.uplink, ADDRESSES.metadata].map((each) => [beyond, each]),
+      ...[ADDRESSES.internet, ADDRESSES.lan, ADDRESSES.uplink, ADDRESSES.metadata].map((each) => [
+        beyond,
+        each,
+      ]),
     ] as const)
       await start(namespace ?? '', [process.execPath, canary, 'canary', address ?? '', String(port)])
     // The host's own resolver listens on its loopback interface alone.
@@ -92,7 +96,8 @@ function bridged({ host, guest, ip }: Parts): Pick<NetworkGuest, 'gateway' | 're
   ip('-n', guest, 'link', 'set', 'eth0', 'address', MAC, 'up')
   ip('-n', guest, 'address', 'add', '10.213.0.9/20', 'dev', 'eth0')
   ip('-n', guest, 'route', 'add', 'default', 'via', gateway)
-  const sysctl = 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv4/conf/wsvmtest/route_localnet'
+  const sysctl =
+    'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv4/conf/wsvmtest/route_localnet'
   execFileSync('ip', ['netns', 'exec', host, 'sh', '-c', sysctl])
   return {
     gateway,
@@ -113,7 +118,12 @@ function bridged({ host, guest, ip }: Parts): Pick<NetworkGuest, 'gateway' | 're
 }
 
 /** A guest whose frames pass the filter and passt. */
-function filtered({ host, guest, folder, start }: Parts): Pick<NetworkGuest, 'gateway' | 'resolver' | 'apply'> {
+function filtered({
+  host,
+  guest,
+  folder,
+  start,
+}: Parts): Pick<NetworkGuest, 'gateway' | 'resolver' | 'apply'> {
   const [socket, rules] = [join(folder, 'net.sock'), join(folder, 'rules')]
   let isConnected = false
   return {
@@ -124,7 +134,14 @@ function filtered({ host, guest, folder, start }: Parts): Pick<NetworkGuest, 'ga
       execFileSync('mv', [`${rules}.new`, rules])
       if (isConnected) return void (await new Promise((resolve) => setTimeout(resolve, 2_200)))
       await startFilter({ namespace: host, socket, rules, mac: MAC, start })
-      await start(guest, ['python3', join(directory, 'tap-guest.py'), socket, MAC, '10.0.2.15/24', '10.0.2.2'])
+      await start(guest, [
+        'python3',
+        join(directory, 'tap-guest.py'),
+        socket,
+        MAC,
+        '10.0.2.15/24',
+        '10.0.2.2',
+      ])
       isConnected = true
     },
   }

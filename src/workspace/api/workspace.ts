@@ -1,5 +1,6 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
+import type { NetworkReach } from '../network/reach.ts'
 import type { Workspace } from '../workspace.ts'
 
 export const workspaceSchema = Type.Object(
@@ -21,10 +22,38 @@ export const workspaceSchema = Type.Object(
       Type.Array(Type.Integer(), { description: 'ports inside that its devcontainer.json wants forwarded' }),
     ),
     error_message: Type.Optional(Type.String({ description: 'why the status is error' })),
+    network: Type.Optional(
+      Type.Object(
+        {
+          isolated: Type.Boolean({
+            description: 'whether this host and other workspaces are out of reach, but for allow_host_ports',
+          }),
+          allow_host_ports: Type.Array(Type.Integer()),
+          egress: Type.Union([Type.String(), Type.Array(Type.String())], {
+            description: 'what it reaches beyond this host: open, internet, none, or a list',
+          }),
+        },
+        { description: 'what the workspace reaches; of one workspace alone' },
+      ),
+    ),
   },
   { $id: 'Workspace', additionalProperties: false },
 )
 export type WireWorkspace = Static<typeof workspaceSchema>
+
+/** Returns a workspace with what it reaches. */
+export function workspaceWithNetwork(workspace: Workspace, reach: NetworkReach): WireWorkspace {
+  const { isIsolated, policy } = reach
+  const { egress } = policy
+  return {
+    ...workspaceToWire(workspace),
+    network: {
+      isolated: isIsolated,
+      allow_host_ports: [...policy.allowHostPorts],
+      egress: typeof egress === 'string' ? egress : [...egress],
+    },
+  }
+}
 
 /** A workspace as clients see it; fields that would be empty or zero are left out. */
 export function workspaceToWire(workspace: Workspace): WireWorkspace {

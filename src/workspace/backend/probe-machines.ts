@@ -8,6 +8,7 @@ import type { Check } from '../doctor/check.ts'
 import { machineDrivers } from './configured-machines.ts'
 import type { Driver } from './microvm/driver.ts'
 import { SocketDirs } from './microvm/socket-dir.ts'
+import { tapMissing } from './microvm/tap.ts'
 import { findAccelerator } from './qemu/accelerator.ts'
 import { findHelper } from './qemu/tools.ts'
 
@@ -19,7 +20,7 @@ export async function probeMachines(config: WorkspaceConfig): Promise<readonly C
     checks.push(await monitorCheck(config, driver, isEnabled))
     if (!isEnabled) continue
     if (driver.name === 'qemu') checks.push(await speedCheck(config), await vsockCheck(config))
-    checks.push(await shareCheck(driver))
+    checks.push(await shareCheck(driver), await networkCheck(config, driver))
   }
   if (machineDrivers(config).some(({ name }) => config.enabledBackends.includes(name)))
     checks.push(socketsCheck(config))
@@ -77,6 +78,18 @@ async function shareCheck(driver: Driver): Promise<Check> {
     found: why === undefined ? 'can be shared' : 'cannot be shared',
     remedy: why ?? '',
   }
+}
+
+async function networkCheck({ vm }: WorkspaceConfig, { name, userNetwork }: Driver): Promise<Check> {
+  const check = { name: `${name} network` }
+  const tap = name === 'vz' ? 'vz has no tap devices' : await tapMissing()
+  if ((vm.network === 'tap' || vm.network === 'auto') && tap === undefined)
+    return { ...check, ok: true, found: 'tap', remedy: '' }
+  if (vm.network === 'none') return { ...check, ok: true, found: 'none', remedy: '' }
+  const user = userNetwork === undefined ? tap : await userNetwork.missing()
+  const missing = vm.network === 'tap' ? tap : user
+  if (missing === undefined) return { ...check, ok: true, found: 'user', remedy: '' }
+  return { ...check, ok: vm.network === 'auto', found: 'machines have no network', remedy: missing }
 }
 
 function socketsCheck({ vm }: WorkspaceConfig): Check {

@@ -6,6 +6,7 @@ import { probeDocker } from '../backend/docker/probe.ts'
 import { probeMachines } from '../backend/probe-machines.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { probeImages } from '../image/probe.ts'
+import { probeNetwork } from '../network/probe.ts'
 import type { Check } from './check.ts'
 
 /** Looks at everything the server works with on this machine; changes nothing. */
@@ -16,6 +17,7 @@ export async function runChecks(config: WorkspaceConfig): Promise<readonly Check
     sshCryptoCheck(),
     await sshClientCheck(),
     ...(await probeDocker(config.docker.host, config.defaultImage)),
+    ...(await probeNetwork(config)),
     ...(await probeImages(config)),
     ...(await probeMachines(config)),
   ]

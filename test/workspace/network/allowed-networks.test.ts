@@ -2,8 +2,13 @@ import { expect, test } from 'vitest'
 import { AllowedNetworks } from '../../../src/workspace/network/allowed-networks.ts'
 
 test('names become addresses, networks stay as they are', async () => {
-  const allowed = new AllowedNetworks(['10.1.0.0/16', 'a.example', 'b.example'], () => undefined, (name) =>
-    name === 'a.example' ? Promise.resolve(['192.0.2.1', '192.0.2.2']) : Promise.reject(new Error('not found')),
+  const allowed = new AllowedNetworks(
+    ['10.1.0.0/16', 'a.example', 'b.example'],
+    () => undefined,
+    (name) =>
+      name === 'a.example'
+        ? Promise.resolve(['192.0.2.1', '192.0.2.2'])
+        : Promise.reject(new Error('not found')),
   )
   await allowed.start()
   allowed.stop()
@@ -11,9 +16,13 @@ test('names become addresses, networks stay as they are', async () => {
 })
 
 test('a mode looks nothing up', async () => {
-  const allowed = new AllowedNetworks('internet', () => undefined, () => {
-    throw new Error('looked up')
-  })
+  const allowed = new AllowedNetworks(
+    'internet',
+    () => undefined,
+    () => {
+      throw new Error('looked up')
+    },
+  )
   await allowed.start()
   expect(allowed.all).toEqual([])
 })

@@ -2,9 +2,10 @@ import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { createBodySchema, createFromWire } from '../../../api/create.ts'
-import { workspaceToWire } from '../../../api/workspace.ts'
+import { workspaceToWire, workspaceWithNetwork } from '../../../api/workspace.ts'
 import { fault } from '../../../errors.ts'
 import { parseWorkspaceName } from '../../../lifecycle/name.ts'
+import { reachOf } from '../../../network/reach.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 import { streamProgress, wantsEvents } from '../stream-progress.ts'
@@ -22,7 +23,7 @@ const workspace = Type.Ref('Workspace')
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
 /** The life of workspaces: list, create, get, start, stop, delete. */
-export function workspaceRoutes(server: HttpServer, { table, lifecycle, audit }: HttpFace): void {
+export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, audit }: HttpFace): void {
   const { app } = server
   app.get(
     '/api/workspaces',
@@ -63,7 +64,10 @@ export function workspaceRoutes(server: HttpServer, { table, lifecycle, audit }:
   app.get<Named>(
     '/api/workspaces/:name',
     { schema: { summary: 'One workspace', response: { 200: workspace, ...failures } } },
-    (request) => workspaceToWire(table.get(parseWorkspaceName(request.params.name))),
+    (request) => {
+      const found = table.get(parseWorkspaceName(request.params.name))
+      return workspaceWithNetwork(found, reachOf(found.backend, config))
+    },
   )
 
   for (const action of ['start', 'stop', 'reset'] as const) {

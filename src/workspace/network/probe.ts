@@ -1,0 +1,62 @@
+import { stat } from 'node:fs/promises'
+import type { Check } from '../doctor/check.ts'
+import type { BackendName } from '../workspace.ts'
+import { firewallMissing } from './firewall.ts'
+import { describePolicy, type NetworkPolicy } from './policy.ts'
+import { reachOf } from './reach.ts'
+
+/** Returns what workspaces reach, and whether this machine can hold them to it. */
+export async function probeNetwork(config: {
+  readonly enabledBackends: readonly BackendName[]
+  readonly network: NetworkPolicy
+  readonly docker: { readonly network: string | undefined }
+  readonly vm: { readonly network: string }
+}): Promise<readonly Check[]> {
+  const policy: Check = {
+    name: 'workspaces reach',
+    ok: true,
+    found: describePolicy(config.network),
+    remedy: '',
+  }
+  const open = config.enabledBackends.filter((backend) => !reachOf(backend, config).isIsolated)
+  const opened: readonly Check[] = open.map((backend) => ({
+    name: `${backend} network`,
+    ok: true,
+    found: 'not isolated: its workspaces may reach this host and each other',
+    remedy:
+      backend === 'docker'
+        ? 'leave docker.network out, and containers join a network that is'
+        : 'set vm.network to none',
+  }))
+  return [policy, ...opened, ...(await firewallCheck(config))]
+}
+
+async function firewallCheck({
+  enabledBackends,
+  docker,
+}: {
+  readonly enabledBackends: readonly BackendName[]
+  readonly docker: { readonly network: string | undefined }
+}): Promise<readonly Check[]> {
+  const isNeeded = enabledBackends.includes('docker') && docker.network === undefined
+  if (process.platform !== 'linux' || !isNeeded) return []
+  const name = 'firewall'
+  if (process.getuid?.() !== 0) {
+    const isThere = await stat('/usr/sbin/nft').then(
+      () => true,
+      () => false,
+    )
+    return isThere
+      ? [{ name, ok: true, found: 'nftables, by the engine', remedy: '' }]
+      : [{ name, ok: false, found: 'nft is missing', remedy: 'install the package nftables' }]
+  }
+  const missing = await firewallMissing()
+  return [
+    {
+      name,
+      ok: missing === undefined,
+      found: missing === undefined ? 'nftables' : 'not usable',
+      remedy: missing ?? '',
+    },
+  ]
+}

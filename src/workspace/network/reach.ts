@@ -1,0 +1,30 @@
+import type { BackendName } from '../workspace.ts'
+import type { NetworkPolicy } from './policy.ts'
+
+/** What the workspaces of one backend reach. */
+export interface NetworkReach {
+  /** Whether this server keeps them from the host and from each other. */
+  readonly isIsolated: boolean
+  readonly policy: NetworkPolicy
+}
+
+/** Returns what a backend's workspaces reach by the configuration. */
+export function reachOf(
+  backend: BackendName,
+  {
+    network,
+    docker,
+    vm,
+  }: {
+    readonly network: NetworkPolicy
+    readonly docker: { readonly network: string | undefined }
+    readonly vm: { readonly network: string }
+  },
+): NetworkReach {
+  // A network of somebody else's, or macOS's own address translation.
+  const isOpen =
+    backend === 'docker'
+      ? docker.network !== undefined && docker.network !== 'none'
+      : backend === 'vz' && vm.network === 'user'
+  return { isIsolated: !isOpen, policy: network }
+}
