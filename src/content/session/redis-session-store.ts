@@ -1,11 +1,12 @@
 import { Redis } from 'ioredis'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
-import type { Session, SessionStore, Tries } from './session-store.ts'
+import type { Session, SessionStore, Ticket, Tries } from './session-store.ts'
 
 const ANSWER_MS = 2_000
 const SESSION = 'content-server:session:'
 const USER = 'content-server:user:'
+const TICKET = 'content-server:ticket:'
 const TRIES = 'content-server:tries:'
 
 /** Sessions in a Redis or Valkey that all hosts share. */
@@ -51,6 +52,19 @@ export class RedisSessionStore implements SessionStore {
   async find(digest: string): Promise<Session | undefined> {
     const text = await this.#try(() => this.#redis.get(SESSION + digest))
     return text === null ? undefined : (JSON.parse(text) as Session)
+  }
+
+  async addTicket(digest: string, ticket: Ticket): Promise<void> {
+    await this.#try(() => this.#redis.set(TICKET + digest, JSON.stringify(ticket), 'PXAT', ticket.expiresMs))
+  }
+
+  async takeTicket(digest: string): Promise<Ticket | undefined> {
+    // GETDEL is of Redis 6.2; a transaction runs as one on every server.
+    const key = TICKET + digest
+    const answers = await this.#try(() => this.#redis.multi().get(key).del(key).exec())
+    const [error, text] = answers?.[0] ?? []
+    if (error) throw error
+    return typeof text === 'string' ? (JSON.parse(text) as Ticket) : undefined
   }
 
   async remove(digest: string): Promise<void> {
