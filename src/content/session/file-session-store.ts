@@ -9,6 +9,7 @@ import type { Session, SessionStore, Ticket, Tries } from './session-store.ts'
 
 /** How long a process waits for another that writes. */
 const BUSY_MS = 2_000
+const SWEEP_MS = 60_000
 
 /** Of the tables below; SQLite keeps it in the file, and 0 stands for a new one. */
 const FORMAT = 2
@@ -40,6 +41,7 @@ export class FileSessionStore implements SessionStore {
   readonly #database: DatabaseSync
   readonly #clock: Clock
   readonly #find: StatementSync
+  #sweptMs = 0
 
   private constructor(file: string, database: DatabaseSync, clock: Clock) {
     this.#file = file
@@ -120,14 +122,28 @@ export class FileSessionStore implements SessionStore {
 
   async countTry(who: string, windowMs: number): Promise<Tries> {
     const nowMs = this.#clock.wallMs()
+    this.#sweepTries(nowMs)
     const row = this.#try(() =>
       this.#database.prepare(COUNT_TRY).get({ $who: who, $now: nowMs, $ends: nowMs + windowMs }),
     ) as { readonly count: number; readonly ends_ms: number }
     return { count: row.count, endsInMs: row.ends_ms - nowMs }
   }
 
+  async returnTry(who: string): Promise<void> {
+    this.#try(() =>
+      this.#database.prepare('UPDATE try SET count = count - 1 WHERE who = ? AND count > 0').run(who),
+    )
+  }
+
   async forgetTries(who: string): Promise<void> {
     this.#try(() => this.#database.prepare('DELETE FROM try WHERE who = ?').run(who))
+  }
+
+  /** Every name at every address has a counter: those that have ended are removed once a minute. */
+  #sweepTries(nowMs: number): void {
+    if (Math.abs(nowMs - this.#sweptMs) < SWEEP_MS) return
+    this.#sweptMs = nowMs
+    this.#try(() => this.#database.prepare('DELETE FROM try WHERE ends_ms <= ?').run(nowMs))
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,8 @@ import { fault } from '../errors.ts'
 import type { Session, SessionStore, Ticket, Tries } from './session-store.ts'
 
 const ANSWER_MS = 2_000
+/** For a counter whose window has ended while a try of it was returned. */
+const RETURNED_MS = 1
 const SESSION = 'content-server:session:'
 const USER = 'content-server:user:'
 const TICKET = 'content-server:ticket:'
@@ -90,6 +92,15 @@ export class RedisSessionStore implements SessionStore {
       return Number(value)
     })
     return { count: count ?? 0, endsInMs: endsInMs ?? 0 }
+  }
+
+  async returnTry(who: string): Promise<void> {
+    // Without a window there is nothing to take back; a counter that ends meanwhile counts less than nothing, for no time at all.
+    const key = TRIES + who
+    await this.#try(async () => {
+      if ((await this.#redis.exists(key)) === 1)
+        await this.#redis.multi().decr(key).pexpire(key, RETURNED_MS, 'NX').exec()
+    })
   }
 
   async forgetTries(who: string): Promise<void> {

@@ -44,6 +44,8 @@ export interface SessionStore {
    * are, and when the window ends.
    */
   countTry(who: string, windowMs: number): Promise<Tries>
+  /** Takes back one try that was counted. */
+  returnTry(who: string): Promise<void>
   forgetTries(who: string): Promise<void>
   close(): Promise<void>
 }

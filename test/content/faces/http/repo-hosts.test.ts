@@ -4,57 +4,10 @@ import { expect, test } from 'vitest'
 import { buildIndex } from '../../../../src/content/search/search-index.ts'
 import { startContent, type TestContent } from '../../../support/content-server.ts'
 import { RepoBrowser } from '../../../support/repo-browser.ts'
-import { tempDir } from '../../../support/temp-dir.ts'
-
-const FILES = {
-  'repos/guide/index.html': 'guide',
-  'repos/guide/deep/index.html': 'deep',
-  'repos/guide/_static/a.css': 'a {}',
-  'repos/bare/page.html': 'bare',
-  'repos/hr/index.html': 'salaries',
-  'repos/My_Guide/index.html': 'mine',
-  [`repos/${'n'.repeat(70)}/index.html`]: 'long',
-  'repos/versioned/_meta.json': JSON.stringify({ versions: ['2.0'], latest: '2.0' }),
-}
-const COMMON = 'docs.example:99'
-
-interface Given {
-  readonly dir?: string
-  readonly isSecure?: boolean
-  readonly clock?: { readonly nowMs: () => number; readonly wallMs: () => number }
-  readonly http?: object
-}
-
-async function start({
-  dir = tempDir(),
-  isSecure = false,
-  clock,
-  http = {},
-}: Given = {}): Promise<TestContent> {
-  return startContent(FILES, {
-    dir,
-    ...(clock && { clock }),
-    settings: {
-      http: { port: 0, repo_domain: 'docs.example', ...http },
-      session: { file: `${dir}/sessions.db`, secure: isSecure },
-    },
-  })
-}
-
-/** A browser whose user has logged in on the common host. */
-async function loggedIn({ url }: TestContent): Promise<RepoBrowser> {
-  const browser = new RepoBrowser(url)
-  const { status } = await browser.ask(
-    `//${COMMON}/_login`,
-    'POST',
-    new URLSearchParams({ password: 'right' }),
-  )
-  expect(status).toBe(303)
-  return browser
-}
+import { COMMON, loggedIn, REPO_FILES, startRepoHosts } from '../../../support/repo-site.ts'
 
 test('O6 with a domain each repository has a host of its own, which one login enters', async () => {
-  const browser = await loggedIn(await start())
+  const browser = await loggedIn(await startRepoHosts())
   const main = await browser.ask(`//${COMMON}/repos/guide/deep/?q`)
   expect([main.status, main.headers['location']]).toEqual([302, '//guide.docs.example:99/deep/'])
   expect(await browser.go('//guide.docs.example:99/deep/?q=1')).toMatchObject({
@@ -74,7 +27,7 @@ test('O6 with a domain each repository has a host of its own, which one login en
 })
 
 test('O6 somebody who is not logged in comes to the login by a link to a repository, and back to the page', async () => {
-  const { url } = await start()
+  const { url } = await startRepoHosts()
   const browser = new RepoBrowser(url)
   const login = await browser.go('//guide.docs.example:99/deep/?q=a%26b')
   expect([login.status, login.at.split('?')[0]]).toEqual([200, `//${COMMON}/_login`])
@@ -100,7 +53,7 @@ async function routesOf(browser: RepoBrowser): Promise<readonly (readonly [strin
 const ON_REPO_HOSTS = new Set(['GET /_enter', 'GET /_api/search'])
 
 test('O6 no route of the site is there on a host of a repository, whoever asks', async () => {
-  const content = await start()
+  const content = await startRepoHosts()
   const browser = await loggedIn(content)
   await browser.go('//guide.docs.example:99/')
   const routes = await routesOf(browser)
@@ -121,7 +74,7 @@ test('O6 no route of the site is there on a host of a repository, whoever asks',
 test("O6 a repository's host searches that repository alone", async () => {
   const index = buildIndex([{ path: 'index.html', title: 'Salaries', text: 'the salary of Alice' }])
   const { url } = await startContent(
-    { ...FILES, 'repos/guide/_search.json': index, 'repos/hr/_search.json': index },
+    { ...REPO_FILES, 'repos/guide/_search.json': index, 'repos/hr/_search.json': index },
     {
       settings: {
         http: { port: 0, repo_domain: 'docs.example' },
@@ -143,7 +96,7 @@ test("O6 a repository's host searches that repository alone", async () => {
 test.each(['no-cors', 'cors', 'websocket', 'same-origin', undefined])(
   'O6 a page of another repository or site loads nothing of a repository in mode %s',
   async (mode) => {
-    const browser = await loggedIn(await start())
+    const browser = await loggedIn(await startRepoHosts())
     await browser.go('//hr.docs.example:99/')
     for (const site of ['same-site', 'cross-site']) {
       browser.headers = { 'sec-fetch-site': site, ...(mode !== undefined && { 'sec-fetch-mode': mode }) }
@@ -158,130 +111,8 @@ test.each(['no-cors', 'cors', 'websocket', 'same-origin', undefined])(
   },
 )
 
-/** The address with a ticket that the common host sends a browser to. */
-async function ticketFor(browser: RepoBrowser, repo = 'guide'): Promise<URL> {
-  const away = await browser.ask(`//${repo}.docs.example:99/`)
-  const back = await browser.ask(String(away.headers['location']))
-  expect(back.status).toBe(302)
-  return new URL(String(back.headers['location']), 'http://x')
-}
-
-const addressOf = (url: URL): string => `//${url.host}${url.pathname}${url.search}`
-
-test('O6 a ticket enters once', async () => {
-  const content = await start()
-  const browser = await loggedIn(content)
-  const ticket = addressOf(await ticketFor(browser))
-  const [one, two] = await Promise.all([browser.ask(ticket), browser.ask(ticket)])
-  expect([one.status, two.status].toSorted((a, b) => a - b)).toEqual([303, 403])
-  // Back in the history: the browser is in already.
-  expect((await browser.ask(ticket)).status).toBe(303)
-})
-
-test.each([
-  ['of another browser', 0, (other: RepoBrowser, url: URL) => other.ask(addressOf(url))],
-  [
-    'for another host',
-    0,
-    async (_other: RepoBrowser, url: URL, own: RepoBrowser) => {
-      await own.ask('//hr.docs.example:99/')
-      return own.ask(addressOf(url).replace('guide', 'hr'))
-    },
-  ],
-  [
-    'for the common host',
-    0,
-    (_other: RepoBrowser, url: URL, own: RepoBrowser) => own.ask(addressOf(url).replace('guide.', '')),
-  ],
-  ['that has expired', 30_001, (_other: RepoBrowser, url: URL, own: RepoBrowser) => own.ask(addressOf(url))],
-  [
-    'of a session that has ended',
-    0,
-    async (_other: RepoBrowser, url: URL, own: RepoBrowser) => {
-      await own.ask(`//${COMMON}/_logout`, 'POST')
-      return own.ask(addressOf(url))
-    },
-  ],
-  [
-    'that is made up',
-    0,
-    (_other: RepoBrowser, url: URL, own: RepoBrowser) => {
-      url.searchParams.set('ticket', 'A'.repeat(43))
-      return own.ask(addressOf(url))
-    },
-  ],
-  [
-    'that is no ticket at all',
-    0,
-    (_other: RepoBrowser, url: URL, own: RepoBrowser) => {
-      url.searchParams.append('ticket', '../..')
-      return own.ask(addressOf(url))
-    },
-  ],
-])('O6 no host is entered with a ticket %s', async (_what, laterMs, use) => {
-  let nowMs = 1_000_000
-  const clock = { nowMs: () => nowMs, wallMs: () => nowMs }
-  const content = await start({ clock })
-  const browser = await loggedIn(content)
-  const other = new RepoBrowser(content.url)
-  await other.ask('//guide.docs.example:99/')
-  const url = await ticketFor(browser)
-  nowMs += laterMs
-  const { status, headers } = await use(other, url, browser)
-  expect([403, 404]).toContain(status)
-  expect(JSON.stringify(headers['set-cookie'] ?? [])).not.toContain('_session=')
-})
-
-test.each([
-  '//evil.example/',
-  'https://evil.example/',
-  '/\\\\evil.example',
-  '/..//evil.example',
-  'javascript:alert(1)',
-  '/_logout',
-])('O1 a hand-over leads nowhere else, whatever next is: %s', async (next) => {
-  const browser = await loggedIn(await start())
-  await browser.ask('//guide.docs.example:99/')
-  const away = new URL(
-    String((await browser.ask('//guide.docs.example:99/')).headers['location']),
-    'http://x',
-  )
-  expect(away.host).toBe(COMMON)
-  away.searchParams.set('next', next)
-  const back = new URL(String((await browser.ask(addressOf(away))).headers['location']), 'http://x')
-  expect(back.host).toBe('guide.docs.example:99')
-  back.searchParams.set('next', next)
-  expect((await browser.ask(addressOf(back))).headers['location']).toMatch(/^\/(?:evil\.example)?$/)
-  for (const repo of ['evil.example', 'a/b', '..', '', 'guide:1', 'guide@evil.example']) {
-    away.searchParams.set('repo', repo)
-    const { headers } = await browser.ask(addressOf(away))
-    expect(new URL(String(headers['location'] ?? '//x.docs.example'), 'http://x').hostname).toMatch(
-      /\.docs\.example$/,
-    )
-  }
-})
-
-test('O7 several servers share hand-overs, and a logout on one ends the sessions of all hosts on all', async () => {
-  let nowMs = 1_000_000
-  const clock = { nowMs: () => nowMs, wallMs: () => nowMs }
-  const dir = tempDir()
-  const [one, two] = [await start({ dir, clock }), await start({ dir, clock })]
-  const browser = await loggedIn(one)
-  const ticket = addressOf(await ticketFor(browser))
-  browser.moveTo(two.url)
-  expect((await browser.ask(ticket)).status).toBe(303)
-  expect((await browser.ask('//guide.docs.example:99/')).body).toBe('guide')
-  browser.moveTo(one.url)
-  expect((await browser.ask('//guide.docs.example:99/')).body).toBe('guide')
-  expect((await browser.ask(`//${COMMON}/_logout`, 'POST')).status).toBe(303)
-  expect((await browser.ask('//guide.docs.example:99/')).status).toBe(302)
-  browser.moveTo(two.url)
-  nowMs += 1_000
-  expect((await browser.ask('//guide.docs.example:99/')).status).toBe(302)
-})
-
 test('O6 a session counts on its own host alone', async () => {
-  const content = await start()
+  const content = await startRepoHosts()
   const browser = await loggedIn(content)
   await browser.go('//guide.docs.example:99/')
   const [common = ''] = browser.cookiesFor('docs.example').filter((each) => each.startsWith('_session='))
@@ -301,7 +132,7 @@ test('O6 a session counts on its own host alone', async () => {
 })
 
 test('O6 with https no page sets a cookie over the session of another host', async () => {
-  const content = await start({ isSecure: true })
+  const content = await startRepoHosts({ isSecure: true })
   const attacker = await loggedIn(content)
   const browser = await loggedIn(content)
   await browser.go('//hr.docs.example:99/')
@@ -319,7 +150,7 @@ test('O6 with https no page sets a cookie over the session of another host', asy
 test.each(['/', '/deep/'])(
   'O6 without https a cookie set over a session lets nobody in as another: path %s',
   async (at) => {
-    const content = await start()
+    const content = await startRepoHosts()
     const attacker = await loggedIn(content)
     const browser = await loggedIn(content)
     await browser.go('//guide.docs.example:99/deep/')
@@ -342,7 +173,7 @@ async function askHost({ url, cookie }: TestContent, host: string, path: string)
 }
 
 test('H1 no route answers to a host that is not ours', async () => {
-  const content = await startContent(FILES)
+  const content = await startContent(REPO_FILES)
   for (const host of [
     'evil.com',
     'evil.com:8090',
