@@ -69,6 +69,8 @@ if (isRelease || process.argv.includes('--check')) {
   for (const mistake of mistakes) console.error(`${mistake}: run node scripts/complete-lock.mjs`)
   process.exit(mistakes.length > 0 ? 1 : 0)
 }
+// npm's own order, so that the next install changes nothing.
+const order = new Intl.Collator('en').compare
 const excused = new Set()
 for (const [place, entry] of unchecked()) {
   const wanted = `${nameOf(place)}@${entry.version}`
@@ -76,9 +78,7 @@ for (const [place, entry] of unchecked()) {
   if (integrity === undefined) excused.add(wanted)
   else entry.integrity = integrity
 }
-writeFileSync(EXCUSED, `${JSON.stringify([...excused].toSorted(), undefined, 2)}\n`)
-// npm's own order, so that the next install changes nothing.
-const order = new Intl.Collator('en').compare
+writeFileSync(EXCUSED, `${JSON.stringify([...excused].toSorted(order), undefined, 2)}\n`)
 lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => order(a, b)))
 writeFileSync('package-lock.json', `${JSON.stringify(lock, undefined, 2)}\n`)
 console.log(`complete-lock: ${added.length} added${added.length === 0 ? '' : `: ${added.join(' ')}`}`)

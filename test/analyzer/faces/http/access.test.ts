@@ -39,13 +39,13 @@ test.each(ORIGINS)('H2 a refresh with %j is let in: %j', async (headers, isAllow
 test('A8 with server.auth: none questions are open, and what changes something demands the token', async () => {
   const open = await startAnalyzer(builtProject(), { ANALYZER_SERVER__AUTH: 'none' })
   onTestFinished(() => open.stop())
-  const send = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
+  const ask = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
     fetch(open.url + path, { method, headers })
   for (const path of ['/admin/health', '/admin/ready', '/admin/info', '/api/v1/project', '/api/v1/classes'])
-    expect((await send('GET', path)).status, path).toBe(200)
+    expect((await ask('GET', path)).status, path).toBe(200)
   for (const path of ['/admin/shutdown', '/admin/activity', '/api/v1/project/refresh']) {
     for (const authorization of ['', 'Bearer wrong', `Basic ${open.token}`]) {
-      const answer = await send('POST', path, { authorization })
+      const answer = await ask('POST', path, { authorization })
       expect(answer.status, path).toBe(401)
       expect(await answer.json()).toEqual({
         error: true,
@@ -55,7 +55,7 @@ test('A8 with server.auth: none questions are open, and what changes something d
       })
     }
   }
-  const refreshed = await send('POST', '/api/v1/project/refresh', {
+  const refreshed = await ask('POST', '/api/v1/project/refresh', {
     authorization: `Bearer ${open.token}`,
   })
   expect(refreshed.status).toBe(200)
