@@ -7,7 +7,7 @@ type TryStore = Pick<SessionStore, 'countTry' | 'returnTry' | 'forgetTries'>
 const WINDOW_MS = 60_000
 /** Failures a minute of one user at one address. */
 const OF_BOTH = 5
-/** Failures a minute of one address, whoever is tried: an office mistypes less, a list of names has more. */
+/** Failures a minute of one address, for all users: an office mistypes less often, a list of names has more. */
 const OF_ADDRESS = 60
 /** Failures a minute of one user from everywhere. */
 const OF_USER = 100

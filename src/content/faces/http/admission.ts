@@ -62,12 +62,12 @@ function checkRepoHost(request: FastifyRequest, reply: FastifyReply, repo: strin
   request.repo = repo
 }
 
-/** Removes what can be removed from here, so that loading the page anew is enough in most browsers. */
+/** Removes what can be removed from here, so that reloading the page is enough in most browsers. */
 function ambiguous({ cookies }: ContentFace, reply: FastifyReply): Error {
   void reply.header('set-cookie', cookies.forgetShared()).header('clear-site-data', '"cookies"')
   return fault(
     'SESSION_AMBIGUOUS',
-    'the browser sent several sessions, one of them set by another page; load the page anew, or remove the cookies of this site',
+    'the browser sent several sessions, one of them set by another page; reload the page, or remove the cookies of this site',
   )
 }
 

@@ -33,7 +33,7 @@ export function handOverRoutes({ app }: HttpServer, face: ContentFace): void {
       const [repo, state] = [textOf(query, 'repo'), textOf(query, 'state')]
       const origin = isRepoName(repo) ? hosts.originOf(repo, raw.headers.host ?? '') : undefined
       if (!hosts.isEnabled || origin === undefined || !isState(state))
-        throw fault('PAGE_NOT_FOUND', 'there is no repository with a host of its own at this address')
+        throw fault('PAGE_NOT_FOUND', 'no repository with a separate host is at this address')
       // A script that fetches this gets no ticket made.
       if ((raw.headers['sec-fetch-mode'] ?? 'navigate') !== 'navigate')
         throw fault('EMBEDDING_REFUSED', 'this address is for a browser that goes there')

@@ -43,7 +43,7 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
       if (elsewhere === 'nowhere')
         throw fault(
           'PAGE_NOT_FOUND',
-          'the name of this repository is too long for a host of its own; publish it under a shorter one',
+          'the name of this repository is too long for a separate host; publish it under a shorter one',
         )
       if (elsewhere !== undefined) return sendTo(reply, elsewhere)
       const inside = hosts.inside(host, asked)
