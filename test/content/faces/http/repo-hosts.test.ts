@@ -20,7 +20,9 @@ test('O6 with a domain each repository has a host of its own, which one login en
   expect((await browser.go('//bare.docs.example:99/deep/')).status).toBe(404)
   expect((await browser.go('//versioned.docs.example:99/')).at).toBe('//versioned.docs.example:99/2.0/')
   expect((await browser.go(`//${COMMON}/repos/My_Guide/`)).body).toBe('mine')
-  expect((await browser.go(`//${COMMON}/repos/${'n'.repeat(70)}/`)).body).toContain('too long for a separate host')
+  expect((await browser.go(`//${COMMON}/repos/${'n'.repeat(70)}/`)).body).toContain(
+    'too long for a separate host',
+  )
   expect((await browser.ask('//evil.example/')).status).toBe(403)
   for (const host of ['docs.example', 'guide.docs.example'])
     expect(browser.cookiesFor(host).filter((each) => each.startsWith('_session='))).toHaveLength(1)
