@@ -31,7 +31,7 @@ const fileSchema = section({
       description: 'whether classes and jars are read again by themselves when a build has written them',
     }),
     auth: Type.Enum(['none', 'token'], {
-      default: 'none',
+      default: 'token',
       description:
         'token: every route demands the token of the state file; none: only those that change something',
     }),

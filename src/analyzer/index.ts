@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import type { Logger } from '../lib/log/logger.ts'
 import type { IdlePool } from '../lib/pool/idle-pool.ts'
 import { packageVersion } from '../lib/process/package.ts'
+import { identityOf } from '../lib/process/process-identity.ts'
 import type { AnalyzerConfig } from './config.ts'
 import type { AnalyzerFace } from './faces/http/face.ts'
 import type { Scanner } from './index/scanner.ts'
@@ -98,7 +99,7 @@ async function start(
     face.address.port =
       port === undefined ? await listenInRange(config.portRange, listen) : await listenAt(port, listen)
     const record = {
-      pid: process.pid,
+      ...identityOf(process.pid),
       host: config.host,
       port: face.address.port,
       token,

@@ -6,8 +6,10 @@ import { ObjectCache } from './cache/object-cache.ts'
 import { type Clock, systemClock } from '../lib/clock/clock.ts'
 import type { ContentConfig } from './config.ts'
 import { fault } from './errors.ts'
+import { Cookies } from './faces/http/cookies.ts'
 import { createContentHttp } from './faces/http/create-server.ts'
 import type { ContentFace } from './faces/http/face.ts'
+import { RepoHosts } from './faces/http/repo-hosts.ts'
 import { ClientAddress } from './login/client-address.ts'
 import type { OpenIdLogin } from './login/openid.ts'
 import { PasswordLogin } from './login/password-login.ts'
@@ -16,6 +18,7 @@ import { PageFinder } from './page/find-page.ts'
 import { RepoList } from './repo/repo-list.ts'
 import { SiteSearch } from './search/site-search.ts'
 import { openSessionStore } from './session/open-session-store.ts'
+import { HandOver } from './session/hand-over.ts'
 import { Sessions } from './session/sessions.ts'
 import { openStore } from './store/open-store.ts'
 import type { Store } from './store/store.ts'
@@ -70,6 +73,12 @@ async function start(config: ContentConfig, deps: ContentDeps): Promise<RunningC
     repos.purge()
     search.purge()
   }
+  const sessions = new Sessions(
+    sessionStore,
+    clock,
+    config.session.maxAgeMs,
+    ({ user, proof }) => proof === openId?.proof || passwords.isProof(user, proof),
+  )
   const face: ContentFace = {
     config,
     version: packageVersion(),
@@ -77,12 +86,10 @@ async function start(config: ContentConfig, deps: ContentDeps): Promise<RunningC
     finder: new PageFinder(cache, repos),
     repos,
     search,
-    sessions: new Sessions(
-      sessionStore,
-      clock,
-      config.session.maxAgeMs,
-      ({ user, proof }) => proof === openId?.proof || passwords.isProof(user, proof),
-    ),
+    sessions,
+    handOver: new HandOver(sessionStore, sessions, clock),
+    cookies: new Cookies(config),
+    hosts: new RepoHosts(config.http),
     passwords,
     openId,
     addresses,

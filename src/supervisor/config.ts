@@ -1,14 +1,13 @@
-import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { SchemaNode } from '../lib/config/check.ts'
 import { type LoadedConfig, loadConfig } from '../lib/config/load.ts'
 import type { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
 import { type FileSettings, fileSchema } from './config-schema.ts'
-import { CONFIG_FILES, readConfigFile } from './config-file/read-config-file.ts'
+import { CONFIG_SOURCES, type ConfigPlace, findSupervisorConfig } from './config-file/find-config.ts'
+import { readConfigFile } from './config-file/read-config-file.ts'
 import { toSpecs } from './config-file/to-specs.ts'
 import type { ProcessSpec } from './process/process-spec.ts'
-import { stateDirOf } from './state/state-dir.ts'
 
 /** Every key of the supervisor's config file. */
 export const supervisorSchema = fileSchema as SchemaNode
@@ -18,6 +17,8 @@ export interface SupervisorConfig {
   /** Undefined where there is none. */
   readonly configFile: string | undefined
   readonly stateDir: string
+  /** The user's own directory in which clients find the running supervisor; `state_dir` of a file does not move it. */
+  readonly recordDir: string
   readonly api: {
     readonly host: string
     readonly port: number
@@ -56,41 +57,32 @@ export function loadSupervisorConfig(
     readonly cwd?: string
   } = {},
 ): LoadedSupervisorConfig {
-  const { cwd = process.cwd() } = given
+  const place = findSupervisorConfig(environment, given)
   const warnings: string[] = []
-  const named =
-    given.file ??
-    environment['SUPERVISOR_CONFIG'] ??
-    CONFIG_FILES.map((name) => join(cwd, name)).find(existsSync)
   const loaded = loadConfig<FileSettings>({
-    program: 'supervisor',
-    fileName: 'supervisor.yaml',
-    fileVariable: 'SUPERVISOR_CONFIG',
+    ...CONFIG_SOURCES,
     environmentPrefix: 'SUPERVISOR',
     schema: supervisorSchema,
     environment,
-    file: named === undefined || named === '' ? undefined : resolve(cwd, named),
+    file: place.file,
     flags: given.flags ?? {},
-    read: (path) => readConfigFile(path, environment, warnings),
+    read: (path) => readConfigFile(path, environment, warnings, place.isFound),
   })
   const { settings, file } = loaded
-  return { config: fromSettings(loaded, environment, cwd), settings, file, warnings }
+  return { config: fromSettings(loaded, environment, place), settings, file, warnings }
 }
 
 function fromSettings(
   { settings, file, source }: LoadedConfig<FileSettings>,
   environment: Readonly<Record<string, string | undefined>>,
-  cwd: string,
+  { base, recordDir }: ConfigPlace,
 ): SupervisorConfig {
   const { api, log, proxy } = settings
   const home = environment['HOME'] ?? homedir()
-  const base = file === undefined ? cwd : dirname(file)
   return {
     configFile: file,
-    stateDir:
-      settings.state_dir === undefined
-        ? stateDirOf(home, file ?? join(cwd, 'supervisor.yaml'))
-        : resolve(base, settings.state_dir),
+    stateDir: settings.state_dir === undefined ? recordDir : resolve(base, settings.state_dir),
+    recordDir,
     api: {
       host: api.host,
       port: api.port,

@@ -15,6 +15,7 @@ import { RequestLog } from './proxy/captured-request.ts'
 import { ProxyRoutes } from './proxy/proxy-routes.ts'
 import { ProxyServer } from './proxy/proxy-server.ts'
 import { Supervisor } from './supervisor.ts'
+import { localUrl, writeServerRecord } from './state/server-record.ts'
 import { openStateDir } from './state/state-dir.ts'
 import { openToken } from './state/token-file.ts'
 
@@ -86,7 +87,10 @@ async function start(config: SupervisorConfig, deps: SupervisorServerDeps): Prom
     reload,
   }
   let http: HttpServer | undefined
+  let removeRecord: (() => Promise<void>) | undefined
   const close = async (): Promise<void> => {
+    // First: once the port is free, another program may take it.
+    await removeRecord?.()
     await Promise.all([http?.stop(), proxy?.server.stop()])
     supervisor.close()
     await state.release()
@@ -105,6 +109,15 @@ async function start(config: SupervisorConfig, deps: SupervisorServerDeps): Prom
         'proxy',
         config.proxy,
       )
+    removeRecord = await writeServerRecord(config.recordDir, {
+      url: localUrl(config.api.host, port),
+      tokenFile: token === undefined ? null : config.api.tokenFile,
+    }).catch((error: unknown) => {
+      logger.warn(
+        `${config.recordDir} cannot be written (${messageOf(error)}): commands find this supervisor by --url alone`,
+      )
+      return undefined
+    })
     // What runs is touched only by who could listen: two supervisors with one config are not both to start it.
     await supervisor.start()
     isReady = true

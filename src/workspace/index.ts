@@ -26,6 +26,7 @@ import { Crew } from './faces/ssh/crew.ts'
 import { createGate } from './faces/ssh/gate.ts'
 import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
 import { type ConnectionKeeper, SshServer } from './faces/ssh/server.ts'
+import { watchLogins } from './faces/ssh/watch-logins.ts'
 import { servePage } from './faces/web/serve-page.ts'
 import { openImageLibrary } from './image/open-library.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
@@ -133,10 +134,7 @@ async function start(
     })
     const ssh = new SshServer(
       await connectionKeeper(config, { hostKey, state, table, backends, given, logger }),
-      ({ user, fingerprint, address }) => {
-        audit.record({ action: 'ssh.login', workspace: user, address, fingerprint }, { outcome: 'ok' })
-        return table.find(user) === undefined ? () => undefined : activity.begin(user)
-      },
+      watchLogins(audit, (user) => (table.find(user) === undefined ? () => undefined : activity.begin(user))),
       logger,
     )
     // Before it listens: its processes are there already, and must not outlive a start that fails.

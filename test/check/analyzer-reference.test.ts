@@ -32,7 +32,7 @@ const program = createAnalyzerProgram()
 describe('with a running server', () => {
   let analyzer: TestAnalyzer
   beforeAll(async () => {
-    analyzer = await startAnalyzer(projectOf('demo'))
+    analyzer = await startAnalyzer(projectOf('demo'), { ANALYZER_SERVER__AUTH: 'none' })
   })
   afterAll(() => analyzer.stop())
 

@@ -22,8 +22,9 @@ it.each([
   ['workspace', ['--help'], []],
   ['workspace', ['list'], []],
   ['supervisor', ['--help'], []],
-  // Which processes have schedules.
-  ['supervisor', ['ps'], ['croner']],
+  // It reads no config; one that does finds out which processes have schedules.
+  ['supervisor', ['ps'], []],
+  ['supervisor', ['config', 'check'], ['croner']],
   ['content-server', ['--help'], []],
   ['content-server', ['config', 'check'], []],
   ['analyzer', ['--help'], []],
@@ -36,7 +37,7 @@ it.each([
 test('a config file is what a command loads the reader of YAML for', async () => {
   const home = tempDir()
   writeFileSync(join(home, 'supervisor.yaml'), 'processes: {}')
-  const packages = await loadedPackages('supervisor', ['ps'], environmentIn(home))
+  const packages = await loadedPackages('supervisor', ['config', 'check'], environmentIn(home))
   expect(packages).toEqual(['commander', 'croner', 'yaml'])
 })
 

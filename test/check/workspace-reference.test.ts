@@ -8,6 +8,7 @@ import { PROXY_CODES, PROXY_FLAGS } from '../../guest/cloud-credentials/proxy.ts
 import { HTTP_CODES } from '../../src/lib/http/faults.ts'
 import { STATUS_OF_KIND } from '../../src/lib/http/status.ts'
 import { AUDIT_ACTIONS } from '../../src/workspace/audit/audit-log.ts'
+import { LOGIN_REFUSALS } from '../../src/workspace/faces/ssh/authenticate.ts'
 import { InsideDirs } from '../../src/workspace/backend/docker/inside-dirs.ts'
 import { PulledImages } from '../../src/workspace/backend/docker/pulled-images.ts'
 import { workspaceSchema } from '../../src/workspace/config.ts'
@@ -165,6 +166,7 @@ test('the page names no code, variable, flag or key in passing that is not there
     ...[...variables, ...cliVariables].map(({ variable }) => variable),
     ...fileVariables,
     ...foreignVariables,
+    ...LOGIN_REFUSALS,
   ])
   const { shouted, flags: named } = namedInPassing(page.text)
   expect(shouted.filter((word) => !known.has(word))).toEqual([])

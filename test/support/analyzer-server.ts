@@ -53,7 +53,8 @@ export async function startAnalyzer(
     const query = new URLSearchParams(
       Object.entries(parameters).map(([key, value]): [string, string] => [key, String(value)]),
     ).toString()
-    const response = await fetch(`${url}/api/v1${path}${query === '' ? '' : `?${query}`}`)
+    const headers = { authorization: `Bearer ${token}` }
+    const response = await fetch(`${url}/api/v1${path}${query === '' ? '' : `?${query}`}`, { headers })
     return { status: response.status, body: await response.json() }
   }
   return {

@@ -20,7 +20,11 @@ export async function sshServer(options: { readonly graceMs?: number } = {}) {
   const { privateKey } = hostKey
   const settings = { privateKey, gate, keyRule: anyKey, deniedPorts: [], logger }
   const keeper = new ConnectionServer({ ...settings, ...options })
-  const server = new SshServer(keeper, () => () => undefined, logger)
+  const server = new SshServer(
+    keeper,
+    { onLogin: () => () => undefined, onRefused: () => undefined, onEntry: () => undefined },
+    logger,
+  )
   const port = await server.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => server.stop())
   return { server, port, hostKey, log: (): readonly string[] => lines }

@@ -3,12 +3,12 @@ import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { makeDirs } from '../../lib/fs/make-dirs.ts'
+import type { ProcessIdentity } from '../../lib/process/process-identity.ts'
 import { fault } from '../errors.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 
-/** What a running server tells those who look for it. */
-export interface ServerRecord {
-  readonly pid: number
+/** A running server, as it reports itself to its user's clients. */
+export interface ServerRecord extends ProcessIdentity {
   readonly host: string
   readonly port: number
   /** Sent as a bearer token. */
@@ -52,6 +52,8 @@ export function readRecord(file: string): ServerRecord | undefined {
     const record = JSON.parse(readFileSync(file, 'utf8')) as Partial<ServerRecord>
     const isWhole =
       Number.isSafeInteger(record.pid) &&
+      typeof record.began === 'string' &&
+      typeof record.boot === 'string' &&
       Number.isSafeInteger(record.port) &&
       typeof record.token === 'string'
     return isWhole ? (record as ServerRecord) : undefined

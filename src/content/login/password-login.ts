@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { User } from '../config.ts'
 import { isPasswordOf } from './password.ts'
-import type { Throttle } from './throttle.ts'
+import { networkOf, type Throttle } from './throttle.ts'
 
 /** Hashing takes a core and 128 MiB: so many at a time, the rest wait. */
 const PARALLEL = 2
 const MAX_WAITING = 20
+/** Of one address: the rest of the queue is for others. */
+const MAX_WAITING_OF_ONE = 5
 const MAX_PASSWORD = 1_024
 
 /** How a try ended. */
@@ -20,7 +22,7 @@ export class PasswordLogin {
   readonly #proofs: ReadonlyMap<string, string>
   readonly #throttle: Throttle
   #running = 0
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting: { readonly network: string; readonly go: () => void }[] = []
 
   constructor(users: readonly User[], throttle: Throttle) {
     this.#users = new Map(users.map((user) => [user.name, user]))
@@ -39,15 +41,21 @@ export class PasswordLogin {
   }
 
   async try(address: string, name: string, password: string): Promise<Tried> {
-    const afterMs = await this.#throttle.take(address)
+    // An empty name is one that nobody has.
+    const who = this.hasNames ? name || ' ' : ''
+    const afterMs = await this.#throttle.take(who, address)
     if (afterMs !== undefined) return { is: 'later', afterMs }
-    if (this.#waiting.length >= MAX_WAITING) return { is: 'later', afterMs: 1_000 }
-    const user = this.#users.get(this.hasNames ? name : '')
+    const network = networkOf(address)
+    if (this.#isFullFor(network)) {
+      await this.#throttle.giveBack(who, address)
+      return { is: 'later', afterMs: 1_000 }
+    }
+    const user = this.#users.get(who)
     // An unknown name takes as long as a known one.
     const { passwordHash: hash = '' } = user ?? [...this.#users.values()][0] ?? {}
-    const isRight = await this.#inTurn(() => isPasswordOf(password.slice(0, MAX_PASSWORD), hash))
+    const isRight = await this.#inTurn(network, () => isPasswordOf(password.slice(0, MAX_PASSWORD), hash))
     if (!isRight || user === undefined || password.length > MAX_PASSWORD) return { is: 'wrong' }
-    await this.#throttle.forget(address)
+    await this.#throttle.succeeded(who, address)
     return { is: 'in', user: user.name, proof: proofOf(user) }
   }
 
@@ -56,15 +64,21 @@ export class PasswordLogin {
     return this.#proofs.get(name) === proof
   }
 
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running >= PARALLEL) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  #isFullFor(network: string): boolean {
+    if (this.#waiting.length >= MAX_WAITING) return true
+    return this.#waiting.filter((each) => each.network === network).length >= MAX_WAITING_OF_ONE
+  }
+
+  async #inTurn<T>(network: string, work: () => Promise<T>): Promise<T> {
+    if (this.#running >= PARALLEL)
+      await new Promise<void>((resolve) => this.#waiting.push({ network, go: resolve }))
     else this.#running++
     try {
       return await work()
     } finally {
       const next = this.#waiting.shift()
       if (next === undefined) this.#running--
-      else next()
+      else next.go()
     }
   }
 }

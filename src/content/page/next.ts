@@ -13,7 +13,7 @@ export function safeNext(next: string | undefined): string {
   // `/..//evil` becomes `//evil`.
   if (origin !== HERE || pathname.startsWith('//')) return '/'
   // Nothing that is to be read is at these, and a login must not lead in a circle.
-  if (/^\/_(?:admin|log(?:in|out))(?:\/|$)/.test(pathname)) return '/'
+  if (/^\/_(?:admin|enter|log(?:in|out))(?:\/|$)/.test(pathname)) return '/'
   return pathname + search
 }
 

@@ -5,18 +5,26 @@ import { makeDirs } from '../../lib/fs/make-dirs.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { fault } from '../errors.ts'
-import type { Session, SessionStore, Tries } from './session-store.ts'
+import type { Session, SessionStore, Ticket, Tries } from './session-store.ts'
 
 /** How long a process waits for another that writes. */
 const BUSY_MS = 2_000
+const SWEEP_MS = 60_000
 
 /** Of the tables below; SQLite keeps it in the file, and 0 stands for a new one. */
-const FORMAT = 1
+const FORMAT = 2
+/** Sessions of repositories' hosts, and the tickets that lead there, came with format 2. */
 const TABLE = `
   CREATE TABLE IF NOT EXISTS session (
     digest TEXT PRIMARY KEY, user TEXT NOT NULL, proof TEXT NOT NULL, expires_ms INTEGER NOT NULL
   ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS host_session (digest TEXT PRIMARY KEY, repo TEXT NOT NULL, parent TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS ticket (
+    digest TEXT PRIMARY KEY, parent TEXT NOT NULL, repo TEXT NOT NULL, state TEXT NOT NULL, expires_ms INTEGER NOT NULL
+  ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS try (who TEXT PRIMARY KEY, count INTEGER NOT NULL, ends_ms INTEGER NOT NULL) WITHOUT ROWID`
+const FIND = `
+  SELECT user, proof, expires_ms, repo, parent FROM session LEFT JOIN host_session USING (digest) WHERE digest = ?`
 const COUNT_TRY = `
   INSERT INTO try (who, count, ends_ms) VALUES ($who, 1, $ends)
   ON CONFLICT (who) DO UPDATE SET
@@ -33,12 +41,13 @@ export class FileSessionStore implements SessionStore {
   readonly #database: DatabaseSync
   readonly #clock: Clock
   readonly #find: StatementSync
+  #sweptMs = 0
 
   private constructor(file: string, database: DatabaseSync, clock: Clock) {
     this.#file = file
     this.#clock = clock
     this.#database = database
-    this.#find = database.prepare('SELECT user, proof, expires_ms FROM session WHERE digest = ?')
+    this.#find = database.prepare(FIND)
   }
 
   /** Opens the file, made where it is missing. Throws SESSIONS_UNAVAILABLE: one that is damaged is nobody's to empty. */
@@ -55,24 +64,49 @@ export class FileSessionStore implements SessionStore {
       const nowMs = clock.wallMs()
       database.prepare('DELETE FROM session WHERE expires_ms <= ?').run(nowMs)
       database.prepare('DELETE FROM try WHERE ends_ms <= ?').run(nowMs)
+      database.exec('DELETE FROM host_session WHERE digest NOT IN (SELECT digest FROM session)')
       return new FileSessionStore(file, database, clock)
     } catch (error) {
       throw unavailable(file, error)
     }
   }
 
-  async add(digest: string, { user, proof, expiresMs }: Session): Promise<void> {
-    this.#try(() =>
+  async add(digest: string, { user, proof, expiresMs, of }: Session): Promise<void> {
+    this.#try(() => {
+      // First: without its session it counts for nothing, and with one it is there.
+      if (of !== undefined)
+        this.#database
+          .prepare('INSERT INTO host_session (digest, repo, parent) VALUES (?, ?, ?)')
+          .run(digest, of.repo, of.parent)
       this.#database
         .prepare('INSERT INTO session (digest, user, proof, expires_ms) VALUES (?, ?, ?, ?)')
-        .run(digest, user, proof, expiresMs),
-    )
+        .run(digest, user, proof, expiresMs)
+    })
   }
 
   find(digest: string): Session | undefined {
-    const row = this.#try(() => this.#find.get(digest)) as
-      { readonly user: string; readonly proof: string; readonly expires_ms: number } | undefined
-    return row && { user: row.user, proof: row.proof, expiresMs: row.expires_ms }
+    const row = this.#try(() => this.#find.get(digest)) as SessionRow | undefined
+    if (row === undefined) return undefined
+    const { user, proof, expires_ms: expiresMs, repo, parent } = row
+    return { user, proof, expiresMs, ...(repo !== null && parent !== null && { of: { repo, parent } }) }
+  }
+
+  async addTicket(digest: string, { parent, repo, state, expiresMs }: Ticket): Promise<void> {
+    this.#try(() => {
+      this.#database.prepare('DELETE FROM ticket WHERE expires_ms <= ?').run(this.#clock.wallMs())
+      this.#database
+        .prepare('INSERT INTO ticket (digest, parent, repo, state, expires_ms) VALUES (?, ?, ?, ?, ?)')
+        .run(digest, parent, repo, state, expiresMs)
+    })
+  }
+
+  async takeTicket(digest: string): Promise<Ticket | undefined> {
+    const row = this.#try(() =>
+      this.#database
+        .prepare('DELETE FROM ticket WHERE digest = ? RETURNING parent, repo, state, expires_ms AS expiresMs')
+        .get(digest),
+    )
+    return row as unknown as Ticket | undefined
   }
 
   async remove(digest: string): Promise<void> {
@@ -88,14 +122,28 @@ export class FileSessionStore implements SessionStore {
 
   async countTry(who: string, windowMs: number): Promise<Tries> {
     const nowMs = this.#clock.wallMs()
+    this.#sweepTries(nowMs)
     const row = this.#try(() =>
       this.#database.prepare(COUNT_TRY).get({ $who: who, $now: nowMs, $ends: nowMs + windowMs }),
     ) as { readonly count: number; readonly ends_ms: number }
     return { count: row.count, endsInMs: row.ends_ms - nowMs }
   }
 
+  async returnTry(who: string): Promise<void> {
+    this.#try(() =>
+      this.#database.prepare('UPDATE try SET count = count - 1 WHERE who = ? AND count > 0').run(who),
+    )
+  }
+
   async forgetTries(who: string): Promise<void> {
     this.#try(() => this.#database.prepare('DELETE FROM try WHERE who = ?').run(who))
+  }
+
+  /** Every name at every address has a counter: those that have ended are removed once a minute. */
+  #sweepTries(nowMs: number): void {
+    if (Math.abs(nowMs - this.#sweptMs) < SWEEP_MS) return
+    this.#sweptMs = nowMs
+    this.#try(() => this.#database.prepare('DELETE FROM try WHERE ends_ms <= ?').run(nowMs))
   }
 
   async close(): Promise<void> {
@@ -109,6 +157,14 @@ export class FileSessionStore implements SessionStore {
       throw unavailable(this.#file, error)
     }
   }
+}
+
+interface SessionRow {
+  readonly user: string
+  readonly proof: string
+  readonly expires_ms: number
+  readonly repo: string | null
+  readonly parent: string | null
 }
 
 /** @throws when a newer version made the file, which then stays as it is */

@@ -1,11 +1,14 @@
 import { Redis } from 'ioredis'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
-import type { Session, SessionStore, Tries } from './session-store.ts'
+import type { Session, SessionStore, Ticket, Tries } from './session-store.ts'
 
 const ANSWER_MS = 2_000
+/** For a counter whose window has ended while a try of it was returned. */
+const RETURNED_MS = 1
 const SESSION = 'content-server:session:'
 const USER = 'content-server:user:'
+const TICKET = 'content-server:ticket:'
 const TRIES = 'content-server:tries:'
 
 /** Sessions in a Redis or Valkey that all hosts share. */
@@ -53,6 +56,19 @@ export class RedisSessionStore implements SessionStore {
     return text === null ? undefined : (JSON.parse(text) as Session)
   }
 
+  async addTicket(digest: string, ticket: Ticket): Promise<void> {
+    await this.#try(() => this.#redis.set(TICKET + digest, JSON.stringify(ticket), 'PXAT', ticket.expiresMs))
+  }
+
+  async takeTicket(digest: string): Promise<Ticket | undefined> {
+    // GETDEL is of Redis 6.2; a transaction runs as one on every server.
+    const key = TICKET + digest
+    const answers = await this.#try(() => this.#redis.multi().get(key).del(key).exec())
+    const [error, text] = answers?.[0] ?? []
+    if (error) throw error
+    return typeof text === 'string' ? (JSON.parse(text) as Ticket) : undefined
+  }
+
   async remove(digest: string): Promise<void> {
     await this.#try(() => this.#redis.del(SESSION + digest))
   }
@@ -76,6 +92,15 @@ export class RedisSessionStore implements SessionStore {
       return Number(value)
     })
     return { count: count ?? 0, endsInMs: endsInMs ?? 0 }
+  }
+
+  async returnTry(who: string): Promise<void> {
+    // Without a window there is nothing to take back; a counter that ends meanwhile counts less than nothing, for no time at all.
+    const key = TRIES + who
+    await this.#try(async () => {
+      if ((await this.#redis.exists(key)) === 1)
+        await this.#redis.multi().decr(key).pexpire(key, RETURNED_MS, 'NX').exec()
+    })
   }
 
   async forgetTries(who: string): Promise<void> {

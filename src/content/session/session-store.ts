@@ -7,6 +7,19 @@ export interface Session {
   readonly proof: string
   /** Milliseconds since the epoch. */
   readonly expiresMs: number
+  /** Set on the session of a repository's own host: it ends with the one that it comes from. */
+  readonly of?: { readonly repo: string; readonly parent: string }
+}
+
+/** A reader's way from the common host to a repository's: for one host and one browser, once, and soon. */
+export interface Ticket {
+  /** Digest of the session on the common host. */
+  readonly parent: string
+  readonly repo: string
+  /** Digest of what the browser keeps for that host. */
+  readonly state: string
+  /** Milliseconds since the epoch. */
+  readonly expiresMs: number
 }
 
 /**
@@ -18,6 +31,10 @@ export interface SessionStore {
   add(digest: string, session: Session): Promise<void>
   /** Undefined for one that has ended or never was. */
   find(digest: string): Session | undefined | Promise<Session | undefined>
+  /** Keeps a ticket under its digest. */
+  addTicket(digest: string, ticket: Ticket): Promise<void>
+  /** Removes a ticket and returns it, to one caller alone, however many ask at once on all hosts. */
+  takeTicket(digest: string): Promise<Ticket | undefined>
   /** Ends one session, on every host. */
   remove(digest: string): Promise<void>
   /** Ends all sessions of a user; says how many. */
@@ -27,6 +44,8 @@ export interface SessionStore {
    * are, and when the window ends.
    */
   countTry(who: string, windowMs: number): Promise<Tries>
+  /** Takes back one try that was counted. */
+  returnTry(who: string): Promise<void>
   forgetTries(who: string): Promise<void>
   close(): Promise<void>
 }

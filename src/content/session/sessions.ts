@@ -35,25 +35,60 @@ export class Sessions {
     return id
   }
 
-  /** The session of an id. Throws SESSIONS_UNAVAILABLE. */
-  find(id: string | undefined): Session | undefined | Promise<Session | undefined> {
+  /** Begins the session of a repository's own host, for as long as the one of the common host lasts; undefined without that. */
+  async beginOn(repo: string, parent: string): Promise<string | undefined> {
+    const session = this.#valid(await this.#store.find(parent))
+    if (session === undefined || session.of !== undefined) return undefined
+    const id = createSessionId()
+    await this.#store.add(digestOf(id), { ...session, of: { repo, parent } })
+    return id
+  }
+
+  /** The session of an id on a repository's host, else on the common host. Throws SESSIONS_UNAVAILABLE. */
+  find(id: string | undefined, repo?: string): Session | undefined | Promise<Session | undefined> {
     if (id === undefined) return undefined
+    const found = this.#find(id)
+    return found instanceof Promise
+      ? found.then((session) => (session?.of?.repo === repo ? session : undefined))
+      : found?.of?.repo === repo
+        ? found
+        : undefined
+  }
+
+  async end(id: string): Promise<void> {
+    if (!isSessionId(id)) return
+    const digest = digestOf(id)
+    const forget = (): void => {
+      this.#seen.delete(id)
+      for (const [other, { session }] of this.#seen.entries())
+        if (session.of?.parent === digest) this.#seen.delete(other)
+    }
+    forget()
+    await this.#store.remove(digest)
+    // A request may have looked meanwhile.
+    forget()
+  }
+
+  #find(id: string): Session | undefined | Promise<Session | undefined> {
     const seen = this.#seen.get(id)
     if (seen !== undefined && this.#clock.nowMs() - seen.readMs < TRUST_MS) return this.#valid(seen.session)
     if (!isSessionId(id)) return undefined
     const found = this.#store.find(digestOf(id))
-    if (found instanceof Promise) return found.then((session) => this.#keep(id, session))
-    return this.#keep(id, found)
+    return found instanceof Promise
+      ? found.then((session) => this.#withParent(id, session))
+      : this.#withParent(id, found)
   }
 
-  async end(id: string): Promise<void> {
-    this.#seen.delete(id)
-    if (isSessionId(id)) await this.#store.remove(digestOf(id))
-    // A request may have looked meanwhile.
-    this.#seen.delete(id)
+  #withParent(id: string, session: Session | undefined): Session | undefined | Promise<Session | undefined> {
+    if (session?.of === undefined) return this.#keep(id, session)
+    const parent = this.#store.find(session.of.parent)
+    return parent instanceof Promise
+      ? parent.then((found) => this.#keep(id, session, found))
+      : this.#keep(id, session, parent)
   }
 
-  #keep(id: string, session: Session | undefined): Session | undefined {
+  #keep(id: string, found: Session | undefined, parent?: Session): Session | undefined {
+    const session = found?.of !== undefined && parent === undefined ? undefined : found
     if (session === undefined) this.#seen.delete(id)
     else this.#seen.set(id, { session, readMs: this.#clock.nowMs() })
     return this.#valid(session)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { type Fault, isFault } from '../errors/fault.ts'
 import { messageOf } from '../errors/message.ts'
 import { checkSettings, configFault, type SchemaNode } from './check.ts'
 import { settingsFromEnvironment } from './environment.ts'
@@ -41,23 +42,35 @@ export function loadConfig<T>(sources: ConfigSources): LoadedConfig<T> {
   return { settings: checkSettings(sources.schema, merged, source) as T, file, source }
 }
 
-/** The keys and values of a YAML file. Throws CONFIG_UNREADABLE. */
-export function readYaml(file: string): Record<string, unknown> {
+function readYaml(file: string): Record<string, unknown> {
+  try {
+    return parseYaml(readFileSync(file, 'utf8'), file)
+  } catch (error) {
+    throw isFault(error) ? error : unreadable(file, error)
+  }
+}
+
+/** Keys and values of a YAML text; errors name its file. Throws CONFIG_UNREADABLE. */
+export function parseYaml(text: string, file: string): Record<string, unknown> {
   let content: unknown
   try {
-    content = yaml().parse(readFileSync(file, 'utf8'))
+    content = yaml().parse(text)
   } catch (error) {
-    throw configFault(
-      'CONFIG_UNREADABLE',
-      `config file ${file} cannot be read: ${firstLine(messageOf(error))}`,
-      error,
-    )
+    throw unreadable(file, error)
   }
   if (content === null || content === undefined) return {}
   if (!isGroup(content)) {
     throw configFault('CONFIG_UNREADABLE', `config file ${file} must hold keys and values`)
   }
   return content
+}
+
+function unreadable(file: string, error: unknown): Fault {
+  return configFault(
+    'CONFIG_UNREADABLE',
+    `config file ${file} cannot be read: ${firstLine(messageOf(error))}`,
+    error,
+  )
 }
 
 /** Below it a mistake in YAML is drawn, for a terminal alone. */

@@ -48,6 +48,8 @@ export interface HttpServerOptions {
   readonly allowedHosts: readonly string[]
   readonly errors: ErrorShape
   readonly token?: string | undefined
+  /** Called with each request whose token is missing or wrong. */
+  readonly onUnauthorized?: (request: IncomingMessage) => void
   /** What demands the token; default all. */
   readonly tokenGuards?: 'all' | 'changes'
   /** A further guard of every request, also of those for the API's description and the metrics. */
@@ -200,7 +202,13 @@ function createGuard(
     const isReading = !hasEffect && /^(?:GET|HEAD)$/.test(request.method ?? '')
     // One that is sent must be right wherever it is sent: that is how a client knows its server.
     const isAsked = options.tokenGuards !== 'changes' || !isReading || 'authorization' in request.headers
-    if (isAsked) checkToken?.(request)
+    if (!isAsked) return
+    try {
+      checkToken?.(request)
+    } catch (error) {
+      options.onUnauthorized?.(request)
+      throw error
+    }
   }
 }
 

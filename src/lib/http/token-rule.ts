@@ -2,6 +2,14 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { httpFault } from './faults.ts'
 
+const NAME_DIGITS = 8
+const names = new WeakMap<IncomingMessage, string>()
+
+/** Which token let a request in: the beginning of a digest, by which tokens are told apart; undefined where none was demanded. */
+export function tokenNameOf(request: IncomingMessage): string | undefined {
+  return names.get(request)
+}
+
 /** Demands `Authorization: Bearer <token>`, or another header that holds the token alone; compared in constant time whatever was sent. */
 export function createTokenRule(token: string, header?: string): (request: IncomingMessage) => void {
   const isRight = createTokenTest(token, header)
@@ -14,9 +22,13 @@ export function createTokenRule(token: string, header?: string): (request: Incom
 /** Whether a request carries the token, as `createTokenRule` demands it. */
 export function createTokenTest(token: string, header?: string): (request: IncomingMessage) => boolean {
   const expected = digest(token)
-  return ({ headers }) => {
+  const name = digest(`name:${token}`).toString('hex').slice(0, NAME_DIGITS)
+  return (request) => {
+    const { headers } = request
     const sent = header === undefined ? bearerOf(headers.authorization) : headers[header]
-    return timingSafeEqual(digest(String(sent ?? '')), expected)
+    const isRight = timingSafeEqual(digest(String(sent ?? '')), expected)
+    if (isRight && header === undefined) names.set(request, name)
+    return isRight
   }
 }
 

@@ -1,6 +1,8 @@
 /** A name with a value; `export` before it is a shell's. */
 const ASSIGNMENT = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_.]*)\s*=\s*(.*)$/
-const REFERENCE = /\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?-)([^}]*))?\}|([A-Za-z_][A-Za-z0-9_]*))/g
+/** The text after `-` is bounded: without a closing brace each reference would otherwise search all that follows. */
+const REFERENCE =
+  /\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]{0,255})(?:(:?-)([^}]{0,1024}))?\}|([A-Za-z_][A-Za-z0-9_]*))/g
 
 /**
  * Resolves `$NAME`, `${NAME}`, `${NAME:-otherwise}` (also for an empty value) and `${NAME-otherwise}`; `$$` is a dollar sign.

@@ -1,7 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { configFault } from '../../lib/config/check.ts'
 import { yaml } from '../../lib/config/yaml.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import { readUntrusted } from '../../lib/fs/read-untrusted.ts'
 import { parseProcfile } from './procfile.ts'
+
+const MOST_BYTES = 2 ** 20
 
 /** Scripts that run until they are stopped, the best first; others are tasks. */
 const LONG_RUNNING = /^(?:dev|start|serve|watch)(?::|$)/
@@ -30,19 +35,27 @@ export function proposeConfig(directory: string): {
 /** As it would be read itself, with the port that it would get. */
 function fromProcfile(file: string): Readonly<Record<string, object>> | undefined {
   if (!existsSync(file)) return undefined
-  const { processes } = parseProcfile(readFileSync(file, 'utf8'), file, {})
+  const { processes } = parseProcfile(read(file), file, {})
   const found = processes as Readonly<Record<string, object>>
   return Object.keys(found).length === 0 ? undefined : found
 }
 
 function fromScripts(file: string): Readonly<Record<string, string>> | undefined {
   if (!existsSync(file)) return undefined
-  const { scripts = {} } = JSON.parse(readFileSync(file, 'utf8')) as { scripts?: Record<string, string> }
+  const { scripts = {} } = JSON.parse(read(file)) as { scripts?: Record<string, string> }
   const names = Object.keys(scripts).filter((name) => LONG_RUNNING.test(name))
   if (names.length === 0) return undefined
   return Object.fromEntries(
     names.map((name) => [name.replaceAll(/[^A-Za-z0-9_.-]/g, '-'), `npm run ${name}`]),
   )
+}
+
+function read(file: string): string {
+  try {
+    return readUntrusted(file, MOST_BYTES)
+  } catch (error) {
+    throw configFault('CONFIG_UNREADABLE', `${file} cannot be read: ${messageOf(error)}`, error)
+  }
 }
 
 const HEAD = `# What the supervisor runs here. "supervisor config check" says whether this file is right, and docs/supervisor.md

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, type Stats } from 'node:fs'
 import { basename } from 'node:path'
 import { configFault } from '../../lib/config/check.ts'
-import { readYaml } from '../../lib/config/load.ts'
+import { parseYaml } from '../../lib/config/load.ts'
 import { messageOf } from '../../lib/errors/message.ts'
+import { readUntrusted } from '../../lib/fs/read-untrusted.ts'
 import { fromProcessCompose, isProcessCompose } from './process-compose.ts'
 import { parseProcfile } from './procfile.ts'
 
@@ -15,24 +16,43 @@ export const CONFIG_FILES = [
   'Procfile',
 ] as const
 
+/** Far more than any project writes; checking as much takes less than a second. */
+const MOST_BYTES = 256 * 1024
+
 /**
  * Reads a config file as keys and values of our own: YAML, a Procfile, or process-compose's. Adds to `warnings` what is not
- * understood of those. Throws CONFIG_UNREADABLE.
+ * understood of those. A file that nobody named (`isFound`) must be a regular one of at most 256 KiB that belongs to the user
+ * or to root and that not everybody may write. Throws CONFIG_UNREADABLE.
  */
 export function readConfigFile(
   file: string,
   environment: Readonly<Record<string, string | undefined>>,
   warnings: string[],
+  isFound: boolean,
 ): Readonly<Record<string, unknown>> {
-  if (basename(file).startsWith('Procfile')) return parseProcfile(read(file), file, environment)
-  const content = readYaml(file)
+  const text = read(file, isFound)
+  if (basename(file).startsWith('Procfile')) return parseProcfile(text, file, environment)
+  const content = parseYaml(text, file)
   return isProcessCompose(basename(file), content) ? fromProcessCompose(content, file, warnings) : content
 }
 
-function read(file: string): string {
+function read(file: string, isFound: boolean): string {
   try {
-    return readFileSync(file, 'utf8')
+    return isFound ? readUntrusted(file, MOST_BYTES, checkOwner) : readFileSync(file, 'utf8')
   } catch (error) {
-    throw configFault('CONFIG_UNREADABLE', `config file ${file} cannot be read: ${messageOf(error)}`, error)
+    const remedy = isFound ? '; if you trust it, name it with --config' : ''
+    throw configFault(
+      'CONFIG_UNREADABLE',
+      `config file ${file} cannot be read: ${messageOf(error)}${remedy}`,
+      error,
+    )
   }
+}
+
+/** Its commands run with the user's rights, so nobody else may have written it. */
+function checkOwner({ uid, mode }: Stats): void {
+  const self = process.getuid?.()
+  if (self === undefined) return
+  if (uid !== self && uid !== 0) throw new Error(`it belongs to another user, ${uid}`)
+  if ((mode & 0o002) !== 0) throw new Error('every user may write it; "chmod o-w" changes that')
 }

@@ -14,6 +14,9 @@ interface Place {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
+/** All of them are held in memory, by a look at the config too. */
+const MOST_PROCESSES = 10_000
+
 /** A name is part of paths, of file names and of host names. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 
@@ -23,6 +26,12 @@ export function toSpecs(settings: FileSettings, place: Place): readonly ProcessS
   const mistakes = processes.flatMap(([name, one]) => mistakesOf(name, one, settings.processes))
   const cycle = findCycle(new Map(processes.map(([name, one]) => [name, Object.keys(one.depends_on)])))
   if (cycle !== undefined) mistakes.push(`"depends_on" goes in a circle: ${cycle.join(' → ')}`)
+  const count = processes.reduce((sum, [, { replicas }]) => sum + replicas, 0)
+  if (count > MOST_PROCESSES)
+    throw configFault(
+      'CONFIG_INVALID',
+      `${place.file}: ${count} processes with all replicas, more than ${MOST_PROCESSES}; lower "replicas"`,
+    )
   const specs = processes.flatMap(([name, one]) => replicasOf(name, one, settings, place))
   const seen = new Set<string>()
   for (const { name } of specs) {

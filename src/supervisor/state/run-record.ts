@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { messageOf } from '../../lib/errors/message.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { readProcStat } from '../../lib/process/proc-stat.ts'
+import { bootId } from '../../lib/process/process-identity.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { ProcessTable } from '../process/process-table.ts'
 
@@ -93,12 +93,4 @@ function runsOf(table: ProcessTable, clock: AlarmClock): readonly RecordedRun[] 
     const startedMs = clock.wallMs() - uptimeMs
     return [{ name: spec.name, pid: program.pid, began, startedMs, restarts, spec: JSON.stringify(spec) }]
   })
-}
-
-function bootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-  } catch {
-    return ''
-  }
 }

@@ -1,7 +1,11 @@
 import { appendFile } from 'node:fs/promises'
+import { LRUCache } from 'lru-cache'
 import { defineFaults, isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
+import { RefusalLimit } from './refusal-limit.ts'
+
+const ENTERED_MS = 600_000
 
 const auditFault = defineFaults({ AUDIT_FILE_UNUSABLE: 'invalid' })
 
@@ -22,8 +26,11 @@ export const AUDIT_ACTIONS = [
   'session.kill',
   'terminal.open',
   'port.open',
+  'port.enter',
   'tunnel.open',
   'ssh.login',
+  'ssh.enter',
+  'api.refuse',
 ] as const
 
 /** What was asked for and by whom. It has no place for what could hold a secret (threat W12). */
@@ -39,14 +46,18 @@ export interface AuditSubject {
   readonly address: string
   /** Of the key that an SSH client proved to hold. */
   readonly fingerprint?: string
+  /** Of the token that a request carried, the beginning of a digest: it tells tokens apart, and is none. */
+  readonly token?: string | undefined
   /** Why the server did it by itself. */
   readonly reason?: 'idle' | 'schedule'
 }
 
 interface Outcome {
-  readonly outcome: 'ok' | 'failed'
-  /** Of the fault that it failed with. */
+  readonly outcome: 'ok' | 'failed' | 'refused'
+  /** Of the fault that it failed with, or why it was refused. */
   readonly code?: string
+  /** Refusals before it that were left out. */
+  readonly leftOut?: number
 }
 
 /**
@@ -58,6 +69,8 @@ export class AuditLog {
   readonly #file: string | undefined
   readonly #logger: Logger
   readonly #now: () => Date
+  readonly #limit: RefusalLimit
+  readonly #entered = new LRUCache<string, true>({ max: 1_000, ttl: ENTERED_MS })
   #pending: string[] = []
   #writing: Promise<void> | undefined
 
@@ -81,16 +94,46 @@ export class AuditLog {
     this.#file = file
     this.#logger = logger
     this.#now = now
+    this.#limit = new RefusalLimit(() => now().getTime())
   }
 
-  record({ action, workspace, image, address, fingerprint, reason }: AuditSubject, outcome: Outcome): void {
+  record(
+    { action, workspace, image, address, fingerprint, token, reason }: AuditSubject,
+    { outcome, code, leftOut }: Outcome,
+  ): void {
     if (this.#file === undefined) return
     const time = this.#now().toISOString()
-    const who = { address, fingerprint, reason, outcome: outcome.outcome, code: outcome.code }
+    const who = { address, fingerprint, token, reason, outcome, code, left_out: leftOut || undefined }
     // A name that was refused may be anything.
     const entry = { time, action, workspace: workspace.slice(0, 80), image: image?.slice(0, 255), ...who }
     this.#pending.push(`${JSON.stringify(entry)}\n`)
     this.#writing ??= this.#write()
+  }
+
+  /** Records that somebody was not let in, a few times a minute for each address. @param code why */
+  refuse(subject: AuditSubject, code: string, outcome: 'refused' | 'failed' = 'refused'): void {
+    if (this.#file === undefined) return
+    const leftOut = this.#limit.take(subject.action, subject.address)
+    if (leftOut !== undefined) this.record(subject, { outcome, code, leftOut })
+  }
+
+  /** Records a refusal for want of a token, a pass or a grant. */
+  admission<T>(subject: AuditSubject, admit: () => T): T {
+    try {
+      return admit()
+    } catch (error) {
+      if (isFault(error) && error.kind === 'unauthorized') this.refuse(subject, error.code)
+      throw error
+    }
+  }
+
+  /** Records that somebody came in, once in ten minutes: a page is many requests. @param where what they came to */
+  enter(subject: AuditSubject, where: string): void {
+    if (this.#file === undefined) return
+    const key = [subject.action, subject.address, subject.token, where].join(' ')
+    if (this.#entered.has(key)) return
+    this.#entered.set(key, true)
+    this.record(subject, { outcome: 'ok' })
   }
 
   /** Records how a piece of work ends. */

@@ -26,11 +26,11 @@ test('a file from before formats were written down keeps its sessions', async ()
 
 test('a file that a newer version made is refused and stays as it is', async () => {
   const file = join(tempDir(), 'sessions.db')
-  query(file, 'CREATE TABLE session (something TEXT); PRAGMA user_version = 2')
+  query(file, 'CREATE TABLE session (something TEXT); PRAGMA user_version = 3')
   const before = readFileSync(file)
   await expect(FileSessionStore.open(file, clock)).rejects.toMatchObject({
     code: 'SESSIONS_UNAVAILABLE',
-    message: expect.stringContaining('it is of format 2, which a newer version made; 1 is known here'),
+    message: expect.stringContaining('it is of format 3, which a newer version made; 2 is known here'),
   })
   expect(readFileSync(file)).toEqual(before)
 })

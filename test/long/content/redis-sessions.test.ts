@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { startContent } from '../../support/content-server.ts'
 import { freePort } from '../../support/git-daemon.ts'
+import { RepoBrowser } from '../../support/repo-browser.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -93,3 +94,32 @@ test(
     await waitFor('the session', async () => (await ask('/repos/a/')).status === 200)
   },
 )
+
+test('O6 hosts that share a Redis hand a login over once, and end it together', async () => {
+  const port = await freePort()
+  await startRedis(port)
+  let nowMs = 0
+  const clock = { nowMs: () => nowMs, wallMs: Date.now }
+  const settings = {
+    http: { port: 0, repo_domain: 'docs.example' },
+    session: { store: `redis://127.0.0.1:${port}`, secure: false },
+  }
+  const [one, other] = [
+    await startContent(FILES, { settings, clock }),
+    await startContent(FILES, { settings, clock }),
+  ]
+  const browser = new RepoBrowser(one.url)
+  await browser.ask('//docs.example/_login', 'POST', new URLSearchParams({ password: 'right' }))
+  const away = await browser.ask('//a.docs.example/')
+  const { headers } = await browser.ask(String(away.headers['location']))
+  const here = browser.ask(String(headers['location']))
+  browser.moveTo(other.url)
+  const there = browser.ask(String(headers['location']))
+  expect([(await here).status, (await there).status].toSorted((a, b) => a - b)).toEqual([303, 403])
+  expect((await browser.ask('//a.docs.example/')).body).toBe('secret page')
+  browser.moveTo(one.url)
+  await browser.ask('//docs.example/_logout', 'POST')
+  browser.moveTo(other.url)
+  nowMs += 1_000
+  expect((await browser.ask('//a.docs.example/')).status).toBe(302)
+})

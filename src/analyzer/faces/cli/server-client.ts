@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { json, text } from 'node:stream/consumers'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { request } from '../../../lib/http/node-http.ts'
-import { isAlive } from '../../../lib/process/is-alive.ts'
+import { isRunning } from '../../../lib/process/process-identity.ts'
 import { fault, type WireError } from '../../errors.ts'
 import { isProjectHeld } from '../../lifecycle/project-lock.ts'
 import {
@@ -155,17 +155,20 @@ export async function findAllServers(): Promise<readonly LiveServer[]> {
   return found.flatMap((probed) => (probed.is === 'live' ? [probed.live] : []))
 }
 
-/** Believes only a process that lives, answers as the one of the record, or at least holds the project (threat A8). */
+/**
+ * Believes only the very process of the record, which answers as such or at least holds the project (threat A8). To another
+ * that got its number no token is sent.
+ */
 async function probe(file: string): Promise<Probed> {
   const record = readRecord(file)
   if (record === undefined) return { is: 'none' }
-  if (isAlive(record.pid)) {
+  if (isRunning(record)) {
     try {
       const info = await ask<ServerInfo>(record, '/admin/info', { timeoutMs: PROBE_MS })
       if (info.pid === record.pid && info.projectPath === record.projectPath)
         return { is: 'live', live: { record, info } }
     } catch (error) {
-      // The process may be another that got the number. A server that starts, ends or hangs still has its lock.
+      // A server that starts, ends or hangs still has its lock.
       if (await isProjectHeld(record.projectPath)) return { is: 'silent', record, why: error as Error }
     }
   }

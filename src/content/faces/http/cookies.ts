@@ -1,65 +1,114 @@
 import type { IncomingMessage } from 'node:http'
 import type { ContentConfig } from '../../config.ts'
 import type { Flow } from '../../login/openid.ts'
+import { createSessionId, isSessionId } from '../../session/session-store.ts'
 
 const SESSION = '_session'
 const FLOW = '_login_flow'
 const FLOW_PATH = '/_login/oidc'
 const FLOW_MAX_AGE_S = 600
+const SECRET = '_enter'
+const SECRET_MAX_AGE_S = 600
 
-/** The value of the session's cookie; undefined where there is none. */
-export function sessionIdOf(request: IncomingMessage): string | undefined {
-  return cookieOf(request, SESSION)
-}
+/**
+ * The cookies of one host. With hosts for repositories, a page of one of them can set cookies for all others by their common
+ * domain; a browser takes no such cookie for a name that begins with `__Host-`, which needs https. Elsewhere two cookies of one
+ * name are taken for an attack, and neither counts.
+ */
+export class Cookies {
+  readonly #config: ContentConfig
+  readonly #domain: string | undefined
+  readonly #prefix: string
 
-/** The cookie of a session, with the attributes of the specification. */
-export function sessionCookie(id: string, { session, http }: ContentConfig): string {
-  return [
-    `${SESSION}=${id}`,
-    'Path=/',
-    // With hosts for repositories one login counts on all of them.
-    ...(http.repoDomain === undefined ? [] : [`Domain=${http.repoDomain}`]),
-    `Max-Age=${id === '' ? 0 : Math.floor(session.maxAgeMs / 1000)}`,
-    'HttpOnly',
-    ...(session.isSecure ? ['Secure'] : []),
-    'SameSite=Lax',
-  ].join('; ')
-}
+  constructor(config: ContentConfig) {
+    this.#config = config
+    this.#domain = config.http.repoDomain
+    this.#prefix = this.#domain !== undefined && config.session.isSecure ? '__Host-' : ''
+  }
 
-/** What the browser keeps while its user is at the provider; empty to forget it. */
-export function flowCookie(flow: Flow | undefined, { session }: ContentConfig): string {
-  const value = flow === undefined ? '' : Buffer.from(JSON.stringify(flow)).toString('base64url')
-  return [
-    `${FLOW}=${value}`,
-    `Path=${FLOW_PATH}`,
-    `Max-Age=${flow === undefined ? 0 : FLOW_MAX_AGE_S}`,
-    'HttpOnly',
-    ...(session.isSecure ? ['Secure'] : []),
-    'SameSite=Lax',
-  ].join('; ')
-}
+  /** Id of the session; undefined where there is none. */
+  sessionIdOf(request: IncomingMessage): string | undefined {
+    return this.#read(request, SESSION)
+  }
 
-export function flowOf(request: IncomingMessage): Flow | undefined {
-  try {
-    const flow = JSON.parse(Buffer.from(cookieOf(request, FLOW) ?? '', 'base64url').toString()) as Record<
-      keyof Flow,
-      unknown
-    >
-    const { state, nonce, verifier, next } = flow
-    return typeof state === 'string' && typeof nonce === 'string' && typeof verifier === 'string'
-      ? { state, nonce, verifier, next: String(next) }
-      : undefined
-  } catch {
-    return undefined
+  /** Whether a browser sends several sessions, of which one at most is ours. */
+  isAmbiguous(request: IncomingMessage): boolean {
+    return this.#domain !== undefined && valuesOf(request, this.#prefix + SESSION).length > 1
+  }
+
+  /** Sets the session; '' ends it. */
+  session(id: string): readonly string[] {
+    const maxAgeS = id === '' ? 0 : Math.floor(this.#config.session.maxAgeMs / 1000)
+    return [this.#set(SESSION, id, '/', maxAgeS), ...this.forgetShared()]
+  }
+
+  /** Removes the cookie that an earlier version has set for all hosts, or a page of one of them. */
+  forgetShared(): readonly string[] {
+    return this.#domain === undefined || this.#prefix !== ''
+      ? []
+      : [`${SESSION}=; Path=/; Domain=${this.#domain}; Max-Age=0`]
+  }
+
+  /** What the browser keeps while its user is at the provider; undefined to forget it. */
+  flow(flow: Flow | undefined): string {
+    const value = flow === undefined ? '' : Buffer.from(JSON.stringify(flow)).toString('base64url')
+    const path = this.#prefix === '' ? FLOW_PATH : '/'
+    return this.#set(FLOW, value, path, flow === undefined ? 0 : FLOW_MAX_AGE_S)
+  }
+
+  flowOf(request: IncomingMessage): Flow | undefined {
+    try {
+      const text = Buffer.from(this.#read(request, FLOW) ?? '', 'base64url').toString()
+      const { state, nonce, verifier, next } = JSON.parse(text) as Record<keyof Flow, unknown>
+      return typeof state === 'string' && typeof nonce === 'string' && typeof verifier === 'string'
+        ? { state, nonce, verifier, next: String(next) }
+        : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  /** The browser's secret for the way to a repository's host; the same for all that are on it at once. */
+  secretOf(request: IncomingMessage): string | undefined {
+    const secret = this.#read(request, SECRET)
+    return secret !== undefined && isSessionId(secret) ? secret : undefined
+  }
+
+  createSecret(): string {
+    return createSessionId()
+  }
+
+  secret(secret: string): string {
+    return this.#set(SECRET, secret, '/', SECRET_MAX_AGE_S)
+  }
+
+  #read(request: IncomingMessage, name: string): string | undefined {
+    const values = valuesOf(request, this.#prefix + name)
+    return this.#domain !== undefined && values.length > 1 ? undefined : values[0]
+  }
+
+  #set(name: string, value: string, path: string, maxAgeS: number): string {
+    return [
+      `${this.#prefix}${name}=${value}`,
+      `Path=${path}`,
+      `Max-Age=${maxAgeS}`,
+      'HttpOnly',
+      ...(this.#config.session.isSecure ? ['Secure'] : []),
+      'SameSite=Lax',
+    ].join('; ')
   }
 }
 
-function cookieOf(request: IncomingMessage, name: string): string | undefined {
+/** The different values of a cookie, in the browser's order. */
+function valuesOf(request: IncomingMessage, name: string): readonly string[] {
   const cookies = request.headers.cookie
-  if (cookies === undefined) return undefined
+  if (cookies === undefined) return []
+  const values: string[] = []
   for (const each of cookies.split(';')) {
     const at = each.indexOf('=')
-    if (at !== -1 && each.slice(0, at).trim() === name) return each.slice(at + 1).trim()
+    if (at === -1 || each.slice(0, at).trim() !== name) continue
+    const value = each.slice(at + 1).trim()
+    if (!values.includes(value)) values.push(value)
   }
-  return undefined
+  return values
 }

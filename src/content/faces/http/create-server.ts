@@ -9,6 +9,7 @@ import { createAdmission } from './admission.ts'
 import { contentMetrics } from './content-metrics.ts'
 import type { ContentFace } from './face.ts'
 import { adminRoutes } from './routes/admin.ts'
+import { handOverRoutes } from './routes/hand-over.ts'
 import { loginRoutes } from './routes/login.ts'
 import { openIdRoutes } from './routes/openid.ts'
 import { pageRoutes } from './routes/pages.ts'
@@ -43,6 +44,7 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
   adminRoutes(server, face)
   loginRoutes(server, face)
   openIdRoutes(server, face)
+  handOverRoutes(server, face)
   repoRoutes(server, face)
   pageRoutes(server, face)
   contentMetrics(server, face)
@@ -55,6 +57,9 @@ const HEADINGS: Readonly<Record<string, string>> = {
   STORE_UNAVAILABLE: 'The documentation cannot be read now',
   SESSIONS_UNAVAILABLE: 'Logins cannot be checked now',
   LOGIN_REFUSED: 'You may not enter',
+  TICKET_INVALID: 'That way in is closed',
+  EMBEDDING_REFUSED: 'This page cannot be loaded from there',
+  SESSION_AMBIGUOUS: 'Your login cannot be told',
   PROVIDER_UNAVAILABLE: 'The login provider does not answer',
 }
 

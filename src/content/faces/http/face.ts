@@ -7,7 +7,10 @@ import type { PasswordLogin } from '../../login/password-login.ts'
 import type { PageFinder } from '../../page/find-page.ts'
 import type { RepoList } from '../../repo/repo-list.ts'
 import type { SiteSearch } from '../../search/site-search.ts'
+import type { HandOver } from '../../session/hand-over.ts'
 import type { Sessions } from '../../session/sessions.ts'
+import type { Cookies } from './cookies.ts'
+import type { RepoHosts } from './repo-hosts.ts'
 
 /** What the routes work on. */
 export interface ContentFace {
@@ -18,6 +21,9 @@ export interface ContentFace {
   readonly repos: RepoList
   readonly search: SiteSearch
   readonly sessions: Sessions
+  readonly handOver: HandOver
+  readonly cookies: Cookies
+  readonly hosts: RepoHosts
   readonly passwords: PasswordLogin
   /** Undefined where there is no provider of single sign-on. */
   readonly openId: OpenIdLogin | undefined

@@ -107,6 +107,7 @@ function faultFrom(status: number, body: string): Fault {
 export interface GlobalOptions {
   readonly config?: string
   readonly url?: string
+  readonly tokenFile?: string
   readonly json?: boolean
   readonly table?: boolean
 }
@@ -117,30 +118,48 @@ export interface CliContext {
   readonly output: Output
 }
 
-/** Finds the supervisor: by --url, by SUPERVISOR_URL, or by the config, whose token is taken too. */
+/**
+ * Finds the supervisor: by --url, by SUPERVISOR_URL, or by the record that the one of this config has left in the user's own
+ * directory. The config itself is never read here: it may be anybody's (threat V9).
+ */
 export async function contextOf(command: Command): Promise<CliContext> {
   const options: GlobalOptions = command.optsWithGlobals()
-  const given = options.url ?? process.env['SUPERVISOR_URL']
-  if (given !== undefined && !/^https?:$/.test(URL.canParse(given) ? new URL(given).protocol : ''))
-    throw clientFault(
-      'SERVER_URL_INVALID',
-      `${options.url === undefined ? 'SUPERVISOR_URL' : '--url'} is "${given}" and must be a URL such as http://127.0.0.1:5555`,
-    )
-  const [{ loadSupervisorConfig }, { readToken }] = await Promise.all([
-    import('../../config.ts'),
-    import('../../state/token-file.ts'),
-  ])
-  const { config } = loadSupervisorConfig(process.env, { file: options.config })
-  const url = given ?? `http://${addressOf(config.api.host)}:${config.api.port}`
-  return {
-    client: new SupervisorClient(url, await readToken(config.api.tokenFile)),
-    output: createOutput(options),
-  }
+  const address = await findAddress(options, process.env)
+  const { readToken } = await import('../../state/token-file.ts')
+  const token = address.tokenFile === null ? undefined : await readToken(address.tokenFile)
+  return { client: new SupervisorClient(address.url, token), output: createOutput(options) }
 }
 
-/** Where to reach what listens there. */
-export function addressOf(host: string): string {
-  if (host === '0.0.0.0' || host === '') return '127.0.0.1'
-  if (host === '::') return '[::1]'
-  return host.includes(':') ? `[${host}]` : host
+interface Address {
+  readonly url: string
+  readonly tokenFile: string | null
+}
+
+async function findAddress(options: GlobalOptions, environment: NodeJS.ProcessEnv): Promise<Address> {
+  const url = options.url ?? environment['SUPERVISOR_URL']
+  const tokenFile = options.tokenFile ?? environment['SUPERVISOR_API__TOKEN_FILE']
+  if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
+    throw clientFault(
+      'SERVER_URL_INVALID',
+      `${options.url === undefined ? 'SUPERVISOR_URL' : '--url'} is "${url}" and must be a URL such as http://127.0.0.1:5555`,
+    )
+  if (url !== undefined && tokenFile !== undefined) return { url, tokenFile }
+  const [{ findSupervisorConfig }, { findServerRecord }] = await Promise.all([
+    import('../../config-file/find-config.ts'),
+    import('../../state/server-record.ts'),
+  ])
+  const { file, recordDir } = findSupervisorConfig(environment, { file: options.config })
+  const record = await findServerRecord(recordDir)
+  // Elsewhere the token of this user's supervisor is nobody's business.
+  if (url !== undefined)
+    return { url, tokenFile: record !== undefined && isSameServer(record.url, url) ? record.tokenFile : null }
+  if (record !== undefined) return record
+  throw clientFault(
+    'SUPERVISOR_UNREACHABLE',
+    `no supervisor of yours runs for ${file ?? process.cwd()}; start it with "supervisor up", or name another with --url`,
+  )
+}
+
+function isSameServer(recorded: string, given: string): boolean {
+  return new URL(recorded).origin === new URL(given).origin
 }

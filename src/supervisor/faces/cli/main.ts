@@ -29,8 +29,9 @@ export function createSupervisorProgram(): Command {
   program.option('-c, --config <file>', 'config file; default SUPERVISOR_CONFIG, else the usual places')
   program.option(
     '--url <url>',
-    'address of a running supervisor; default SUPERVISOR_URL, else that of the config',
+    'address of a running supervisor; default SUPERVISOR_URL, else the one that you started with the config',
   )
+  program.option('--token-file <file>', 'file of the token for --url; default SUPERVISOR_API__TOKEN_FILE')
   addUp(program)
   addProcesses(program)
   addLogs(program)

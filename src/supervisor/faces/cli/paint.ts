@@ -32,7 +32,7 @@ export function createLinePainter(): (entry: Shown) => string {
   }
 }
 
-/** What a line of a program does to a terminal it does not do to ours (threat V9); tabs stay. */
+/** What a line of a program does to a terminal it does not do to ours (threat H10); tabs stay. */
 export function shownLine(line: string): string {
   return withoutEscapes(line).split('\t').map(printable).join('\t')
 }

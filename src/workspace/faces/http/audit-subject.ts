@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { tokenNameOf } from '../../../lib/http/token-rule.ts'
 import type { AuditSubject } from '../../audit/audit-log.ts'
 
 /** What a request asks for and where it came from, for the audit log. */
@@ -7,7 +8,8 @@ export function subjectOf(
   action: AuditSubject['action'],
   workspace: string,
 ): AuditSubject {
-  return { action, workspace, address: request.raw.socket.remoteAddress ?? '' }
+  const { raw } = request
+  return { action, workspace, address: raw.socket.remoteAddress ?? '', token: tokenNameOf(raw) }
 }
 
 /** What a request asks for of an image. */

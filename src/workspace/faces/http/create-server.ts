@@ -7,6 +7,7 @@ import { imageSchema } from '../../api/image.ts'
 import { snapshotSchema } from '../../api/snapshot.ts'
 import { workspaceSchema } from '../../api/workspace.ts'
 import { fault } from '../../errors.ts'
+import { subjectOf } from './audit-subject.ts'
 import { addBusMetrics } from './bus-metrics.ts'
 import type { HttpFace } from './face.ts'
 import { connectRoute } from './routes/connect.ts'
@@ -47,6 +48,8 @@ export function createWorkspaceHttp(
     allowedHosts: [...allowedHosts, ...(portsDomain === undefined ? [] : [`*.${portsDomain}`])],
     divert: door,
     ...security,
+    onUnauthorized: (request) =>
+      face.audit.refuse(subjectOf({ raw: request }, 'api.refuse', ''), 'UNAUTHORIZED'),
     errors: {
       render: errorToWire,
       invalidField(field, message) {

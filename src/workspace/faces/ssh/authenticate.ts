@@ -14,6 +14,13 @@ export interface Login {
   readonly address: string
 }
 
+export const LOGIN_REFUSALS = ['METHOD_NOT_ALLOWED', 'KEY_NOT_ALLOWED', 'SIGNATURE_INVALID'] as const
+
+/** Why somebody who tried to log in was not let in. */
+export interface LoginRefusal extends Omit<Login, 'fingerprint'> {
+  readonly code: (typeof LOGIN_REFUSALS)[number]
+}
+
 type KeyContext = Extract<AuthContext, { method: 'publickey' }>
 
 /**
@@ -27,6 +34,7 @@ export function authenticate(
   keyRule: KeyRule,
   logger: Logger,
   onVerified: (login: Login) => void,
+  onRefused: (refusal: LoginRefusal) => void,
 ): void {
   let tries = 0
   connection.on('authentication', (context) => {
@@ -34,19 +42,27 @@ export function authenticate(
       connection.end()
       return
     }
-    if (context.method !== 'publickey') return context.reject(['publickey'])
+    if (context.method !== 'publickey') {
+      if (context.method !== 'none') refuse(context.username, 'METHOD_NOT_ALLOWED')
+      return context.reject(['publickey'])
+    }
     void decide(context).catch((error: unknown) => {
       logger.error({ err: error, address }, 'SSH authentication')
       context.reject()
     })
   })
 
+  const refuse = (user: string, code: LoginRefusal['code']): void => onRefused({ user, address, code })
+
   const decide = async (context: KeyContext): Promise<void> => {
     const isAllowed = await keyRule(context.key.data)
+    // The key is not named: that the client has it was not shown.
+    if (!isAllowed) refuse(context.username, 'KEY_NOT_ALLOWED')
     // The client first asks whether the key would do, without signing.
     if (context.signature === undefined) return isAllowed ? context.accept() : context.reject(['publickey'])
     if (!ownsKey(context)) {
       logger.warn({ address }, 'an SSH client offered a key and did not prove that it owns it')
+      refuse(context.username, 'SIGNATURE_INVALID')
       return context.reject(['publickey'])
     }
     if (!isAllowed) return context.reject(['publickey'])

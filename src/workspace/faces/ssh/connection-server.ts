@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import ssh2, { type Connection, type ServerConfig } from '../../../lib/ssh/ssh2.ts'
+import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { ExecProcess } from '../../backend/backend.ts'
 import { AgentForward } from './agent-forward.ts'
-import { authenticate, type Login } from './authenticate.ts'
+import { authenticate, type Login, type LoginRefusal } from './authenticate.ts'
 import type { KeyRule } from './authorized-keys.ts'
-import type { Gate } from './gate.ts'
+import type { Entered, Gate } from './gate.ts'
 import { type Entry, serveSession } from './session.ts'
 import { serveForwards } from './tcp-forward.ts'
 import { mendWindows } from './window-fix.ts'
@@ -44,6 +45,10 @@ export interface ConnectionServerOptions {
 export interface ConnectionEvents {
   /** Its user has proven a key. */
   readonly onProven?: (login: Login) => void
+  /** It was closed without a proven key, after tries; the last of them. */
+  readonly onRefused?: (refusal: LoginRefusal) => void
+  /** Its user has come into the workspace, or was first kept out of it; each once. @param code why not */
+  readonly onEntry?: (code: string | undefined) => void
   readonly onClosed?: () => void
 }
 
@@ -113,11 +118,23 @@ export class ConnectionServer {
     connection.on('error', (error) => logger.debug({ err: error, address: ip }, 'SSH connection'))
     mendWindows(connection)
     let user = ''
-    authenticate(connection, ip, keyRule, logger, (login) => {
-      user = login.user
-      clearTimeout(admitted?.grace)
-      admitted?.events.onProven?.(login)
-    })
+    let refusal: LoginRefusal | undefined
+    authenticate(
+      connection,
+      ip,
+      keyRule,
+      logger,
+      (login) => {
+        user = login.user
+        refusal = undefined
+        clearTimeout(admitted?.grace)
+        admitted?.events.onProven?.(login)
+      },
+      (last) => (refusal = last),
+    )
+    // Before its socket's own, which says that the connection has gone.
+    admitted?.socket.prependOnceListener('close', () => refusal && admitted.events.onRefused?.(refusal))
+    const enter = reportingGate(gate, (code) => admitted?.events.onEntry?.(code))
     const agent = new AgentForward(connection, logger)
     let sessions = 0
     connection.on('session', (accept, reject) => {
@@ -131,11 +148,28 @@ export class ConnectionServer {
         const address = `${ip} ${port} ${localAddress} ${localPort}`
         serveSession(session, { user, entry, agent, connection: address, running: this.#running }, logger)
       }
-      gate(user).then(
+      enter(user).then(
         (at) => begin({ is: 'entered', at }),
         (why: unknown) => begin({ is: 'refused', why }),
       )
     })
-    serveForwards(connection, () => gate(user), deniedPorts, logger)
+    serveForwards(connection, () => enter(user), deniedPorts, logger)
+  }
+}
+
+/** A gate that reports the first time it lets somebody through, and the first time it does not. */
+function reportingGate(gate: Gate, report: (code: string | undefined) => void): Gate {
+  const reported = { entry: false, refusal: false }
+  return async (user): Promise<Entered> => {
+    try {
+      const entered = await gate(user)
+      if (!reported.entry) report(undefined)
+      reported.entry = true
+      return entered
+    } catch (error) {
+      if (!reported.refusal) report(isFault(error) ? error.code : 'INTERNAL_ERROR')
+      reported.refusal = true
+      throw error
+    }
   }
 }

@@ -79,6 +79,8 @@ function serve(server: ConnectionServer, connection: number, socket: Socket | un
   if (socket === undefined) return tell({ is: 'closed', connection })
   const drop = server.admit(socket, {
     onProven: (login) => tell({ is: 'proven', connection, login }),
+    onRefused: (refusal) => tell({ is: 'refused', connection, refusal }),
+    onEntry: (code) => tell({ is: 'entry', connection, code }),
     onClosed: () => {
       drops.delete(connection)
       tell({ is: 'closed', connection })

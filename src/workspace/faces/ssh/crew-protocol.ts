@@ -1,6 +1,6 @@
 import type { FaultKind } from '../../../lib/errors/fault.ts'
 import type { BackendName } from '../../workspace.ts'
-import type { Login } from './authenticate.ts'
+import type { Login, LoginRefusal } from './authenticate.ts'
 
 /** What a child process needs to speak SSH by itself. */
 export interface ChildSettings {
@@ -37,6 +37,8 @@ export type Entry =
 /** From a child to the front process. */
 export type Report =
   | { readonly is: 'proven'; readonly connection: number; readonly login: Login }
+  | { readonly is: 'refused'; readonly connection: number; readonly refusal: LoginRefusal }
+  | { readonly is: 'entry'; readonly connection: number; readonly code: string | undefined }
   | { readonly is: 'closed'; readonly connection: number }
   | { readonly is: 'enter'; readonly question: number; readonly user: string }
   | { readonly is: 'log'; readonly line: string }

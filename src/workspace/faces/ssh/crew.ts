@@ -109,6 +109,12 @@ export class Crew implements ConnectionKeeper {
       case 'proven':
         hand.connections.get(report.connection)?.onProven(report.login)
         break
+      case 'refused':
+        hand.connections.get(report.connection)?.onRefused(report.refusal)
+        break
+      case 'entry':
+        hand.connections.get(report.connection)?.onEntry(report.code)
+        break
       case 'closed':
         hand.connections.get(report.connection)?.onClosed()
         hand.connections.delete(report.connection)

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Logger } from '../../../lib/log/logger.ts'
-import type { Login } from './authenticate.ts'
+import type { Login, LoginRefusal } from './authenticate.ts'
 
 /** How many connections may be open at once that have not proven a key. */
 const MAX_UNPROVEN = 100
@@ -10,13 +10,24 @@ export interface ConnectionKeeper {
   /** Takes a connection over; what is returned ends it. */
   readonly admit: (
     socket: Socket,
-    events: { readonly onProven: (login: Login) => void; readonly onClosed: () => void },
+    events: {
+      readonly onProven: (login: Login) => void
+      readonly onRefused: (refusal: LoginRefusal) => void
+      readonly onEntry: (code: string | undefined) => void
+      readonly onClosed: () => void
+    },
   ) => () => void
   readonly stop: () => Promise<void>
 }
 
-/** Told of everybody who has logged in; what it returns is called when they have gone. */
-export type LoginWatch = (login: Login) => () => void
+/** Follows who logs in and who does not. */
+export interface LoginWatch {
+  /** The result is called when they have gone. */
+  readonly onLogin: (login: Login) => () => void
+  readonly onRefused: (refusal: LoginRefusal) => void
+  /** Somebody who has logged in comes into their workspace, or not. @param code why not */
+  readonly onEntry: (login: Login, code: string | undefined) => void
+}
 
 /** The SSH face's door: accepts connections and hands them on. */
 export class SshServer {
@@ -56,11 +67,15 @@ export class SshServer {
   /** Beyond the limit the oldest unproven one goes: whoever speaks is proven long before a flood has pushed it out (S5). */
   #accept(socket: Socket): void {
     let onLogout: (() => void) | undefined
+    let who: Login | undefined
     const drop = this.#keeper.admit(socket, {
       onProven: (login) => {
         this.#unproven.delete(drop)
-        onLogout = this.#watch(login)
+        who = login
+        onLogout = this.#watch.onLogin(login)
       },
+      onRefused: (refusal) => this.#watch.onRefused(refusal),
+      onEntry: (code) => who && this.#watch.onEntry(who, code),
       onClosed: () => {
         this.#unproven.delete(drop)
         onLogout?.()

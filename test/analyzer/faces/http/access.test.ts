@@ -11,12 +11,13 @@ beforeAll(async () => {
 afterAll(() => analyzer.stop())
 
 const send = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
-  fetch(analyzer.url + path, { method, headers })
+  fetch(analyzer.url + path, { method, headers: { authorization: `Bearer ${analyzer.token}`, ...headers } })
 
 test.each(HOSTS.filter(([host]) => !host.toLowerCase().includes('allowed.example')))(
   'H1 a question to host %j is answered %i',
   async (host, status) => {
-    const lines = ['GET /api/v1/stats HTTP/1.1', `Host: ${host}`, 'Connection: close', '', '']
+    const token = `Authorization: Bearer ${analyzer.token}`
+    const lines = ['GET /api/v1/stats HTTP/1.1', `Host: ${host}`, token, 'Connection: close', '', '']
     expect(statusOf(await sendRaw(analyzer.server.port, lines.join('\r\n')))).toBe(status)
   },
 )
@@ -35,12 +36,16 @@ test.each(ORIGINS)('H2 a refresh with %j is let in: %j', async (headers, isAllow
   expect(status).toBe(isAllowed ? 200 : 403)
 })
 
-test('A8 questions are open, and what changes something demands the token of the state file', async () => {
+test('A8 with server.auth: none questions are open, and what changes something demands the token', async () => {
+  const open = await startAnalyzer(builtProject(), { ANALYZER_SERVER__AUTH: 'none' })
+  onTestFinished(() => open.stop())
+  const ask = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(open.url + path, { method, headers })
   for (const path of ['/admin/health', '/admin/ready', '/admin/info', '/api/v1/project', '/api/v1/classes'])
-    expect((await send('GET', path)).status, path).toBe(200)
+    expect((await ask('GET', path)).status, path).toBe(200)
   for (const path of ['/admin/shutdown', '/admin/activity', '/api/v1/project/refresh']) {
-    for (const authorization of ['', 'Bearer wrong', `Basic ${analyzer.token}`]) {
-      const answer = await send('POST', path, { authorization })
+    for (const authorization of ['', 'Bearer wrong', `Basic ${open.token}`]) {
+      const answer = await ask('POST', path, { authorization })
       expect(answer.status, path).toBe(401)
       expect(await answer.json()).toEqual({
         error: true,
@@ -50,27 +55,29 @@ test('A8 questions are open, and what changes something demands the token of the
       })
     }
   }
-  const refreshed = await send('POST', '/api/v1/project/refresh', {
-    authorization: `Bearer ${analyzer.token}`,
+  const refreshed = await ask('POST', '/api/v1/project/refresh', {
+    authorization: `Bearer ${open.token}`,
   })
   expect(refreshed.status).toBe(200)
 })
 
-test('with ANALYZER_SERVER__AUTH=token every route demands it', async () => {
-  const guarded = await startAnalyzer(builtProject(), { ANALYZER_SERVER__AUTH: 'token' })
-  onTestFinished(() => guarded.stop())
-  for (const path of [
-    '/admin/health',
-    '/admin/info',
-    '/api/v1/project',
-    '/api/v1/classes',
-    '/metrics',
-    '/openapi.json',
-  ]) {
-    expect((await fetch(guarded.url + path)).status, path).toBe(401)
-    const headers = { authorization: `Bearer ${guarded.token}` }
-    expect((await fetch(guarded.url + path, { headers })).status, path).toBe(200)
-  }
+test('A8 every route demands the token of the state file', async () => {
+  const { paths } = (await (await send('GET', '/openapi.json')).json()) as { paths: Record<string, object> }
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => [method.toUpperCase(), path.replaceAll(/\{[^}]+\}/g, 'x')] as const),
+  )
+  expect(described.length).toBeGreaterThan(20)
+  const beside = ['/metrics', '/openapi.json', '/reference'].map((path) => ['GET', path] as const)
+  // Without the header, too: one that is sent is always checked.
+  const wrong = [undefined, '', 'Bearer wrong', `Basic ${analyzer.token}`]
+  for (const [method, path] of [...described, ...beside])
+    for (const authorization of wrong) {
+      const headers = authorization === undefined ? {} : { authorization }
+      const { status } = await fetch(analyzer.url + path, { method, headers })
+      expect([method, path, status]).toEqual([method, path, 401])
+    }
+  for (const path of ['/admin/health', '/admin/info', '/api/v1/project', '/api/v1/classes', '/metrics'])
+    expect((await send('GET', path)).status, path).toBe(200)
 })
 
 test('the admin routes say what the reference says', async () => {
@@ -107,7 +114,8 @@ test('queries before the first scan is done are refused with ScanNotReady', asyn
   const { createLogger } = await import('../../../../src/lib/log/logger.ts')
   const never = { scan: () => new Promise<never>(() => undefined), close: () => Promise.resolve() }
   const deps = { logger: createLogger({ level: 'fatal', format: 'json' }), scanner: never }
-  const server = await create(loadAnalyzerConfig({}), { root: builtProject() }, deps).start()
+  const config = loadAnalyzerConfig({ ANALYZER_SERVER__AUTH: 'none' })
+  const server = await create(config, { root: builtProject() }, deps).start()
   onTestFinished(() => server.stop())
   const url = `http://127.0.0.1:${server.port}`
   const answer = await fetch(`${url}/api/v1/classes`)

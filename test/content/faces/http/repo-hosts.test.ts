@@ -1,13 +1,168 @@
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { buildIndex } from '../../../../src/content/search/search-index.ts'
 import { startContent, type TestContent } from '../../../support/content-server.ts'
+import { RepoBrowser } from '../../../support/repo-browser.ts'
+import { COMMON, loggedIn, REPO_FILES, startRepoHosts } from '../../../support/repo-site.ts'
 
-const FILES = {
-  'repos/guide/deep/index.html': 'deep',
-  'repos/bare/page.html': 'bare',
-  'repos/versioned/_meta.json': JSON.stringify({ versions: ['2.0'], latest: '2.0' }),
+test('O6 with a domain each repository has a host of its own, which one login enters', async () => {
+  const browser = await loggedIn(await startRepoHosts())
+  const main = await browser.ask(`//${COMMON}/repos/guide/deep/?q`)
+  expect([main.status, main.headers['location']]).toEqual([302, '//guide.docs.example:99/deep/'])
+  expect(await browser.go('//guide.docs.example:99/deep/?q=1')).toMatchObject({
+    status: 200,
+    body: 'deep',
+    at: '//guide.docs.example:99/deep/?q=1',
+  })
+  expect((await browser.ask('//guide.docs.example:99/_static/a.css')).body).toBe('a {}')
+  expect((await browser.ask('//guide.docs.example:99/deep')).headers['location']).toBe('/deep/')
+  expect((await browser.go('//bare.docs.example:99/deep/')).status).toBe(404)
+  expect((await browser.go('//versioned.docs.example:99/')).at).toBe('//versioned.docs.example:99/2.0/')
+  expect((await browser.go(`//${COMMON}/repos/My_Guide/`)).body).toBe('mine')
+  expect((await browser.go(`//${COMMON}/repos/${'n'.repeat(70)}/`)).body).toContain(
+    'too long for a separate host',
+  )
+  expect((await browser.ask('//evil.example/')).status).toBe(403)
+  for (const host of ['docs.example', 'guide.docs.example'])
+    expect(browser.cookiesFor(host).filter((each) => each.startsWith('_session='))).toHaveLength(1)
+})
+
+test('O6 somebody who is not logged in comes to the login by a link to a repository, and back to the page', async () => {
+  const { url } = await startRepoHosts()
+  const browser = new RepoBrowser(url)
+  const login = await browser.go('//guide.docs.example:99/deep/?q=a%26b')
+  expect([login.status, login.at.split('?')[0]]).toEqual([200, `//${COMMON}/_login`])
+  const next = new URL(login.at, 'http://x').searchParams.get('next') ?? ''
+  const form = new URLSearchParams({ password: 'right', next })
+  const answer = await browser.ask(`//${COMMON}/_login`, 'POST', form)
+  const there = await browser.go(`//${COMMON}${String(answer.headers['location'])}`)
+  expect(there).toMatchObject({ status: 200, body: 'deep', at: '//guide.docs.example:99/deep/?q=a%26b' })
+})
+
+/** Every route with its methods: those that are described, and those that are not. */
+async function routesOf(browser: RepoBrowser): Promise<readonly (readonly [string, string])[]> {
+  const { body } = await browser.ask(`//${COMMON}/openapi.json`)
+  const { paths } = JSON.parse(body) as { paths: Record<string, object> }
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => [method.toUpperCase(), path] as const),
+  )
+  expect(described.length).toBeGreaterThan(8)
+  const hidden = ['/openapi.json', '/metrics', '/reference', '/reference/', '/reference/static/index.css']
+  return [...described, ...hidden.map((path) => ['GET', path] as const)]
 }
+
+const ON_REPO_HOSTS = new Set(['GET /_enter', 'GET /_api/search'])
+
+test('O6 no route of the site is there on a host of a repository, whoever asks', async () => {
+  const content = await startRepoHosts()
+  const browser = await loggedIn(content)
+  await browser.go('//guide.docs.example:99/')
+  const routes = await routesOf(browser)
+  const hosts = ['guide', 'GUIDE', 'missing', 'a.guide', 'x--zz', 'x--6775696465', '-', 'xn--nxasmq6b']
+  for (const who of [browser, new RepoBrowser(content.url)])
+    for (const host of hosts)
+      for (const [method, path] of routes)
+        for (const spelled of [path, `${path}?x=1`]) {
+          if (ON_REPO_HOSTS.has(`${method} ${path}`)) continue
+          const { status } = await who.ask(`//${host}.docs.example:99${spelled}`, method)
+          expect([host, method, spelled, status]).toEqual([host, method, spelled, 404])
+        }
+  // The common host still has them.
+  expect((await browser.ask(`//${COMMON}/_api/repos`)).status).toBe(200)
+  expect((await browser.ask(`//${COMMON}/metrics`)).status).toBe(200)
+})
+
+test("O6 a repository's host searches that repository alone", async () => {
+  const index = buildIndex([{ path: 'index.html', title: 'Salaries', text: 'the salary of Alice' }])
+  const { url } = await startContent(
+    { ...REPO_FILES, 'repos/guide/_search.json': index, 'repos/hr/_search.json': index },
+    {
+      settings: {
+        http: { port: 0, repo_domain: 'docs.example' },
+      },
+    },
+  )
+  const browser = new RepoBrowser(url)
+  await browser.ask(`//${COMMON}/_login`, 'POST', new URLSearchParams({ password: 'right' }))
+  const hits = async (at: string): Promise<readonly string[]> => {
+    const { hits: found } = JSON.parse((await browser.ask(at)).body) as { hits: { url: string }[] }
+    return found.map((hit) => hit.url).toSorted()
+  }
+  expect(await hits(`//${COMMON}/_api/search?q=salary`)).toEqual(['/repos/guide/', '/repos/hr/'])
+  await browser.go('//guide.docs.example:99/')
+  expect(await hits('//guide.docs.example:99/_api/search?q=salary')).toEqual(['/'])
+  expect((await browser.ask('//guide.docs.example:99/_api/search?q=salary&repo=hr')).status).toBe(400)
+})
+
+test.each(['no-cors', 'cors', 'websocket', 'same-origin', undefined])(
+  'O6 a page of another repository or site loads nothing of a repository in mode %s',
+  async (mode) => {
+    const browser = await loggedIn(await startRepoHosts())
+    await browser.go('//hr.docs.example:99/')
+    for (const site of ['same-site', 'cross-site']) {
+      browser.headers = { 'sec-fetch-site': site, ...(mode !== undefined && { 'sec-fetch-mode': mode }) }
+      const { status, headers } = await browser.ask('//hr.docs.example:99/')
+      expect([status, headers['cross-origin-resource-policy']]).toEqual([403, 'same-origin'])
+      expect((await browser.ask(`//${COMMON}/_hand-over?repo=hr&state=${'s'.repeat(43)}`)).status).toBe(
+        mode === undefined ? 302 : 403,
+      )
+    }
+    browser.headers = { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate' }
+    expect((await browser.ask('//hr.docs.example:99/')).status).toBe(200)
+  },
+)
+
+test('O6 a session counts on its own host alone', async () => {
+  const content = await startRepoHosts()
+  const browser = await loggedIn(content)
+  await browser.go('//guide.docs.example:99/')
+  const [common = ''] = browser.cookiesFor('docs.example').filter((each) => each.startsWith('_session='))
+  const [guide = ''] = browser.cookiesFor('guide.docs.example').filter((each) => each.startsWith('_session='))
+  for (const [host, cookie, status] of [
+    ['docs.example', common, 200],
+    ['docs.example', guide, 302],
+    ['guide.docs.example', guide, 200],
+    ['guide.docs.example', common, 302],
+    ['hr.docs.example', guide, 302],
+    ['hr.docs.example', common, 302],
+  ] as const) {
+    const thief = new RepoBrowser(content.url)
+    thief.toss(host, cookie)
+    expect([host, (await thief.ask(`//${host}/`)).status]).toEqual([host, status])
+  }
+})
+
+test('O6 with https no page sets a cookie over the session of another host', async () => {
+  const content = await startRepoHosts({ isSecure: true })
+  const attacker = await loggedIn(content)
+  const browser = await loggedIn(content)
+  await browser.go('//hr.docs.example:99/')
+  const before = ['docs.example', 'hr.docs.example'].map((host) => browser.cookiesFor(host))
+  expect(before.flat().every((each) => each.startsWith('__Host-'))).toBe(true)
+  for (const cookie of attacker.cookiesFor('docs.example'))
+    for (const more of ['Domain=docs.example', 'Domain=docs.example; Secure; Path=/', 'Path=/_login; Secure'])
+      browser.toss('guide.docs.example', `${cookie}; ${more}`)
+  expect(['docs.example', 'hr.docs.example'].map((host) => browser.cookiesFor(host))).toEqual(before)
+  browser.toss('guide.docs.example', '_session=mine; Domain=docs.example')
+  browser.toss('guide.docs.example', '_login_flow=mine; Domain=docs.example; Path=/_login/oidc')
+  expect((await browser.ask('//hr.docs.example:99/')).status).toBe(200)
+})
+
+test.each(['/', '/deep/'])(
+  'O6 without https a cookie set over a session lets nobody in as another: path %s',
+  async (at) => {
+    const content = await startRepoHosts()
+    const attacker = await loggedIn(content)
+    const browser = await loggedIn(content)
+    await browser.go('//guide.docs.example:99/deep/')
+    const [cookie = ''] = attacker.cookiesFor('docs.example')
+    browser.toss('hr.docs.example', `${cookie}; Domain=docs.example; Path=${at}`)
+    const refused = await browser.ask('//guide.docs.example:99/deep/')
+    expect([refused.status, refused.headers['clear-site-data']]).toEqual([400, '"cookies"'])
+    if (at === '/') expect((await browser.go('//guide.docs.example:99/deep/')).body).toBe('deep')
+  },
+)
 
 /** fetch names its host itself. */
 async function askHost({ url, cookie }: TestContent, host: string, path: string) {
@@ -19,23 +174,8 @@ async function askHost({ url, cookie }: TestContent, host: string, path: string)
   return { status: response.statusCode, headers: response.headers, body: await buffer(response) }
 }
 
-test('O6 with a domain each repository has a host of its own', async () => {
-  const content = await startContent(FILES, {
-    settings: { http: { port: 0, repo_domain: 'docs.example' } },
-  })
-  const at = (host: string, path: string) => askHost(content, host, path)
-  const main = await at('docs.example:99', '/repos/guide/deep/?q')
-  expect([main.status, main.headers.location]).toEqual([302, '//guide.docs.example:99/deep/'])
-  expect((await at('guide.docs.example', '/deep/')).body.toString()).toBe('deep')
-  expect((await at('guide.docs.example', '/deep')).headers.location).toBe('/deep/')
-  expect((await at('bare.docs.example', '/deep/')).status).toBe(404)
-  expect((await at('versioned.docs.example', '/')).headers.location).toBe('/2.0/')
-  expect((await at('evil.example', '/')).status).toBe(403)
-  expect((await content.logIn()).headers.get('set-cookie')).toContain('Domain=docs.example')
-})
-
 test('H1 no route answers to a host that is not ours', async () => {
-  const content = await startContent(FILES)
+  const content = await startContent(REPO_FILES)
   for (const host of [
     'evil.com',
     'evil.com:8090',

@@ -62,9 +62,10 @@ test('a server that nobody asks ends by itself; one that is asked does not', asy
   await waitFor('ready', () => stdout().includes('ANALYZER_READY'), 60_000)
   const [record] = user.records()
   const url = `http://127.0.0.1:${record?.port}/api/v1/project`
+  const headers = { authorization: `Bearer ${record?.token}` }
   const untilMs = performance.now() + 4_500
   while (performance.now() < untilMs) {
-    expect((await fetch(url)).status).toBe(200)
+    expect((await fetch(url, { headers })).status).toBe(200)
     await new Promise((resolve) => void setTimeout(resolve, 200))
   }
   expect(await exit).toBe(0)

@@ -28,7 +28,8 @@ async function watched() {
 function askerOf(user: AnalyzerUser) {
   const [record] = user.records()
   const get = async <T>(path: string): Promise<T> => {
-    const response = await fetch(`http://127.0.0.1:${record?.port}${path}`)
+    const headers = { authorization: `Bearer ${record?.token}` }
+    const response = await fetch(`http://127.0.0.1:${record?.port}${path}`, { headers })
     expect(response.status).toBe(200)
     return (await response.json()) as T
   }

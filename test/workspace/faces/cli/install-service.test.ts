@@ -18,6 +18,9 @@ const hasSystemd = await run('systemd-analyze', ['--version']).then(
   () => false,
 )
 
+/** Of 10, as systemd-analyze(1) counts: without a line of hardening it is 9.6. */
+const MOST_EXPOSED = { workspace: 8.3, supervisor: 8.6, 'content-server': 2.7 } as const
+
 function service(program: Service['program'], more: Partial<Service> = {}): Service {
   return {
     program,
@@ -53,6 +56,24 @@ describe.each(SERVICE_PROGRAMS)('the unit of %s', (program) => {
       })
       expect(said.split('\n').filter((line) => line.includes(file))).toEqual([])
     }
+  })
+
+  test.runIf(hasSystemd)('of the machine is exposed no more than it has to be', async () => {
+    const file = join(tempDir(), `${program}.service`)
+    writeFileSync(file, systemdUnit(service(program)))
+    const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--no-pager', file])
+    const exposure = Number(/exposure level for .*: (\d+\.\d)/.exec(stdout)?.[1])
+    expect(exposure).toBeGreaterThan(0)
+    expect(exposure).toBeLessThanOrEqual(MOST_EXPOSED[program])
+  })
+
+  test('of a user takes no capability away, which a user cannot', () => {
+    const unit = systemdUnit(service(program, { isOfMachine: false }))
+    expect(unit).not.toMatch(
+      /^(?:CapabilityBoundingSet|ProtectClock|ProtectKernelLogs|ProtectKernelModules)=/m,
+    )
+    // What filters system calls there implies NoNewPrivileges, without which sudo works.
+    if (program !== 'content-server') expect(unit).not.toMatch(/^(?:SystemCall|Restrict|LockPersonality)/m)
   })
 
   test('of a user has its variables beside the config file, not in place of their directory', () => {

@@ -4,7 +4,6 @@ import { Type } from '../../../../lib/schema/type.ts'
 import { safeNext } from '../../../page/next.ts'
 import { PAGE_HEADERS } from '../pages/layout.ts'
 import { type LoginPage, loginPage } from '../pages/login-page.ts'
-import { sessionCookie, sessionIdOf } from '../cookies.ts'
 import type { ContentFace } from '../face.ts'
 
 const page = { content: { 'text/html': { schema: Type.String() } } }
@@ -12,7 +11,7 @@ const needsNoLogin = { needsNoLogin: true }
 
 /** Login with a password, and its end. */
 export function loginRoutes({ app }: HttpServer, face: ContentFace): void {
-  const { config, passwords, openId, sessions, audit, addresses } = face
+  const { config, passwords, openId, sessions, cookies, audit, addresses } = face
   const show = (reply: FastifyReply, status: number, more: Pick<LoginPage, 'next' | 'username' | 'error'>) =>
     reply
       .status(status)
@@ -94,12 +93,12 @@ export function loginRoutes({ app }: HttpServer, face: ContentFace): void {
       },
     },
     async (request, reply) => {
-      const id = sessionIdOf(request.raw)
+      const id = cookies.sessionIdOf(request.raw)
       const session = await sessions.find(id)
       if (id !== undefined) await sessions.end(id)
       if (session !== undefined)
         audit.info({ event: 'logout', user: session.user, address: addresses.of(request.raw) }, 'logged out')
-      void reply.header('set-cookie', sessionCookie('', config)).header('cache-control', 'no-store')
+      void reply.header('set-cookie', cookies.session('')).header('cache-control', 'no-store')
       return reply.redirect('/_login', 303)
     },
   )
@@ -107,14 +106,14 @@ export function loginRoutes({ app }: HttpServer, face: ContentFace): void {
 
 /** Begins a session, under a new id always, and ends the one that the browser had. */
 export async function beginSession(
-  { sessions, config, audit, addresses }: ContentFace,
+  { sessions, cookies, audit, addresses }: ContentFace,
   { raw }: FastifyRequest,
   reply: FastifyReply,
   { user, proof }: { readonly user: string; readonly proof: string },
 ): Promise<void> {
-  const before = sessionIdOf(raw)
+  const before = cookies.sessionIdOf(raw)
   if (before !== undefined) await sessions.end(before)
   const id = await sessions.begin(user, proof)
   audit.info({ event: 'login', user, by: proof.split(':')[0], address: addresses.of(raw) }, 'logged in')
-  void reply.header('set-cookie', sessionCookie(id, config)).header('cache-control', 'no-store')
+  void reply.header('set-cookie', cookies.session(id)).header('cache-control', 'no-store')
 }

@@ -3,7 +3,6 @@ import { isFault } from '../../../../lib/errors/fault.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { fault } from '../../../errors.ts'
 import { safeNext } from '../../../page/next.ts'
-import { flowCookie, flowOf } from '../cookies.ts'
 import type { ContentFace } from '../face.ts'
 import { beginSession } from './login.ts'
 
@@ -12,7 +11,7 @@ const needsNoLogin = { needsNoLogin: true }
 
 /** Login by an OpenID provider: to it, and back. */
 export function openIdRoutes({ app }: HttpServer, face: ContentFace): void {
-  const { openId, config, audit, addresses } = face
+  const { openId, cookies, audit, addresses } = face
   const enabled = () => {
     if (openId === undefined)
       throw fault('PAGE_NOT_FOUND', 'there is no single sign-on here; set "oidc" in the config')
@@ -35,7 +34,7 @@ export function openIdRoutes({ app }: HttpServer, face: ContentFace): void {
     async (request, reply) => {
       const next = safeNext([request.query.next ?? []].flat()[0])
       const { url, flow } = await enabled().begin(originOf(request, face) + CALLBACK, next)
-      void reply.header('set-cookie', flowCookie(flow, config)).header('cache-control', 'no-store')
+      void reply.header('set-cookie', cookies.flow(flow)).header('cache-control', 'no-store')
       return reply.redirect(url, 302)
     },
   )
@@ -51,7 +50,7 @@ export function openIdRoutes({ app }: HttpServer, face: ContentFace): void {
     },
     async (request, reply) => {
       const provider = enabled()
-      const flow = flowOf(request.raw)
+      const flow = cookies.flowOf(request.raw)
       if (flow === undefined)
         throw fault(
           'LOGIN_REFUSED',
@@ -68,7 +67,7 @@ export function openIdRoutes({ app }: HttpServer, face: ContentFace): void {
           )
         throw error
       }
-      void reply.header('set-cookie', flowCookie(undefined, config))
+      void reply.header('set-cookie', cookies.flow(undefined))
       return reply.redirect(safeNext(flow.next), 303)
     },
   )

@@ -8,7 +8,6 @@ import { formTokenOf } from '../../../session/sessions.ts'
 import { homePage } from '../pages/home-page.ts'
 import { PAGE_HEADERS } from '../pages/layout.ts'
 import type { ContentFace } from '../face.ts'
-import { RepoHosts } from '../repo-hosts.ts'
 import { type Sent, sendObject } from '../send-object.ts'
 
 const PARTS = [
@@ -23,16 +22,17 @@ const TRIES = 3
 export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
   for (const [path, file, type] of PARTS) {
     const content = readFileSync(new URL(`../pages/${file}`, import.meta.url))
-    const options = { config: { needsNoLogin: true }, schema: { hide: true } }
+    const options = { config: { needsNoLogin: true, isOnRepoHosts: true }, schema: { hide: true } }
     app.get(path, options, (_request, reply) =>
       reply.header('cache-control', 'no-cache').type(type).send(content),
     )
   }
 
-  const hosts = new RepoHosts(face.config.http.repoDomain)
+  const { hosts } = face
   app.route({
     method: ['GET', 'HEAD'],
     url: '/*',
+    config: { isOnRepoHosts: true },
     schema: { hide: true },
     handler(request, reply) {
       const path = pathOf(request)
@@ -40,6 +40,11 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
       if (asked === undefined) throw notFound(path)
       const { host = '' } = request.headers
       const elsewhere = hosts.redirect(host, asked)
+      if (elsewhere === 'nowhere')
+        throw fault(
+          'PAGE_NOT_FOUND',
+          'the name of this repository is too long for a separate host; publish it under a shorter one',
+        )
       if (elsewhere !== undefined) return sendTo(reply, elsewhere)
       const inside = hosts.inside(host, asked)
       const sendPage = (page: Page): Sent | Promise<Sent> => {

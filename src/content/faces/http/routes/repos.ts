@@ -11,7 +11,7 @@ const MAX_HITS = 100
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The repositories, and a search in their pages. */
-export function repoRoutes({ app }: HttpServer, { repos, search }: ContentFace): void {
+export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: ContentFace): void {
   app.get(
     '/_api/repos',
     {
@@ -29,8 +29,10 @@ export function repoRoutes({ app }: HttpServer, { repos, search }: ContentFace):
   app.get<{ readonly Querystring: Query }>(
     '/_api/search',
     {
+      config: { isOnRepoHosts: true },
       schema: {
         summary: 'The pages that fit words best',
+        description: "A repository's own host searches that repository alone.",
         querystring: {
           type: 'object',
           properties: {
@@ -55,14 +57,20 @@ export function repoRoutes({ app }: HttpServer, { repos, search }: ContentFace):
         },
       },
     },
-    async ({ query }, reply) => {
+    async ({ query, repo, headers: { host = '' } }, reply) => {
+      const only = textOf(query, 'repo')
+      if (repo !== undefined && only !== undefined && only !== repo)
+        throw fault('INVALID_QUERY', '"repo" must be left out here: this host has one repository')
       const { hits, isComplete } = await search.find(
         textOf(query, 'q') ?? '',
         limitOf(textOf(query, 'limit')),
-        textOf(query, 'repo'),
+        repo ?? only,
       )
       void reply.header('cache-control', 'private, no-cache')
-      return { hits, complete: isComplete }
+      return {
+        hits: hits.map((hit) => ({ ...hit, url: hosts.outside(host, hit.url) })),
+        complete: isComplete,
+      }
     },
   )
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { defineFaults } from '../../../../lib/errors/fault.ts'
+import { writeFileDurable } from '../../../../lib/fs/write-durable.ts'
 import type { GlobalOptions } from '../client.ts'
 
 const initFault = defineFaults({ CONFIG_EXISTS: 'conflict' })
@@ -18,7 +19,9 @@ export function addInit(program: Command): void {
       const file = join(process.cwd(), 'supervisor.yaml')
       const { text, processes } = proposeConfig(process.cwd())
       try {
-        writeFileSync(file, text, { flag: options.force === true ? 'w' : 'wx' })
+        // Neither way follows a link that lies there: it could lead to any file of the user's.
+        if (options.force === true) await writeFileDurable(file, text)
+        else writeFileSync(file, text, { flag: 'wx' })
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
         throw initFault('CONFIG_EXISTS', `${file} is there already; --force replaces it`)

@@ -7,7 +7,9 @@ import { portNumber } from '../../../../lib/cli/arguments.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { makeDirs } from '../../../../lib/fs/make-dirs.ts'
 import type { SupervisorConfig } from '../../../config.ts'
-import { addressOf, contextOf, type GlobalOptions } from '../client.ts'
+import { findServerRecord, type ServerRecord } from '../../../state/server-record.ts'
+import { readToken } from '../../../state/token-file.ts'
+import { type GlobalOptions, SupervisorClient } from '../client.ts'
 
 const LOOK_EVERY_MS = 30
 const READY_LIMIT_MS = 30_000
@@ -36,7 +38,7 @@ export function addUp(program: Command): void {
       const load = () => loadSupervisorConfig(process.env, { file: options.config, flags })
       const loaded = load()
       for (const warning of loaded.warnings) process.stderr.write(`supervisor: ${warning}\n`)
-      if (options.detach === true) return startBehind(loaded.config, options, command)
+      if (options.detach === true) return startBehind(loaded.config, options)
       const { serveUntilTold } = await import('../serve.ts')
       await serveUntilTold(loaded.config, load, options.quiet !== true)
     })
@@ -47,8 +49,7 @@ function flagSettings({ host, port }: UpOptions): Record<string, unknown> {
 }
 
 /** Starts the same command in the background, and returns when it answers. */
-async function startBehind(config: SupervisorConfig, options: UpOptions, command: Command): Promise<void> {
-  const url = `http://${addressOf(config.api.host)}:${config.api.port}`
+async function startBehind(config: SupervisorConfig, options: UpOptions): Promise<void> {
   makeDirs(config.stateDir, 0o700)
   const logFile = join(config.stateDir, 'supervisor.log')
   // Behind what an earlier one has said, which may be one that still runs.
@@ -63,14 +64,14 @@ async function startBehind(config: SupervisorConfig, options: UpOptions, command
   closeSync(log)
   let ended: number | null | undefined
   child.on('exit', (status) => (ended = status))
-  const { client } = await contextOf(command)
   const endMs = performance.now() + READY_LIMIT_MS
   while (performance.now() < endMs) {
     if (ended !== undefined) throw new Error(`the supervisor could not start: ${said()}`)
-    // One that ran before answers as well, and then this one ends.
-    const answer = await client.get<{ pid: number; status: string }>('/status').catch(() => undefined)
-    if (answer?.pid === child.pid && answer?.status === 'running') {
+    // The record of one that ran before is another process's, and then this one ends.
+    const record = await findServerRecord(config.recordDir)
+    if (record !== undefined && record.process.pid === child.pid && (await isReady(record))) {
       child.unref()
+      const { url } = record
       return createOutput(options).result(
         { pid: child.pid, url, log: logFile },
         () => `supervisor runs at ${url} as process ${child.pid}`,
@@ -81,4 +82,11 @@ async function startBehind(config: SupervisorConfig, options: UpOptions, command
   throw new Error(
     `the supervisor is not ready after ${READY_LIMIT_MS / 1_000} s; ${logFile} says what it does`,
   )
+}
+
+async function isReady({ url, tokenFile }: ServerRecord): Promise<boolean> {
+  const token = tokenFile === null ? undefined : await readToken(tokenFile)
+  const client = new SupervisorClient(url, token)
+  const answer = await client.get<{ status: string }>('/status').catch(() => undefined)
+  return answer?.status === 'running'
 }

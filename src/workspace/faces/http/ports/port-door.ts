@@ -18,18 +18,19 @@ import { parseWorkspaceName } from '../../../lifecycle/name.ts'
 import { GRANT_MS, GrantTable } from '../../../passes/grant-table.ts'
 import { openTunnel, parsePort } from '../../../tunnel/open-tunnel.ts'
 import type { PortHosts, PortTarget } from '../../../tunnel/port-host.ts'
+import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 import { forwardRequest } from './forward.ts'
+import { withoutPass } from './pass-parameter.ts'
 import { GRANT_COOKIE, grantOf, type PortWay, toBrowser, toGuest } from './port-headers.ts'
 
 const UPGRADE_MS = 30_000
-const PASS_PARAMETER = 'workspace-pass'
 
 /** Below it is what the port serves. */
 export const PORT_PATH = /^(\/api\/workspaces\/([^/]*)\/proxy\/([^/?]*))(\/.*)$/
 
 interface PortDoorParts {
-  readonly face: Pick<HttpFace, 'table' | 'backends' | 'activity' | 'passes' | 'config'>
+  readonly face: Pick<HttpFace, 'table' | 'backends' | 'activity' | 'passes' | 'config' | 'audit'>
   readonly hosts: PortHosts
   readonly token: string | undefined
   readonly hasTls: boolean
@@ -64,7 +65,8 @@ export class PortDoor implements Diversion {
       const target = this.#targetOf(request)
       checkOwnOrigin(request, target, this.#parts.hosts, false)
       const { pass, path } = withoutPass(request.url ?? '/')
-      if (pass !== undefined) return this.#enter(response, target, pass, path)
+      if (pass !== undefined)
+        return this.#recording(request, target, () => this.#enter(response, target, pass, path))
       this.#demandGrant(request, target)
       await this.#forward(request, response, target, { way: { is: 'host' }, path, refuse })
     } catch (error) {
@@ -162,18 +164,28 @@ export class PortDoor implements Diversion {
   /** Takes a pass that came with a path, or the token. Throws UNAUTHORIZED. */
   #admit(request: IncomingMessage, target: PortTarget, pass: string | undefined): void {
     if (this.#parts.token === undefined || this.#bearsToken(request)) return
-    this.#parts.face.passes.take(pass, target.workspace, { for: 'port', port: target.port })
+    this.#recording(request, target, () =>
+      this.#parts.face.passes.take(pass, target.workspace, { for: 'port', port: target.port }),
+    )
+  }
+
+  /** Records a refusal for want of token, pass or grant. */
+  #recording<T>(request: IncomingMessage, target: PortTarget, admit: () => T): T {
+    const subject = subjectOf({ raw: request }, 'port.enter', target.workspace)
+    return this.#parts.face.audit.admission(subject, admit)
   }
 
   #headersFor(request: IncomingMessage, way: PortWay) {
     return toGuest(request, way, { forwarder: this.#forwarder, bearsToken: this.#bearsToken(request) })
   }
 
-  #open(request: IncomingMessage, { workspace, port }: PortTarget): Promise<Duplex> {
+  async #open(request: IncomingMessage, { workspace, port }: PortTarget): Promise<Duplex> {
     if (isLoop(request, this.#forwarder.name))
       throw fault('INVALID_REQUEST', 'this request has come through this server before')
-    const { table, backends, config } = this.#parts.face
-    return openTunnel(table, backends, workspace, String(port), config.tunnel.denyPorts)
+    const { table, backends, config, audit } = this.#parts.face
+    const connection = await openTunnel(table, backends, workspace, String(port), config.tunnel.denyPorts)
+    audit.enter(subjectOf({ raw: request }, 'port.enter', workspace), `${workspace} ${port}`)
+    return connection
   }
 
   #targetOf({ headers }: IncomingMessage): PortTarget {
@@ -185,10 +197,12 @@ export class PortDoor implements Diversion {
 
   #demandGrant(request: IncomingMessage, target: PortTarget): void {
     if (this.#parts.token === undefined || this.#grants.opens(grantOf(request), target)) return
-    throw httpFault(
-      'UNAUTHORIZED',
-      `open port ${target.port} of workspace "${target.workspace}" from the server's page, which has the token`,
-    )
+    this.#recording(request, target, () => {
+      throw httpFault(
+        'UNAUTHORIZED',
+        `open port ${target.port} of workspace "${target.workspace}" from the server's page, which has the token`,
+      )
+    })
   }
 
   /** Takes a pass and leads to the same address without it, so that it is in no history and in no Referer. */
@@ -260,26 +274,6 @@ function wantsPage({ headers }: IncomingMessage): boolean {
 function portNotice({ code, message }: Fault): string {
   const title = code === 'CONNECT_FAILED' ? 'Nothing answers on this port' : 'This port cannot be shown'
   return renderNotice({ title, message: `${message.charAt(0).toUpperCase()}${message.slice(1)}.` })
-}
-
-/** An address and the pass in it. */
-function withoutPass(url: string): { readonly pass: string | undefined; readonly path: string } {
-  const at = url.indexOf('?')
-  if (at < 0) return { pass: undefined, path: url }
-  const query = url.slice(at + 1).split('&')
-  const isPass = (each: string): boolean => each.startsWith(`${PASS_PARAMETER}=`)
-  // The rest stays as it is written.
-  const rest = query.filter((each) => !isPass(each)).join('&')
-  const path = url.slice(0, at)
-  return {
-    pass: query.find(isPass)?.slice(PASS_PARAMETER.length + 1),
-    path: rest === '' ? path : `${path}?${rest}`,
-  }
-}
-
-/** An address that brings a pass. */
-export function withPass(url: string, pass: string | undefined): string {
-  return pass === undefined ? url : `${url}?${PASS_PARAMETER}=${pass}`
 }
 
 /** Pages of other origins may not act here; those of the same workspace's other ports may. */

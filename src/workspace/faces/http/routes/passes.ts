@@ -7,7 +7,7 @@ import { refuseDenied } from '../../../tunnel/denied-ports.ts'
 import type { PortHosts } from '../../../tunnel/port-host.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
-import { withPass } from '../ports/port-door.ts'
+import { withPass } from '../ports/pass-parameter.ts'
 
 interface Address {
   readonly hosts: PortHosts

@@ -33,7 +33,10 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
     async (request, socket, head) => {
       const { name, query } = targetOf(request)
       const pass = query.get('pass') ?? undefined
-      if (!hasToken(request)) passes.take(pass, name, { for: 'terminal' })
+      if (!hasToken(request))
+        audit.admission(subjectOf({ raw: request }, 'terminal.open', name), () =>
+          passes.take(pass, name, { for: 'terminal' }),
+        )
       refuseOtherProtocols(request)
       const wanted = terminalFromQuery(query)
       const { workspace, backend } = getRunning(table, backends, name, 'conflict')

@@ -44,8 +44,9 @@ test('every command asks what its options say, as JSON and as a table', async ()
   const user = analyzerUser()
   const root = builtProject('shop')
   const { port } = await user.json<{ port: number }>('start', '-p', root)
+  const headers = { authorization: `Bearer ${user.records()[0]?.token}` }
   for (const [command, path] of QUESTIONS) {
-    const response = await fetch(`http://127.0.0.1:${port}/api/v1/${path}`)
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/${path}`, { headers })
     expect(response.status, path).toBe(200)
     expect(await user.json(...command.split(' '), '-p', root), command).toEqual(await response.json())
   }

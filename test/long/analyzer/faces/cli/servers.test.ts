@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { recordFile } from '../../../../../src/analyzer/lifecycle/server-file.ts'
 import { isAlive } from '../../../../../src/lib/process/is-alive.ts'
 import { packageVersion } from '../../../../../src/lib/process/package.ts'
+import { identityOf } from '../../../../../src/lib/process/process-identity.ts'
 import { type AnalyzerUser, analyzerUser, builtProject } from '../../../../support/analyzer-cli.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 
@@ -128,7 +129,8 @@ test.each([
   const root = builtProject()
   const file = recordOf(user, root)
   const port = answer === undefined ? 1 : await stranger(answer)
-  const record = { pid: process.pid, host: '127.0.0.1', port, token: 'made up', projectPath: root }
+  const identity = identityOf(process.pid)
+  const record = { ...identity, host: '127.0.0.1', port, token: 'made up', projectPath: root }
   await writeRecord({
     ...record,
     mode: 'jar',

@@ -1,0 +1,65 @@
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeDirs } from '../../lib/fs/make-dirs.ts'
+import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+import { identityOf, isRunning, type ProcessIdentity } from '../../lib/process/process-identity.ts'
+
+/**
+ * A running supervisor, as it reports itself to its user's clients. It lies in that user's own directory, which no project
+ * can name: a token goes only where such a record says.
+ */
+export interface ServerRecord {
+  readonly process: ProcessIdentity
+  /** Address of the API, `http://HOST:PORT`. */
+  readonly url: string
+  /** File of the token that requests need; null where they need none. */
+  readonly tokenFile: string | null
+}
+
+const FILE = 'server.json'
+
+/** Records this process as the supervisor of a directory; the result removes the record again. */
+export async function writeServerRecord(
+  directory: string,
+  address: { readonly url: string; readonly tokenFile: string | null },
+): Promise<() => Promise<void>> {
+  const file = join(directory, FILE)
+  makeDirs(directory, 0o700)
+  const record: ServerRecord = { process: identityOf(process.pid), ...address }
+  await writeFileDurable(file, `${JSON.stringify(record)}\n`, { mode: 0o600 })
+  return async () => {
+    // A supervisor with another state directory may have written its own meanwhile.
+    if ((await readRecord(file))?.process.pid === process.pid) await rm(file, { force: true })
+  }
+}
+
+/** The supervisor that a directory records; undefined without one, and where that process no longer runs. */
+export async function findServerRecord(directory: string): Promise<ServerRecord | undefined> {
+  const record = await readRecord(join(directory, FILE))
+  return record !== undefined && isRunning(record.process) ? record : undefined
+}
+
+async function readRecord(file: string): Promise<ServerRecord | undefined> {
+  try {
+    const { process, url, tokenFile } = JSON.parse(await readFile(file, 'utf8')) as Partial<ServerRecord>
+    const isWhole =
+      typeof process?.pid === 'number' &&
+      typeof url === 'string' &&
+      URL.canParse(url) &&
+      (tokenFile === null || typeof tokenFile === 'string')
+    return isWhole ? { process, url, tokenFile } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** URL by which programs of this machine reach what listens at an address. */
+export function localUrl(host: string, port: number): string {
+  return `http://${connectableHost(host)}:${port}`
+}
+
+function connectableHost(host: string): string {
+  if (host === '0.0.0.0' || host === '') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { cheapHash } from '../../../support/cheap-hash.ts'
+import { startContent } from '../../../support/content-server.ts'
+
+const NAMES = Array.from({ length: 120 }, (_, at) => `user${at}`)
+const users = NAMES.map((name) => ({ name, password_hash: cheapHash(`pw-${name}`) }))
+
+/** A server behind a proxy that names addresses; a clock that stands still. */
+async function start(hash?: (name: string) => string) {
+  const { logIn } = await startContent(
+    {},
+    {
+      clock: { nowMs: () => 0, wallMs: () => 1_000_000 },
+      settings: {
+        users: hash === undefined ? users : NAMES.map((name) => ({ name, password_hash: hash(name) })),
+        http: { port: 0, trusted_proxies: ['127.0.0.1'] },
+      },
+    },
+  )
+  const attempt = async (username: string, address: string, password = 'wrong') => {
+    const { status, headers } = await logIn({ username, password }, { 'x-forwarded-for': address })
+    return { status, retryAfter: headers.get('retry-after') }
+  }
+  return {
+    attempt,
+    status: async (...words: Parameters<typeof attempt>) => (await attempt(...words)).status,
+    logIn: async (name: string, address: string) => (await attempt(name, address, `pw-${name}`)).status,
+  }
+}
+
+test('O2 an office behind one address logs in at once, also when half of it mistypes', async () => {
+  const { status, logIn } = await start()
+  for (const [at, name] of NAMES.entries()) {
+    if (at % 2 === 0 && at < 100) expect(await status(name, '10.0.0.1')).toBe(401)
+    expect([name, await logIn(name, '10.0.0.1')]).toEqual([name, 303])
+  }
+})
+
+test('O2 who guesses one password keeps out nobody else at that address, nor that user elsewhere', async () => {
+  const { status, logIn } = await start()
+  for (let i = 0; i < 5; i++) expect(await status('user0', '10.0.0.1')).toBe(401)
+  for (let i = 0; i < 200; i++) expect(await status('user0', '10.0.0.1')).toBe(429)
+  expect(await logIn('user0', '10.0.0.1')).toBe(429)
+  expect(await logIn('user0', '10.0.0.2')).toBe(303)
+})
+
+test('O2 who tries a list of names is kept out, and the owners of these names are not', async () => {
+  const { status, logIn } = await start()
+  const statuses: number[] = []
+  for (const name of NAMES) statuses.push(await status(name, '10.0.0.1'))
+  expect(statuses.filter((each) => each === 401)).toHaveLength(60)
+  expect(statuses.at(-1)).toBe(429)
+  for (const name of NAMES.slice(0, 10)) expect(await logIn(name, '10.0.0.2')).toBe(303)
+})
+
+test('O2 many addresses guess one password a hundred times a minute, and keep out nobody else', async () => {
+  const { status, logIn } = await start()
+  const statuses: number[] = []
+  for (let i = 0; i < 130; i++) statuses.push(await status('user0', `10.1.${i}.1`))
+  expect(statuses.filter((each) => each === 401)).toHaveLength(100)
+  expect(await logIn('user1', '10.1.1.1')).toBe(303)
+})
+
+test('O2 a thousand failures from everywhere lock out nobody', async () => {
+  const { status, logIn } = await start()
+  for (let i = 0; i < 1_000; i++)
+    expect(await status(NAMES[i % 100] ?? '', `10.${i % 250}.${i % 7}.1`)).toBe(401)
+  expect(await logIn('user110', '192.0.2.1')).toBe(303)
+  expect(await logIn('user1', '192.0.2.1')).toBe(303)
+})
+
+test('O2 a log-in gives back the tries of its user at its address, and no more', async () => {
+  const { status, logIn } = await start()
+  for (let round = 0; round < 3; round++) {
+    for (let i = 0; i < 4; i++) expect(await status('user0', '10.0.0.1')).toBe(401)
+    expect(await logIn('user0', '10.0.0.1')).toBe(303)
+  }
+  for (let i = 0; i < 48; i++) expect(await status(`nobody${i}`, '10.0.0.1')).toBe(401)
+  expect(await status('one more', '10.0.0.1')).toBe(429)
+})
+
+test('O2 hashing is bounded, what is too much is told when to come again, and one address does not fill the queue', async () => {
+  // Some 20 ms and 16 MiB each.
+  const { attempt } = await start(() => '$scrypt$ln=14,r=8,p=1$c2FsdHNhbHRzYWx0$q83vEjRWeJq83vEjRWeJqw')
+  const flood = NAMES.slice(0, 40).map((name) => attempt(name, '10.0.0.1'))
+  const others = NAMES.slice(40, 50).map((name, at) => attempt(name, `10.0.1.${at}`))
+  const [refused, passed] = [await Promise.all(flood), await Promise.all(others)]
+  expect(passed.map(({ status }) => status)).toEqual(others.map(() => 401))
+  const later = refused.filter(({ status }) => status === 429)
+  expect(later.length).toBeGreaterThan(20)
+  expect(later.every(({ retryAfter }) => retryAfter === '1')).toBe(true)
+})
