@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type Chapter, playAll } from './attack.ts'
-import { createNamespaces, type Namespaces } from './namespaces.ts'
+import { createNamespaces, type Namespaces } from './network/namespaces.ts'
 
 const INSIDE = 'REDTEAM_NAMESPACES'
 /** Shows the namespace's own interfaces in /sys, below which engines find their control groups all the same. */

@@ -24,9 +24,11 @@ export async function startFilter(parts: {
     '-',
     '--',
     '/usr/bin/passt',
-    ...['--foreground', '--quiet', '--fd', '3', '--ipv4-only', '--address', '10.0.2.15', '--netmask', '24'],
-    ...['--gateway', '10.0.2.2', '--dns-forward', '10.0.2.3', '--tcp-ports', 'none', '--udp-ports', 'none'],
-    ...['--no-dhcp', '--no-dhcpv6', '--no-ndp', '--no-ra'],
+    ...'--foreground --quiet --fd 3 --ipv4-only --address 10.0.2.15 --netmask 24 --gateway 10.0.2.2'.split(
+      ' ',
+    ),
+    ...'--dns-forward 10.0.2.3 --tcp-ports none --udp-ports none'.split(' '),
+    ...'--no-dhcp --no-dhcpv6 --no-ndp --no-ra'.split(' '),
   ]
   const ready = ['sh', '-c', 'echo started; exec "$@" 2>/dev/null', 'sh', ...argv]
   await parts.start(parts.namespace, ready)

@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { filterRules } from '../../src/workspace/backend/microvm/filter-rules.ts'
 import { rulesetOf } from '../../src/workspace/network/ruleset.ts'
 import type { NetworkPolicy } from '../../src/workspace/network/policy.ts'
-import { ADDRESSES, createNamespaces } from '../redteam/namespaces.ts'
+import { ADDRESSES, createNamespaces } from '../redteam/network/namespaces.ts'
 import { startFilter } from './net-filter.ts'
 
 /** A guest of one kind of network, in a namespace of its own, whose host and surroundings are the red team's. */
@@ -22,7 +23,7 @@ export interface NetworkGuest {
 export const KINDS = ['nftables', 'frame filter'] as const
 const MAC = '06:00:00:00:00:01'
 const directory = import.meta.dirname
-const probe = join(directory, '../redteam/guest/probe.pl')
+const probe = join(directory, '../redteam/network/guest/probe.pl')
 
 /** @param port where canaries listen on the host, on its loopback interface and beyond it */
 export async function createGuest(kind: (typeof KINDS)[number], port: number): Promise<NetworkGuest> {
@@ -48,7 +49,7 @@ export async function createGuest(kind: (typeof KINDS)[number], port: number): P
     return child
   }
   try {
-    const canary = join(directory, '../redteam/canary.ts')
+    const canary = join(directory, '../redteam/network/canary.ts')
     // One for each address beyond, so that answers come from the address that was asked.
     for (const [namespace, address] of [
       [host, '::'],
@@ -132,7 +133,11 @@ function filtered({
     async apply(policy, allowed) {
       writeFileSync(`${rules}.new`, filterRules(policy, allowed))
       execFileSync('mv', [`${rules}.new`, rules])
-      if (isConnected) return void (await new Promise((resolve) => setTimeout(resolve, 2_200)))
+      if (isConnected) {
+        // The filter looks for new rules once a second.
+        await delay(2_200)
+        return
+      }
       await startFilter({ namespace: host, socket, rules, mac: MAC, start })
       await start(guest, [
         'python3',

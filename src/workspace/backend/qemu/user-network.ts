@@ -60,13 +60,17 @@ export async function startUserNetwork(
     user === undefined ? '-' : `${user}:${user}`,
     '--',
     passt,
-    ...['--foreground', '--quiet', '--fd', '3', '--ipv4-only'],
-    ...['--address', address, '--netmask', String(prefixLength), '--gateway', gateway],
+    ...`--foreground --quiet --fd 3 --ipv4-only --address ${address} --netmask ${prefixLength} --gateway ${gateway}`.split(
+      ' ',
+    ),
     // To the host's own resolver, on its loopback interface too; with --dns passt would forget which that is.
-    ...['--dns-forward', resolver, '--tcp-ports', 'none', '--udp-ports', 'none'],
+    ...`--dns-forward ${resolver} --tcp-ports none --udp-ports none`.split(' '),
+    '--no-dhcp',
+    '--no-dhcpv6',
+    '--no-ndp',
+    '--no-ra',
     // The gateway is the host's loopback interface, of which the filter lets through the open ports alone.
     ...(policy.allowHostPorts.length === 0 ? ['--no-map-gw'] : []),
-    ...['--no-dhcp', '--no-dhcpv6', '--no-ndp', '--no-ra'],
     ...(user === undefined ? [] : ['--runas', `${user}:${user}`]),
   ]
   const monitor = await spawnMonitor(filter, argv, monitorLog)

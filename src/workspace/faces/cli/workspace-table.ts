@@ -59,8 +59,17 @@ export function workspaceRecord(workspace: WireWorkspace): string {
   return formatRecord(
     Object.entries(workspace)
       .filter(([, value]) => value !== '')
-      .map(([key, value]) => [key, String(value)] as const),
+      .map(([key, value]) => [key, textOf(value)] as const),
   )
+}
+
+/** Lists with commas between, groups with their keys. */
+function textOf(value: WireWorkspace[keyof WireWorkspace]): string {
+  if (typeof value !== 'object') return String(value)
+  if (Array.isArray(value)) return value.join(',')
+  return Object.entries(value)
+    .map(([key, inner]) => `${key}: ${Array.isArray(inner) ? inner.join(',') || 'none' : String(inner)}`)
+    .join(', ')
 }
 
 function cellsOf(workspace: WireWorkspace): readonly string[] {

@@ -4,28 +4,20 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Backend } from '../../src/workspace/backend/backend.ts'
-import { DockerBackend } from '../../src/workspace/backend/docker/docker-backend.ts'
-import { macOf } from '../../src/workspace/backend/microvm/network.ts'
-import type { NetworkPolicy } from '../../src/workspace/network/policy.ts'
-import { machineRoots, qemuBackend } from '../support/vm-server.ts'
-import { startWorkspaceServer } from '../support/workspace-server.ts'
-import type { Chapter } from './attack.ts'
-import { BROADCAST } from './frames.ts'
+import type { Backend } from '../../../src/workspace/backend/backend.ts'
+import { DockerBackend } from '../../../src/workspace/backend/docker/docker-backend.ts'
+import { macOf } from '../../../src/workspace/backend/microvm/network.ts'
+import type { NetworkPolicy } from '../../../src/workspace/network/policy.ts'
+import { machineRoots, qemuBackend } from '../../support/vm-server.ts'
+import { startWorkspaceServer } from '../../support/workspace-server.ts'
+import type { Chapter } from '../attack.ts'
+import { BROADCAST } from './packets.ts'
 import { type Hit, startCanary } from './canary.ts'
 import type { Namespaces } from './namespaces.ts'
-import {
-  attackNetwork,
-  type Guest,
-  LOOPBACK_PORT,
-  type Neighbor,
-  noteDevice,
-  OPEN_PORT,
-  PORT,
-  runInside,
-  startNeighborCanary,
-} from './network.ts'
-import { startEngine } from './engine.ts'
+import { attackNetwork, runInside, startNeighborCanary } from './attack-network.ts'
+import { type Guest, LOOPBACK_PORT, type Neighbor, OPEN_PORT, PORT } from './parts.ts'
+import { noteDevice } from './traces.ts'
+import { startEngine } from '../engine.ts'
 
 /** The image that machines of this run boot from: that of containers, whose small init is up within seconds. */
 const MACHINE_IMAGE = 'containers'
