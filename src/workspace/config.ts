@@ -160,7 +160,7 @@ const fileSchema = section({
       'runtime of containers, as the engine calls it, such as runsc or kata; default its own',
     ),
     cap_add: texts(
-      'capabilities of containers beside the usual ones; NET_RAW, without which tcpdump does not work, lets a container send in the name of others',
+      'capabilities of containers beside the usual ones; net_raw, which tcpdump needs, lets a container send in the name of others',
     ),
   }),
   firecracker: section({

@@ -23,7 +23,7 @@ export interface ContainerLimits {
   readonly noNewPrivileges: boolean
   /** The engine's name for another runtime, such as `runsc`. */
   readonly runtime: string | undefined
-  /** Capabilities beside the engine's default ones, less NET_RAW. */
+  /** Capabilities beside the engine's default ones without NET_RAW. */
   readonly addedCapabilities: readonly string[]
 }
 

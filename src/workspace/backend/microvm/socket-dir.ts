@@ -45,8 +45,8 @@ export class SocketDirs {
         'BACKEND_ERROR',
         `${this.#root} is not a directory of this user: remove it, or set vm.run_dir`,
       )
-    // Machines' users pass through to their own, and list nothing.
-    await chmod(this.#root, 0o711)
+    // Under root, machines have users of their own: those pass through to their own directory, and list nothing.
+    await chmod(this.#root, parent.uid === 0 ? 0o711 : 0o700)
     await this.remove(id)
     await mkdir(path, { mode: 0o700 })
     return path
