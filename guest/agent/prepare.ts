@@ -1,19 +1,36 @@
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { GuestSetting } from '../../src/lib/guest/protocol.ts'
 import { findStarter } from '../../src/native/starter.ts'
 import { GuestFailure } from './failure.ts'
-import { workspaceUser } from './image-config.ts'
+import { addToEnvironment, workspaceUser } from './image-config.ts'
 import { run } from './run.ts'
 
 const WORKSPACE_DIR = '/workspace'
+const RUN_DIR = '/run/workspace'
 const RESOLVER = '/etc/resolv.conf'
 
 /** Makes this machine what the host wants it to be; once more changes nothing. Throws GuestFailure. */
-export async function prepare({ hostname, network, share }: GuestSetting): Promise<void> {
+export async function prepare({ hostname, network, share, credentialsToken }: GuestSetting): Promise<void> {
   setHostname(hostname)
+  if (credentialsToken !== undefined) keepCredentialsToken(credentialsToken)
   if (network !== undefined) await setNetwork(network)
   if (share !== undefined) await mountShare(share)
   giveWorkspace()
+}
+
+/**
+ * Gives the token to the proxy of credentials, by its unit's environment, and to programs of the workspace's user, by a file that SDKs read:
+ * a request that a page or a server made one of them send does not bring it along.
+ */
+function keepCredentialsToken(token: string): void {
+  mkdirSync(RUN_DIR, { recursive: true, mode: 0o755 })
+  writeFileSync(join(RUN_DIR, 'credentials.env'), `WORKSPACE_CREDENTIALS_TOKEN=${token}\n`, { mode: 0o600 })
+  const file = join(RUN_DIR, 'credentials-token')
+  writeFileSync(file, token, { mode: 0o400 })
+  const { uid, gid } = workspaceUser()
+  chownSync(file, uid, gid)
+  addToEnvironment({ AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file })
 }
 
 function setHostname(hostname: string): void {

@@ -16,7 +16,11 @@ function readOptions(): { readonly port: number; readonly token: string | undefi
     const { values } = parseArgs({ options: PROXY_FLAGS })
     const { port, 'token-file': file } = values
     if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) fail('--port must be 0 to 65535')
-    return { port: Number(port), token: file === undefined ? undefined : readFileSync(file, 'utf8').trim() }
+    return {
+      port: Number(port),
+      token:
+        file === undefined ? process.env['WORKSPACE_CREDENTIALS_TOKEN'] : readFileSync(file, 'utf8').trim(),
+    }
   } catch (error) {
     return fail(messageOf(error))
   }

@@ -15,9 +15,9 @@ import { RequestLog } from './proxy/captured-request.ts'
 import { ProxyRoutes } from './proxy/proxy-routes.ts'
 import { ProxyServer } from './proxy/proxy-server.ts'
 import { Supervisor } from './supervisor.ts'
-import { localUrl, writeServerRecord } from './state/server-record.ts'
+import { localUrl, writeServerRecord } from '../lib/process/server-record.ts'
 import { openStateDir } from './state/state-dir.ts'
-import { openToken } from './state/token-file.ts'
+import { openToken } from '../lib/fs/token-file.ts'
 
 export { loadSupervisorConfig, type SupervisorConfig } from './config.ts'
 

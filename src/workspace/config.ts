@@ -24,6 +24,7 @@ import { cloudSection, cloudSettings, type CloudSettings } from './credentials/s
 import { defaultRunDir, defaultStateDir, localUrl } from './default-places.ts'
 import { type NetworkPolicy, networkPolicy, networkSection } from './network/policy.ts'
 import { pruneSchedule, pruneSection } from './disk/prune/settings.ts'
+import { KEYS_FILE, TOKEN_FILE } from './state-dir.ts'
 import { BACKEND_NAMES, type BackendName } from './workspace.ts'
 
 const backend = (value: BackendName, description: string) =>
@@ -33,6 +34,10 @@ const fileSchema = section({
   name: text(hostname(), "this server's name, shown by GET /api/info"),
   state_dir: optionalText(
     'where the server keeps its host key and marks; default /var/lib/workspace for root, else ~/.local/share/workspace',
+  ),
+  hardened: flag(
+    false,
+    "for a machine that others use as well: the API demands a token, SSH the keys of the server's user, the bus and the credentials inside machines tokens of their own",
   ),
   http: section({
     host: text('127.0.0.1', 'address the API listens on'),
@@ -193,6 +198,8 @@ export const workspaceSchema = fileSchema as SchemaNode
 export interface WorkspaceConfig {
   readonly name: string
   readonly stateDir: string
+  /** Whether what is left open by default is closed: see `harden`. */
+  readonly isHardened: boolean
   readonly http: {
     readonly host: string
     readonly port: number
@@ -278,15 +285,17 @@ function fromSettings(
 ): WorkspaceConfig {
   const { http, ssh, docker, vm, qemu, firecracker } = settings
   const stateDir = settings.state_dir ?? defaultStateDir(environment)
+  const tokenFile = http.token_file ?? (settings.hardened ? join(stateDir, TOKEN_FILE) : undefined)
   return {
     name: settings.name,
     stateDir,
+    isHardened: settings.hardened,
     http: {
       host: http.host,
       port: http.port,
       allowedHosts: http.allowed_hosts,
       portsDomain: http.ports_domain,
-      tokenFile: http.token_file,
+      tokenFile,
       socket: http.socket,
       tls: http.tls,
     },
@@ -294,7 +303,7 @@ function fromSettings(
       host: ssh.host,
       port: ssh.port,
       hostKey: ssh.host_key ?? join(stateDir, 'ssh_host_ed25519_key'),
-      authorizedKeys: ssh.authorized_keys,
+      authorizedKeys: ssh.authorized_keys ?? (settings.hardened ? join(stateDir, KEYS_FILE) : undefined),
       processes: ssh.processes ?? Math.min(4, availableParallelism()),
     },
     defaultBackend: settings.default_backend,
@@ -307,7 +316,7 @@ function fromSettings(
     bus: busSettings(settings.bus),
     extensions: extensionSettings(settings.extensions),
     cloud: cloudSettings(settings.cloud),
-    server: { url: settings.server.url ?? localUrl(http), tokenFile: http.token_file },
+    server: { url: settings.server.url ?? localUrl(http), tokenFile },
     audit: { file: settings.audit.file },
     upperSizeDefaultBytes: settings.upper_size_default * 2 ** 30,
     network: networkPolicy(settings.network),

@@ -26,8 +26,8 @@ export function localUrl({
 }: {
   readonly host: string
   readonly port: number
-  readonly socket?: string
-  readonly tls?: object
+  readonly socket?: string | undefined
+  readonly tls?: object | undefined
 }): string {
   if (socket !== undefined) return `unix://${socket}`
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host

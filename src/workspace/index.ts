@@ -15,6 +15,7 @@ import { machinePlaces, microVmBackends } from './backend/configured-machines.ts
 import { openBus } from './bus/open-bus.ts'
 import type { WorkspaceConfig } from './config.ts'
 import { exposureOf } from './credentials/exposure.ts'
+import { localUrl } from './default-places.ts'
 import { fault } from './errors.ts'
 import { openDiskKeeping } from './disk/open-disk-keeping.ts'
 import { createWalker, type Walker } from './disk/walker.ts'
@@ -28,6 +29,7 @@ import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
 import { type ConnectionKeeper, SshServer } from './faces/ssh/server.ts'
 import { watchLogins } from './faces/ssh/watch-logins.ts'
 import { servePage } from './faces/web/serve-page.ts'
+import { harden } from './harden.ts'
 import { openImageLibrary } from './image/open-library.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
@@ -39,6 +41,7 @@ import { SnapshotLibrary } from './snapshot/snapshot-library.ts'
 import { insideRoot, openStateDir, type StateDir } from './state-dir.ts'
 import { UsageSampler } from './usage/usage-sampler.ts'
 import { packageVersion } from '../lib/process/package.ts'
+import { writeServerRecord } from '../lib/process/server-record.ts'
 import type { BackendName } from './workspace.ts'
 
 const startFault = defineFaults({ ADDRESS_UNUSABLE: 'conflict' })
@@ -75,7 +78,7 @@ export function create(
 }
 
 async function start(
-  config: WorkspaceConfig,
+  settings: WorkspaceConfig,
   { logger, backends: given, guestDir, now = () => new Date(), walker = createWalker(logger) }: WorkspaceDeps,
 ) {
   /** What has been opened, undone in reverse on stop and on a failed start. */
@@ -84,8 +87,9 @@ async function start(
     for (const close of opened.splice(0).toReversed()) await close()
   }
   try {
-    const state = await openStateDir(config.stateDir, logger)
+    const state = await openStateDir(settings.stateDir, logger)
     opened.push(state.release)
+    const config = await harden(settings)
     const audit = await AuditLog.open(config.audit.file, logger, now)
     opened.push(() => audit.close())
     const hostKey = await loadHostKey(config.ssh.hostKey)
@@ -182,6 +186,13 @@ async function start(
     opened.push(() => http.stop())
     const at = config.http.socket === undefined ? config.http : { path: config.http.socket }
     ports.http = await listening('http', at, () => http.listen(at))
+    const { tokenFile = null } = config.http
+    opened.push(
+      await writeServerRecord(state.path, {
+        url: localUrl({ ...config.http, port: ports.http }),
+        tokenFile,
+      }),
+    )
     const idle = new IdleStopper({
       timeoutMs: config.idleTimeoutMs,
       table,

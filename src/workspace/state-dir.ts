@@ -8,6 +8,11 @@ import type { Logger } from '../lib/log/logger.ts'
 
 const stateFault = defineFaults({ STATE_DIR_IN_USE: 'conflict', STATE_DIR_UNUSABLE: 'invalid' })
 
+/** What `hardened: true` creates in it. */
+export const TOKEN_FILE = 'token'
+export const BUS_TOKEN_FILE = 'bus-token'
+export const KEYS_FILE = 'authorized_keys'
+
 /** A server's own directory, held by one server at a time. */
 export interface StateDir {
   readonly path: string

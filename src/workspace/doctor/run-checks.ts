@@ -8,6 +8,7 @@ import type { WorkspaceConfig } from '../config.ts'
 import { probeImages } from '../image/probe.ts'
 import { probeNetwork } from '../network/probe.ts'
 import type { Check } from './check.ts'
+import { probeHardened } from './probe-hardened.ts'
 
 /** Looks at everything the server works with on this machine; changes nothing. */
 export async function runChecks(config: WorkspaceConfig): Promise<readonly Check[]> {
@@ -17,6 +18,7 @@ export async function runChecks(config: WorkspaceConfig): Promise<readonly Check
     sshCryptoCheck(),
     await sshClientCheck(),
     ...(await probeDocker(config.docker.host, config.defaultImage)),
+    await probeHardened(config),
     ...(await probeNetwork(config)),
     ...(await probeImages(config)),
     ...(await probeMachines(config)),

@@ -125,7 +125,7 @@ export interface CliContext {
 export async function contextOf(command: Command): Promise<CliContext> {
   const options: GlobalOptions = command.optsWithGlobals()
   const address = await findAddress(options, process.env)
-  const { readToken } = await import('../../state/token-file.ts')
+  const { readToken } = await import('../../../lib/fs/token-file.ts')
   const token = address.tokenFile === null ? undefined : await readToken(address.tokenFile)
   return { client: new SupervisorClient(address.url, token), output: createOutput(options) }
 }
@@ -146,7 +146,7 @@ async function findAddress(options: GlobalOptions, environment: NodeJS.ProcessEn
   if (url !== undefined && tokenFile !== undefined) return { url, tokenFile }
   const [{ findSupervisorConfig }, { findServerRecord }] = await Promise.all([
     import('../../config-file/find-config.ts'),
-    import('../../state/server-record.ts'),
+    import('../../../lib/process/server-record.ts'),
   ])
   const { file, recordDir } = findSupervisorConfig(environment, { file: options.config })
   const record = await findServerRecord(recordDir)

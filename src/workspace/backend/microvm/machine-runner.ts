@@ -36,6 +36,8 @@ export interface RunnerOptions {
   readonly networks: Networks
   readonly bootTimeoutMs: number
   readonly hostBoot: string
+  /** Whether programs inside must show a token to get cloud credentials. */
+  readonly isHardened: boolean
   /** Who hears of connections that guests make to the host, by the port. */
   readonly guestPorts: ReadonlyMap<number, (caller: GuestCaller) => void>
 }
@@ -210,6 +212,7 @@ export class MachineRunner {
     const setting: GuestSetting = {
       hostname: name,
       agentToken: randomBytes(24).toString('base64url'),
+      ...(this.#options.isHardened && { credentialsToken: randomBytes(24).toString('base64url') }),
       ...(network.is !== 'none' &&
         network.address !== 'dhcp' && { network: { mac: network.mac, ...network.address } }),
       ...(owner !== undefined && { share: { tag: SHARE_TAG, uid: owner.uid, gid: owner.gid } }),

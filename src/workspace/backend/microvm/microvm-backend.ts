@@ -45,6 +45,8 @@ export interface MicroVmOptions {
   /** Where machines have their sockets. */
   readonly socketRoot: string
   readonly network: NetworkMode
+  /** Whether programs in machines must show a token to get cloud credentials. */
+  readonly isHardened?: boolean
   /** What machines reach. */
   readonly policy: NetworkPolicy
   /** For a workspace that names none. */
@@ -106,6 +108,7 @@ export class MicroVmBackend implements Backend {
       files: this.#files,
       sockets: this.#sockets,
       hostBoot: this.#hostBoot,
+      isHardened: this.#options.isHardened ?? false,
       guestPorts: this.#guestPorts,
       networks: this.#networks,
     })

@@ -3,6 +3,8 @@ import { environmentKeys } from '../../../lib/config/environment.ts'
 import { findConfigFile } from '../../../lib/config/find-file.ts'
 import { defineFaults, type Fault, isFault } from '../../../lib/errors/fault.ts'
 import type { ServerAddress } from '../../client/server-address.ts'
+import { findServerRecord } from '../../../lib/process/server-record.ts'
+import { defaultStateDir } from '../../default-places.ts'
 
 const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: 'invalid' })
 
@@ -75,8 +77,16 @@ export async function findServer(
     }
   const settings = await readSettings(environment)
   const name = named ?? settings.default_server
-  if (name === undefined) return LOCAL
+  if (name === undefined) return findLocal(environment)
   return serverOf(name, settings)
+}
+
+/** The server of this machine: as it has recorded itself below this user's state directory, else at the usual address. */
+async function findLocal(environment: Readonly<Record<string, string | undefined>>): Promise<ServerAddress> {
+  const record = await findServerRecord(defaultStateDir(environment))
+  return record === undefined
+    ? LOCAL
+    : { ...LOCAL, url: record.url, tokenFile: record.tokenFile ?? undefined }
 }
 
 /** A configured server, or why it cannot be asked. */

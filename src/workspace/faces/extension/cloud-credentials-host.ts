@@ -1,3 +1,4 @@
+import { harden } from '../../harden.ts'
 import { createProgram, runProgram } from '../../../lib/cli/run.ts'
 import { isFault } from '../../../lib/errors/fault.ts'
 import { createLogger, type Logger } from '../../../lib/log/logger.ts'
@@ -23,7 +24,7 @@ export function runCloudCredentialsHost(argv: readonly string[]): Promise<number
       const end = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort())
       const { config } = loadWorkspaceConfig(process.env, { file })
-      await serveCredentials(config, createLogger(config.log), end.signal)
+      await serveCredentials(await harden(config), createLogger(config.log), end.signal)
     })
   return runProgram(program, argv, () => 1)
 }

@@ -7,8 +7,8 @@ import { portNumber } from '../../../../lib/cli/arguments.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { makeDirs } from '../../../../lib/fs/make-dirs.ts'
 import type { SupervisorConfig } from '../../../config.ts'
-import { findServerRecord, type ServerRecord } from '../../../state/server-record.ts'
-import { readToken } from '../../../state/token-file.ts'
+import { findServerRecord, type ServerRecord } from '../../../../lib/process/server-record.ts'
+import { readToken } from '../../../../lib/fs/token-file.ts'
 import { type GlobalOptions, SupervisorClient } from '../client.ts'
 
 const LOOK_EVERY_MS = 30

@@ -1,11 +1,11 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeDirs } from '../../lib/fs/make-dirs.ts'
-import { writeFileDurable } from '../../lib/fs/write-durable.ts'
-import { identityOf, isRunning, type ProcessIdentity } from '../../lib/process/process-identity.ts'
+import { makeDirs } from '../fs/make-dirs.ts'
+import { writeFileDurable } from '../fs/write-durable.ts'
+import { identityOf, isRunning, type ProcessIdentity } from './process-identity.ts'
 
 /**
- * A running supervisor, as it reports itself to its user's clients. It lies in that user's own directory, which no project
+ * A running server, as it reports itself to its user's clients. The record lies in that user's own directory, which no project
  * can name: a token goes only where such a record says.
  */
 export interface ServerRecord {
@@ -18,7 +18,7 @@ export interface ServerRecord {
 
 const FILE = 'server.json'
 
-/** Records this process as the supervisor of a directory; the result removes the record again. */
+/** Records this process as the server of a directory; the result removes the record again. */
 export async function writeServerRecord(
   directory: string,
   address: { readonly url: string; readonly tokenFile: string | null },
@@ -28,12 +28,12 @@ export async function writeServerRecord(
   const record: ServerRecord = { process: identityOf(process.pid), ...address }
   await writeFileDurable(file, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   return async () => {
-    // A supervisor with another state directory may have written its own meanwhile.
+    // A server with another state directory may have written its own meanwhile.
     if ((await readRecord(file))?.process.pid === process.pid) await rm(file, { force: true })
   }
 }
 
-/** The supervisor that a directory records; undefined without one, and where that process no longer runs. */
+/** Returns the server that a directory records; undefined without one, and where that process no longer runs. */
 export async function findServerRecord(directory: string): Promise<ServerRecord | undefined> {
   const record = await readRecord(join(directory, FILE))
   return record !== undefined && isRunning(record.process) ? record : undefined

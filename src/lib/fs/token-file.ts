@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { makeDirs } from '../../lib/fs/make-dirs.ts'
-import { defineFaults } from '../../lib/errors/fault.ts'
-import { syncDirectory } from '../../lib/fs/write-durable.ts'
+import { makeDirs } from './make-dirs.ts'
+import { defineFaults } from '../errors/fault.ts'
+import { syncDirectory } from './write-durable.ts'
 
 const tokenFault = defineFaults({ TOKEN_FILE_UNUSABLE: 'invalid' })
 

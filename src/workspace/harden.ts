@@ -1,0 +1,44 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { ignoreMissing } from '../lib/fs/ignore-missing.ts'
+import { makeDirs } from '../lib/fs/make-dirs.ts'
+import { openToken } from '../lib/fs/token-file.ts'
+import { writeFileDurable } from '../lib/fs/write-durable.ts'
+import type { WorkspaceConfig } from './config.ts'
+import { fault } from './errors.ts'
+import { BUS_TOKEN_FILE, KEYS_FILE, TOKEN_FILE } from './state-dir.ts'
+
+const HEADER =
+  '# The public keys of the user that runs the server, written again at each start. Name others by ssh.authorized_keys.\n'
+
+/**
+ * Creates what `hardened: true` demands and the configuration does not name: the API's token, the keys that may log in, the bus's token.
+ * Returns the configuration with them, or as it is without that key.
+ *
+ * @param home of the user that runs the server
+ * @throws INVALID_REQUEST when that user has no public key; TOKEN_FILE_UNUSABLE
+ */
+export async function harden(config: WorkspaceConfig, home = homedir()): Promise<WorkspaceConfig> {
+  if (!config.isHardened) return config
+  const { stateDir, http, ssh, bus } = config
+  if (http.tokenFile === join(stateDir, TOKEN_FILE)) await openToken(http.tokenFile)
+  if (ssh.authorizedKeys === join(stateDir, KEYS_FILE)) await writeKeys(ssh.authorizedKeys, stateDir, home)
+  const token = bus.token ?? (await openToken(join(stateDir, BUS_TOKEN_FILE)))
+  return { ...config, bus: { ...bus, token } }
+}
+
+async function writeKeys(file: string, stateDir: string, home: string): Promise<void> {
+  const directory = join(home, '.ssh')
+  const names = ((await readdir(directory).catch(ignoreMissing)) ?? []).filter((name) =>
+    name.endsWith('.pub'),
+  )
+  const keys = await Promise.all(names.toSorted().map((name) => readFile(join(directory, name), 'utf8')))
+  if (keys.length === 0)
+    throw fault(
+      'INVALID_REQUEST',
+      `hardened: true lets in the keys of the server's user, and ${directory} has no public key: run ssh-keygen, or set ssh.authorized_keys`,
+    )
+  makeDirs(stateDir, 0o700)
+  await writeFileDurable(file, HEADER + keys.map((key) => `${key.trim()}\n`).join(''), { mode: 0o600 })
+}

@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { loadWorkspaceConfig } from '../../src/workspace/config.ts'
+import { harden } from '../../src/workspace/harden.ts'
+import { findServer } from '../../src/workspace/faces/cli/servers.ts'
+import { FakeBackend } from '../support/fake-backend.ts'
+import { call, startWorkspaceServer } from '../support/workspace-server.ts'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'hardened-'))
+  mkdirSync(join(home, '.ssh'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+const configure = (more: object = {}) =>
+  loadWorkspaceConfig({}, { flags: { state_dir: join(home, 'state'), hardened: true, ...more } }).config
+
+function addKey(name: string): string {
+  const file = join(home, '.ssh', name)
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file])
+  return readFileSync(`${file}.pub`, 'utf8').trim()
+}
+
+test('a hardened server has a token, the keys of its user and a token of its bus, for its user alone', async () => {
+  const keys = [addKey('id_ed25519'), addKey('id_work')]
+  const { http, ssh, bus } = await harden(configure(), home)
+  const files = [http.tokenFile ?? '', ssh.authorizedKeys ?? '', join(home, 'state', 'bus-token')]
+  for (const file of files) expect(statSync(file).mode & 0o077, file).toBe(0)
+  expect(readFileSync(http.tokenFile ?? '', 'utf8').trim()).toMatch(/^[\w-]{43}$/)
+  for (const key of keys) expect(readFileSync(ssh.authorizedKeys ?? '', 'utf8')).toContain(key)
+  expect(bus.token).toMatch(/^[\w-]{43}$/)
+  const again = await harden(configure(), home)
+  expect(again.bus.token).toBe(bus.token)
+})
+
+test('what the configuration names is left as it is', async () => {
+  const named = join(home, 'named')
+  writeFileSync(named, 'a-token-of-at-least-20-characters\n', { mode: 0o600 })
+  const config = configure({
+    http: { token_file: named },
+    ssh: { authorized_keys: named },
+    bus: { token: 'a token of the bus' },
+  })
+  const { http, ssh, bus } = await harden(config, home)
+  expect([http.tokenFile, ssh.authorizedKeys, bus.token]).toEqual([named, named, 'a token of the bus'])
+})
+
+test('without a public key there is nobody to let in, and the error says how to change that', async () => {
+  await expect(harden(configure(), home)).rejects.toThrow(/has no public key: run ssh-keygen, or set ssh\.authorized_keys/)
+})
+
+test('without the key nothing is created or changed', async () => {
+  const config = configure({ hardened: false })
+  expect(await harden(config, home)).toBe(config)
+})
+
+test('a hardened server refuses who has no token, and its user’s commands find it', async () => {
+  addKey('id_ed25519')
+  const before = process.env['HOME']
+  process.env['HOME'] = home
+  const stateDir = join(home, 'share', 'workspace')
+  const server = await startWorkspaceServer({
+    backends: () => [new FakeBackend()],
+    settings: { hardened: true },
+    stateDir,
+  })
+  try {
+    expect((await call(`${server.url}/api/workspaces`)).status).toBe(401)
+    const token = readFileSync(join(stateDir, 'token'), 'utf8').trim()
+    const headers = { authorization: `Bearer ${token}` }
+    expect((await call(`${server.url}/api/workspaces`, 'GET', undefined, headers)).status).toBe(200)
+    if (process.getuid?.() === 0) return
+    const found = await findServer({ XDG_DATA_HOME: join(home, 'share'), HOME: home }, undefined)
+    expect(found).toMatchObject({ url: server.url, tokenFile: join(stateDir, 'token') })
+  } finally {
+    await server.stop()
+    process.env['HOME'] = before
+  }
+})
