@@ -14,6 +14,7 @@ export interface ChannelLink {
 export const WINDOW_BYTES = 256 * 1024
 /** The longest payload of one frame: others get their turn between two of them. */
 const PIECE_BYTES = 32 * 1024
+const BLOCK_BYTES = 8 * 1024
 
 /**
  * One stream of a multiplexed connection. Either side may end its half. Bytes wait at their sender's once the reader has not
@@ -26,16 +27,28 @@ export class MuxChannel extends Duplex {
   #wakeWriter: (() => void) | undefined
   readonly #arrived: Buffer[] = []
   #arrivedBytes = 0
+  /** What small pieces are copied to, and where the next one goes. */
+  #block = Buffer.alloc(0)
+  #blockEnd = 0
   /** Taken by the reader and not yet told to the sender. */
   #taken = 0
   #hasEnded = false
   #isReading = false
   #isLost = false
+  readonly #isWriteOnly: boolean
 
-  constructor(id: number, link: ChannelLink) {
+  /** @param isWriteOnly whether the other side must send nothing on it */
+  constructor(id: number, link: ChannelLink, isWriteOnly = false) {
     super({ allowHalfOpen: true, readableHighWaterMark: PIECE_BYTES, writableHighWaterMark: PIECE_BYTES })
     this.id = id
     this.#link = link
+    this.#isWriteOnly = isWriteOnly
+  }
+
+  /** Memory in bytes behind what waits for the reader: at most twice the window and one block, whatever frames it came in. */
+  get heldBytes(): number {
+    const memory = new Set(this.#arrived.map(({ buffer }) => buffer))
+    return [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0)
   }
 
   override _read(): void {
@@ -61,13 +74,15 @@ export class MuxChannel extends Duplex {
     done(error)
   }
 
-  /** Bytes from the other side. False when it sent more than it may. */
+  /** Takes bytes from the other side. Returns false when it sent more than it may, nothing at all, or on a channel that is not its to write. */
   arrive(bytes: Buffer): boolean {
-    if (this.#hasEnded) return false
+    if (this.#hasEnded || this.#isWriteOnly || bytes.length === 0) return false
     this.#arrivedBytes += bytes.length
     if (this.#arrivedBytes > WINDOW_BYTES) return false
-    this.#arrived.push(bytes)
+    // A byte must not hold the whole chunk that it came in.
+    this.#arrived.push(isSparse(bytes) ? Buffer.from(new Uint8Array(bytes).buffer) : bytes)
     this.#deliver()
+    if (this.#arrived.length > 0) this.#compact()
     return true
   }
 
@@ -76,9 +91,12 @@ export class MuxChannel extends Duplex {
     this.#deliver()
   }
 
-  arriveCredit(bytes: number): void {
+  /** Returns false when that is more than this side has sent. */
+  arriveCredit(bytes: number): boolean {
     this.#credit += bytes
+    if (this.#credit > WINDOW_BYTES) return false
     this.#wakeWriter?.()
+    return true
   }
 
   /** The connection is gone: what had come in good order can still be read. */
@@ -112,6 +130,35 @@ export class MuxChannel extends Duplex {
     }
   }
 
+  /**
+   * Copies a waiting piece that is small to the end of a block that it shares with the piece before: thousands of frames of a byte each
+   * must not hold a buffer each.
+   */
+  #compact(): void {
+    const piece = this.#arrived.pop()
+    if (piece === undefined) return
+    if (piece.length >= BLOCK_BYTES) {
+      this.#arrived.push(piece)
+      this.#blockEnd = BLOCK_BYTES
+      return
+    }
+    for (let rest = piece; rest.length > 0;) {
+      const last = this.#arrived.at(-1)
+      const isOpen = last !== undefined && last.buffer === this.#block.buffer && this.#blockEnd < BLOCK_BYTES
+      if (!isOpen) {
+        this.#block = Buffer.from(new ArrayBuffer(BLOCK_BYTES))
+        this.#blockEnd = 0
+      }
+      const count = Math.min(rest.length, BLOCK_BYTES - this.#blockEnd)
+      const start = isOpen ? last.byteOffset : 0
+      rest.copy(this.#block, this.#blockEnd, 0, count)
+      this.#blockEnd += count
+      if (isOpen) this.#arrived.pop()
+      this.#arrived.push(this.#block.subarray(start, this.#blockEnd))
+      rest = rest.subarray(count)
+    }
+  }
+
   #deliver(): void {
     while (this.#isReading) {
       const bytes = this.#arrived.shift()
@@ -130,4 +177,9 @@ export class MuxChannel extends Duplex {
       this.push(null)
     }
   }
+}
+
+/** Whether a piece is less than half of the memory behind it. */
+function isSparse({ buffer, length }: Buffer): boolean {
+  return buffer.byteLength > 2 * length
 }

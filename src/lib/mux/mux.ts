@@ -45,9 +45,9 @@ export class Mux {
     return this.#link.destroyed
   }
 
-  /** A channel whose number, from 0 to 1000, both sides know. */
-  channel(id: number): MuxChannel {
-    return this.#add(id)
+  /** A channel whose number, from 0 to 1000, both sides know. The other side may send nothing on one that is write-only. */
+  channel(id: number, options: { readonly isWriteOnly?: boolean } = {}): MuxChannel {
+    return this.#add(id, options.isWriteOnly)
   }
 
   /** A new channel; the other side hears of it, with `greeting`. */
@@ -68,14 +68,15 @@ export class Mux {
     this.#link.destroy()
   }
 
-  #add(id: number): MuxChannel {
-    const channel = new MuxChannel(id, {
-      send: (bytes) => this.#sendData(id, bytes),
+  #add(id: number, isWriteOnly = false): MuxChannel {
+    const link = {
+      send: (bytes: Buffer) => this.#sendData(id, bytes),
       sendEnd: () => this.#send(id, FRAME.end),
       sendReset: () => this.#send(id, FRAME.reset),
-      sendCredit: (bytes) => this.#send(id, FRAME.credit, creditOf(bytes)),
-      forget: () => this.#channels.delete(id),
-    })
+      sendCredit: (bytes: number) => this.#send(id, FRAME.credit, creditOf(bytes)),
+      forget: () => void this.#channels.delete(id),
+    }
+    const channel = new MuxChannel(id, link, isWriteOnly)
     this.#channels.set(id, channel)
     if (this.isClosed) channel.arriveLoss()
     return channel
@@ -96,14 +97,15 @@ export class Mux {
     if (channel === undefined) return
     switch (kind) {
       case FRAME.data:
-        if (!channel.arrive(payload)) throw new Error(`channel ${id} got more than it allowed`)
+        if (!channel.arrive(payload)) throw new Error(`channel ${id} got what it does not allow`)
         break
       case FRAME.end:
         channel.arriveEnd()
         break
       case FRAME.credit:
         if (payload.length !== CREDIT_BYTES) throw new Error('a credit has four bytes')
-        channel.arriveCredit(payload.readUInt32BE(0))
+        if (!channel.arriveCredit(payload.readUInt32BE(0)))
+          throw new Error(`channel ${id} got credit for more than was sent`)
         break
       case FRAME.reset:
         channel.arriveReset('the other side cut it off')

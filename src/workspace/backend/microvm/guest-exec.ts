@@ -17,7 +17,8 @@ export async function execInGuest(connection: Duplex, request: GuestProgram): Pr
   }
   const mux = new Mux(connection, { isFirst: true })
   const control = mux.channel(EXEC_CHANNELS.control)
-  const input = mux.channel(EXEC_CHANNELS.stdin)
+  // A guest that writes where it may only read is not ours.
+  const input = mux.channel(EXEC_CHANNELS.stdin, { isWriteOnly: true })
   const outputs = [mux.channel(EXEC_CHANNELS.stdout), mux.channel(EXEC_CHANNELS.stderr)] as const
   for (const channel of [control, input, ...outputs]) channel.on('error', () => undefined)
   // Of these two only one half is in use.

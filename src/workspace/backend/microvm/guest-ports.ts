@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { hostPortSocket } from './guest-line.ts'
 
+/** Of one guest at once, on all ports together. */
+export const MAX_CONNECTIONS = 64
+
 /**
  * Where a guest's connections to ports of its host come in: a Unix socket for each, beside the one that stands for the machine's
  * vsock and named after it and the port. Source: Firecracker's docs/vsock.md; vhost-device-vsock and our serial line do the same.
@@ -21,6 +24,8 @@ export class GuestPorts {
       ports.map((port) =>
         createServer({ allowHalfOpen: true }, (socket) => {
           socket.on('error', () => undefined)
+          // A guest that opens more has no use for them, and each is an open file of the server's.
+          if (doors.#connections.size >= MAX_CONNECTIONS) return void socket.destroy()
           doors.#connections.add(socket)
           socket.once('close', () => doors.#connections.delete(socket))
           onConnection(port, socket)

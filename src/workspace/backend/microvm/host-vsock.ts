@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { listenVsock } from '../../../native/vsock.ts'
+import { MAX_CONNECTIONS } from './guest-ports.ts'
 
 interface Peer {
   readonly heard: (port: number, connection: Socket) => void
@@ -33,7 +34,7 @@ export function listenToPeer(
 
 function accept(port: number, connection: Socket, peer: Peer | undefined): void {
   connection.on('error', () => undefined)
-  if (peer === undefined) return void connection.destroy()
+  if (peer === undefined || peer.connections.size >= MAX_CONNECTIONS) return void connection.destroy()
   peer.connections.add(connection)
   connection.once('close', () => peer.connections.delete(connection))
   peer.heard(port, connection)

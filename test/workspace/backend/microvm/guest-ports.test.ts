@@ -38,3 +38,20 @@ test('what came in is cut off when the ports are closed, and nothing else comes 
 test('W2 a directory that is gone is told', async () => {
   await expect(GuestPorts.open('/nonexistent', [1024], () => undefined)).rejects.toThrow(/EACCES|ENOENT/)
 })
+
+test('B5 a guest has 64 connections at most, whatever it does with them', async () => {
+  const directory = shortDir()
+  let count = 0
+  const ports = await GuestPorts.open(directory, [1024, 1030], () => void count++)
+  onTestFinished(() => ports.close())
+  const open = (port: number) => {
+    const guest = connect(join(directory, `vsock.sock_${port}`)).on('error', () => undefined)
+    return new Promise<'closed' | 'open'>((resolve) => {
+      guest.resume().once('close', () => resolve('closed'))
+      guest.once('connect', () => setTimeout(resolve, 300, 'open'))
+    })
+  }
+  const outcomes = await Promise.all(Array.from({ length: 200 }, (_, i) => open(i % 2 === 0 ? 1024 : 1030)))
+  expect(outcomes.filter((outcome) => outcome === 'open')).toHaveLength(64)
+  expect(count).toBe(64)
+})

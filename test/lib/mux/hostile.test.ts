@@ -1,0 +1,103 @@
+import fc from 'fast-check'
+import { duplexPair } from 'node:stream'
+import { expect, test } from 'vitest'
+import { type MuxChannel, WINDOW_BYTES } from '../../../src/lib/mux/channel.ts'
+import { encodeFrame, FRAME, type FrameKind } from '../../../src/lib/mux/frame.ts'
+import { Mux } from '../../../src/lib/mux/mux.ts'
+
+/** Memory that a channel may hold: twice its window, and blocks that are not full. */
+const MOST_HELD_BYTES = 2 * WINDOW_BYTES + 3 * 8 * 1024
+
+function attacked() {
+  const [link, attacker] = duplexPair()
+  attacker.on('error', () => undefined).resume()
+  const mux = new Mux(link, { isFirst: true })
+  const channels = [mux.channel(1), mux.channel(2)]
+  for (const channel of channels) channel.on('error', () => undefined)
+  return { mux, channels, send: (...bytes: readonly Uint8Array[]) => link.push(Buffer.concat(bytes)) }
+}
+
+const frame = (channel: number, kind: FrameKind, payload?: Uint8Array) =>
+  Buffer.concat(encodeFrame(channel, kind, payload))
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+const held = (channels: readonly MuxChannel[]) => channels.map(({ heldBytes }) => heldBytes)
+
+test('B5 H12 whatever frames come, what is held stays within the windows', async () => {
+  const frames = fc.record({
+    channel: fc.constantFrom(1, 2, 7, 5_000),
+    kind: fc.constantFrom(...Object.values(FRAME)),
+    size: fc.oneof(fc.constant(0), fc.constant(1), fc.integer({ min: 2, max: 200 }), fc.constant(65_536)),
+    times: fc.integer({ min: 1, max: 3_000 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(frames, { minLength: 1, maxLength: 12 }),
+      fc.boolean(),
+      async (list, isRead) => {
+        const { mux, channels, send } = attacked()
+        if (isRead) channels[0]?.once('readable', () => channels[0]?.read(1))
+        for (const { channel, kind, size, times } of list) {
+          const one = frame(channel, kind, Buffer.alloc(size))
+          const count = Math.min(times, Math.ceil((2 * WINDOW_BYTES) / one.length))
+          for (let i = 0; i < count && !mux.isClosed; i++) send(one)
+          await settled()
+          for (const bytes of held(channels)) expect(bytes).toBeLessThanOrEqual(MOST_HELD_BYTES)
+        }
+        mux.close()
+      },
+    ),
+    { numRuns: 150 },
+  )
+})
+
+test('B5 a byte holds no more than itself of the chunk that it came in', async () => {
+  const { channels, send } = attacked()
+  // Frames of channels that do not exist fill the chunk up.
+  const filler = frame(9, FRAME.data, Buffer.alloc(60_000))
+  for (let i = 0; i < 1_000; i++) send(frame(1, FRAME.data, Buffer.alloc(1)), filler)
+  await settled()
+  expect(held(channels)[0]).toBeLessThanOrEqual(8 * 1024)
+})
+
+test.each([
+  ['data of no bytes', frame(1, FRAME.data)],
+  ['credit for bytes that were never sent', frame(1, FRAME.credit, Buffer.from([0, 0, 0, 1]))],
+  ['all the credit there is', frame(1, FRAME.credit, Buffer.from([255, 255, 255, 255]))],
+  ['credit of three bytes', frame(1, FRAME.credit, Buffer.alloc(3))],
+  ['data after the end', Buffer.concat([frame(1, FRAME.end), frame(1, FRAME.data, Buffer.alloc(1))])],
+  ['a channel that is open already', frame(1, FRAME.open)],
+  ['a frame that is too long', Buffer.concat([Buffer.from([0, 0, 0, 1, FRAME.data, 1, 0, 1])])],
+  ['a kind that does not exist', Buffer.from([0, 0, 0, 1, 9, 0, 0, 0, 0xa5])],
+  ['a frame with another last byte', Buffer.from([0, 0, 0, 1, FRAME.end, 0, 0, 0, 0])],
+])('B4 %s closes the connection', async (_what, bytes) => {
+  const { mux, channels, send } = attacked()
+  send(bytes)
+  await settled()
+  expect(mux.isClosed).toBe(true)
+  // Of what ended in good order, what came before may still be read.
+  expect(channels[1]?.destroyed).toBe(true)
+})
+
+test('B5 data on a channel that only this side writes closes the connection', async () => {
+  const { mux, send } = attacked()
+  mux.channel(3, { isWriteOnly: true }).on('error', () => undefined)
+  send(frame(3, FRAME.data, Buffer.alloc(1)))
+  await settled()
+  expect(mux.isClosed).toBe(true)
+})
+
+test('small pieces arrive in their order, however many wait', async () => {
+  const { channels, send } = attacked()
+  const [channel] = channels
+  const bytes = Buffer.from(Array.from({ length: 20_000 }, (_, i) => i % 251))
+  for (let at = 0; at < bytes.length;) {
+    const size = 1 + (at % 37)
+    send(frame(1, FRAME.data, bytes.subarray(at, at + size)))
+    at += size
+  }
+  send(frame(1, FRAME.end))
+  await settled()
+  const parts: Buffer[] = []
+  for await (const part of channel ?? []) parts.push(part as Buffer)
+  expect(Buffer.concat(parts).equals(bytes)).toBe(true)
+})
