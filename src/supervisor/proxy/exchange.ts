@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { CapturedRequest } from './captured-request.ts'
-import { endToEnd } from '../../lib/http/forwarded-headers.ts'
+import { endToEnd } from '../../lib/http/proxy/end-to-end.ts'
 
 const MAX_BODY_BYTES = 65_536
 const MAX_URL_LENGTH = 2_048

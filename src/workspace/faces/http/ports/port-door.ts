@@ -2,15 +2,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isFault, type Fault } from '../../../../lib/errors/fault.ts'
 import { httpFault } from '../../../../lib/http/faults.ts'
-import { forwardUpgrade } from '../../../../lib/http/forward-upgrade.ts'
-import { type Forwarder, isLoop } from '../../../../lib/http/forwarded-headers.ts'
+import type { Diversion, UpgradeHandler } from '../../../../lib/http/diversion.ts'
 import { NOTICE_HEADERS, renderNotice } from '../../../../lib/http/notice-page.ts'
 import { checkOrigin } from '../../../../lib/http/origin-rule.ts'
-import { answerRaw } from '../../../../lib/http/raw-answer.ts'
-import type { Diversion } from '../../../../lib/http/server.ts'
+import {
+  asksUpgrade,
+  type CheckedRequest,
+  checkRequest,
+  isForwardedUpgrade,
+} from '../../../../lib/http/proxy/checked-request.ts'
+import { forward, type Forwarding, type UpstreamFailure } from '../../../../lib/http/proxy/forward.ts'
+import { type Forwarder, isLoop } from '../../../../lib/http/proxy/forwarded-headers.ts'
+import { responseOn } from '../../../../lib/http/proxy/socket-response.ts'
 import { STATUS_OF_KIND } from '../../../../lib/http/status.ts'
 import { createTokenTest } from '../../../../lib/http/token-rule.ts'
-import type { UpgradeHandler } from '../../../../lib/http/upgrades.ts'
 import type { Logger } from '../../../../lib/log/logger.ts'
 import { errorToWire } from '../../../api/error.ts'
 import { fault } from '../../../errors.ts'
@@ -19,14 +24,17 @@ import { GRANT_MS, GrantTable } from '../../../passes/grant-table.ts'
 import { openTunnel, parsePort } from '../../../tunnel/open-tunnel.ts'
 import type { PortHosts, PortTarget } from '../../../tunnel/port-host.ts'
 import type { HttpFace } from '../face.ts'
-import { forwardRequest } from './forward.ts'
-import { GRANT_COOKIE, grantOf, type PortWay, toBrowser, toGuest } from './port-headers.ts'
+import { grantCookie, grantsOf } from './grant-cookie.ts'
+import { type PortWay, toBrowser, toGuest } from './port-headers.ts'
 
+const ANSWER_MS = 120_000
 const UPGRADE_MS = 30_000
 const PASS_PARAMETER = 'workspace-pass'
 
 /** Below it is what the port serves. */
-export const PORT_PATH = /^(\/api\/workspaces\/([^/]*)\/proxy\/([^/?]*))(\/.*)$/
+const PORT_PATH = /^(\/api\/workspaces\/([^/?]*)\/proxy\/([^/?]*))(\/.*)$/
+/** The same in a target as it was written, which may have the absolute form. */
+const PORT_TARGET = /^(?:https?:\/\/[^/?]*)?\/api\/workspaces\/[^/?]*\/proxy\/[^/?]*\//
 
 interface PortDoorParts {
   readonly face: Pick<HttpFace, 'table' | 'backends' | 'activity' | 'passes' | 'config'>
@@ -52,35 +60,23 @@ export class PortDoor implements Diversion {
     this.#bearsToken = parts.token === undefined ? () => false : createTokenTest(parts.token)
   }
 
-  /** Whether a request is for a port's host. Nothing of the API is there. */
-  readonly isFor = (request: IncomingMessage): boolean => {
-    return this.#parts.hosts.parse(request.headers.host) !== undefined
+  /** Whether a request is for a port: by its host, where nothing of the API is, or by its path. */
+  readonly isFor = ({ headers, url = '' }: IncomingMessage): boolean => {
+    return this.#parts.hosts.parse(headers.host) !== undefined || PORT_TARGET.test(url)
   }
 
-  /** Answers a request for a port's host. */
+  readonly acceptsUpgrade = isForwardedUpgrade
+
   readonly answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const refuse = (refusal: unknown): void => this.#refuse(request, response, refusal)
     try {
-      const target = this.#targetOf(request)
-      checkOwnOrigin(request, target, this.#parts.hosts, false)
-      const { pass, path } = withoutPass(request.url ?? '/')
-      if (pass !== undefined) return this.#enter(response, target, pass, path)
-      this.#demandGrant(request, target)
-      await this.#forward(request, response, target, { way: { is: 'host' }, path, refuse })
+      const checked = checkRequest(request)
+      const place = this.#placeOf(checked)
+      this.#checkOrigin(request, place, false)
+      const { way, target, pass, path } = place
+      if (way.is === 'host' && pass !== undefined) return this.#enter(response, target, pass, path)
+      await this.#forward(checked, response, place)
     } catch (error) {
-      refuse(error)
-    }
-  }
-
-  /** Answers a request below a port's path. */
-  async answerBelowPath(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const refuse = (refusal: unknown): void => this.#refuse(request, response, refusal)
-    try {
-      const { target, way, path, pass } = placeOf(request)
-      this.#admit(request, target, pass)
-      await this.#forward(request, response, target, { way, path, refuse })
-    } catch (error) {
-      refuse(error)
+      this.#refuse(request, response, error)
     }
   }
 
@@ -88,121 +84,118 @@ export class PortDoor implements Diversion {
     for (const answer of this.#answers) answer.destroy()
   }
 
-  /** Hands on a connection that leaves HTTP below a port's path. */
-  async upgradeBelowPath(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const { target, way, path, pass } = placeOf(request)
-    this.#admit(request, target, pass)
-    await this.#forwardUpgrade(request, socket, head, target, { way, path })
-  }
-
-  /** Hands on a connection that leaves HTTP at a port's host. */
   readonly upgrade: UpgradeHandler = async (request, socket, head) => {
-    const target = this.#targetOf(request)
-    checkOwnOrigin(request, target, this.#parts.hosts, true)
-    this.#demandGrant(request, target)
-    await this.#forwardUpgrade(request, socket, head, target, {
-      way: { is: 'host' },
-      path: request.url ?? '/',
-    })
+    const checked = checkRequest(request)
+    if (!isForwardedUpgrade(request))
+      throw fault('INVALID_REQUEST', `protocol "${request.headers.upgrade}" is not forwarded to ports`)
+    const place = this.#placeOf(checked)
+    this.#checkOrigin(request, place, true)
+    await this.#forward(checked, responseOn(socket, request), place, { socket, head })
   }
 
-  /** Throws as `openTunnel`. */
+  /** Throws UNAUTHORIZED, and as `openTunnel`. */
   async #forward(
-    request: IncomingMessage,
+    checked: CheckedRequest,
     response: ServerResponse,
-    target: PortTarget,
-    {
-      way,
-      path,
-      refuse,
-    }: { readonly way: PortWay; readonly path: string; readonly refuse: (why: Fault) => void },
+    { way, target, path, pass }: Place,
+    upgrade?: Forwarding['upgrade'],
   ): Promise<void> {
-    const connection = await this.#open(request, target)
-    if (response.destroyed) return void connection.destroy()
-    this.#answers.add(response)
-    response.once('close', () => this.#answers.delete(response))
-    response.once('close', this.#parts.face.activity.begin(target.workspace))
-    forwardRequest({
-      request,
+    const { message } = checked
+    if (way.is === 'host') this.#demandGrant(message, target)
+    else this.#admit(message, target, pass)
+    const connection = await this.#open(checked, target)
+    const client = upgrade?.socket ?? response
+    if (client.destroyed) return void connection.destroy()
+    client.once('close', this.#parts.face.activity.begin(target.workspace))
+    if (upgrade === undefined) {
+      this.#answers.add(response)
+      response.once('close', () => {
+        this.#answers.delete(response)
+        connection.destroy()
+      })
+    }
+    const timeoutMs = upgrade === undefined ? ANSWER_MS : UPGRADE_MS
+    const bearsToken = this.#bearsToken(message)
+    forward({
+      request: checked,
       response,
-      connection,
-      path,
-      refuse,
-      headers: this.#headersFor(request, way),
-      toBrowser: (answer) => toBrowser(answer, way),
-    })
-  }
-
-  async #forwardUpgrade(
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    target: PortTarget,
-    { way, path }: { readonly way: PortWay; readonly path: string },
-  ): Promise<void> {
-    const connection = await this.#open(request, target)
-    if (socket.destroyed) return void connection.destroy()
-    socket.once('close', this.#parts.face.activity.begin(target.workspace))
-    forwardUpgrade({
-      request,
-      socket,
-      head,
-      upstream: { path, createConnection: () => connection },
-      headers: this.#headersFor(request, way),
+      upgrade,
+      upstream: { createConnection: () => connection },
+      target: path,
+      headers: toGuest(checked, way, { forwarder: this.#forwarder, bearsToken }),
       toClient: (answer) => toBrowser(answer, way),
-      timeoutMs: UPGRADE_MS,
-      report: () => undefined,
-      refuse: ({ message }) => {
-        const refusal = fault('CONNECT_FAILED', `the port gave no answer: ${message}`)
-        answerRaw(socket, STATUS_OF_KIND[refusal.kind], errorToWire(refusal))
+      timeoutMs,
+      refuse: (failure) => {
+        connection.destroy()
+        this.#refuse(message, response, connectFailed(failure, timeoutMs))
       },
     })
   }
 
-  /** Takes a pass that came with a path, or the token. Throws UNAUTHORIZED. */
+  /** Accepts a pass that came with a path, or the token. Throws UNAUTHORIZED. */
   #admit(request: IncomingMessage, target: PortTarget, pass: string | undefined): void {
     if (this.#parts.token === undefined || this.#bearsToken(request)) return
     this.#parts.face.passes.take(pass, target.workspace, { for: 'port', port: target.port })
   }
 
-  #headersFor(request: IncomingMessage, way: PortWay) {
-    return toGuest(request, way, { forwarder: this.#forwarder, bearsToken: this.#bearsToken(request) })
-  }
-
-  #open(request: IncomingMessage, { workspace, port }: PortTarget): Promise<Duplex> {
+  #open(request: CheckedRequest, { workspace, port }: PortTarget): Promise<Duplex> {
     if (isLoop(request, this.#forwarder.name))
       throw fault('INVALID_REQUEST', 'this request has come through this server before')
     const { table, backends, config } = this.#parts.face
     return openTunnel(table, backends, workspace, String(port), config.tunnel.denyPorts)
   }
 
-  #targetOf({ headers }: IncomingMessage): PortTarget {
-    const target = this.#parts.hosts.parse(headers.host)
-    if (target === undefined) throw new Error('the request is for no port')
+  /** Finds the port a request is for. The target stays as it was written. Throws INVALID_REQUEST, INVALID_PORT. */
+  #placeOf({ message, target }: CheckedRequest): Place {
+    const host = this.#parts.hosts.parse(message.headers.host)
+    return host === undefined
+      ? placeBelowPath(target)
+      : { target: this.#known(host), way: { is: 'host' }, ...withoutPass(target) }
+  }
+
+  #known(target: PortTarget): PortTarget {
     const workspace = this.#parts.face.table.find(target.workspace)
     return workspace === undefined ? target : { ...target, workspace: workspace.name }
   }
 
   #demandGrant(request: IncomingMessage, target: PortTarget): void {
-    if (this.#parts.token === undefined || this.#grants.opens(grantOf(request), target)) return
+    if (this.#parts.token === undefined || this.#opens(request, target)) return
     throw httpFault(
       'UNAUTHORIZED',
       `open port ${target.port} of workspace "${target.workspace}" from the server's page, which has the token`,
     )
   }
 
-  /** Takes a pass and leads to the same address without it, so that it is in no history and in no Referer. */
+  /** Whether one of the grants opens it: pages of neighboring hosts may add cookies of that name. */
+  #opens(request: IncomingMessage, target: PortTarget): boolean {
+    return grantsOf(request, this.#parts.hasTls).some((grant) => this.#grants.opens(grant, target))
+  }
+
+  /** Pages of other origins may not act here; those of the same workspace's other ports on this server may. */
+  #checkOrigin(request: IncomingMessage, { way, target }: Place, hasEffect: boolean): void {
+    if (way.is === 'host' && this.#isSibling(request, target)) return
+    checkOrigin(request, hasEffect)
+  }
+
+  #isSibling({ headers }: IncomingMessage, target: PortTarget): boolean {
+    const { origin, host } = headers
+    if (origin === undefined || !URL.canParse(origin)) return false
+    const { host: from } = new URL(origin)
+    const workspace = this.#parts.hosts.parse(from)?.workspace
+    return workspace === target.workspace.toLowerCase() && belowLabel(from) === belowLabel(host ?? '')
+  }
+
+  /** Takes a pass and redirects to the same address without it, so that it is in no history and in no Referer. */
   #enter(response: ServerResponse, target: PortTarget, pass: string, path: string): void {
     const { token, face, hasTls } = this.#parts
     const cookies: string[] = []
     if (token !== undefined) {
       face.passes.take(pass, target.workspace, { for: 'port', port: target.port })
-      const cookie = `${GRANT_COOKIE}=${this.#grants.issue(target)}; Path=/; Max-Age=${GRANT_MS / 1_000}; HttpOnly; SameSite=Lax`
-      cookies.push(hasTls ? `${cookie}; Secure` : cookie)
+      cookies.push(grantCookie(this.#grants.issue(target), GRANT_MS / 1_000, hasTls))
     }
     response
       .writeHead(302, {
-        // Two slashes would lead to another host.
+        // Two slashes would name another host.
         location: path.replace(/^[/\\]*/, '/'),
         'cache-control': 'no-store',
         'referrer-policy': 'no-referrer',
@@ -224,8 +217,8 @@ export class PortDoor implements Diversion {
       'content-type': isForPerson ? 'text/html; charset=utf-8' : 'application/json',
       'content-length': Buffer.byteLength(body),
       ...(told.kind === 'unauthorized' && { 'www-authenticate': 'Bearer' }),
-      // Of a body that nobody reads.
-      ...(request.complete ? {} : { connection: 'close' }),
+      // Node reads no request behind a body that nobody reads, nor behind an upgrade.
+      ...(request.complete && !asksUpgrade(request) ? {} : { connection: 'close' }),
     })
     response.end(request.method === 'HEAD' ? undefined : body)
   }
@@ -240,15 +233,27 @@ interface Place {
   readonly pass: string | undefined
 }
 
-/** Taken from the address as it was written: what is encoded in the workspace's part of it stays encoded. */
-function placeOf({ url = '' }: IncomingMessage): Place {
+function placeBelowPath(url: string): Place {
   const [, prefix, name, portText, rest] = PORT_PATH.exec(url) ?? []
   if (prefix === undefined || portText === undefined || rest === undefined)
     throw fault('INVALID_REQUEST', 'a port of a workspace is at /api/workspaces/{name}/proxy/{port}/')
   const port = parsePort(portText)
-  const { pass, path } = withoutPass(rest)
   const target = { workspace: parseWorkspaceName(name), port }
-  return { target, way: { is: 'path', prefix, port }, path, pass }
+  return { target, way: { is: 'path', prefix, port }, ...withoutPass(rest) }
+}
+
+/** Returns a host without its first label, in lower case, with its port. */
+function belowLabel(host: string): string {
+  return host.toLowerCase().slice(host.indexOf('.'))
+}
+
+function connectFailed({ is, message, cause }: UpstreamFailure, timeoutMs: number): Fault {
+  const why = {
+    silent: `the port gave no answer within ${timeoutMs / 1_000} s`,
+    broken: `the port gave no answer: ${message}`,
+    invalid: `the port gave an answer that cannot be passed on: ${message}`,
+  }[is]
+  return fault('CONNECT_FAILED', why, cause)
 }
 
 /** Whether a person asked, who is told by a page. */
@@ -280,17 +285,4 @@ function withoutPass(url: string): { readonly pass: string | undefined; readonly
 /** An address that brings a pass. */
 export function withPass(url: string, pass: string | undefined): string {
   return pass === undefined ? url : `${url}?${PASS_PARAMETER}=${pass}`
-}
-
-/** Pages of other origins may not act here; those of the same workspace's other ports may. */
-function checkOwnOrigin(
-  request: IncomingMessage,
-  target: PortTarget,
-  hosts: PortHosts,
-  hasEffect: boolean,
-): void {
-  const { origin } = request.headers
-  const from = origin !== undefined && URL.canParse(origin) ? hosts.parse(new URL(origin).host) : undefined
-  if (from?.workspace === target.workspace.toLowerCase()) return
-  checkOrigin(request, hasEffect)
 }
