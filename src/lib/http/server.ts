@@ -10,7 +10,7 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from '../log/logger.ts'
 import { SseStream } from '../sse/sse-stream.ts'
-import { BrokenRequests } from './broken-requests.ts'
+import { AnswerOrder } from './answer-order.ts'
 import { type ErrorShape, mapErrors } from './errors.ts'
 import type { Diversion } from './diversion.ts'
 import { Diverted } from './diverted.ts'
@@ -90,15 +90,21 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { divert } = options
   const checkHost = createHostRule(options.allowedHosts)
   const guard = createGuard(options)
-  const isUpgrade = (request: IncomingMessage): boolean => upgrades.accepts(request)
-  const broken = new BrokenRequests(options.errors)
+  const isUpgrade = (request: IncomingMessage): boolean =>
+    !order.isBusy(request.socket) && upgrades.accepts(request)
+  const order = new AnswerOrder(options.errors)
   const diverted = new Diverted(divert)
   const app = Fastify({
     ...fastifyOptions(options, isUpgrade),
-    clientErrorHandler: broken.answer,
+    clientErrorHandler: order.refuse,
     rewriteUrl: diverted.route,
   }) as FastifyInstance
-  const upgrades = new Upgrades(app.server, { checkHost, guard, divert }, options.errors, options.logger)
+  const upgrades = new Upgrades(
+    app.server,
+    { checkHost, guard, divert, order },
+    options.errors,
+    options.logger,
+  )
   app.server.maxConnections = connectionLimit()
   app.server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     unused.add(socket)
@@ -106,7 +112,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   })
   app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     unused.delete(request.socket)
-    broken.follow(request, response)
+    order.follow(request, response)
   })
   acceptOnlyJson(app)
   mapErrors(app, options.errors)

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isFault } from '../errors/fault.ts'
 import type { Logger } from '../log/logger.ts'
+import type { AnswerOrder } from './answer-order.ts'
 import type { Diversion, UpgradeHandler } from './diversion.ts'
 import type { ErrorShape } from './errors.ts'
 import { httpFault } from './faults.ts'
@@ -30,6 +31,7 @@ export class Upgrades {
       readonly checkHost: (request: IncomingMessage) => void
       readonly guard: (request: IncomingMessage, hasEffect: boolean, needsNoToken: boolean) => void
       readonly divert?: Diversion | undefined
+      readonly order: AnswerOrder
     },
     errors: ErrorShape,
     logger: Logger,
@@ -40,6 +42,11 @@ export class Upgrades {
       this.#open.add(socket)
       socket.once('close', () => this.#open.delete(socket))
       socket.on('error', () => socket.destroy())
+      // Before Node 24.9, which asks whether to upgrade.
+      if (rules.order.isBusy(socket)) {
+        socket.destroy()
+        return
+      }
       const run = async (): Promise<void> => {
         rules.checkHost(request)
         if (rules.divert?.isFor(request) === true) return rules.divert.upgrade(request, socket, head)

@@ -2,12 +2,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../lib/errors/message.ts'
-import { BrokenRequests } from '../../lib/http/broken-requests.ts'
+import { AnswerOrder } from '../../lib/http/answer-order.ts'
 import { httpFault } from '../../lib/http/faults.ts'
 import { Agent, createServer } from '../../lib/http/node-http.ts'
 import { NOTICE_HEADERS } from '../../lib/http/notice-page.ts'
+import { mustClose } from '../../lib/http/proxy/answer.ts'
 import {
-  asksUpgrade,
   type CheckedRequest,
   checkRequest,
   isForwardedUpgrade,
@@ -56,25 +56,27 @@ export class ProxyServer {
 
   constructor(parts: ProxyParts) {
     this.#parts = parts
-    const broken = new BrokenRequests({ render: ({ message }) => ({ error: message, code: 'Bad request' }) })
+    const order = new AnswerOrder({ render: ({ message }) => ({ error: message, code: 'Bad request' }) })
     this.#server = createServer({
       headersTimeout: 10_000,
       requestTimeout: 0,
       maxHeaderSize: 65_536,
       // Since Node 24.9; before, every request to upgrade comes to the handler below.
-      shouldUpgradeCallback: isForwardedUpgrade,
+      shouldUpgradeCallback: (request) => !order.isBusy(request.socket) && isForwardedUpgrade(request),
     })
     this.#server.keepAliveTimeout = 72_000
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      broken.follow(request, response)
+      order.follow(request, response)
       this.#handle(request, response)
     })
-    this.#server.on('clientError', broken.answer)
+    this.#server.on('clientError', order.refuse)
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       this.#upgraded.add(socket)
       socket.once('close', () => this.#upgraded.delete(socket))
       socket.on('error', () => socket.destroy())
-      this.#handle(request, responseOn(socket, request), { socket, head })
+      // Before Node 24.9, which asks whether to upgrade.
+      if (order.isBusy(socket)) socket.destroy()
+      else this.#handle(request, responseOn(socket, request), { socket, head })
     })
   }
 
@@ -185,8 +187,7 @@ function answer(request: IncomingMessage, response: ServerResponse, own: OwnAnsw
     ...NOTICE_HEADERS,
     'content-type': type,
     'content-length': Buffer.byteLength(body),
-    // Node reads no request behind a body that nobody reads, nor behind an upgrade.
-    ...(request.complete && !asksUpgrade(request) ? {} : { connection: 'close' }),
+    ...(mustClose(request) ? { connection: 'close' } : {}),
   })
   response.end(request.method === 'HEAD' ? undefined : body)
 }

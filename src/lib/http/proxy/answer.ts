@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { pipeline } from 'node:stream'
+import { asksUpgrade } from './checked-request.ts'
 import { announcedTrailers, endToEnd, passedTrailers } from './end-to-end.ts'
 import { type Framing, framingOf } from './framing.ts'
 import type { HeaderPairs } from './header-pairs.ts'
@@ -15,6 +15,11 @@ export function checkAnswer(answer: IncomingMessage): Framing | string {
   const framing = framingOf(answer)
   if (framing.is === 'ambiguous') return `the answer ${framing.why}`
   return framing.is === 'none' ? { is: 'close' } : framing
+}
+
+/** Whether no further request can be read: behind a body that was not read whole, or an upgrade that was not made. */
+export function mustClose(request: IncomingMessage): boolean {
+  return !request.complete || asksUpgrade(request)
 }
 
 /**
@@ -32,8 +37,7 @@ export function sendHead(
 ): void {
   const { statusCode = 502, statusMessage } = answer
   const hasBody = request.method !== 'HEAD' && !BODILESS_STATUSES.has(statusCode)
-  // What is left of the request, or was never read behind an upgrade that was not made, belongs to no further request.
-  if (!request.complete || request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+  if (mustClose(request)) response.shouldKeepAlive = false
   const framed = [...headers]
   // Of an answer without a body it says how long the body of a GET would be; a 204 has none (RFC 9110, 8.6).
   if (framing.is === 'length' && statusCode !== 204) framed.push(['Content-Length', String(framing.bytes)])
@@ -43,15 +47,25 @@ export function sendHead(
   response.flushHeaders()
 }
 
-/** Passes an answer's body on as it comes, with its trailers. An answer that breaks off breaks off here too (fault F33). */
-export function sendBody(answer: IncomingMessage, response: ServerResponse, framing: Framing): void {
+/**
+ * Passes an answer's body on as it comes, with its trailers. Returns how to break it off, which must be called when the upstream
+ * fails: Node takes a reset connection for the end of an answer that has no length (fault F33).
+ */
+export function sendBody(answer: IncomingMessage, response: ServerResponse, framing: Framing): () => void {
+  const { socket } = response
+  const breakOff = (): void => {
+    if (answer.complete || response.destroyed) return
+    answer.unpipe(response)
+    // Where the end of the connection is the end of the answer, only a reset says that more was to come.
+    const isUnframed = !response.chunkedEncoding && framing.is !== 'length'
+    if (isUnframed && socket instanceof Socket) socket.resetAndDestroy()
+    response.destroy()
+  }
   answer.once('end', () => {
     if (response.chunkedEncoding) response.addTrailers(passedTrailers(answer) as [string, string][])
   })
-  const { socket } = response
-  pipeline(answer, response, (error) => {
-    // Where the end of the connection is the end of the answer, only a reset says that more was to come.
-    const isUnframed = !response.chunkedEncoding && framing.is !== 'length'
-    if (error && isUnframed && socket instanceof Socket) socket.resetAndDestroy()
-  })
+  answer.on('error', breakOff)
+  answer.once('close', breakOff)
+  answer.pipe(response)
+  return breakOff
 }

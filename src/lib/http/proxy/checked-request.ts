@@ -32,17 +32,13 @@ export function checkRequest(message: IncomingMessage): CheckedRequest {
 
 /** Whether a request wants to leave HTTP for a protocol that may be forwarded; any other is answered as a plain request. */
 export function isForwardedUpgrade(message: IncomingMessage): boolean {
-  const protocols = tokensOf(message.rawHeaders, 'upgrade')
-  return asksUpgrade(message) && !protocols.some((protocol) => protocol === '' || STILL_HTTP.test(protocol))
+  if (message.httpVersion !== '1.1' || !asksUpgrade(message)) return false
+  return !tokensOf(message.rawHeaders, 'upgrade').some((each) => each === '' || STILL_HTTP.test(each))
 }
 
-/** Whether Node's parser took a request for an upgrade; it then reads no further request from the connection. */
-export function asksUpgrade({ rawHeaders, headers, httpVersion }: IncomingMessage): boolean {
-  return (
-    headers.upgrade !== undefined &&
-    httpVersion === '1.1' &&
-    tokensOf(rawHeaders, 'connection').includes('upgrade')
-  )
+/** Whether Node's parser takes a request for an upgrade; it then reads no further request from the connection. */
+export function asksUpgrade({ rawHeaders, headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined && tokensOf(rawHeaders, 'connection').includes('upgrade')
 }
 
 /** Returns the target in origin form, in which servers that are no proxies are asked. Source: RFC 9112, 3.2. */

@@ -46,7 +46,7 @@ export interface Forwarding {
 
 /** Forwards one request and passes its one answer on. The client always gets an answer, a refusal, or the end of its connection. */
 export function forward(forwarding: Forwarding): void {
-  new Exchange(forwarding).send(true)
+  new Exchange(forwarding).send()
 }
 
 class Exchange {
@@ -67,16 +67,17 @@ class Exchange {
     request.message.on('data', () => this.#state === 'waiting' && this.#limit.refresh())
   }
 
-  send(mayRetry: boolean): void {
-    const { request, target, upgrade } = this.#forwarding
+  send(isRetry = false): void {
+    const { request, target, upgrade, upstream: to } = this.#forwarding
     const { message, framing } = request
     const { method = 'GET' } = message
     const hasBody = framing.is === 'chunked' || (framing.is === 'length' && framing.bytes > 0)
     let upstream: ClientRequest
     try {
       upstream = httpRequest({
-        ...this.#forwarding.upstream,
-        ...(upgrade !== undefined && this.#forwarding.upstream.agent !== undefined && { agent: false }),
+        ...to,
+        // Another pooled connection may be as stale as the first, and one that leaves HTTP never comes back to the pool.
+        ...((isRetry || upgrade !== undefined) && to.agent !== undefined && { agent: false }),
         method,
         path: target ?? request.target,
         headers: this.#headers(method).flat(),
@@ -100,7 +101,7 @@ class Exchange {
       // A connection that the upstream closed just when it was used again.
       const isStale = upstream.reusedSocket && error.code === 'ECONNRESET' && this.#interimAnswers === 0
       const isRepeatable = !hasBody && REPEATABLE_METHODS.has(method)
-      if (this.#state === 'waiting' && mayRetry && isStale && isRepeatable) return this.send(false)
+      if (this.#state === 'waiting' && isStale && isRepeatable) return this.send(true)
       this.#fail({ is: 'broken', message: error.message, cause: error })
     })
     upstream.on('close', () => {
@@ -146,7 +147,7 @@ class Exchange {
     this.#state = 'answered'
     clearTimeout(this.#limit)
     if (onAnswerBytes !== undefined) answer.on('data', onAnswerBytes)
-    sendBody(answer, response, framing)
+    upstream.on('error', sendBody(answer, response, framing))
   }
 
   #switch(answer: IncomingMessage, far: Duplex, farHead: Buffer): void {

@@ -22,6 +22,8 @@ const LENGTH = /^\d{1,15}$/
  * none of them to it, because the proxy writes the framing anew and the two must not differ. Source: RFC 9112, 6.
  */
 export function framingOf({ rawHeaders, httpVersion }: IncomingMessage): Framing | Ambiguity {
+  // Node's parser also reads 0.9 and 2.0, which frame in other ways.
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return ambiguous(`is HTTP/${httpVersion}`)
   if (hasLostHeaders(rawHeaders)) return ambiguous('has 1,000 headers or more')
   const codings = valuesOf(rawHeaders, 'transfer-encoding')
   const lengths = valuesOf(rawHeaders, 'content-length')

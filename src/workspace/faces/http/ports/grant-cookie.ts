@@ -17,11 +17,12 @@ export function grantsOf({ headers }: IncomingMessage, hasTls: boolean): readonl
     .map((cookie) => cookie.slice(cookie.indexOf('=') + 1).trim())
 }
 
-/** Returns a `Cookie` header without grants, which a workspace must not see; empty if none is left. */
-export function withoutGrants(header: string): string {
-  return cookiesOf(header)
-    .filter((cookie) => !isGrantName(cookieName(cookie)))
-    .join('; ')
+/** Returns a `Cookie` header without grants, which a workspace must not see; undefined if it held nothing else. */
+export function withoutGrants(header: string): string | undefined {
+  const cookies = cookiesOf(header)
+  const own = cookies.filter((cookie) => !isGrantName(cookieName(cookie)))
+  if (own.length === cookies.length) return header
+  return own.length === 0 ? undefined : own.join('; ')
 }
 
 /**

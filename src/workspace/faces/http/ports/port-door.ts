@@ -5,8 +5,8 @@ import { httpFault } from '../../../../lib/http/faults.ts'
 import type { Diversion, UpgradeHandler } from '../../../../lib/http/diversion.ts'
 import { NOTICE_HEADERS, renderNotice } from '../../../../lib/http/notice-page.ts'
 import { checkOrigin } from '../../../../lib/http/origin-rule.ts'
+import { mustClose } from '../../../../lib/http/proxy/answer.ts'
 import {
-  asksUpgrade,
   type CheckedRequest,
   checkRequest,
   isForwardedUpgrade,
@@ -217,8 +217,7 @@ export class PortDoor implements Diversion {
       'content-type': isForPerson ? 'text/html; charset=utf-8' : 'application/json',
       'content-length': Buffer.byteLength(body),
       ...(told.kind === 'unauthorized' && { 'www-authenticate': 'Bearer' }),
-      // Node reads no request behind a body that nobody reads, nor behind an upgrade.
-      ...(request.complete && !asksUpgrade(request) ? {} : { connection: 'close' }),
+      ...(mustClose(request) ? { connection: 'close' } : {}),
     })
     response.end(request.method === 'HEAD' ? undefined : body)
   }

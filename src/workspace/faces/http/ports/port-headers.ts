@@ -43,7 +43,7 @@ export function toGuest(
     }
     if (lower !== 'cookie') return [[name, value]]
     const rest = withoutGrants(value)
-    return rest === '' ? [] : [[name, rest]]
+    return rest === undefined ? [] : [[name, rest]]
   })
 }
 

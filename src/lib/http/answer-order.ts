@@ -1,16 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Fault } from '../errors/fault.ts'
 import { httpFault } from './faults.ts'
 import { answerRaw } from './raw-answer.ts'
 
 /**
- * Answers what Node's parser refuses: too large, too slow, or not HTTP. Each connection gets one such answer, after those of the
- * requests before it, and ends. Where the answer to the broken request itself has begun, the connection is cut.
+ * Keeps the answers of a connection in the order of its requests where Node leaves that to its callers: for requests that its
+ * parser refuses (too large, too slow, or not HTTP) and for upgrades. A connection with a refused request gets one answer to that,
+ * after those of the requests before it, and ends. Where the answer to that request itself has begun, the connection is cut.
  */
-export class BrokenRequests {
+export class AnswerOrder {
   readonly #shape: { readonly render: (fault: Fault) => unknown }
-  readonly #last = new WeakMap<Socket, ServerResponse>()
+  readonly #last = new WeakMap<Duplex, ServerResponse>()
   readonly #broken = new WeakSet<Socket>()
 
   constructor(shape: { readonly render: (fault: Fault) => unknown }) {
@@ -22,8 +24,13 @@ export class BrokenRequests {
     this.#last.set(socket, response)
   }
 
+  /** Whether an earlier request of the connection is still to be answered. An upgrade now would mix both answers. */
+  isBusy(socket: Duplex): boolean {
+    return this.#last.get(socket)?.destroyed === false
+  }
+
   /** Handles a `clientError` event. */
-  readonly answer = (error: Error & { code?: string }, socket: Socket): void => {
+  readonly refuse = (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET') return void socket.destroy()
     // A parser that failed reports every further piece of the same connection.
     if (this.#broken.has(socket)) return
