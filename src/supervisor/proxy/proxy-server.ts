@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../lib/errors/message.ts'
 import { AnswerOrder } from '../../lib/http/answer-order.ts'
-import { httpFault } from '../../lib/http/faults.ts'
 import { Agent, createServer } from '../../lib/http/node-http.ts'
 import { NOTICE_HEADERS } from '../../lib/http/notice-page.ts'
 import { mustClose } from '../../lib/http/proxy/answer.ts'
@@ -76,7 +75,9 @@ export class ProxyServer {
       socket.on('error', () => socket.destroy())
       // Before Node 24.9, which asks whether to upgrade.
       if (order.isBusy(socket)) socket.destroy()
-      else this.#handle(request, responseOn(socket, request), { socket, head })
+      else if (isForwardedUpgrade(request))
+        this.#handle(request, responseOn(socket, request), { socket, head })
+      else this.#handle(request, responseOn(socket, request))
     })
   }
 
@@ -114,8 +115,6 @@ export class ProxyServer {
     let checked: CheckedRequest
     try {
       checked = checkRequest(request)
-      if (upgrade !== undefined && !isForwardedUpgrade(request))
-        throw httpFault('INVALID_REQUEST', `the protocol "${request.headers.upgrade}" is not forwarded`)
     } catch (error) {
       return answer(request, response, { status: 400, title: 'Bad request', message: `${messageOf(error)}.` })
     }

@@ -93,6 +93,7 @@ export class Lane {
   }
 
   #judge(request: Numbered, reading: Answer | string): string | undefined {
+    if (reading === 'cut' && mayBeCut(request, this.#recorder)) return undefined
     if (typeof reading === 'string') return `no answer: ${reading}`
     const { status } = reading
     const echo = echoOf(reading)
@@ -139,11 +140,16 @@ export class Lane {
   }
 }
 
-/** nginx refuses some methods and targets, and Go some targets; Go then reads no body, so that writing that may fail. */
-function isOwnRefusal({ status, headers }: Answer, { sent }: GeneratedRequest, { name }: Recorder): boolean {
-  if (name === 'nginx') return status < 500 && valuesOf(headers, 'server').join().startsWith('nginx')
-  const isInvalid = /%(?![0-9a-f]{2})/i.test(sent.target)
-  return name === 'go' && isInvalid && (status === 400 || status === 502)
+/** nginx refuses some methods and targets, and Go some targets. */
+function isOwnRefusal(answer: Answer, request: GeneratedRequest, recorder: Recorder): boolean {
+  const { status, headers } = answer
+  if (recorder.name === 'nginx') return status < 500 && valuesOf(headers, 'server').join().startsWith('nginx')
+  return mayBeCut(request, recorder) && (status === 400 || status === 502)
+}
+
+/** Go answers such a target before it reads a body, which ends with a reset, and with no length to tell the answer's end by. */
+function mayBeCut({ sent }: GeneratedRequest, { name }: Recorder): boolean {
+  return name === 'go' && /%(?![0-9a-f]{2})/i.test(sent.target)
 }
 
 function echoOf({ headers }: Answer): Echo | undefined {

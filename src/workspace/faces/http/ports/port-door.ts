@@ -86,11 +86,11 @@ export class PortDoor implements Diversion {
 
   readonly upgrade: UpgradeHandler = async (request, socket, head) => {
     const checked = checkRequest(request)
-    if (!isForwardedUpgrade(request))
-      throw fault('INVALID_REQUEST', `protocol "${request.headers.upgrade}" is not forwarded to ports`)
     const place = this.#placeOf(checked)
     this.#checkOrigin(request, place, true)
-    await this.#forward(checked, responseOn(socket, request), place, { socket, head })
+    // Before Node 24.9 every request to upgrade comes here.
+    const upgrade = isForwardedUpgrade(request) ? { socket, head } : undefined
+    await this.#forward(checked, responseOn(socket, request), place, upgrade)
   }
 
   /** Throws UNAUTHORIZED, and as `openTunnel`. */
