@@ -8,20 +8,21 @@ import Fastify, {
   type onRequestHookHandler,
   LogController,
 } from 'fastify'
-import type { Fault } from '../errors/fault.ts'
 import type { Logger } from '../log/logger.ts'
 import { SseStream } from '../sse/sse-stream.ts'
+import { AnswerOrder } from './answer-order.ts'
 import { type ErrorShape, mapErrors } from './errors.ts'
+import type { Diversion } from './diversion.ts'
+import { Diverted } from './diverted.ts'
 import { httpFault } from './faults.ts'
 import { createHostRule } from './host-rule.ts'
 import { acceptOnlyJson } from './json-body.ts'
 import { lazyCompilers } from './lazy-compilers.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
 import { checkOrigin } from './origin-rule.ts'
-import { answerRaw } from './raw-answer.ts'
 import { type ApiInfo, serveReference } from './reference.ts'
 import { createTokenRule, createTokenTest } from './token-rule.ts'
-import { type UpgradeHandler, Upgrades } from './upgrades.ts'
+import { Upgrades } from './upgrades.ts'
 
 const STOP_GRACE_MS = 8_000
 /** How long the reader of a stream may take for the last of it. */
@@ -54,21 +55,12 @@ export interface HttpServerOptions {
   readonly tokenGuards?: 'all' | 'changes'
   /** A further guard of every request, also of those for the API's description and the metrics. */
   readonly admit?: onRequestHookHandler
-  /** What answers in this server's place for some host names, where nothing of its own is then reached. */
+  /** Another server that answers some requests, before a route is looked up. */
   readonly divert?: Diversion
   /** PEM texts; the server then speaks TLS. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
   /** Header and request timeouts; the defaults withstand slow clients (threat H4), tests shorten them. */
   readonly timeouts?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number }
-}
-
-/** Another server behind some of this one's host names. */
-export interface Diversion {
-  readonly isFor: (request: IncomingMessage) => boolean
-  readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>
-  readonly upgrade: UpgradeHandler
-  /** Breaks off the answers that are under way. */
-  readonly endAnswers: () => void
 }
 
 /** An HTTP server with everything all our servers share; a program adds its routes to `app`. */
@@ -100,20 +92,35 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { divert } = options
   const checkHost = createHostRule(options.allowedHosts)
   const guard = createGuard(options)
-  const isUpgrade = (request: IncomingMessage): boolean => upgrades.accepts(request)
-  const app = Fastify(fastifyOptions(options, isUpgrade)) as FastifyInstance
-  const upgrades = new Upgrades(app.server, { checkHost, guard, divert }, options.errors, options.logger)
+  const isUpgrade = (request: IncomingMessage): boolean =>
+    !order.isBusy(request.socket) && upgrades.accepts(request)
+  const order = new AnswerOrder(options.errors)
+  const diverted = new Diverted(divert)
+  const app = Fastify({
+    ...fastifyOptions(options, isUpgrade),
+    clientErrorHandler: order.refuse,
+    rewriteUrl: diverted.route,
+  }) as FastifyInstance
+  const upgrades = new Upgrades(
+    app.server,
+    { checkHost, guard, divert, order },
+    options.errors,
+    options.logger,
+  )
   app.server.maxConnections = connectionLimit()
   app.server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
   })
-  app.server.on('request', ({ socket }: IncomingMessage) => unused.delete(socket))
+  app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    unused.delete(request.socket)
+    order.follow(request, response)
+  })
   acceptOnlyJson(app)
   mapErrors(app, options.errors)
-  guardRoutes(app, { checkHost, guard, divert })
+  guardRoutes(app, { checkHost, guard, diverted })
   if (options.admit !== undefined) app.addHook('onRequest', options.admit)
-  serveMetrics(app, metrics, divert?.isFor)
+  serveMetrics(app, metrics, (request) => diverted.has(request))
   serveReference(app, options.info, options.errors)
 
   return {
@@ -185,7 +192,6 @@ function fastifyOptions(
     frameworkErrors(error: Error, _request: unknown, reply: FastifyReply) {
       void reply.status(400).send(options.errors.render(httpFault('INVALID_REQUEST', error.message)))
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.errors),
     // Node takes these only when the server is made; TLS adds its own beside them.
     ...(options.tls === undefined ? { http: limits } : { https: { ...limits, ...options.tls } }),
   }
@@ -217,16 +223,16 @@ function guardRoutes(
   rules: {
     readonly checkHost: (request: IncomingMessage) => void
     readonly guard: ReturnType<typeof createGuard>
-    readonly divert: Diversion | undefined
+    readonly diverted: Diverted
   },
 ): void {
-  const { checkHost, guard, divert } = rules
+  const { checkHost, guard, diverted } = rules
   app.addHook('onRequest', (request, reply, done) => {
-    const isDiverted = divert?.isFor(request.raw) === true
+    const divert = diverted.restore(request.raw)
     // Before all answers of our own, also of those who are refused.
-    if (!isDiverted) void reply.headers(COMMON_HEADERS)
+    if (divert === undefined) void reply.headers(COMMON_HEADERS)
     checkHost(request.raw)
-    if (isDiverted) {
+    if (divert !== undefined) {
       reply.hijack()
       void divert.answer(request.raw, reply.raw)
       return
@@ -235,23 +241,6 @@ function guardRoutes(
     guard(request.raw, hasEffect === true, needsNoToken === true)
     done()
   })
-}
-
-/** What Node's parser refused before there was a request: too large, too slow, or not HTTP. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, errors: ErrorShape): void {
-  if (error.code === 'ECONNRESET') return void socket.destroy()
-  const [status, fault] = brokenRequest(error.code)
-  answerRaw(socket, status, errors.render(fault))
-}
-
-function brokenRequest(code: string | undefined): readonly [number, Fault] {
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    return [431, httpFault('REQUEST_TOO_LARGE', 'headers are over 16 KiB')]
-  }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return [408, httpFault('REQUEST_TIMEOUT', 'the request did not arrive in time')]
-  }
-  return [400, httpFault('INVALID_REQUEST', 'the request is not valid HTTP')]
 }
 
 /** Four fifths of the files this process may open, so that a flood of connections leaves some for work (threat H11). */

@@ -2,13 +2,12 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isFault } from '../errors/fault.ts'
 import type { Logger } from '../log/logger.ts'
+import type { AnswerOrder } from './answer-order.ts'
+import type { Diversion, UpgradeHandler } from './diversion.ts'
 import type { ErrorShape } from './errors.ts'
 import { httpFault } from './faults.ts'
 import { answerRaw } from './raw-answer.ts'
 import { STATUS_OF_KIND } from './status.ts'
-
-/** Takes over a connection; must answer `101` itself, or throw before it has. */
-export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>
 
 interface Handling {
   readonly protocol: string
@@ -24,25 +23,30 @@ interface Handling {
 export class Upgrades {
   readonly #handlings: Handling[] = []
   readonly #open = new Set<Duplex>()
+  readonly #divert: Diversion | undefined
 
   constructor(
     server: Server,
     rules: {
       readonly checkHost: (request: IncomingMessage) => void
       readonly guard: (request: IncomingMessage, hasEffect: boolean, needsNoToken: boolean) => void
-      /** Of another server behind some host names. */
-      readonly divert?:
-        | { readonly isFor: (request: IncomingMessage) => boolean; readonly upgrade: UpgradeHandler }
-        | undefined
+      readonly divert?: Diversion | undefined
+      readonly order: AnswerOrder
     },
     errors: ErrorShape,
     logger: Logger,
   ) {
+    this.#divert = rules.divert
     // Without a listener Node answers an upgrade as if it were a plain request.
     server.on('upgrade', (request, socket, head) => {
       this.#open.add(socket)
       socket.once('close', () => this.#open.delete(socket))
       socket.on('error', () => socket.destroy())
+      // Before Node 24.9, which asks whether to upgrade.
+      if (rules.order.isBusy(socket)) {
+        socket.destroy()
+        return
+      }
       const run = async (): Promise<void> => {
         rules.checkHost(request)
         if (rules.divert?.isFor(request) === true) return rules.divert.upgrade(request, socket, head)
@@ -66,6 +70,7 @@ export class Upgrades {
 
   /** Whether a request is for one of the protocols. */
   accepts(request: IncomingMessage): boolean {
+    if (this.#divert?.isFor(request) === true) return this.#divert.acceptsUpgrade(request)
     const protocol = request.headers.upgrade?.toLowerCase()
     return this.#handlings.some((each) => each.protocol === protocol)
   }

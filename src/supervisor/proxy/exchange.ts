@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { CapturedRequest } from './captured-request.ts'
-import { endToEnd } from '../../lib/http/forwarded-headers.ts'
+import { endToEnd } from '../../lib/http/proxy/end-to-end.ts'
 
 const MAX_BODY_BYTES = 65_536
 const MAX_URL_LENGTH = 2_048
@@ -15,6 +15,7 @@ export class Exchange {
   readonly #startedMs = Date.now()
   readonly #startedNowMs = performance.now()
   readonly #subdomain: string
+  readonly #remoteAddress: string
   #body: Buffer[] | undefined = []
   #requestBytes = 0
   responseBytes = 0
@@ -23,6 +24,8 @@ export class Exchange {
   constructor(request: IncomingMessage, subdomain: string) {
     this.#request = request
     this.#subdomain = subdomain
+    // Asked now: a request whose connection is gone has no socket.
+    this.#remoteAddress = request.socket.remoteAddress ?? ''
   }
 
   /** Bytes of the request's body have come. */
@@ -33,7 +36,7 @@ export class Exchange {
   }
 
   finished(statusCode: number): Omit<CapturedRequest, 'id'> {
-    const { method = '', url = '', headers, socket } = this.#request
+    const { method = '', url = '', headers } = this.#request
     const replayOf = Number(headers[REPLAY_HEADER])
     return {
       startedMs: this.#startedMs,
@@ -44,7 +47,7 @@ export class Exchange {
       process: this.process,
       statusCode,
       durationMs: Math.round(performance.now() - this.#startedNowMs),
-      remoteAddress: socket.remoteAddress ?? '',
+      remoteAddress: this.#remoteAddress,
       requestBytes: this.#requestBytes,
       responseBytes: this.responseBytes,
       headers: endToEnd(this.#request).filter(([name]) => !SECRET_HEADERS.has(name.toLowerCase())),

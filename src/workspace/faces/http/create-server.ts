@@ -72,7 +72,7 @@ export function createWorkspaceHttp(
   sessionRoutes(server, face)
   connectRoute(server, face)
   passRoute(server, face, { hosts, hasTls, wantsToken: token !== undefined })
-  portRoutes(server, door)
+  portRoutes(server)
   insideRoutes(server, face)
   terminalRoute(server, face)
   systemRoutes(server, face)

@@ -51,6 +51,8 @@ describe('with a token, a port', () => {
     expect(cookie).toMatch(/; HttpOnly; SameSite=Lax$/)
     const headers = { cookie: cookie.split(';')[0] ?? '' }
     expect(await text((await ask(server, hostOf(port), { headers })).answer)).toBe('/ undefined')
+    const tossed = { cookie: `workspace-port=tossed; ${headers.cookie}` }
+    expect((await ask(server, hostOf(port), { headers: tossed })).status).toBe(200)
     expect((await ask(server, hostOf(port), entrance)).status).toBe(401)
     for (const elsewhere of [hostOf(port + 1), hostOf(port, 'other')])
       expect((await ask(server, elsewhere, { headers })).status).toBe(401)

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import { type IncomingMessage, METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { FakeBackend } from '../../../support/fake-backend.ts'
 import { ask, serveInside } from '../../../support/port-client.ts'
+import { sendRaw, statusOf } from '../../../support/raw-http.ts'
+import { startRawUpstream } from '../../../support/raw-upstream.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
 
@@ -112,22 +114,31 @@ describe('a port of a workspace', () => {
     let seen: IncomingMessage['headers'] = {}
     const { port } = await serveInside((asked, answer) => {
       seen = asked.headers
-      answer.writeHead(200, { connection: 'x-secret', 'x-secret': 'hop', 'keep-alive': 'timeout=1' }).end()
+      answer.writeHead(200, { connection: 'x-own', 'x-own': '2', 'proxy-authenticate': 'Basic' }).end()
     })
     for (const { host, prefix } of ways(port)) {
       const { headers } = await ask(server, host, {
         path: `${prefix}/`,
-        headers: { connection: 'x-hop', 'x-hop': '1', 'x-forwarded-for': 'forged', te: 'trailers' },
+        headers: {
+          connection: 'x-own',
+          'x-own': '1',
+          'x-forwarded-for': 'forged',
+          x_forwarded_for: 'forged',
+          'keep-alive': 'timeout=1',
+          te: 'trailers',
+        },
       })
-      expect(seen).not.toHaveProperty('x-hop')
-      expect(seen).not.toHaveProperty('te')
+      for (const name of ['keep-alive', 'x_forwarded_for']) expect(seen).not.toHaveProperty(name)
       expect(seen).toMatchObject({
+        'x-own': '1',
+        te: 'trailers',
         'x-forwarded-for': '127.0.0.1',
         'x-forwarded-host': host,
         'x-forwarded-proto': 'http',
       })
       expect(seen.host).toBe(prefix === '' ? host : `localhost:${port}`)
-      expect(headers).not.toHaveProperty('x-secret')
+      expect(headers).toMatchObject({ 'x-own': '2' })
+      expect(headers).not.toHaveProperty('proxy-authenticate')
     }
   })
 
@@ -159,11 +170,13 @@ describe('a port of a workspace', () => {
 
   test('at a host of its own it keeps its cookies, and gives none to its neighbours', async () => {
     const { port } = await serveInside((asked, answer) => {
-      answer.writeHead(200, { 'set-cookie': ['a=b; Domain=localhost; Path=/', 'c=d'] })
+      answer.writeHead(200, {
+        'set-cookie': ['a=b; Domain =localhost; Path=/', 'workspace-port=evil', 'c=d'],
+      })
       answer.end(asked.headers.cookie)
     })
     const { answer, headers } = await ask(server, hostOf(port), {
-      headers: { cookie: 'a=b; workspace-port=mine; c=d' },
+      headers: { cookie: 'a=b; workspace-port=mine;__Host-workspace-port =mine; c=d' },
     })
     expect(await text(answer)).toBe('a=b; c=d')
     expect(headers['set-cookie']).toEqual(['a=b; Path=/', 'c=d'])
@@ -184,6 +197,59 @@ describe('a port of a workspace', () => {
       headers: { connection: 'Upgrade', upgrade: 'workspace-tcp' },
     })
     expect(await text(tunnel.answer)).toBe('inside')
+  })
+
+  test('a target that no router would parse reaches the port as it was written', async () => {
+    const { port } = await serveInside((asked, answer) => answer.end(asked.url))
+    for (const { host, prefix } of ways(port))
+      for (const path of ['/%', '/%zz', '/%2e%2e/%2f', '//a//b', '/../up', '/"<>', `/${'x'.repeat(4_000)}`]) {
+        const { status, answer } = await ask(server, host, { path: prefix + path })
+        expect([status, await text(answer)], path).toEqual([200, path])
+      }
+  })
+
+  test('every method that Node parses reaches a port, either way', async () => {
+    const { port } = await serveInside((asked, answer) => {
+      answer.setHeader('x-method', String(asked.method))
+      answer.end()
+    })
+    // CONNECT asks for a tunnel, and SOURCE is of another protocol.
+    const methods = METHODS.filter((method) => method !== 'CONNECT' && method !== 'SOURCE')
+    expect(methods).toContain('QUERY')
+    for (const { host, prefix } of ways(port))
+      for (const method of methods) {
+        const { status, headers, answer } = await ask(server, host, { method, path: `${prefix}/` })
+        answer.resume()
+        expect([status, headers['x-method']], method).toEqual([200, method])
+      }
+  })
+
+  test('V5 H6 a port is asked once for each request, whatever Connection names', async () => {
+    const seen: string[] = []
+    const { port } = await serveInside((asked, answer) => {
+      seen.push(`${asked.method} ${asked.url}`)
+      answer.end()
+    })
+    const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: evil\r\n\r\n'
+    for (const { host, prefix } of ways(port))
+      for (const option of ['content-length', 'host', 'transfer-encoding', 'cookie', 'via']) {
+        seen.length = 0
+        const head = `GET ${prefix}/a HTTP/1.1\r\nHost: ${host}\r\nConnection: ${option}, close\r\nContent-Length: ${smuggled.length}\r\n\r\n`
+        const status = statusOf(await sendRaw(server.httpPort, head + smuggled))
+        const isRefused = ['content-length', 'host', 'transfer-encoding'].includes(option)
+        expect([status, seen], option).toEqual(isRefused ? [400, []] : [200, ['GET /a']])
+      }
+  })
+
+  test('a port that switches protocols unasked, or answers nothing, is answered for', async () => {
+    const answers = ['HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n', '']
+    for (const bytes of answers) {
+      const { port } = await startRawUpstream((socket) => socket.end(bytes))
+      for (const { host, prefix } of ways(port)) {
+        const { status, answer } = await ask(server, host, { path: `${prefix}/` })
+        expect([status, JSON.parse(await text(answer)).error.code]).toEqual([502, 'CONNECT_FAILED'])
+      }
+    }
   })
 
   test('a page is told what is wrong where nothing listens, and a program in JSON', async () => {
@@ -223,7 +289,9 @@ describe('a port of a workspace', () => {
     const { port } = await serveInside((_asked, answer) => answer.end('done'))
     const post = (origin: string) =>
       ask(server, hostOf(port), { method: 'POST', headers: { origin, 'sec-fetch-site': 'cross-site' } })
-    for (const origin of ['https://evil.example', 'null', `http://${hostOf(port, 'other')}`, server.url])
+    const elsewhere = `http://1--demo.localhost:${server.httpPort + 1}`
+    const other = `http://${hostOf(port, 'other')}`
+    for (const origin of ['https://evil.example', 'null', other, elsewhere, server.url])
       expect((await post(origin)).status, origin).toBe(403)
     expect((await post(`http://${hostOf(1)}`)).status).toBe(200)
   })

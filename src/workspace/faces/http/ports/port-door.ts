@@ -2,15 +2,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isFault, type Fault } from '../../../../lib/errors/fault.ts'
 import { httpFault } from '../../../../lib/http/faults.ts'
-import { forwardUpgrade } from '../../../../lib/http/forward-upgrade.ts'
-import { type Forwarder, isLoop } from '../../../../lib/http/forwarded-headers.ts'
+import type { Diversion, UpgradeHandler } from '../../../../lib/http/diversion.ts'
 import { NOTICE_HEADERS, renderNotice } from '../../../../lib/http/notice-page.ts'
 import { checkOrigin } from '../../../../lib/http/origin-rule.ts'
-import { answerRaw } from '../../../../lib/http/raw-answer.ts'
-import type { Diversion } from '../../../../lib/http/server.ts'
+import { mustClose } from '../../../../lib/http/proxy/answer.ts'
+import {
+  type CheckedRequest,
+  checkRequest,
+  isForwardedUpgrade,
+} from '../../../../lib/http/proxy/checked-request.ts'
+import { forward, type Forwarding, type UpstreamFailure } from '../../../../lib/http/proxy/forward.ts'
+import { type Forwarder, isLoop } from '../../../../lib/http/proxy/forwarded-headers.ts'
+import { responseOn } from '../../../../lib/http/proxy/socket-response.ts'
 import { STATUS_OF_KIND } from '../../../../lib/http/status.ts'
 import { createTokenTest } from '../../../../lib/http/token-rule.ts'
-import type { UpgradeHandler } from '../../../../lib/http/upgrades.ts'
 import type { Logger } from '../../../../lib/log/logger.ts'
 import { errorToWire } from '../../../api/error.ts'
 import { fault } from '../../../errors.ts'
@@ -20,14 +25,17 @@ import { openTunnel, parsePort } from '../../../tunnel/open-tunnel.ts'
 import type { PortHosts, PortTarget } from '../../../tunnel/port-host.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
-import { forwardRequest } from './forward.ts'
+import { grantCookie, grantsOf } from './grant-cookie.ts'
 import { withoutPass } from './pass-parameter.ts'
-import { GRANT_COOKIE, grantOf, type PortWay, toBrowser, toGuest } from './port-headers.ts'
+import { type PortWay, toBrowser, toGuest } from './port-headers.ts'
 
+const ANSWER_MS = 120_000
 const UPGRADE_MS = 30_000
 
 /** Below it is what the port serves. */
-export const PORT_PATH = /^(\/api\/workspaces\/([^/]*)\/proxy\/([^/?]*))(\/.*)$/
+const PORT_PATH = /^(\/api\/workspaces\/([^/?]*)\/proxy\/([^/?]*))(\/.*)$/
+/** The same in a target as it was written, which may have the absolute form. */
+const PORT_TARGET = /^(?:https?:\/\/[^/?]*)?\/api\/workspaces\/[^/?]*\/proxy\/[^/?]*\//
 
 interface PortDoorParts {
   readonly face: Pick<HttpFace, 'table' | 'backends' | 'activity' | 'passes' | 'config' | 'audit'>
@@ -53,36 +61,24 @@ export class PortDoor implements Diversion {
     this.#bearsToken = parts.token === undefined ? () => false : createTokenTest(parts.token)
   }
 
-  /** Whether a request is for a port's host. Nothing of the API is there. */
-  readonly isFor = (request: IncomingMessage): boolean => {
-    return this.#parts.hosts.parse(request.headers.host) !== undefined
+  /** Whether a request is for a port: by its host, where nothing of the API is, or by its path. */
+  readonly isFor = ({ headers, url = '' }: IncomingMessage): boolean => {
+    return this.#parts.hosts.parse(headers.host) !== undefined || PORT_TARGET.test(url)
   }
 
-  /** Answers a request for a port's host. */
+  readonly acceptsUpgrade = isForwardedUpgrade
+
   readonly answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const refuse = (refusal: unknown): void => this.#refuse(request, response, refusal)
     try {
-      const target = this.#targetOf(request)
-      checkOwnOrigin(request, target, this.#parts.hosts, false)
-      const { pass, path } = withoutPass(request.url ?? '/')
-      if (pass !== undefined)
+      const checked = checkRequest(request)
+      const place = this.#placeOf(checked)
+      this.#checkOrigin(request, place, false)
+      const { way, target, pass, path } = place
+      if (way.is === 'host' && pass !== undefined)
         return this.#recording(request, target, () => this.#enter(response, target, pass, path))
-      this.#demandGrant(request, target)
-      await this.#forward(request, response, target, { way: { is: 'host' }, path, refuse })
+      await this.#forward(checked, response, place)
     } catch (error) {
-      refuse(error)
-    }
-  }
-
-  /** Answers a request below a port's path. */
-  async answerBelowPath(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const refuse = (refusal: unknown): void => this.#refuse(request, response, refusal)
-    try {
-      const { target, way, path, pass } = placeOf(request)
-      this.#admit(request, target, pass)
-      await this.#forward(request, response, target, { way, path, refuse })
-    } catch (error) {
-      refuse(error)
+      this.#refuse(request, response, error)
     }
   }
 
@@ -90,78 +86,55 @@ export class PortDoor implements Diversion {
     for (const answer of this.#answers) answer.destroy()
   }
 
-  /** Hands on a connection that leaves HTTP below a port's path. */
-  async upgradeBelowPath(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const { target, way, path, pass } = placeOf(request)
-    this.#admit(request, target, pass)
-    await this.#forwardUpgrade(request, socket, head, target, { way, path })
-  }
-
-  /** Hands on a connection that leaves HTTP at a port's host. */
   readonly upgrade: UpgradeHandler = async (request, socket, head) => {
-    const target = this.#targetOf(request)
-    checkOwnOrigin(request, target, this.#parts.hosts, true)
-    this.#demandGrant(request, target)
-    await this.#forwardUpgrade(request, socket, head, target, {
-      way: { is: 'host' },
-      path: request.url ?? '/',
-    })
+    const checked = checkRequest(request)
+    const place = this.#placeOf(checked)
+    this.#checkOrigin(request, place, true)
+    // Before Node 24.9 every request to upgrade comes here.
+    const upgrade = isForwardedUpgrade(request) ? { socket, head } : undefined
+    await this.#forward(checked, responseOn(socket, request), place, upgrade)
   }
 
-  /** Throws as `openTunnel`. */
+  /** Throws UNAUTHORIZED, and as `openTunnel`. */
   async #forward(
-    request: IncomingMessage,
+    checked: CheckedRequest,
     response: ServerResponse,
-    target: PortTarget,
-    {
-      way,
-      path,
-      refuse,
-    }: { readonly way: PortWay; readonly path: string; readonly refuse: (why: Fault) => void },
+    { way, target, path, pass }: Place,
+    upgrade?: Forwarding['upgrade'],
   ): Promise<void> {
-    const connection = await this.#open(request, target)
-    if (response.destroyed) return void connection.destroy()
-    this.#answers.add(response)
-    response.once('close', () => this.#answers.delete(response))
-    response.once('close', this.#parts.face.activity.begin(target.workspace))
-    forwardRequest({
-      request,
+    const { message } = checked
+    if (way.is === 'host') this.#demandGrant(message, target)
+    else this.#admit(message, target, pass)
+    const connection = await this.#open(checked, target)
+    const client = upgrade?.socket ?? response
+    if (client.destroyed) return void connection.destroy()
+    client.once('close', this.#parts.face.activity.begin(target.workspace))
+    if (upgrade === undefined) {
+      this.#answers.add(response)
+      response.once('close', () => {
+        this.#answers.delete(response)
+        connection.destroy()
+      })
+    }
+    const timeoutMs = upgrade === undefined ? ANSWER_MS : UPGRADE_MS
+    const bearsToken = this.#bearsToken(message)
+    forward({
+      request: checked,
       response,
-      connection,
-      path,
-      refuse,
-      headers: this.#headersFor(request, way),
-      toBrowser: (answer) => toBrowser(answer, way),
-    })
-  }
-
-  async #forwardUpgrade(
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    target: PortTarget,
-    { way, path }: { readonly way: PortWay; readonly path: string },
-  ): Promise<void> {
-    const connection = await this.#open(request, target)
-    if (socket.destroyed) return void connection.destroy()
-    socket.once('close', this.#parts.face.activity.begin(target.workspace))
-    forwardUpgrade({
-      request,
-      socket,
-      head,
-      upstream: { path, createConnection: () => connection },
-      headers: this.#headersFor(request, way),
+      upgrade,
+      upstream: { createConnection: () => connection },
+      target: path,
+      headers: toGuest(checked, way, { forwarder: this.#forwarder, bearsToken }),
       toClient: (answer) => toBrowser(answer, way),
-      timeoutMs: UPGRADE_MS,
-      report: () => undefined,
-      refuse: ({ message }) => {
-        const refusal = fault('CONNECT_FAILED', `the port gave no answer: ${message}`)
-        answerRaw(socket, STATUS_OF_KIND[refusal.kind], errorToWire(refusal))
+      timeoutMs,
+      refuse: (failure) => {
+        connection.destroy()
+        this.#refuse(message, response, connectFailed(failure, timeoutMs))
       },
     })
   }
 
-  /** Takes a pass that came with a path, or the token. Throws UNAUTHORIZED. */
+  /** Accepts a pass that came with a path, or the token. Throws UNAUTHORIZED. */
   #admit(request: IncomingMessage, target: PortTarget, pass: string | undefined): void {
     if (this.#parts.token === undefined || this.#bearsToken(request)) return
     this.#recording(request, target, () =>
@@ -175,28 +148,30 @@ export class PortDoor implements Diversion {
     return this.#parts.face.audit.admission(subject, admit)
   }
 
-  #headersFor(request: IncomingMessage, way: PortWay) {
-    return toGuest(request, way, { forwarder: this.#forwarder, bearsToken: this.#bearsToken(request) })
-  }
-
-  async #open(request: IncomingMessage, { workspace, port }: PortTarget): Promise<Duplex> {
+  async #open(request: CheckedRequest, { workspace, port }: PortTarget): Promise<Duplex> {
     if (isLoop(request, this.#forwarder.name))
       throw fault('INVALID_REQUEST', 'this request has come through this server before')
     const { table, backends, config, audit } = this.#parts.face
     const connection = await openTunnel(table, backends, workspace, String(port), config.tunnel.denyPorts)
-    audit.enter(subjectOf({ raw: request }, 'port.enter', workspace), `${workspace} ${port}`)
+    audit.enter(subjectOf({ raw: request.message }, 'port.enter', workspace), `${workspace} ${port}`)
     return connection
   }
 
-  #targetOf({ headers }: IncomingMessage): PortTarget {
-    const target = this.#parts.hosts.parse(headers.host)
-    if (target === undefined) throw new Error('the request is for no port')
+  /** Finds the port a request is for. The target stays as it was written. Throws INVALID_REQUEST, INVALID_PORT. */
+  #placeOf({ message, target }: CheckedRequest): Place {
+    const host = this.#parts.hosts.parse(message.headers.host)
+    return host === undefined
+      ? placeBelowPath(target)
+      : { target: this.#known(host), way: { is: 'host' }, ...withoutPass(target) }
+  }
+
+  #known(target: PortTarget): PortTarget {
     const workspace = this.#parts.face.table.find(target.workspace)
     return workspace === undefined ? target : { ...target, workspace: workspace.name }
   }
 
   #demandGrant(request: IncomingMessage, target: PortTarget): void {
-    if (this.#parts.token === undefined || this.#grants.opens(grantOf(request), target)) return
+    if (this.#parts.token === undefined || this.#opens(request, target)) return
     this.#recording(request, target, () => {
       throw httpFault(
         'UNAUTHORIZED',
@@ -205,18 +180,36 @@ export class PortDoor implements Diversion {
     })
   }
 
-  /** Takes a pass and leads to the same address without it, so that it is in no history and in no Referer. */
+  /** Whether one of the grants opens it: pages of neighboring hosts may add cookies of that name. */
+  #opens(request: IncomingMessage, target: PortTarget): boolean {
+    return grantsOf(request, this.#parts.hasTls).some((grant) => this.#grants.opens(grant, target))
+  }
+
+  /** Pages of other origins may not act here; those of the same workspace's other ports on this server may. */
+  #checkOrigin(request: IncomingMessage, { way, target }: Place, hasEffect: boolean): void {
+    if (way.is === 'host' && this.#isSibling(request, target)) return
+    checkOrigin(request, hasEffect)
+  }
+
+  #isSibling({ headers }: IncomingMessage, target: PortTarget): boolean {
+    const { origin, host } = headers
+    if (origin === undefined || !URL.canParse(origin)) return false
+    const { host: from } = new URL(origin)
+    const workspace = this.#parts.hosts.parse(from)?.workspace
+    return workspace === target.workspace.toLowerCase() && belowLabel(from) === belowLabel(host ?? '')
+  }
+
+  /** Takes a pass and redirects to the same address without it, so that it is in no history and in no Referer. */
   #enter(response: ServerResponse, target: PortTarget, pass: string, path: string): void {
     const { token, face, hasTls } = this.#parts
     const cookies: string[] = []
     if (token !== undefined) {
       face.passes.take(pass, target.workspace, { for: 'port', port: target.port })
-      const cookie = `${GRANT_COOKIE}=${this.#grants.issue(target)}; Path=/; Max-Age=${GRANT_MS / 1_000}; HttpOnly; SameSite=Lax`
-      cookies.push(hasTls ? `${cookie}; Secure` : cookie)
+      cookies.push(grantCookie(this.#grants.issue(target), GRANT_MS / 1_000, hasTls))
     }
     response
       .writeHead(302, {
-        // Two slashes would lead to another host.
+        // Two slashes would name another host.
         location: path.replace(/^[/\\]*/, '/'),
         'cache-control': 'no-store',
         'referrer-policy': 'no-referrer',
@@ -238,8 +231,7 @@ export class PortDoor implements Diversion {
       'content-type': isForPerson ? 'text/html; charset=utf-8' : 'application/json',
       'content-length': Buffer.byteLength(body),
       ...(told.kind === 'unauthorized' && { 'www-authenticate': 'Bearer' }),
-      // Of a body that nobody reads.
-      ...(request.complete ? {} : { connection: 'close' }),
+      ...(mustClose(request) ? { connection: 'close' } : {}),
     })
     response.end(request.method === 'HEAD' ? undefined : body)
   }
@@ -254,15 +246,27 @@ interface Place {
   readonly pass: string | undefined
 }
 
-/** Taken from the address as it was written: what is encoded in the workspace's part of it stays encoded. */
-function placeOf({ url = '' }: IncomingMessage): Place {
+function placeBelowPath(url: string): Place {
   const [, prefix, name, portText, rest] = PORT_PATH.exec(url) ?? []
   if (prefix === undefined || portText === undefined || rest === undefined)
     throw fault('INVALID_REQUEST', 'a port of a workspace is at /api/workspaces/{name}/proxy/{port}/')
   const port = parsePort(portText)
-  const { pass, path } = withoutPass(rest)
   const target = { workspace: parseWorkspaceName(name), port }
-  return { target, way: { is: 'path', prefix, port }, path, pass }
+  return { target, way: { is: 'path', prefix, port }, ...withoutPass(rest) }
+}
+
+/** Returns a host without its first label, in lower case, with its port. */
+function belowLabel(host: string): string {
+  return host.toLowerCase().slice(host.indexOf('.'))
+}
+
+function connectFailed({ is, message, cause }: UpstreamFailure, timeoutMs: number): Fault {
+  const why = {
+    silent: `the port gave no answer within ${timeoutMs / 1_000} s`,
+    broken: `the port gave no answer: ${message}`,
+    invalid: `the port gave an answer that cannot be passed on: ${message}`,
+  }[is]
+  return fault('CONNECT_FAILED', why, cause)
 }
 
 /** Whether a person asked, who is told by a page. */
@@ -274,17 +278,4 @@ function wantsPage({ headers }: IncomingMessage): boolean {
 function portNotice({ code, message }: Fault): string {
   const title = code === 'CONNECT_FAILED' ? 'Nothing answers on this port' : 'This port cannot be shown'
   return renderNotice({ title, message: `${message.charAt(0).toUpperCase()}${message.slice(1)}.` })
-}
-
-/** Pages of other origins may not act here; those of the same workspace's other ports may. */
-function checkOwnOrigin(
-  request: IncomingMessage,
-  target: PortTarget,
-  hosts: PortHosts,
-  hasEffect: boolean,
-): void {
-  const { origin } = request.headers
-  const from = origin !== undefined && URL.canParse(origin) ? hosts.parse(new URL(origin).host) : undefined
-  if (from?.workspace === target.workspace.toLowerCase()) return
-  checkOrigin(request, hasEffect)
 }

@@ -1,13 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import {
-  endToEnd,
-  type Forwarder,
-  type HeaderPairs,
-  toUpstream,
-} from '../../../../lib/http/forwarded-headers.ts'
-
-/** The cookie by which a browser that has shown a pass comes back. */
-export const GRANT_COOKIE = 'workspace-port'
+import type { CheckedRequest } from '../../../../lib/http/proxy/checked-request.ts'
+import { endToEnd } from '../../../../lib/http/proxy/end-to-end.ts'
+import { type Forwarder, toUpstream } from '../../../../lib/http/proxy/forwarded-headers.ts'
+import type { HeaderPairs } from '../../../../lib/http/proxy/header-pairs.ts'
+import { ownSetCookie, withoutGrants } from './grant-cookie.ts'
 
 /**
  * How a port is reached: under a host name of its own, an origin of its own; or below a path of the server's host, where what a
@@ -33,7 +29,7 @@ const SPEAKS_FOR_HOST = new Set([
 
 /** A request's headers as the workspace gets them: nothing by which one could enter the server is among them. */
 export function toGuest(
-  request: IncomingMessage,
+  request: CheckedRequest,
   way: PortWay,
   parts: { readonly forwarder: Forwarder; readonly bearsToken: boolean },
 ): HeaderPairs {
@@ -46,11 +42,8 @@ export function toGuest(
       return lower === 'cookie' || lower === 'origin' ? [] : [[name, value]]
     }
     if (lower !== 'cookie') return [[name, value]]
-    const rest = value
-      .split(';')
-      .map((each) => each.trim())
-      .filter((each) => !each.startsWith(`${GRANT_COOKIE}=`))
-    return rest.length === 0 ? [] : [[name, rest.join('; ')]]
+    const rest = withoutGrants(value)
+    return rest === undefined ? [] : [[name, rest]]
   })
 }
 
@@ -59,11 +52,10 @@ export function toBrowser(answer: IncomingMessage, way: PortWay): HeaderPairs {
   const passed = endToEnd(answer)
   // A cookie for a whole domain would reach the ports of other workspaces.
   if (way.is === 'host')
-    return passed.map(([name, value]) =>
-      name.toLowerCase() === 'set-cookie'
-        ? [name, value.replaceAll(/;\s*domain=[^;]*/gi, '')]
-        : [name, value],
-    )
+    return passed.flatMap(([name, value]): HeaderPairs => {
+      const own = name.toLowerCase() === 'set-cookie' ? ownSetCookie(value) : value
+      return own === undefined ? [] : [[name, own]]
+    })
   const safe = passed
     .filter(([name]) => !SPEAKS_FOR_HOST.has(name.toLowerCase()))
     .map(
@@ -79,13 +71,4 @@ function locationBelow(location: string, { prefix, port }: PortWay & { readonly 
   const path = location.replace(own, '')
   if (path === '' && location !== '') return `${prefix}/`
   return path.startsWith('/') && !path.startsWith('//') ? prefix + path : location
-}
-
-/** The value of the grant's cookie in a request. */
-export function grantOf({ headers }: IncomingMessage): string | undefined {
-  for (const each of (headers.cookie ?? '').split(';')) {
-    const [name, value] = each.trim().split('=')
-    if (name === GRANT_COOKIE) return value
-  }
-  return undefined
 }

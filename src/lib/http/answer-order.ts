@@ -1,0 +1,64 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Fault } from '../errors/fault.ts'
+import { httpFault } from './faults.ts'
+import { answerRaw } from './raw-answer.ts'
+
+/**
+ * Keeps the answers of a connection in the order of its requests where Node leaves that to its callers: for requests that its
+ * parser refuses (too large, too slow, or not HTTP) and for upgrades. A connection with a refused request gets one answer to that,
+ * after those of the requests before it, and ends. Where the answer to that request itself has begun, the connection is cut.
+ */
+export class AnswerOrder {
+  readonly #shape: { readonly render: (fault: Fault) => unknown }
+  readonly #last = new WeakMap<Duplex, ServerResponse>()
+  readonly #broken = new WeakSet<Socket>()
+
+  constructor(shape: { readonly render: (fault: Fault) => unknown }) {
+    this.#shape = shape
+  }
+
+  /** Notes the newest request of its connection. Call it for each `request` event. */
+  follow({ socket }: IncomingMessage, response: ServerResponse): void {
+    this.#last.set(socket, response)
+  }
+
+  /** Whether an earlier request of the connection is still to be answered. An upgrade now would mix both answers. */
+  isBusy(socket: Duplex): boolean {
+    return this.#last.get(socket)?.destroyed === false
+  }
+
+  /** Handles a `clientError` event. */
+  readonly refuse = (error: Error & { code?: string }, socket: Socket): void => {
+    if (error.code === 'ECONNRESET') return void socket.destroy()
+    // A parser that failed reports every further piece of the same connection.
+    if (this.#broken.has(socket)) return
+    this.#broken.add(socket)
+    const [status, fault] = brokenRequest(error.code)
+    const last = this.#last.get(socket)
+    const send = (): void => {
+      socket.once('finish', () => socket.destroy())
+      answerRaw(socket, status, this.#shape.render(fault))
+    }
+    const cut = (): void => void socket.destroy()
+    if (last === undefined || last.destroyed) return send()
+    // What is broken is the head behind the last request.
+    if (last.req.complete) return void last.once('close', send)
+    if (last.writableEnded) return void last.once('close', cut)
+    const end = last.headersSent ? cut : send
+    // Its own body is broken: its turn comes when the answers before it are sent.
+    if (last.socket === null) last.once('socket', end)
+    else end()
+  }
+}
+
+function brokenRequest(code: string | undefined): readonly [number, Fault] {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return [431, httpFault('REQUEST_TOO_LARGE', 'headers are too large')]
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return [408, httpFault('REQUEST_TIMEOUT', 'the request did not arrive in time')]
+  }
+  return [400, httpFault('INVALID_REQUEST', 'the request is not valid HTTP')]
+}

@@ -1,0 +1,193 @@
+import type { ClientRequest, IncomingMessage, RequestOptions, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { messageOf } from '../../errors/message.ts'
+import { joinStreams } from '../../process/join-streams.ts'
+import { request as httpRequest } from '../node-http.ts'
+import { checkAnswer, sendBody, sendHead } from './answer.ts'
+import type { CheckedRequest } from './checked-request.ts'
+import { passEarlyHints } from './early-hints.ts'
+import { announcedTrailers, endToEnd, passedTrailers } from './end-to-end.ts'
+import { framingHeaders } from './framing.ts'
+import { type HeaderPairs, tokensOf, valuesOf } from './header-pairs.ts'
+
+/** More interim answers than any server sends for one request. */
+const MAX_INTERIM_ANSWERS = 32
+/** Methods that may be sent twice. Source: RFC 9110, 9.2.2; PUT and DELETE are left out, as programs seldom keep to it. */
+const REPEATABLE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+/** A failure before the answer began. */
+export interface UpstreamFailure {
+  /** `silent`: no answer in time; `broken`: no connection, or one that ended; `invalid`: an answer that cannot be passed on. */
+  readonly is: 'silent' | 'broken' | 'invalid'
+  readonly message: string
+  readonly cause?: unknown
+}
+
+export interface Forwarding {
+  readonly request: CheckedRequest
+  readonly response: ServerResponse
+  /** Present on a request to leave HTTP; `head` is what came behind it already. */
+  readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer } | undefined
+  readonly upstream: Pick<RequestOptions, 'host' | 'port' | 'agent' | 'createConnection'>
+  /** The target to ask for; default the request's. */
+  readonly target?: string
+  /** End-to-end headers for the upstream, without framing. */
+  readonly headers: HeaderPairs
+  /** Returns the end-to-end headers of an answer that the client may see; default all. */
+  readonly toClient?: (answer: IncomingMessage) => HeaderPairs
+  /** How long nothing may move before the answer begins. */
+  readonly timeoutMs: number
+  /** Called once when the connection leaves HTTP. */
+  readonly onSwitch?: () => void
+  readonly onAnswerBytes?: (bytes: Buffer) => void
+  /** Answers the client in the upstream's place. Called at most once, and never after an answer began. */
+  readonly refuse: (failure: UpstreamFailure) => void
+}
+
+/** Forwards one request and passes its one answer on. The client always gets an answer, a refusal, or the end of its connection. */
+export function forward(forwarding: Forwarding): void {
+  new Exchange(forwarding).send()
+}
+
+class Exchange {
+  readonly #forwarding: Forwarding
+  #state: 'waiting' | 'answered' | 'over' = 'waiting'
+  #upstream: ClientRequest | undefined
+  #interimAnswers = 0
+  readonly #limit: NodeJS.Timeout
+
+  constructor(forwarding: Forwarding) {
+    this.#forwarding = forwarding
+    const { request, response, timeoutMs } = forwarding
+    this.#limit = setTimeout(() => this.#fail({ is: 'silent', message: 'no answer in time' }), timeoutMs)
+    response.on('error', () => undefined)
+    response.once('close', () => this.#end())
+    request.message.on('error', () => undefined)
+    // Refreshing a timer that was cleared would start it again.
+    request.message.on('data', () => this.#state === 'waiting' && this.#limit.refresh())
+  }
+
+  send(isRetry = false): void {
+    const { request, target, upgrade, upstream: to } = this.#forwarding
+    const { message, framing } = request
+    const { method = 'GET' } = message
+    const hasBody = framing.is === 'chunked' || (framing.is === 'length' && framing.bytes > 0)
+    let upstream: ClientRequest
+    try {
+      upstream = httpRequest({
+        ...to,
+        // Another pooled connection may be as stale as the first, and one that leaves HTTP never comes back to the pool.
+        ...((isRetry || upgrade !== undefined) && to.agent !== undefined && { agent: false }),
+        method,
+        path: target ?? request.target,
+        headers: this.#headers(method).flat(),
+      })
+    } catch (error) {
+      return this.#fail({
+        is: 'invalid',
+        message: `the request cannot be sent: ${messageOf(error)}`,
+        cause: error,
+      })
+    }
+    this.#upstream = upstream
+    upstream.on('information', (information) => {
+      if (++this.#interimAnswers > MAX_INTERIM_ANSWERS)
+        return this.#fail({ is: 'invalid', message: 'too many interim answers' })
+      passEarlyHints(information, message, this.#forwarding.response)
+    })
+    upstream.on('upgrade', (answer, far, farHead) => this.#switch(answer, far, farHead))
+    upstream.on('response', (answer) => this.#answer(upstream, answer))
+    upstream.on('error', (error: NodeJS.ErrnoException) => {
+      // A connection that the upstream closed just when it was used again.
+      const isStale = upstream.reusedSocket && error.code === 'ECONNRESET' && this.#interimAnswers === 0
+      const isRepeatable = !hasBody && REPEATABLE_METHODS.has(method)
+      if (this.#state === 'waiting' && isStale && isRepeatable) return this.send(true)
+      this.#fail({ is: 'broken', message: error.message, cause: error })
+    })
+    upstream.on('close', () => {
+      if (this.#upstream === upstream)
+        this.#fail({ is: 'broken', message: 'the connection ended without an answer' })
+    })
+    if (!hasBody) return void upstream.end()
+    message.once('end', () => {
+      if (framing.is === 'chunked') upstream.addTrailers(passedTrailers(message) as [string, string][])
+    })
+    // No pipeline: that would destroy the client's connection where the upstream refuses a body, and its answer with it.
+    message.pipe(upstream)
+  }
+
+  #headers(method: string): HeaderPairs {
+    const { request, headers, upgrade, upstream } = this.#forwarding
+    const { message, framing } = request
+    if (upgrade !== undefined) {
+      const protocols = valuesOf(message.rawHeaders, 'upgrade').join(', ')
+      const noBody = framingHeaders({ is: 'none' }, method)
+      return [...headers, ...noBody, ['Connection', 'Upgrade'], ['Upgrade', protocols]]
+    }
+    return [
+      ...headers,
+      ...(framing.is === 'chunked' ? announcedTrailers(message) : []),
+      ...framingHeaders(framing, method),
+      ...(upstream.agent === undefined ? ([['Connection', 'close']] as const) : []),
+    ]
+  }
+
+  #answer(upstream: ClientRequest, answer: IncomingMessage): void {
+    const { request, response, toClient = endToEnd, onAnswerBytes } = this.#forwarding
+    const framing = checkAnswer(answer)
+    if (this.#state !== 'waiting') return void upstream.destroy()
+    if (typeof framing === 'string') return this.#fail({ is: 'invalid', message: framing })
+    // A connection on which a part of this request is still to be sent serves no other request.
+    if (!upstream.writableFinished) upstream.shouldKeepAlive = false
+    try {
+      sendHead(request.message, response, answer, framing, toClient(answer))
+    } catch (error) {
+      return this.#fail({ is: 'invalid', message: 'the answer has a header that is not valid', cause: error })
+    }
+    this.#state = 'answered'
+    clearTimeout(this.#limit)
+    if (onAnswerBytes !== undefined) answer.on('data', onAnswerBytes)
+    upstream.on('error', sendBody(answer, response, framing))
+  }
+
+  #switch(answer: IncomingMessage, far: Duplex, farHead: Buffer): void {
+    const { upgrade, request, response, toClient = endToEnd, onSwitch } = this.#forwarding
+    far.on('error', () => far.destroy())
+    const [protocol = ''] = valuesOf(answer.rawHeaders, 'upgrade')
+    const isAsked = tokensOf(request.message.rawHeaders, 'upgrade').includes(protocol.toLowerCase())
+    if (upgrade === undefined || !isAsked || this.#state !== 'waiting') {
+      far.destroy()
+      return this.#fail({
+        is: 'invalid',
+        message: 'the answer switches to a protocol that was not asked for',
+      })
+    }
+    this.#state = 'over'
+    clearTimeout(this.#limit)
+    onSwitch?.()
+    const { socket, head } = upgrade
+    response.detachSocket(socket as never)
+    const lines = [...toClient(answer), ['Connection', 'Upgrade'], ['Upgrade', protocol]]
+    const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\n${text}\r\n`, 'latin1')
+    if (farHead.length > 0) socket.write(farHead)
+    if (head.length > 0) far.write(head)
+    void joinStreams(socket, far)
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    if (this.#state !== 'waiting') return
+    const { response, request, refuse } = this.#forwarding
+    this.#end()
+    // What is left of the body is read and dropped, so that the client comes to read the answer.
+    request.message.unpipe()
+    request.message.resume()
+    if (!response.headersSent && !response.destroyed) refuse(failure)
+  }
+
+  #end(): void {
+    this.#state = 'over'
+    clearTimeout(this.#limit)
+    this.#upstream?.destroy()
+  }
+}

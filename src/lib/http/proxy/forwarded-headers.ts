@@ -1,0 +1,38 @@
+import { endToEnd, plainName } from './end-to-end.ts'
+import type { CheckedRequest } from './checked-request.ts'
+import { type HeaderPairs, tokensOf } from './header-pairs.ts'
+
+/** Headers that the proxy sets, whatever a client sends. */
+const OURS = new Set([
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'forwarded',
+  'x-real-ip',
+  'via',
+])
+
+/** How a proxy names itself, and how a request came to it. */
+export interface Forwarder {
+  /** Its name in `Via`. */
+  readonly name: string
+  readonly protocol: 'http' | 'https'
+}
+
+/** Returns the headers of a request as it is forwarded, framing aside. Source: RFC 9110, 7.6.3, and common practice. */
+export function toUpstream({ message }: CheckedRequest, { name, protocol }: Forwarder): HeaderPairs {
+  const { headers, rawHeaders, socket } = message
+  return [
+    ...endToEnd(message).filter(([header]) => !OURS.has(plainName(header))),
+    ...(tokensOf(rawHeaders, 'te').includes('trailers') ? ([['TE', 'trailers']] as const) : []),
+    ['X-Forwarded-For', socket.remoteAddress ?? ''],
+    ['X-Forwarded-Host', headers.host ?? ''],
+    ['X-Forwarded-Proto', protocol],
+    ['Via', [headers.via, `1.1 ${name}`].filter(Boolean).join(', ')],
+  ]
+}
+
+/** Whether a request has come through the proxy of this name already. */
+export function isLoop({ message }: CheckedRequest, name: string): boolean {
+  return (message.headers.via ?? '').split(',').some((hop) => hop.trim().split(' ')[1] === name)
+}

@@ -1,0 +1,163 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { startProxyFront } from '../../../support/proxy-front.ts'
+import { sendRaw, statusOf } from '../../../support/raw-http.ts'
+import { startRawUpstream } from '../../../support/raw-upstream.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+
+const GET = 'GET / HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n'
+const OK = 'HTTP/1.1 200 OK\r\n'
+
+/** What a client gets where the upstream sends these bytes and ends its connection. */
+async function answerTo(request: string, bytes: string): Promise<string> {
+  const { port } = await startRawUpstream((socket) => socket.end(bytes, 'latin1'))
+  return sendRaw((await startProxyFront(port)).port, request)
+}
+
+test.each([
+  [
+    'a switch of protocols that nobody asked for',
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
+  ],
+  ['a switch without a protocol', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
+  ['nothing', ''],
+  ['no HTTP', 'nonsense\r\n\r\n'],
+  ['two framings', `${OK}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n`],
+  ['two lengths', `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\naa`],
+  ['a coding in a coding', `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+  ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['a folded header', `${OK}X: a\r\n b\r\n\r\n`],
+  ['a status below 200', 'HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n'],
+  ['interim answers without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000)],
+  ['1,000 headers', `${OK}${'a:\r\n'.repeat(1_000)}Content-Length: 3\r\n\r\nabc`],
+])('an upstream that answers with %s is answered for with 502', async (_what, bytes) => {
+  const answer = await answerTo(GET, bytes)
+  expect(answer.match(/^HTTP\/1\.1 \d+/gm)?.filter((line) => !line.includes('103'))).toEqual(['HTTP/1.1 502'])
+})
+
+test('an upstream that switches protocols unasked is told so by the end of its connection', async () => {
+  let hasEnded = false
+  const { port } = await startRawUpstream((socket) => {
+    socket.once('close', () => (hasEnded = true))
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  })
+  expect(statusOf(await sendRaw((await startProxyFront(port)).port, GET))).toBe(502)
+  await waitFor('the end', () => hasEnded)
+})
+
+test('an upgrade is answered with the protocol that was asked for, or with 502', async () => {
+  const { port } = await startRawUpstream((socket) =>
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\nhello',
+    ),
+  )
+  const front = await startProxyFront(port)
+  const ask = (protocol: string) =>
+    sendRaw(
+      front.port,
+      `GET / HTTP/1.1\r\nHost: web\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`,
+      300,
+    )
+  expect(await ask('websocket')).toMatch(/^HTTP\/1\.1 101 [^]*\r\nUpgrade: WebSocket\r\n\r\nhello$/)
+  expect(statusOf(await ask('other'))).toBe(502)
+})
+
+test('a refused upgrade is answered whole, however long the answer is', async () => {
+  const body = 'x'.repeat(2_000_000)
+  const answer = await answerTo(
+    'GET / HTTP/1.1\r\nHost: web\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    `HTTP/1.1 403 No\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  expect(answer).toMatch(/^HTTP\/1\.1 403 No\r\n/)
+  expect(answer.endsWith(`\r\n\r\n${body}`)).toBe(true)
+})
+
+test('F33 an upgrade whose refusal breaks off is not answered whole', async () => {
+  const { port } = await startRawUpstream((socket) => {
+    socket.write('HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n', () =>
+      socket.resetAndDestroy(),
+    )
+  })
+  const answer = await sendRaw(
+    (await startProxyFront(port)).port,
+    'GET / HTTP/1.1\r\nHost: web\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+  )
+  expect(answer).not.toContain('0\r\n\r\n')
+})
+
+test('F33 an answer that ends with its connection is not whole where that is reset', async () => {
+  const { port } = await startRawUpstream((socket) => {
+    socket.write(`${OK}\r\nhalf`, () => setTimeout(() => socket.resetAndDestroy(), 50))
+  })
+  const front = await startProxyFront(port)
+  expect(await sendRaw(front.port, GET)).not.toContain('0\r\n\r\n')
+  const old = connect(front.port, '127.0.0.1')
+  old.write('GET / HTTP/1.0\r\nHost: web\r\n\r\n')
+  await expect(text(old)).rejects.toThrow('ECONNRESET')
+})
+
+test('an answer without a body is not framed', async () => {
+  const answer = await answerTo(GET, 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello')
+  expect(answer).toMatch(/^HTTP\/1\.1 204 /)
+  expect(answer).not.toMatch(/content-length|transfer-encoding|hello/i)
+})
+
+test('early hints and trailers are passed on', async () => {
+  const hint = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nSet-Cookie: a=b\r\n\r\n'
+  const body = `Trailer: X-Sum, Set-Cookie\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 1\r\nSet-Cookie: a=b\r\n\r\n`
+  const answer = await answerTo(GET, hint + OK + body)
+  expect(answer).toMatch(
+    /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a\.css>; rel=preload\r\n\r\nHTTP\/1\.1 200 OK\r\n/,
+  )
+  expect(answer).toContain('Trailer: x-sum\r\n')
+  expect(answer.endsWith('\r\n\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n')).toBe(true)
+  expect(answer).not.toContain('a=b')
+  expect(await answerTo('GET / HTTP/1.0\r\nHost: web\r\n\r\n', hint + OK + body)).toMatch(
+    /^HTTP\/1\.1 200 [^]*\r\n\r\na$/,
+  )
+})
+
+test('a connection whose request was not sent whole serves no other request', async () => {
+  const upstream = await startRawUpstream((socket, received) => {
+    if (received.includes('\r\n\r\n')) socket.write(`${OK}Content-Length: 2\r\n\r\nok`)
+  })
+  const front = await startProxyFront(upstream.port)
+  const upload = connect(front.port, '127.0.0.1')
+  upload.write('POST /upload HTTP/1.1\r\nHost: web\r\nContent-Length: 100\r\n\r\nhalf')
+  const early = text(upload)
+  expect(await early).toMatch(/^HTTP\/1\.1 200 [^]*\r\nConnection: close\r\n[^]*ok$/)
+  expect(await sendRaw(front.port, GET)).toMatch(/ok$/)
+  expect(upstream.received).toHaveLength(2)
+  expect(upstream.received[0]).toMatch(/half$/)
+})
+
+test('a refused body does not cost its client the answer', async () => {
+  const { port } = await startRawUpstream((socket) => socket.destroy())
+  const client = connect((await startProxyFront(port)).port, '127.0.0.1')
+  client.write('POST / HTTP/1.1\r\nHost: web\r\nContent-Length: 100\r\n\r\nhalf')
+  expect(statusOf(await text(client))).toBe(502)
+})
+
+test('a GET on a connection that its upstream has just closed is sent once more, on a new one; a POST is not', async () => {
+  let answers = 0
+  const upstream = await startRawUpstream((socket, received) => {
+    const requests = received.split('\r\n\r\n').length - 1
+    if (requests > 1) return socket.destroy()
+    answers++
+    return socket.write(`${OK}Content-Length: 2\r\n\r\nok`)
+  })
+  const front = await startProxyFront(upstream.port)
+  expect(statusOf(await sendRaw(front.port, GET))).toBe(200)
+  expect(statusOf(await sendRaw(front.port, GET))).toBe(200)
+  expect(answers).toBe(2)
+  expect(statusOf(await sendRaw(front.port, GET))).toBe(200)
+  expect(statusOf(await sendRaw(front.port, GET.replace('GET', 'POST')))).toBe(502)
+})
+
+test('an upstream that says nothing is answered for with 504, however long the body takes to come', async () => {
+  const { port } = await startRawUpstream(() => undefined)
+  const front = await startProxyFront(port, 200)
+  expect(statusOf(await sendRaw(front.port, GET))).toBe(504)
+  expect(front.failures).toMatchObject([{ is: 'silent' }])
+})

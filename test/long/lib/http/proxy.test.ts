@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { compareAnswers } from '../../../support/differential/answers.ts'
+import { compareRequests } from '../../../support/differential/requests.ts'
+
+const seed = Number(process.env['PROXY_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+
+test('H6 V5 100,000 requests through both proxies are seen once and as sent by four servers, or by none', async () => {
+  const { requests, seen, refused, differences } = await compareRequests({ requests: 100_000, seed })
+  expect(differences).toEqual([])
+  expect(requests).toBe(100_000)
+  // Every server took part, and so did requests that must be refused.
+  expect(refused).toBeGreaterThan(5_000)
+  for (const [server, count] of Object.entries(seen)) expect(count, server).toBeGreaterThan(2_000)
+}, 900_000)
+
+test('H6 F33 20,000 answers of a hostile upstream are well-formed, refused or cut, and confuse no other request', async () => {
+  const { requests, differences } = await compareAnswers({ requests: 20_000, seed })
+  expect(differences).toEqual([])
+  expect(requests).toBe(20_000)
+}, 300_000)

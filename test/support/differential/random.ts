@@ -1,0 +1,41 @@
+/** Random choices that a seed repeats: mulberry32, whose whole state is one word. */
+export class Random {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0
+  }
+
+  /** From 0 up to, but not, 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0
+    let word = this.#state
+    word = Math.imul(word ^ (word >>> 15), word | 1)
+    word ^= word + Math.imul(word ^ (word >>> 7), word | 61)
+    return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  /** A whole number from 0 up to, but not, `end`. */
+  below(end: number): number {
+    return Math.floor(this.next() * end)
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    const item = items[this.below(items.length)]
+    if (item === undefined) throw new Error('nothing to pick from')
+    return item
+  }
+
+  some<Item>(items: readonly Item[], most: number): readonly Item[] {
+    return Array.from({ length: this.below(most + 1) }, () => this.pick(items))
+  }
+}
+
+/** A generator for one numbered case of a run, so that each case can be repeated alone. */
+export function randomFor(seed: number, number: number): Random {
+  return new Random(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b))
+}
