@@ -1,5 +1,9 @@
 #include "dial-loopback.h"
 
+#include <unistd.h>
+#include <uv.h>
+
+#include <cerrno>
 #include <string>
 
 #include "../netns/dial.h"
@@ -9,50 +13,101 @@ namespace workspace::binding {
 
 namespace {
 
-class DialWorker : public Napi::AsyncWorker {
+/** One connection from its beginning to its end; deletes itself once libuv has let go of both handles. */
+class Dial {
  public:
-  DialWorker(Napi::Env env, std::string path, std::uint16_t port, int timeoutMs)
-      : Napi::AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), path(std::move(path)), port(port), timeoutMs(timeoutMs) {}
+  Dial(Napi::Env env, netns::Expected process, std::uint16_t port, std::uint64_t timeoutMs)
+      : env_(env), deferred_(Napi::Promise::Deferred::New(env)), process_(std::move(process)), port_(port), timeoutMs_(timeoutMs) {}
 
-  Napi::Promise promise() const { return deferred.Promise(); }
+  Napi::Promise promise() const { return deferred_.Promise(); }
+  void begin() { dialled_ = netns::beginDial(process_, port_); }
 
-  void Execute() override { result = netns::dialLoopback(path, port, timeoutMs); }
-
-  void OnOK() override {
-    if (result.number == 0) {
-      deferred.Resolve(Napi::Number::New(Env(), result.fd));
-    } else {
-      deferred.Reject(systemError(Env(), result.number, result.syscall, path).Value());
+  /** On JavaScript's thread. */
+  void follow() {
+    if (dialled_.number != 0 || !dialled_.isPending) return finish();
+    uv_loop_t* loop = nullptr;
+    if (napi_get_uv_event_loop(env_, &loop) != napi_ok || uv_poll_init_socket(loop, &poll_, dialled_.fd) != 0) {
+      close(dialled_.fd);
+      dialled_ = {-1, false, EIO, "poll"};
+      return finish();
     }
+    uv_timer_init(loop, &timer_);
+    poll_.data = timer_.data = this;
+    uv_timer_start(&timer_, [](uv_timer_t* timer) { static_cast<Dial*>(timer->data)->end(true); }, timeoutMs_, 0);
+    uv_poll_start(&poll_, UV_WRITABLE, [](uv_poll_t* poll, int, int) { static_cast<Dial*>(poll->data)->end(false); });
   }
 
-  void OnError(const Napi::Error& error) override { deferred.Reject(error.Value()); }
+ private:
+  void end(bool isLate) {
+    uv_timer_stop(&timer_);
+    uv_poll_stop(&poll_);
+    if (isLate) {
+      close(dialled_.fd);
+      dialled_ = {-1, false, ETIMEDOUT, "connect"};
+    } else {
+      dialled_ = netns::finishDial(dialled_.fd);
+    }
+    const auto closed = [](uv_handle_t* handle) {
+      auto* dial = static_cast<Dial*>(handle->data);
+      if (++dial->closed_ == 2) delete dial;
+    };
+    uv_close(reinterpret_cast<uv_handle_t*>(&timer_), closed);
+    uv_close(reinterpret_cast<uv_handle_t*>(&poll_), closed);
+    Napi::HandleScope scope(env_);
+    settle();
+  }
+
+  void finish() {
+    settle();
+    delete this;
+  }
+
+  void settle() {
+    if (dialled_.number == 0) deferred_.Resolve(Napi::Number::New(env_, dialled_.fd));
+    else deferred_.Reject(systemError(env_, dialled_.number, dialled_.syscall, "/proc/" + std::to_string(process_.pid) + "/ns/net").Value());
+  }
+
+  Napi::Env env_;
+  Napi::Promise::Deferred deferred_;
+  netns::Expected process_;
+  std::uint16_t port_;
+  std::uint64_t timeoutMs_;
+  netns::Dialled dialled_;
+  uv_poll_t poll_{};
+  uv_timer_t timer_{};
+  int closed_ = 0;
+};
+
+/** Enters the namespace on another thread, for microseconds. */
+class DialWorker : public Napi::AsyncWorker {
+ public:
+  DialWorker(Napi::Env env, Dial* dial) : Napi::AsyncWorker(env), dial_(dial) {}
+  void Execute() override { dial_->begin(); }
+  void OnOK() override { dial_->follow(); }
 
  private:
-  Napi::Promise::Deferred deferred;
-  std::string path;
-  std::uint16_t port;
-  int timeoutMs;
-  netns::Dialled result;
+  Dial* dial_;
 };
 
 }  // namespace
 
 Napi::Value dialLoopback(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  if (info.Length() != 3 || !info[0].IsString() || !info[1].IsNumber() || !info[2].IsNumber()) {
-    throw Napi::TypeError::New(env, "dialLoopback expects a path (string), port and timeoutMs (numbers)");
+  if (info.Length() != 4 || !info[0].IsNumber() || !info[1].IsString() || !info[2].IsNumber() || !info[3].IsNumber()) {
+    throw Napi::TypeError::New(env, "dialLoopback expects pid (number), group (string), port and timeoutMs (numbers)");
   }
-  const std::string path = info[0].As<Napi::String>().Utf8Value();
-  if (path.find('\0') != std::string::npos) throw Napi::TypeError::New(env, "path contains a NUL");
-  const double port = info[1].As<Napi::Number>().DoubleValue();
-  const double timeoutMs = info[2].As<Napi::Number>().DoubleValue();
+  const std::string group = info[1].As<Napi::String>().Utf8Value();
+  if (group.empty()) throw Napi::TypeError::New(env, "group is empty");
+  const double pid = info[0].As<Napi::Number>().DoubleValue();
+  const double port = info[2].As<Napi::Number>().DoubleValue();
+  const double timeoutMs = info[3].As<Napi::Number>().DoubleValue();
+  if (!(pid >= 1 && pid <= 4194304)) throw Napi::RangeError::New(env, "pid must be between 1 and 4194304");
   if (!(port >= 1 && port <= 65535)) throw Napi::RangeError::New(env, "port must be between 1 and 65535");
   if (!(timeoutMs >= 0 && timeoutMs <= 600000)) throw Napi::RangeError::New(env, "timeoutMs must be between 0 and 600000");
 
-  auto* worker = new DialWorker(env, path, static_cast<std::uint16_t>(port), static_cast<int>(timeoutMs));
-  const Napi::Promise promise = worker->promise();
-  worker->Queue();
+  auto* dial = new Dial(env, {static_cast<int>(pid), group}, static_cast<std::uint16_t>(port), static_cast<std::uint64_t>(timeoutMs));
+  const Napi::Promise promise = dial->promise();
+  (new DialWorker(env, dial))->Queue();
   return promise;
 }
 

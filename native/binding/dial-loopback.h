@@ -5,8 +5,9 @@
 namespace workspace::binding {
 
 /**
- * dialLoopback(namespacePath: string, port: number, timeoutMs: number): Promise<number>. Resolves with the descriptor
- * of a connected, non-blocking socket, which is the caller's to close; rejects like node:net (`ECONNREFUSED` …).
+ * dialLoopback(pid: number, group: string, port: number, timeoutMs: number): Promise<number>. Resolves with the descriptor of a connected
+ * socket, which belongs to the caller. Rejects with {code, errno, syscall}; ETIMEDOUT after timeoutMs. Waits on the event loop, not on a
+ * thread: connections that nobody accepts hold up nothing else.
  */
 Napi::Value dialLoopback(const Napi::CallbackInfo& info);
 

@@ -6,11 +6,11 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <thread>
 
 namespace workspace::netns {
@@ -34,31 +34,8 @@ Dialled makeSocket(int family) {
   return result;
 }
 
-Dialled await(int fd, int timeoutMs) {
-  pollfd waiting{fd, POLLOUT, 0};
-  int ready;
-  do {
-    ready = poll(&waiting, 1, timeoutMs);
-  } while (ready < 0 && errno == EINTR);
-  if (ready < 0) return failure("poll", fd);
-  if (ready == 0) {
-    errno = ETIMEDOUT;
-    return failure("connect", fd);
-  }
-  int error = 0;
-  socklen_t size = sizeof error;
-  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return failure("getsockopt", fd);
-  if (error != 0) {
-    errno = error;
-    return failure("connect", fd);
-  }
-  Dialled result;
-  result.fd = fd;
-  return result;
-}
-
-Dialled connectTo(int family, std::uint16_t port, int timeoutMs) {
-  const Dialled made = makeSocket(family);
+Dialled connectTo(int family, std::uint16_t port) {
+  Dialled made = makeSocket(family);
   if (made.number != 0) return made;
   sockaddr_storage address{};
   socklen_t size = 0;
@@ -75,28 +52,66 @@ Dialled connectTo(int family, std::uint16_t port, int timeoutMs) {
     ipv6.sin6_addr = in6addr_loopback;
     size = sizeof ipv6;
   }
-  if (connect(made.fd, reinterpret_cast<const sockaddr*>(&address), size) == 0) return made;
+  if (connect(made.fd, reinterpret_cast<const sockaddr*>(&address), size) == 0) return finishDial(made.fd);
   if (errno != EINPROGRESS) return failure("connect", made.fd);
-  return await(made.fd, timeoutMs);
+  made.isPending = true;
+  return made;
 }
 
-Dialled dialFrom(const std::string& namespacePath, std::uint16_t port, int timeoutMs) {
-  const int handle = open(namespacePath.c_str(), O_RDONLY | O_CLOEXEC);
+/** Returns whether a process belongs to a control group of this name. Source: proc(5), /proc/PID/cgroup. */
+bool isIn(const std::string& group, int pid) {
+  const int file = open(("/proc/" + std::to_string(pid) + "/cgroup").c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  std::string text;
+  char chunk[4096];
+  ssize_t count = 0;
+  while ((count = read(file, chunk, sizeof chunk)) > 0) text.append(chunk, static_cast<std::size_t>(count));
+  close(file);
+  return text.find(group) != std::string::npos;
+}
+
+Dialled dialFrom(const Expected& process, std::uint16_t port) {
+  const std::string path = "/proc/" + std::to_string(process.pid) + "/ns/net";
+  const int handle = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (handle < 0) return failure("open");
+  if (!isIn(process.group, process.pid)) {
+    errno = ESRCH;
+    return failure("open", handle);
+  }
   if (setns(handle, CLONE_NEWNET) != 0) return failure("setns", handle);
   close(handle);
-  const Dialled ipv4 = connectTo(AF_INET, port, timeoutMs);
+  const Dialled ipv4 = connectTo(AF_INET, port);
   if (ipv4.number == 0) return ipv4;
-  const Dialled ipv6 = connectTo(AF_INET6, port, timeoutMs);
+  const Dialled ipv6 = connectTo(AF_INET6, port);
   // Where neither answers, what the first said is what the user can act on.
   return ipv6.number == 0 ? ipv6 : ipv4;
 }
 
 }  // namespace
 
-Dialled dialLoopback(const std::string& namespacePath, std::uint16_t port, int timeoutMs) {
+Dialled beginDial(const Expected& process, std::uint16_t port) {
   Dialled result;
-  std::thread([&] { result = dialFrom(namespacePath, port, timeoutMs); }).join();
+  std::thread([&] { result = dialFrom(process, port); }).join();
+  return result;
+}
+
+Dialled finishDial(int fd) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return failure("getsockopt", fd);
+  sockaddr_storage own{};
+  sockaddr_storage peer{};
+  socklen_t ownSize = sizeof own;
+  socklen_t peerSize = sizeof peer;
+  if (error == 0 && (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &ownSize) != 0 || getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peerSize) != 0)) error = errno;
+  // A free port of the range that connections come from can be the one that this connection got itself.
+  if (error == 0 && ownSize == peerSize && std::memcmp(&own, &peer, ownSize) == 0) error = ECONNREFUSED;
+  if (error != 0) {
+    errno = error;
+    return failure("connect", fd);
+  }
+  Dialled result;
+  result.fd = fd;
   return result;
 }
 
@@ -106,12 +121,14 @@ Dialled dialLoopback(const std::string& namespacePath, std::uint16_t port, int t
 
 namespace workspace::netns {
 
-Dialled dialLoopback(const std::string&, std::uint16_t, int) {
+Dialled beginDial(const Expected&, std::uint16_t) {
   Dialled result;
   result.number = ENOSYS;
   result.syscall = "setns";
   return result;
 }
+
+Dialled finishDial(int) { return beginDial({}, 0); }
 
 }  // namespace workspace::netns
 

@@ -54,7 +54,7 @@ export interface Addon {
   notifyManager(socket: string, text: string): void
   ExitWatch: new (onExit: (pid: number, code: number, signal: number) => void) => AddonExitWatch
   LogStore: new (onNews: () => void) => AddonLogStore
-  dialLoopback(namespacePath: string, port: number, timeoutMs: number): Promise<number>
+  dialLoopback(pid: number, group: string, port: number, timeoutMs: number): Promise<number>
 }
 
 interface AddonExitWatch {

@@ -7,15 +7,22 @@ export function canDialNamespaces(): boolean {
 }
 
 /**
- * Connects to a port on the loopback address of another process's network namespace, 127.0.0.1 first, then ::1. Source:
- * setns(2), in a thread of its own. There is no JavaScript fallback: callers ask `canDialNamespaces` first.
+ * Connects to a port on the loopback address of a container's network namespace, 127.0.0.1 first, then ::1. No thread waits for the
+ * connection. There is no JavaScript fallback: callers ask `canDialNamespaces` first. Source: setns(2).
  *
- * @throws Error with code, errno and syscall: ECONNREFUSED when nothing listens, ENOENT when the process is gone, EPERM
- *   without CAP_SYS_ADMIN
+ * @param pid of a process in the container
+ * @param containerId which the process's control groups must name
+ * @throws Error with code, errno and syscall: ECONNREFUSED when nothing listens, ETIMEDOUT when nothing accepts, ENOENT when the process
+ *   has ended, ESRCH when it is not the container's, EPERM without CAP_SYS_ADMIN
  */
-export async function dialNamespace(pid: number, port: number, timeoutMs: number): Promise<Socket> {
+export async function dialNamespace(
+  pid: number,
+  containerId: string,
+  port: number,
+  timeoutMs: number,
+): Promise<Socket> {
   const loaded = loadAddon()
   if (loaded.is !== 'loaded') throw new Error(`network namespaces need the addon: ${loaded.reason}`)
-  const fd = await loaded.addon.dialLoopback(`/proc/${pid}/ns/net`, port, timeoutMs)
+  const fd = await loaded.addon.dialLoopback(pid, containerId, port, timeoutMs)
   return new Socket({ fd, readable: true, writable: true, allowHalfOpen: true })
 }

@@ -3,9 +3,12 @@ import { messageOf } from '../../../lib/errors/message.ts'
 import { canDialNamespaces, dialNamespace } from '../../../native/netns.ts'
 import { fault } from '../../errors.ts'
 import type { ExecProcess } from '../backend.ts'
-import { isHostProcess } from './host-process.ts'
+import { DialLimit } from './dial-limit.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
+/** What says that the container's network cannot be entered from this process. */
+const ELSEWHERE = new Set(['EPERM', 'EACCES', 'ENOENT', 'ESRCH'])
+const dials = new DialLimit()
 
 /** Where a container's main process is, as its engine reports it. */
 interface ContainerProcess {
@@ -22,12 +25,15 @@ export async function dialContainer(
   port: number,
   exec: (argv: readonly string[]) => Promise<ExecProcess>,
 ): Promise<Duplex> {
-  if (canDialNamespaces() && (await isHostProcess(container.pid, container.id))) {
+  // Another machine's engine, or a virtual machine's, reports numbers that mean someone else here.
+  if (canDialNamespaces() && container.pid > 1) {
     try {
-      return await dialNamespace(container.pid, port, CONNECT_TIMEOUT_MS)
+      return await dials.run(container.id, () =>
+        dialNamespace(container.pid, container.id, port, CONNECT_TIMEOUT_MS),
+      )
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      if (code !== 'EPERM' && code !== 'EACCES') throw refused(port, messageOf(error), error)
+      if (!ELSEWHERE.has(code ?? '')) throw refused(port, messageOf(error), error)
     }
   }
   return dialByProgram(port, await exec(['/bin/sh', '-c', RELAY, 'sh', String(port)]))
