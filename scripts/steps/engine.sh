@@ -18,7 +18,7 @@ engine_make() {
     say "$lack to you: $(engine_advice); going on without containers"
     return 1
   fi
-  command -v dockerd >/dev/null || apt_install docker.io || return 1
+  command -v dockerd >/dev/null || apt_install docker.io nftables || return 1
   if [ -d /run/systemd/system ]; then
     say "starting Docker (systemctl start docker)"
     quietly systemctl start docker || return 1

@@ -114,7 +114,7 @@ describe('in containers and machines', () => {
         ],
         settles: /supervisor ps|list -vv/,
         varies: [
-          [/172\.17\.\d+\.\d+/, 'ADDRESS'],
+          [/\b10\.214\.\d+\.\d+/, 'ADDRESS'],
           [/as process \d+/, 'as process PID'],
           [/running  \d+  AGE/, 'running  PID  AGE'],
           [/\b\d[\d.]* (?:B|[KMG]iB)\b/g, 'SIZE'],
@@ -129,6 +129,8 @@ describe('in containers and machines', () => {
         WORKSPACE_IMAGE__MODULES: kernel.modules,
         WORKSPACE_QEMU__ACCEL: 'tcg',
         WORKSPACE_VM__NETWORK: 'user',
+        // Of the cloud, which runs on this machine.
+        WORKSPACE_NETWORK__ALLOW_HOST_PORTS: new URL(moto.url).port,
         WORKSPACE_VM__RUN_DIR: sockets,
         WORKSPACE_VM__CPUS: '1',
         WORKSPACE_VM__MEMORY_MB: '1024',

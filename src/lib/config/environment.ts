@@ -41,7 +41,8 @@ export function settingsFromEnvironment(
 }
 
 function fromText(node: SchemaNode, value: string): unknown {
-  if (node.type === 'array') return value === '' ? [] : value.split(',').map((item) => item.trim())
+  if (node.type === 'array')
+    return value === '' ? [] : value.split(',').map((item) => fromText(node.items ?? {}, item.trim()))
   if (node.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
   // Anything that is no number stays text, so that the check names the key and what it expects.
   if ((node.type === 'integer' || node.type === 'number') && /^-?\d+(\.\d+)?$/.test(value))

@@ -11,10 +11,14 @@ const CHECK_EVERY_MS = 10_000
 const TIMEOUT_MS = 10_000
 
 /** Runs `nft` with these arguments and this standard input on the host that forwards the guests' packets. Rejects with nft's own message. */
-export type Nft = (argv: readonly string[], script: string) => Promise<void>
+export interface Nft {
+  (argv: readonly string[], script: string): Promise<void>
+  /** Whether that host is this machine. */
+  readonly isLocal: boolean
+}
 
 /** Runs nft on this machine. Needs root. Source: nft(8). */
-export const localNft: Nft = async (argv, script) => {
+async function runLocally(argv: readonly string[], script: string): Promise<void> {
   // It is in a directory that only root has in PATH.
   const program = (await findProgram('nft')) ?? (await findProgram('/usr/sbin/nft'))
   if (program === undefined)
@@ -22,6 +26,8 @@ export const localNft: Nft = async (argv, script) => {
   const { status, stderr } = await run(program, argv, { timeoutMs: TIMEOUT_MS, input: script })
   if (status !== 0) throw new Error(`nft: ${stderr.trim().split('\n')[0] ?? 'it failed'}`)
 }
+
+export const localNft: Nft = Object.assign(runLocally, { isLocal: true })
 
 /** Keeps the rules of one bridge of guests in force: a table of its own, which no other program's rules can weaken. */
 export class Firewall {
@@ -83,7 +89,7 @@ export class Firewall {
       bridge,
       policy: this.#policy,
       allowed: this.#allowed.all,
-      outward: outwardInterfaces(),
+      outward: this.#nft.isLocal ? outwardInterfaces() : undefined,
       resolvers: readResolvers(),
     })
   }

@@ -22,9 +22,10 @@ export function reachOf(
   },
 ): NetworkReach {
   // A network of somebody else's, or macOS's own address translation.
+  // macOS's engines run in a machine of their own, whose gateway is this host.
   const isOpen =
     backend === 'docker'
-      ? docker.network !== undefined && docker.network !== 'none'
+      ? process.platform === 'darwin' || (docker.network !== undefined && docker.network !== 'none')
       : backend === 'vz' && vm.network === 'user'
   return { isIsolated: !isOpen, policy: network }
 }

@@ -25,8 +25,8 @@ export interface RulesetParts {
   readonly policy: NetworkPolicy
   /** Networks that a listed egress stands for now. */
   readonly allowed: readonly string[]
-  /** Interfaces that lead away from this host. */
-  readonly outward: readonly string[]
+  /** Interfaces that lead away from the bridge's host; undefined where that is another machine, of which only the usual names are known. */
+  readonly outward: readonly string[] | undefined
   readonly resolvers: Resolvers
 }
 
@@ -102,7 +102,7 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
     `oifname "${name}" ct state != { established, related } drop`,
     `iifname != "${name}" accept`,
     'ct state established,related accept',
-    outward.length === 0 ? 'drop' : `oifname != { ${outward.map((each) => `"${each}"`).join(', ')} } drop`,
+    ...outwardRules(outward),
     `ip daddr { ${NEVER} } drop`,
     ...(servers === '' || !hasDns
       ? []
@@ -111,6 +111,27 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
     '}',
     '}',
   ].join('\n')
+}
+
+/** Bridges and ports of container engines and of machines, by the names that programs give them. */
+const INWARD = [
+  'docker*',
+  'br-*',
+  'veth*',
+  'wsdk*',
+  'wsvm*',
+  'wst*',
+  'virbr*',
+  'cni*',
+  'podman*',
+  'lxc*',
+] as const
+
+function outwardRules(outward: readonly string[] | undefined): readonly string[] {
+  if (outward === undefined) return INWARD.map((name) => `oifname "${name}" drop`)
+  return [
+    outward.length === 0 ? 'drop' : `oifname != { ${outward.map((each) => `"${each}"`).join(', ')} } drop`,
+  ]
 }
 
 function egressRules({ egress }: NetworkPolicy, allowed: readonly string[]): readonly string[] {

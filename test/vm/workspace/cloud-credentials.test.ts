@@ -11,7 +11,7 @@ import { machineRoots, vmServer } from '../../support/vm-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, makeWorkspace, type TestServer } from '../../support/workspace-server.ts'
 
-/** The host, as QEMU's own network shows it to the guest. Source: QEMU's documentation, "Using the user mode network stack". */
+/** The host, as user-mode networking shows it to the guest. */
 const HOST = '10.0.2.2'
 
 describe('cloud credentials inside a virtual machine', () => {
@@ -35,6 +35,7 @@ describe('cloud credentials inside a virtual machine', () => {
     server = await vmServer(roots, {
       qemu: { root: roots.root, accel: 'tcg' },
       extensions: { enabled: ['cloud-credentials'] },
+      network: { allow_host_ports: [Number(new URL(moto.url).port)] },
     })
     host = await startCredentialsHost(directory.path, server.url, moto.url, {
       default_role: 'arn:aws:iam::123456789012:role/everybody',

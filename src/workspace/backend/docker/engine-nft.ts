@@ -1,8 +1,10 @@
 import { localNft, type Nft } from '../../network/firewall.ts'
 import { CHANGE_DEADLINE_MS, type DockerEngine } from './engine.ts'
 
-/** The host's own nft, whose directory only root has in PATH; `$1` is its standard input. */
-const SCRIPT = 'PATH=$PATH:/usr/sbin:/sbin; input=$1; shift; printf %s "$input" | exec nft "$@"'
+/** The image's nft, else the host's; only root has their directory in PATH. `$1` is its standard input. */
+const SCRIPT = `PATH=$PATH:/usr/sbin:/sbin; input=$1; shift
+command -v nft >/dev/null && { printf %s "$input" | nft "$@"; exit; }
+printf %s "$input" | exec chroot /host sh -c 'PATH=$PATH:/usr/sbin:/sbin; exec nft "$@"' sh "$@"`
 
 /**
  * Returns what runs nft where the engine's bridges are: this process, where it is root on the engine's machine, else a container that
@@ -11,10 +13,10 @@ const SCRIPT = 'PATH=$PATH:/usr/sbin:/sbin; input=$1; shift; printf %s "$input" 
  * @param image of the helper, which is trusted with that: the server's own default image
  */
 export function nftOf(engine: DockerEngine, image: string): Nft {
-  return (argv, script) =>
-    process.getuid?.() === 0 && engine.isLocal
-      ? localNft(argv, script)
-      : runInEngine(engine, image, argv, script)
+  if (process.platform === 'linux' && process.getuid?.() === 0 && engine.isLocal) return localNft
+  const run = (argv: readonly string[], script: string) => runInEngine(engine, image, argv, script)
+  // Of an ordinary user's server the engine is usually on the same machine.
+  return Object.assign(run, { isLocal: process.platform === 'linux' && engine.isLocal })
 }
 
 async function runInEngine(
@@ -26,9 +28,10 @@ async function runInEngine(
   const container = await engine.call('creating a helper for nft', (abortSignal) =>
     engine.docker.createContainer({
       Image: image,
-      Entrypoint: ['chroot', '/host', '/bin/sh', '-c', SCRIPT, 'sh'],
+      Entrypoint: ['/bin/sh', '-c', SCRIPT, 'sh'],
       Cmd: [script, ...argv],
       User: '0',
+      Labels: { 'workspace.helper': 'nft' },
       HostConfig: {
         NetworkMode: 'host',
         CapDrop: ['ALL'],
