@@ -44,7 +44,7 @@ const fileSchema = section({
     port: port(8080, 'port the API listens on'),
     allowed_hosts: texts('further host names the API answers to; "*" for all'),
     ports_domain: optionalText(
-      'domain below which ports of workspaces have hosts of their own, such as 3000--demo.DOMAIN; *.DOMAIN must lead here. Browsers on this machine need none',
+      'domain below which ports of workspaces have hosts of their own, such as 3000--demo.DOMAIN; *.DOMAIN must resolve to this server, and DOMAIN belongs on the public suffix list. Browsers on this machine need none',
     ),
     token_file: optionalText('file with a bearer token that every request must then carry'),
     socket: optionalText('Unix socket to listen on instead of host and port'),

@@ -5,7 +5,7 @@ import type { Random } from './random.ts'
 
 const ANSWER_MS = 30_000
 /** After that long without an answer to bytes that may be half a request, no more come. */
-const HALF_CLOSE_MS = 250
+const HALF_CLOSE_MS = 500
 
 /** A client's connection to a front. */
 export class ClientConnection {
@@ -18,8 +18,9 @@ export class ClientConnection {
     this.#reader = new AnswerReader(this.#socket)
   }
 
+  /** Whether no further request can be answered here. */
   get isDirty(): boolean {
-    return this.#reader.rest !== '' || this.#reader.isOver
+    return this.#reader.rest !== '' || this.#reader.isOver || this.#socket.writableEnded
   }
 
   /** Sends all at once, or now and then in two pieces. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { asksUpgrade } from './checked-request.ts'
 import { announcedTrailers, endToEnd, passedTrailers } from './end-to-end.ts'
 import { type Framing, framingOf } from './framing.ts'
@@ -52,14 +53,11 @@ export function sendHead(
  * fails: Node takes a reset connection for the end of an answer that has no length (fault F33).
  */
 export function sendBody(answer: IncomingMessage, response: ServerResponse, framing: Framing): () => void {
-  const { socket } = response
   const breakOff = (): void => {
     if (answer.complete || response.destroyed) return
     answer.unpipe(response)
     // Where the end of the connection is the end of the answer, only a reset says that more was to come.
-    const isUnframed = !response.chunkedEncoding && framing.is !== 'length'
-    if (isUnframed && socket instanceof Socket) socket.resetAndDestroy()
-    response.destroy()
+    cutConnection(response, !response.chunkedEncoding && framing.is !== 'length')
   }
   answer.once('end', () => {
     if (response.chunkedEncoding) response.addTrailers(passedTrailers(answer) as [string, string][])
@@ -68,4 +66,15 @@ export function sendBody(answer: IncomingMessage, response: ServerResponse, fram
   answer.once('close', breakOff)
   answer.pipe(response)
   return breakOff
+}
+
+/** Ends a response with its connection. One that waits for the answers before it has no connection yet, and ends it in its turn. */
+function cutConnection(response: ServerResponse, isReset: boolean): void {
+  const cut = (socket: Duplex): void => {
+    if (isReset && socket instanceof Socket) socket.resetAndDestroy()
+    else socket.destroy()
+  }
+  if (response.socket === null) response.once('socket', cut)
+  else cut(response.socket)
+  response.destroy()
 }

@@ -177,11 +177,8 @@ class Exchange {
 
   #fail(failure: UpstreamFailure): void {
     if (this.#state !== 'waiting') return
-    const { response, request, refuse } = this.#forwarding
+    const { response, refuse } = this.#forwarding
     this.#end()
-    // What is left of the body is read and dropped, so that the client comes to read the answer.
-    request.message.unpipe()
-    request.message.resume()
     if (!response.headersSent && !response.destroyed) refuse(failure)
   }
 
@@ -189,5 +186,9 @@ class Exchange {
     this.#state = 'over'
     clearTimeout(this.#limit)
     this.#upstream?.destroy()
+    // What is left of the body is read and dropped: the client comes to read its answer, and Node the next request.
+    const { message } = this.#forwarding.request
+    message.unpipe()
+    message.resume()
   }
 }

@@ -97,6 +97,17 @@ test('F33 an answer that ends with its connection is not whole where that is res
   await expect(text(old)).rejects.toThrow('ECONNRESET')
 })
 
+test('F33 an answer that breaks off before its turn ends the connection in its turn', async () => {
+  const upstream = await startRawUpstream((socket, received) => {
+    if (received.includes('/slow')) setTimeout(() => socket.end(`${OK}Content-Length: 4\r\n\r\nslow`), 200)
+    else socket.write(`${OK}Content-Length: 50\r\n\r\nhalf`, () => socket.resetAndDestroy())
+  })
+  const { port } = await startProxyFront(upstream.port)
+  const client = connect(port, '127.0.0.1')
+  client.write('GET /slow HTTP/1.1\r\nHost: web\r\n\r\nGET /cut HTTP/1.1\r\nHost: web\r\n\r\n')
+  expect(await text(client)).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nslow(?!.*half)/)
+})
+
 test('an answer without a body is not framed', async () => {
   const answer = await answerTo(GET, 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello')
   expect(answer).toMatch(/^HTTP\/1\.1 204 /)

@@ -1,13 +1,11 @@
 import { once } from 'node:events'
-import { type IncomingMessage, METHODS } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { FakeBackend } from '../../../support/fake-backend.ts'
 import { ask, serveInside } from '../../../support/port-client.ts'
-import { sendRaw, statusOf } from '../../../support/raw-http.ts'
-import { startRawUpstream } from '../../../support/raw-upstream.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
 
@@ -197,59 +195,6 @@ describe('a port of a workspace', () => {
       headers: { connection: 'Upgrade', upgrade: 'workspace-tcp' },
     })
     expect(await text(tunnel.answer)).toBe('inside')
-  })
-
-  test('a target that no router would parse reaches the port as it was written', async () => {
-    const { port } = await serveInside((asked, answer) => answer.end(asked.url))
-    for (const { host, prefix } of ways(port))
-      for (const path of ['/%', '/%zz', '/%2e%2e/%2f', '//a//b', '/../up', '/"<>', `/${'x'.repeat(4_000)}`]) {
-        const { status, answer } = await ask(server, host, { path: prefix + path })
-        expect([status, await text(answer)], path).toEqual([200, path])
-      }
-  })
-
-  test('every method that Node parses reaches a port, either way', async () => {
-    const { port } = await serveInside((asked, answer) => {
-      answer.setHeader('x-method', String(asked.method))
-      answer.end()
-    })
-    // CONNECT asks for a tunnel, and SOURCE is of another protocol.
-    const methods = METHODS.filter((method) => method !== 'CONNECT' && method !== 'SOURCE')
-    expect(methods).toContain('QUERY')
-    for (const { host, prefix } of ways(port))
-      for (const method of methods) {
-        const { status, headers, answer } = await ask(server, host, { method, path: `${prefix}/` })
-        answer.resume()
-        expect([status, headers['x-method']], method).toEqual([200, method])
-      }
-  })
-
-  test('V5 H6 a port is asked once for each request, whatever Connection names', async () => {
-    const seen: string[] = []
-    const { port } = await serveInside((asked, answer) => {
-      seen.push(`${asked.method} ${asked.url}`)
-      answer.end()
-    })
-    const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: evil\r\n\r\n'
-    for (const { host, prefix } of ways(port))
-      for (const option of ['content-length', 'host', 'transfer-encoding', 'cookie', 'via']) {
-        seen.length = 0
-        const head = `GET ${prefix}/a HTTP/1.1\r\nHost: ${host}\r\nConnection: ${option}, close\r\nContent-Length: ${smuggled.length}\r\n\r\n`
-        const status = statusOf(await sendRaw(server.httpPort, head + smuggled))
-        const isRefused = ['content-length', 'host', 'transfer-encoding'].includes(option)
-        expect([status, seen], option).toEqual(isRefused ? [400, []] : [200, ['GET /a']])
-      }
-  })
-
-  test('a port that switches protocols unasked, or answers nothing, is answered for', async () => {
-    const answers = ['HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n', '']
-    for (const bytes of answers) {
-      const { port } = await startRawUpstream((socket) => socket.end(bytes))
-      for (const { host, prefix } of ways(port)) {
-        const { status, answer } = await ask(server, host, { path: `${prefix}/` })
-        expect([status, JSON.parse(await text(answer)).error.code]).toEqual([502, 'CONNECT_FAILED'])
-      }
-    }
   })
 
   test('a page is told what is wrong where nothing listens, and a program in JSON', async () => {

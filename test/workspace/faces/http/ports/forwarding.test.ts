@@ -1,0 +1,74 @@
+import { METHODS } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { FakeBackend } from '../../../../support/fake-backend.ts'
+import { ask, serveInside } from '../../../../support/port-client.ts'
+import { sendRaw, statusOf } from '../../../../support/raw-http.ts'
+import { startRawUpstream } from '../../../../support/raw-upstream.ts'
+import { makeWorkspace, startWorkspaceServer, type TestServer } from '../../../../support/workspace-server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+  await makeWorkspace(server.url, { name: 'demo' })
+})
+afterAll(() => server.stop())
+
+/** Both ways to a port. */
+const ways = (port: number) => [
+  { host: `${port}--demo.localhost:${server.httpPort}`, prefix: '' },
+  { host: `127.0.0.1:${server.httpPort}`, prefix: `/api/workspaces/demo/proxy/${port}` },
+]
+
+test('a target that no router would parse reaches the port as it was written', async () => {
+  const { port } = await serveInside((asked, answer) => answer.end(asked.url))
+  for (const { host, prefix } of ways(port))
+    for (const path of ['/%', '/%zz', '/%2e%2e/%2f', '//a//b', '/../up', '/"<>', `/${'x'.repeat(4_000)}`]) {
+      const { status, answer } = await ask(server, host, { path: prefix + path })
+      expect([status, await text(answer)], path).toEqual([200, path])
+    }
+})
+
+test('every method that Node parses reaches a port, either way', async () => {
+  const { port } = await serveInside((asked, answer) => {
+    answer.setHeader('x-method', String(asked.method))
+    answer.end()
+  })
+  // CONNECT asks for a tunnel, and SOURCE is of another protocol.
+  const methods = METHODS.filter((method) => method !== 'CONNECT' && method !== 'SOURCE')
+  expect(methods).toContain('QUERY')
+  for (const { host, prefix } of ways(port))
+    for (const method of methods) {
+      const { status, headers, answer } = await ask(server, host, { method, path: `${prefix}/` })
+      answer.resume()
+      expect([status, headers['x-method']], method).toEqual([200, method])
+    }
+})
+
+test('V5 H6 a port is asked once for each request, whatever Connection names', async () => {
+  const seen: string[] = []
+  const { port } = await serveInside((asked, answer) => {
+    seen.push(`${asked.method} ${asked.url}`)
+    answer.end()
+  })
+  const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: evil\r\n\r\n'
+  for (const { host, prefix } of ways(port))
+    for (const option of ['content-length', 'host', 'transfer-encoding', 'cookie', 'via']) {
+      seen.length = 0
+      const head = `GET ${prefix}/a HTTP/1.1\r\nHost: ${host}\r\nConnection: ${option}, close\r\nContent-Length: ${smuggled.length}\r\n\r\n`
+      const status = statusOf(await sendRaw(server.httpPort, head + smuggled))
+      const isRefused = ['content-length', 'host', 'transfer-encoding'].includes(option)
+      expect([status, seen], option).toEqual(isRefused ? [400, []] : [200, ['GET /a']])
+    }
+})
+
+test('a port that switches protocols unasked, or answers nothing, is answered for', async () => {
+  const answers = ['HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n', '']
+  for (const bytes of answers) {
+    const { port } = await startRawUpstream((socket) => socket.end(bytes))
+    for (const { host, prefix } of ways(port)) {
+      const { status, answer } = await ask(server, host, { path: `${prefix}/` })
+      expect([status, JSON.parse(await text(answer)).error.code]).toEqual([502, 'CONNECT_FAILED'])
+    }
+  }
+})
