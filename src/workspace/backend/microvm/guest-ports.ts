@@ -25,7 +25,10 @@ export class GuestPorts {
         createServer({ allowHalfOpen: true }, (socket) => {
           socket.on('error', () => undefined)
           // A guest that opens more has no use for them, and each is an open file of the server's.
-          if (doors.#connections.size >= MAX_CONNECTIONS) return void socket.destroy()
+          if (doors.#connections.size >= MAX_CONNECTIONS) {
+            socket.destroy()
+            return
+          }
           doors.#connections.add(socket)
           socket.once('close', () => doors.#connections.delete(socket))
           onConnection(port, socket)
