@@ -93,7 +93,7 @@ export class Lane {
   }
 
   #judge(request: Numbered, reading: Answer | string): string | undefined {
-    if (reading === 'cut' && mayBeCut(request, this.#recorder)) return undefined
+    if ((reading === 'cut' || reading === 'closed') && mayBeCut(request, this.#recorder)) return undefined
     if (typeof reading === 'string') return `no answer: ${reading}`
     const { status } = reading
     const echo = echoOf(reading)
@@ -147,9 +147,12 @@ function isOwnRefusal(answer: Answer, request: GeneratedRequest, recorder: Recor
   return mayBeCut(request, recorder) && (status === 400 || status === 502)
 }
 
-/** Go answers such a target before it reads a body, which ends with a reset, and with no length to tell the answer's end by. */
-function mayBeCut({ sent }: GeneratedRequest, { name }: Recorder): boolean {
-  return name === 'go' && /%(?![0-9a-f]{2})/i.test(sent.target)
+/**
+ * Go answers such a target before it reads a body, with no length to tell the answer's end by, and resets the connection. The proxy
+ * then resets its own, and the client's system drops what it has not read.
+ */
+function mayBeCut({ bytes }: GeneratedRequest, { name }: Recorder): boolean {
+  return name === 'go' && /^[^\r\n]*%(?![0-9a-f]{2})/i.test(bytes.toString('latin1'))
 }
 
 function echoOf({ headers }: Answer): Echo | undefined {

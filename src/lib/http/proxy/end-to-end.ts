@@ -51,6 +51,8 @@ const NEVER_TRAILER_PREFIXES = [
   'x-forwarded-',
   'x-real-',
 ]
+/** Values that Node would refuse to send. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
 
 /** Returns a message's headers without those of its connection; framing headers are the sender's to add. */
@@ -75,7 +77,7 @@ export function announcedTrailers({ rawHeaders }: IncomingMessage): HeaderPairs 
 
 /** Returns the trailers that may be passed on, once the body has been read. Source: RFC 9110, 6.5.1. */
 export function passedTrailers({ rawTrailers }: IncomingMessage): HeaderPairs {
-  return pairsOf(rawTrailers).filter(([name]) => mayTrail(name))
+  return pairsOf(rawTrailers).filter(([name, value]) => mayTrail(name) && VALUE.test(value))
 }
 
 function mayTrail(name: string): boolean {

@@ -116,6 +116,13 @@ test('trailers are passed on, and none that a server reads before the body', asy
   expect(received[0]?.slice(received[0].indexOf('\r\n\r\n'))).toBe('\r\n\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n')
 })
 
+test('a trailer that cannot be sent does not end the proxy', async () => {
+  const { port } = await startOnce()
+  const head = 'POST / HTTP/1.1\r\nHost: web\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n'
+  for (const byte of ['\x01', '\x0b', '\x7f']) await sendRaw(port, `${head}X-Sum: ${byte}\r\n\r\n`, 200)
+  expect(statusOf(await sendRaw(port, 'GET / HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n'))).toBe(200)
+})
+
 test('100-continue ends at the proxy, which lets the body come', async () => {
   const { port, received } = await startOnce()
   const answer = await sendRaw(
