@@ -1,6 +1,7 @@
 #include "extent.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "inflate.h"
 
@@ -48,6 +49,16 @@ const char* ExtentReader::read(const Extent& extent, std::span<const std::uint8_
     bytes = inflated_;
   }
   if (extent.hasCrc && crc32Of(bytes) != extent.crc) return "its checksum is another";
+  return nullptr;
+}
+
+const char* ExtentReader::take(const Extent& extent, std::vector<std::uint8_t>& bytes) {
+  std::span<const std::uint8_t> read;
+  const char* fault = this->read(extent, read);
+  if (fault != nullptr) return fault;
+  bytes = std::move(extent.method == deflated ? inflated_ : stored_);
+  stored_ = {};
+  inflated_ = {};
   return nullptr;
 }
 

@@ -51,6 +51,9 @@ class ExtentReader {
    */
   const char* read(const Extent& extent, std::span<const std::uint8_t>& bytes);
 
+  /** As `read`, for a caller that keeps the bytes; holds no more than they and what they are inflated from. */
+  const char* take(const Extent& extent, std::vector<std::uint8_t>& bytes);
+
  private:
   const Source source_;
   std::uint64_t maxBytes_;

@@ -9,7 +9,7 @@ import {
 import { messageOf } from '../../lib/errors/message.ts'
 import { factsLayout, openFacts, type Facts } from '../bytecode/facts.ts'
 import { portableReader } from '../bytecode/portable/portable-reader.ts'
-import { sourceOf, withFile, type ByteSource } from './byte-source.ts'
+import { withFile, type ByteSource } from './byte-source.ts'
 import {
   displayPath,
   maxClassBytes,
@@ -17,9 +17,8 @@ import {
   type ClassEntry,
   type ClassPathProblem,
 } from './class-container.ts'
+import { withNestedArchive } from './nested-archive.ts'
 import { readExtent } from './read-extent.ts'
-
-const maxNestedBytes = 2 ** 29
 
 export interface ClassSlice {
   /** `classes.input` is the place in the entries that were asked for. */
@@ -85,11 +84,14 @@ export async function readPortably(
     for (const [input, { file }] of entries.entries())
       add(input, () => readFileSync(join(container.path, file)))
   else
-    withFile(container.path, (file) => {
-      const source = insideOf(file, container)
-      for (const [input, { extent }] of entries.entries())
-        add(input, () => (extent === undefined ? Buffer.alloc(0) : readExtent(source, extent, maxClassBytes)))
-    })
+    withFile(container.path, (file) =>
+      insideOf(file, container, (source) => {
+        for (const [input, { extent }] of entries.entries())
+          add(input, () =>
+            extent === undefined ? Buffer.alloc(0) : readExtent(source, extent, maxClassBytes),
+          )
+      }),
+    )
   const { facts, faults } = await portableReader.readSlice(files)
   return {
     buffer: facts.buffer,
@@ -97,6 +99,11 @@ export async function readPortably(
   }
 }
 
-function insideOf(file: ByteSource, { deflated }: ClassContainer): ByteSource {
-  return deflated === undefined ? file : sourceOf(readExtent(file, deflated, maxNestedBytes))
+function insideOf(
+  file: ByteSource,
+  { path, deflated }: ClassContainer,
+  use: (source: ByteSource) => void,
+): void {
+  if (deflated === undefined) use(file)
+  else withNestedArchive(path, file, deflated, use)
 }
