@@ -52,7 +52,7 @@ NestedArchives::Lease NestedArchives::open(const File& file, const Extent& exten
     claimed_ += fresh->claimed;
     entries_.push_back(fresh);
   }
-  std::vector<std::uint8_t> inflated;
+  Pages inflated;
   const char* fault = nullptr;
   try {
     ExtentReader reader(Source(file), budget_);
@@ -64,14 +64,19 @@ NestedArchives::Lease NestedArchives::open(const File& file, const Extent& exten
   fresh->bytes = std::move(inflated);
   fresh->fault = fault;
   fresh->isReady = true;
-  claimed_ -= fresh->claimed - fresh->bytes.size();
-  fresh->claimed = fresh->bytes.size();
+  claimed_ -= fresh->claimed - fresh->bytes.span().size();
+  fresh->claimed = fresh->bytes.span().size();
   changed_.notify_all();
   return Lease(*this, fresh);
 }
 
 bool NestedArchives::makeRoom(std::uint64_t bytes) {
-  for (auto each = entries_.begin(); each != entries_.end() && claimed_ + bytes > budget_;) {
+  dropIdle(budget_ - bytes);
+  return claimed_ + bytes <= budget_;
+}
+
+void NestedArchives::dropIdle(std::uint64_t mostClaimed) {
+  for (auto each = entries_.begin(); each != entries_.end() && claimed_ > mostClaimed;) {
     if ((*each)->users > 0) {
       ++each;
       continue;
@@ -79,7 +84,6 @@ bool NestedArchives::makeRoom(std::uint64_t bytes) {
     claimed_ -= (*each)->claimed;
     each = entries_.erase(each);
   }
-  return claimed_ + bytes <= budget_;
 }
 
 void NestedArchives::letGo(const std::shared_ptr<Entry>& entry) {
@@ -87,6 +91,10 @@ void NestedArchives::letGo(const std::shared_ptr<Entry>& entry) {
   entry->users--;
   // Nothing to keep of what cannot be inflated.
   if (entry->users == 0 && entry->fault != nullptr) entries_.remove(entry);
+  std::uint64_t used = 0;
+  for (const auto& each : entries_)
+    if (each->users > 0) used += each->claimed;
+  dropIdle(used + idleBytes);
   changed_.notify_all();
 }
 

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "extent.h"
 #include "file.h"
@@ -16,7 +15,7 @@ namespace workspace::archive {
 
 /**
  * Archives inside archives, inflated once for all threads of this process. Together they never hold more than a budget: who needs one waits until others are let go.
- * What nobody uses stays until its memory is needed.
+ * What nobody uses is kept for the next batch, up to a bound.
  */
 class NestedArchives {
  public:
@@ -25,11 +24,13 @@ class NestedArchives {
   /** What inflates to more than this, and to more than `maxRatio` times its size, was made to be harmful. */
   static constexpr std::uint64_t manyBytes = std::uint64_t{16} << 20;
   static constexpr std::uint64_t maxRatio = 100;
+  /** Kept of what nobody uses. */
+  static constexpr std::uint64_t idleBytes = std::uint64_t{32} << 20;
 
  private:
   struct Entry {
     std::string key;
-    std::vector<std::uint8_t> bytes;
+    Pages bytes;
     std::uint64_t claimed = 0;
     std::size_t users = 1;
     bool isReady = false;
@@ -48,7 +49,7 @@ class NestedArchives {
     Lease& operator=(const Lease&) = delete;
     ~Lease();
 
-    std::span<const std::uint8_t> bytes() const { return entry_->bytes; }
+    std::span<const std::uint8_t> bytes() const { return entry_->bytes.span(); }
     /** nullptr, or a sentence that says why there are no bytes. */
     const char* fault() const { return entry_->fault; }
 
@@ -72,6 +73,8 @@ class NestedArchives {
   const char* refusal(const Extent& extent) const;
   void letGo(const std::shared_ptr<Entry>& entry);
   bool makeRoom(std::uint64_t bytes);
+  /** Lets go of what nobody uses, least recently used first, as long as more is kept than may be. */
+  void dropIdle(std::uint64_t mostClaimed);
 
   const std::uint64_t budget_;
   std::mutex mutex_;

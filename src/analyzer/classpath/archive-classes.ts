@@ -81,6 +81,7 @@ function containerOf(
   const { path, inside, deflated } = place
   const counts = hasVersions(place, entries)
   const classes = new Map<string, ClassEntry>()
+  let empty = 0
   for (const { name: file, extent, isEncrypted } of entries) {
     const [, version, name] = classFile.exec(file) ?? []
     if (name === undefined || name.startsWith('META-INF/')) continue
@@ -92,6 +93,10 @@ function containerOf(
     }
     const known = classes.get(name)
     if (known !== undefined && known.release >= since) continue
+    if (extent.bytes === 0) {
+      empty++
+      continue
+    }
     const identity = `${extent.crc?.toString(16)}-${extent.bytes}`
     const at = { ...extent, offset: place.base + extent.offset }
     classes.set(name, {
@@ -104,6 +109,8 @@ function containerOf(
       extent: at,
     })
   }
+  if (empty > 0)
+    problems.push({ path: displayPath(place), offset: 0, message: `${empty} class files in it are empty` })
   refuseBomb(place, classes.values())
   return { path, kind: 'archive', inside, deflated, classes: [...classes.values()] }
 }

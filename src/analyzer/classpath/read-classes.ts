@@ -20,12 +20,15 @@ import {
 import { withNestedArchive } from './nested-archive.ts'
 import { readExtent } from './read-extent.ts'
 
+/** Problems of one slice that are listed one by one: an archive may have a million entries, none of them a class. */
+const MAX_PROBLEMS = 100
+
 export interface ClassSlice {
   /** `classes.input` is the place in the entries that were asked for. */
   readonly facts: Facts
   /** Where it was asked for and the addon has made it; packed. */
   readonly digest: ArrayBuffer | undefined
-  /** One for each entry that gave none. */
+  /** One for each entry that gave none; of very many the first, and one that counts the others. */
   readonly problems: readonly ClassPathProblem[]
 }
 
@@ -44,11 +47,15 @@ export async function readClasses(
   const { buffer, digest, faults } = await (isNative
     ? readNatively(container, entries, digestLayout !== undefined)
     : readPortably(container, entries))
-  const problems = faults.map(({ input, offset, message }) => ({
+  const problems = faults.slice(0, MAX_PROBLEMS).map(({ input, offset, message }) => ({
     path: displayPath(container, entries[input]?.file),
     offset,
     message,
   }))
+  if (faults.length > MAX_PROBLEMS) {
+    const message = `${faults.length - MAX_PROBLEMS} more class files beside these cannot be read`
+    problems.push({ path: displayPath(container), offset: 0, message })
+  }
   return { facts: openFacts(buffer), digest, problems }
 }
 
