@@ -24,7 +24,7 @@ import { measured } from './measure.ts'
 const MOST_MB = 512
 const MOST_MS = 90_000
 /** Room for images, which no attack may use up, and files in it. */
-const [STORE_BYTES, STORE_FILES] = [2 ** 31, 400_000]
+const [STORE_BYTES, STORE_FILES] = [2 ** 31, 200_000]
 const SECRET = 'the-secret-of-this-host'
 const PROGRAM = join(import.meta.dirname, 'hostile-images.py')
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ByteSource, withFile } from '../classpath/byte-source.ts'
+import { withFile } from '../classpath/byte-source.ts'
 import { type ClassContainer, type ClassEntry, displayPath } from '../classpath/class-container.ts'
 import { listClasses } from '../classpath/list-classes.ts'
 import { withNestedArchive } from '../classpath/nested-archive.ts'
@@ -35,10 +35,10 @@ export class ClassBytes {
     const { extent } = entry
     if (extent === undefined) return readFileSync(join(container.path, entry.file))
     return withFile(container.path, (file) => {
-      const read = (source: ByteSource): Uint8Array => readExtent(source, extent, MAX_CLASS_BYTES)
-      return container.deflated === undefined
-        ? read(file)
-        : withNestedArchive(container.path, file, container.deflated, read)
+      if (container.deflated === undefined) return readExtent(file, extent, MAX_CLASS_BYTES)
+      return withNestedArchive(container.path, file, container.deflated, (archive) =>
+        readExtent(archive, extent, MAX_CLASS_BYTES),
+      )
     })
   }
 

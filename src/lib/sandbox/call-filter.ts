@@ -3,6 +3,8 @@ interface Numbers {
   /** AUDIT_ARCH_* of audit.h. */
   readonly architecture: number
   readonly refused: readonly number[]
+  /** Calls that make nodes, and which of their arguments is the mode. */
+  readonly makeNode: readonly (readonly [number: number, argument: number])[]
   readonly clone: number
   readonly clone3: number
   readonly socket: number
@@ -15,12 +17,31 @@ const NUMBERS: Partial<Record<NodeJS.Architecture, Numbers>> = {
   x64: {
     architecture: 0xc000003e,
     refused: [
-      ...[133, 259], // mknod, mknodat
-      ...[165, 166, 155, 272, 308, 304], // mount, umount2, pivot_root, unshare, setns, open_by_handle_at
-      ...[101, 310, 311, 298, 321, 323], // ptrace, process_vm_readv, process_vm_writev, perf_event_open, bpf, userfaultfd
-      ...[248, 249, 250], // add_key, request_key, keyctl
-      ...[167, 169, 175, 246, 313], // swapon, reboot, init_module, kexec_load, finit_module
+      165,
+      166,
+      155,
+      272,
+      308,
+      304, // mount, umount2, pivot_root, unshare, setns, open_by_handle_at
+      101,
+      310,
+      311,
+      298,
+      321,
+      323, // ptrace, process_vm_readv, process_vm_writev, perf_event_open, bpf, userfaultfd
+      248,
+      249,
+      250, // add_key, request_key, keyctl
+      167,
+      169,
+      175,
+      246,
+      313, // swapon, reboot, init_module, kexec_load, finit_module
       ...COMMON,
+    ],
+    makeNode: [
+      [133, 1], // mknod
+      [259, 2], // mknodat
     ],
     clone: 56,
     clone3: 435,
@@ -29,13 +50,29 @@ const NUMBERS: Partial<Record<NodeJS.Architecture, Numbers>> = {
   arm64: {
     architecture: 0xc00000b7,
     refused: [
-      33, // mknodat
-      ...[40, 39, 41, 97, 268, 265],
-      ...[117, 270, 271, 241, 280, 282],
-      ...[217, 218, 219],
-      ...[224, 142, 105, 104, 273],
+      40,
+      39,
+      41,
+      97,
+      268,
+      265,
+      117,
+      270,
+      271,
+      241,
+      280,
+      282,
+      217,
+      218,
+      219,
+      224,
+      142,
+      105,
+      104,
+      273,
       ...COMMON,
     ],
+    makeNode: [[33, 2]],
     clone: 220,
     clone3: 435,
     socket: 198,
@@ -47,6 +84,7 @@ const LOAD = 0x20
 const JUMP_EQUAL = 0x15
 const JUMP_ABOVE = 0x35
 const JUMP_IF_SET = 0x45
+const AND = 0x54
 const RETURN = 0x06
 const ALLOW = 0x7fff0000
 const ERRNO = 0x00050000
@@ -56,6 +94,8 @@ const ENOSYS = 38
 const [NUMBER_AT, ARCHITECTURE_AT, ARGUMENT_AT] = [0, 4, 16]
 /** Below these bits x86 has a second table of the same calls. */
 const X32 = 0x40000000
+/** What a mode says of the kind of a node; a plain file has 0 or this. */
+const [KIND, PLAIN] = [0o170000, 0o100000] as const
 const CLONE_NEWUSER = 0x10000000
 /** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. Others, AF_VSOCK among them, are not bound by network namespaces. */
 const FAMILIES = [1, 2, 10, 16] as const
@@ -67,7 +107,7 @@ const FAMILIES = [1, 2, 10, 16] as const
 export function callFilter(arch: NodeJS.Architecture = process.arch): Buffer | undefined {
   const numbers = NUMBERS[arch]
   if (numbers === undefined) return undefined
-  const { architecture, refused, clone, clone3, socket } = numbers
+  const { architecture, refused, makeNode, clone, clone3, socket } = numbers
   const refuse = (errno: number): Instruction => [RETURN, 0, 0, ERRNO | errno]
   return program([
     [LOAD, 0, 0, ARCHITECTURE_AT],
@@ -77,6 +117,16 @@ export function callFilter(arch: NodeJS.Architecture = process.arch): Buffer | u
     [JUMP_ABOVE, 0, 1, X32],
     refuse(EPERM),
     ...refused.flatMap((number): readonly Instruction[] => [[JUMP_EQUAL, 0, 1, number], refuse(EPERM)]),
+    // Tar makes plain files with it, to give them attributes before they are opened.
+    ...makeNode.flatMap(([number, argument]): readonly Instruction[] => [
+      [JUMP_EQUAL, 0, 6, number],
+      [LOAD, 0, 0, ARGUMENT_AT + 8 * argument],
+      [AND, 0, 0, KIND],
+      [JUMP_EQUAL, 2, 0, 0],
+      [JUMP_EQUAL, 1, 0, PLAIN],
+      refuse(EPERM),
+      [RETURN, 0, 0, ALLOW],
+    ]),
     // Its flags are in memory, where a filter cannot look; C libraries then use clone.
     [JUMP_EQUAL, 0, 1, clone3],
     refuse(ENOSYS),

@@ -24,7 +24,7 @@ const LIMITS: Limits = {
   fileBytes: MAX_IMAGE_BYTES + MAX_IMAGE_BYTES / 8,
   cpuSeconds: 30 * 60,
   processes: 256,
-  openFiles: 1_024,
+  openFiles: 4_096,
 }
 
 /** Throws BACKEND_ERROR where conversions cannot be caged. */

@@ -45,7 +45,7 @@ export function decompress(bytes: Uint8Array, format: Format, what: string, maxB
   }
   const [program, ...argv] = DECOMPRESSORS[format]
   const { stdout, stderr, error } = spawnSync(program, argv, { input: bytes, maxBuffer: maxBytes })
-  const code = (error as NodeJS.ErrnoException | undefined)?.code
+  const code = error !== undefined && 'code' in error ? error.code : undefined
   if (code === 'ENOENT')
     throw fault('BACKEND_ERROR', `${what} is compressed with ${format}: install the program ${program}`)
   if (code === 'ENOBUFS')

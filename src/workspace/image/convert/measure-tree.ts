@@ -65,7 +65,7 @@ export function measureTree(tree: string, startMs: number, nodes: readonly numbe
 /** The names in a directory, a few at a time: there may be millions. */
 function* namesIn(directory: Buffer): Generator<Buffer> {
   // Its type knows names that are text alone.
-  const opened = opendirSync(directory as unknown as string, { encoding: 'buffer' as BufferEncoding })
+  const opened = opendirSync(directory, { encoding: 'buffer' as BufferEncoding })
   try {
     for (let entry = opened.readSync(); entry !== null; entry = opened.readSync())
       yield entry.name as unknown as Buffer

@@ -52,12 +52,14 @@ export class Owners {
   forgetNodes(): readonly number[] {
     if (this.#state === undefined || !existsSync(this.#state)) return []
     const lines = readFileSync(this.#state, 'utf8').split('\n')
-    const isNode = (line: string): boolean => {
-      const mode = Number.parseInt(/(?:^|,)mode=(\d+)/.exec(line)?.[1] ?? '', 8)
-      return !Number.isNaN(mode) && !PLAIN.some((kind) => (mode & KIND) === kind)
-    }
     const nodes = lines.filter(isNode)
     if (nodes.length > 0) writeFileSync(this.#state, lines.filter((line) => !isNode(line)).join('\n'))
     return nodes.map((line) => Number(/(?:^|,)ino=(\d+)/.exec(line)?.[1]))
   }
+}
+
+/** Whether a line of fakeroot's file stands for something that is no plain file, directory or link. */
+function isNode(line: string): boolean {
+  const mode = Number.parseInt(/(?:^|,)mode=(\d+)/.exec(line)?.[1] ?? '', 8)
+  return !Number.isNaN(mode) && !PLAIN.some((kind) => (mode & KIND) === kind)
 }
