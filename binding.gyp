@@ -8,6 +8,7 @@
         "native/archive/extent.cc",
         "native/archive/file.cc",
         "native/archive/inflate.cc",
+        "native/archive/nested.cc",
         "native/binding/addon.cc",
         "native/binding/background.cc",
         "native/binding/deallocate.cc",

@@ -1,6 +1,7 @@
 #include "extent.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "inflate.h"
 
@@ -26,12 +27,12 @@ bool Source::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
   return true;
 }
 
-const char* ExtentReader::read(const Extent& extent, std::span<const std::uint8_t>& bytes) {
+const char* ExtentReader::locate(const Extent& extent, std::uint64_t& offset) const {
   if (extent.bytes > maxBytes_) return "it is larger than what is read";
   if (extent.storedBytes > source_.size()) return "it is larger than its archive";
   if (extent.method != stored && extent.method != deflated) return "its compression method is neither stored nor deflated";
   if (extent.method == stored && extent.bytes != extent.storedBytes) return "it is stored, and has two sizes";
-  std::uint64_t offset = extent.offset;
+  offset = extent.offset;
   if (extent.hasHeader) {
     std::uint8_t header[headerBytes];
     if (!source_.read(offset, header)) return "its local header is beyond the end";
@@ -39,6 +40,13 @@ const char* ExtentReader::read(const Extent& extent, std::span<const std::uint8_
     // What sizes the header says is not looked at: the central directory's count.
     offset += headerBytes + u2(header + 26) + u2(header + 28);
   }
+  return nullptr;
+}
+
+const char* ExtentReader::read(const Extent& extent, std::span<const std::uint8_t>& bytes) {
+  std::uint64_t offset = 0;
+  const char* fault = locate(extent, offset);
+  if (fault != nullptr) return fault;
   stored_.resize(static_cast<std::size_t>(extent.storedBytes));
   if (!source_.read(offset, stored_)) return "its bytes could not all be read";
   bytes = stored_;
@@ -48,6 +56,22 @@ const char* ExtentReader::read(const Extent& extent, std::span<const std::uint8_
     bytes = inflated_;
   }
   if (extent.hasCrc && crc32Of(bytes) != extent.crc) return "its checksum is another";
+  return nullptr;
+}
+
+const char* ExtentReader::take(const Extent& extent, Pages& bytes) {
+  std::uint64_t offset = 0;
+  const char* fault = locate(extent, offset);
+  if (fault != nullptr) return fault;
+  Pages from(static_cast<std::size_t>(extent.storedBytes));
+  if (!source_.read(offset, from.span())) return "its bytes could not all be read";
+  if (extent.method == deflated) {
+    Pages inflated(static_cast<std::size_t>(extent.bytes));
+    if (!inflateExactly(from.span(), inflated.span())) return "it does not inflate to its size";
+    from = std::move(inflated);
+  }
+  if (extent.hasCrc && crc32Of(from.span()) != extent.crc) return "its checksum is another";
+  bytes = std::move(from);
   return nullptr;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "file.h"
+#include "pages.h"
 
 namespace workspace::archive {
 
@@ -51,7 +52,13 @@ class ExtentReader {
    */
   const char* read(const Extent& extent, std::span<const std::uint8_t>& bytes);
 
+  /** As `read`, for a caller that keeps the bytes, which may be many. */
+  const char* take(const Extent& extent, Pages& bytes);
+
  private:
+  /** Where the bytes begin; nullptr, or why they cannot be read. */
+  const char* locate(const Extent& extent, std::uint64_t& offset) const;
+
   const Source source_;
   std::uint64_t maxBytes_;
   std::vector<std::uint8_t> stored_;

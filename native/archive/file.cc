@@ -16,6 +16,14 @@ File::File(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXE
     failure_ = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
   } else {
     size_ = static_cast<std::uint64_t>(status.st_size);
+#ifdef __APPLE__
+    const timespec& changed = status.st_mtimespec;
+#else
+    const timespec& changed = status.st_mtim;
+#endif
+    for (const auto each : {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino), size_,
+                            static_cast<std::uint64_t>(changed.tv_sec), static_cast<std::uint64_t>(changed.tv_nsec)})
+      identity_.append(std::to_string(each)).append(1, '-');
   }
 }
 

@@ -19,6 +19,8 @@ class File {
   int failure() const { return failure_; }
   /** As it was when opened. */
   std::uint64_t size() const { return size_; }
+  /** Differs between files, and for one file when its content was changed. */
+  std::string identity() const { return identity_; }
 
   /** Fills `out` from an offset on; false when the file ends before, or on an error. */
   bool read(std::uint64_t offset, std::span<std::uint8_t> out) const;
@@ -27,6 +29,7 @@ class File {
   int fd_;
   int failure_ = 0;
   std::uint64_t size_ = 0;
+  std::string identity_;
 };
 
 }  // namespace workspace::archive

@@ -36,6 +36,9 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("factsLayout", Napi::Function::New(env, factsLayout, "factsLayout"));
   exports.Set("readClasses", Napi::Function::New(env, readClasses, "readClasses"));
   exports.Set("readEnvelopes", Napi::Function::New(env, readEnvelopes, "readEnvelopes"));
+  exports.Set("openNestedArchive", Napi::Function::New(env, openNestedArchive, "openNestedArchive"));
+  exports.Set("readNestedArchive", Napi::Function::New(env, readNestedArchive, "readNestedArchive"));
+  exports.Set("closeNestedArchive", Napi::Function::New(env, closeNestedArchive, "closeNestedArchive"));
   exports.Set("readExtents", Napi::Function::New(env, readExtents, "readExtents"));
   exports.Set("readFiles", Napi::Function::New(env, readFiles, "readFiles"));
   exports.Set("setUserTimeout", Napi::Function::New(env, setUserTimeout, "setUserTimeout"));

@@ -1,6 +1,8 @@
 #include "read-extents.h"
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <span>
 #include <string>
 #include <system_error>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "../archive/extent.h"
+#include "../archive/nested.h"
 #include "background.h"
 #include "read-classes.h"
 
@@ -18,13 +21,13 @@ namespace {
 using archive::Extent;
 using archive::ExtentReader;
 using archive::File;
+using archive::NestedArchives;
 using archive::Source;
 using classfile::ClassReader;
 
 constexpr std::size_t numbersPerExtent = 6;
 /** The largest class files there are have about 3 MiB. */
 constexpr std::uint64_t maxClassBytes = std::uint64_t{16} << 20;
-constexpr std::uint64_t maxContainerBytes = std::uint64_t{512} << 20;
 
 std::vector<Extent> extentsOf(Napi::Env env, const Napi::Value& value) {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array ||
@@ -86,13 +89,77 @@ Napi::Value readExtents(const Napi::CallbackInfo& info) {
     const File file(path);
     if (file.failure() != 0) return failAll(reader, extents.size(), sentence(file.failure()));
     if (container.empty()) return readAll(reader, Source(file), extents);
-    ExtentReader outer(Source(file), maxContainerBytes);
-    std::span<const std::uint8_t> bytes;
-    const char* fault = outer.read(container[0], bytes);
-    if (fault != nullptr) return failAll(reader, extents.size(), std::string("its archive inside the archive is not read: ") + fault);
-    readAll(reader, Source(bytes), extents);
+    const NestedArchives::Lease nested = NestedArchives::shared().open(file, container[0]);
+    if (nested.fault() != nullptr) return failAll(reader, extents.size(), std::string("its archive inside the archive is not read: ") + nested.fault());
+    readAll(reader, Source(nested.bytes()), extents);
   };
   return startReading(env, job, wantedOf(info[3]), Napi::Object::New(env));
+}
+
+namespace {
+
+/** Archives inside archives that JavaScript reads from, by the numbers it knows them by. */
+class OpenNested {
+ public:
+  std::uint32_t add(NestedArchives::Lease lease) {
+    const std::lock_guard lock(mutex_);
+    leases_.emplace(++last_, std::move(lease));
+    return last_;
+  }
+
+  /** The lease must not be closed while its bytes are read: each belongs to one thread. */
+  std::span<const std::uint8_t> bytesOf(std::uint32_t number) {
+    const std::lock_guard lock(mutex_);
+    const auto found = leases_.find(number);
+    return found == leases_.end() ? std::span<const std::uint8_t>() : found->second.bytes();
+  }
+
+  void close(std::uint32_t number) {
+    const std::lock_guard lock(mutex_);
+    leases_.erase(number);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uint32_t, NestedArchives::Lease> leases_;
+  std::uint32_t last_ = 0;
+};
+
+OpenNested& openNested() {
+  static OpenNested open;
+  return open;
+}
+
+}  // namespace
+
+Napi::Value openNestedArchive(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (info.Length() != 2) throw Napi::TypeError::New(env, "openNestedArchive expects a path and an extent");
+  const std::string path = pathOf(env, info[0]);
+  const std::vector<Extent> extents = extentsOf(env, info[1]);
+  if (extents.size() != 1) throw Napi::TypeError::New(env, "openNestedArchive expects one extent");
+  const File file(path);
+  if (file.failure() != 0) throw Napi::Error::New(env, sentence(file.failure()));
+  NestedArchives::Lease lease = NestedArchives::shared().open(file, extents[0]);
+  if (lease.fault() != nullptr) throw Napi::Error::New(env, lease.fault());
+  return Napi::Number::New(env, openNested().add(std::move(lease)));
+}
+
+Napi::Value readNestedArchive(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (info.Length() != 3 || !info[0].IsNumber() || !info[1].IsNumber() || !info[2].IsNumber())
+    throw Napi::TypeError::New(env, "readNestedArchive expects an open archive's number, an offset and a count");
+  const auto bytes = openNested().bytesOf(info[0].As<Napi::Number>().Uint32Value());
+  const double offset = info[1].As<Napi::Number>().DoubleValue();
+  const double count = info[2].As<Napi::Number>().DoubleValue();
+  if (!(offset >= 0 && count >= 0 && offset + count <= static_cast<double>(bytes.size())))
+    throw Napi::RangeError::New(env, "these bytes are not within the archive inside the archive");
+  return Napi::Buffer<std::uint8_t>::Copy(env, bytes.data() + static_cast<std::size_t>(offset), static_cast<std::size_t>(count));
+}
+
+Napi::Value closeNestedArchive(const Napi::CallbackInfo& info) {
+  if (info.Length() == 1 && info[0].IsNumber()) openNested().close(info[0].As<Napi::Number>().Uint32Value());
+  return info.Env().Undefined();
 }
 
 Napi::Value readFiles(const Napi::CallbackInfo& info) {

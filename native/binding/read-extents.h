@@ -11,6 +11,17 @@ namespace workspace::binding {
  */
 Napi::Value readExtents(const Napi::CallbackInfo& info);
 
+/**
+ * openNestedArchive(path: string, extent: Float64Array): number. Inflates an archive inside a file, once for all threads, and keeps it until
+ * closeNestedArchive(number). Waits for memory: a thread may have one open. Throws Error with a sentence.
+ */
+Napi::Value openNestedArchive(const Napi::CallbackInfo& info);
+
+/** readNestedArchive(number, offset: number, count: number): Buffer, a copy. */
+Napi::Value readNestedArchive(const Napi::CallbackInfo& info);
+
+Napi::Value closeNestedArchive(const Napi::CallbackInfo& info);
+
 /** readFiles(paths: string[]): Promise<{buffer, faults}>. Each is one class file. */
 Napi::Value readFiles(const Napi::CallbackInfo& info);
 

@@ -75,7 +75,7 @@ export function readClassFilesAt(paths: readonly string[], withDigest: boolean):
 
 /**
  * As `readClassFiles`, of class files inside an archive: read by pread, inflated and parsed without their bytes coming here. One
- * larger than 16 MiB is refused, as is a container that inflates to more than 512 MiB.
+ * larger than 16 MiB is refused, as is a container that `openNestedArchive` refuses.
  *
  * @param container the archive inside the file in which the extents are, where it is deflated
  */
@@ -87,6 +87,29 @@ export function readClassFilesIn(
 ): Promise<PackedFacts> {
   const around = numbersOf(container === undefined ? [] : [container])
   return addon().readExtents(path, around, numbersOf(extents), withDigest) as Promise<PackedFacts>
+}
+
+/** An archive inside a file, inflated in memory of the addon's. */
+export interface NestedArchive {
+  /** Copies bytes out of it. */
+  readonly read: (offset: number, count: number) => Buffer
+  readonly close: () => void
+}
+
+/**
+ * Inflates an archive inside a file, once for all threads that need it. The calling thread waits while others together hold 256 MiB; it must close one before it opens the
+ * next. Undefined without the addon.
+ *
+ * @throws Error with a sentence when it cannot be inflated, or would be larger than that, or than 16 MiB and 100 times its size
+ */
+export function openNestedArchive(path: string, extent: Extent): NestedArchive | undefined {
+  const loaded = loadAddon()
+  if (loaded.is !== 'loaded') return undefined
+  const archive = loaded.addon.openNestedArchive(path, numbersOf([extent]))
+  return {
+    read: (offset, count) => loaded.addon.readNestedArchive(archive, offset, count),
+    close: () => loaded.addon.closeNestedArchive(archive),
+  }
 }
 
 function numbersOf(extents: readonly Extent[]): Float64Array {

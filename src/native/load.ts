@@ -21,6 +21,9 @@ export interface Addon {
     extents: Float64Array,
     withDigest: boolean,
   ): Promise<unknown>
+  openNestedArchive(path: string, extent: Float64Array): number
+  readNestedArchive(archive: number, offset: number, count: number): Buffer
+  closeNestedArchive(archive: number): void
   readEnvelopes(bytes: Uint8Array, maxBytes: number): readonly unknown[]
   readFiles(paths: readonly string[], withDigest: boolean): Promise<unknown>
   listFiles(

@@ -1,36 +1,42 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { join, relative } from 'node:path'
 import { onTestFinished } from 'vitest'
-
-const CHILD = fileURLToPath(new URL('./convert-child.ts', import.meta.url))
+import { packageRoot } from '../../src/lib/process/package.ts'
 
 /** `convert` in a process of its own, which can be killed: its lines are what is told, then the digest. */
-export function convertInChild(task: object, before: readonly string[] = ['env']) {
+export function convertInChild(
+  task: object,
+  before: readonly string[] = ['env'],
+  checkout: string = packageRoot,
+) {
   const [program = 'env', ...words] = before
-  const argv = [...words, process.execPath, CHILD, JSON.stringify(task)]
-  const child = spawn(program, argv, {
+  const inside = relative(packageRoot, process.execPath)
+  const node = inside.startsWith('..') ? process.execPath : join(checkout, inside)
+  const child = join(checkout, 'test/support/convert-child.ts')
+  const argv = [...words, node, child, JSON.stringify(task)]
+  const running = spawn(program, argv, {
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
   })
   const lines: string[] = []
   const listeners: ((line: string) => void)[] = []
-  createInterface({ input: child.stdout }).on('line', (line) => {
+  createInterface({ input: running.stdout }).on('line', (line) => {
     lines.push(line)
     for (const each of listeners) each(line)
   })
   onTestFinished(() => {
     try {
-      process.kill(-(child.pid ?? 0), 'SIGKILL')
+      process.kill(-(running.pid ?? 0), 'SIGKILL')
     } catch {
       // It has ended.
     }
   })
   return {
-    child,
+    child: running,
     lines,
     onLine: (listener: (line: string) => void) => listeners.push(listener),
-    ended: once(child, 'close'),
+    ended: once(running, 'close'),
   }
 }

@@ -1,6 +1,6 @@
 import type { Extent } from '../../native/classfile.ts'
 import { messageOf } from '../../lib/errors/message.ts'
-import { partOf, sourceOf, type ByteSource } from './byte-source.ts'
+import { partOf, type ByteSource } from './byte-source.ts'
 import {
   displayPath,
   maxClassBytes,
@@ -9,11 +9,11 @@ import {
   type ClassPathProblem,
 } from './class-container.ts'
 import { isMultiRelease } from './manifest.ts'
+import { withNestedArchive } from './nested-archive.ts'
 import { dataOffset, readExtent } from './read-extent.ts'
 import { readZipDirectory, type ZipEntry } from './zip-directory.ts'
 
 const maxManifestBytes = 2 ** 20
-const maxNestedBytes = 2 ** 29
 const maxDepth = 2
 /** Class files deflate to a half or a third. What inflates to much, and to so many times its size, was made to be harmful. */
 const manyBytes = 2 ** 26
@@ -26,6 +26,8 @@ const classOfJmod = /^classes\/(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 interface Place {
   readonly path: string
   readonly inside: readonly string[]
+  /** The outermost file's bytes. */
+  readonly file: ByteSource
   /** From which the outermost file's bytes are read. */
   readonly source: ByteSource
   /** What to add to offsets so that they count from the start of the file, or of what `deflated` inflates to. */
@@ -47,17 +49,25 @@ export function listArchive(
   const containers: ClassContainer[] = []
   // A zip file behind a header of its own.
   const isJmod = source.bytes >= 2 && source.read(0, 2).toString('latin1') === 'JM'
-  const waiting: Place[] = [{ path, inside: [], source, base: 0, deflated: undefined }]
-  for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {
+  const tryToEnter = (place: Place, entry: ZipEntry): void => {
+    try {
+      enter(place, entry, visit)
+    } catch (error) {
+      problems.push({ path: displayPath(place, entry.name), offset: 0, message: messageOf(error) })
+    }
+  }
+  // One archive after the other, each with those inside it: of the deflated ones no two are in memory.
+  const visit = (place: Place): void => {
     try {
       const entries = readZipDirectory(place.source)
       containers.push(containerOf(place, entries, isJmod ? classOfJmod : classOfJar, release, problems))
-      if (isJmod || place.inside.length === maxDepth) continue
-      for (const entry of entries) if (nestedArchive.test(entry.name)) waiting.push(enter(place, entry))
+      if (isJmod || place.inside.length === maxDepth) return
+      for (const entry of entries) if (nestedArchive.test(entry.name)) tryToEnter(place, entry)
     } catch (error) {
       problems.push({ path: displayPath(place), offset: 0, message: messageOf(error) })
     }
   }
+  visit({ path, inside: [], file: source, source, base: 0, deflated: undefined })
   return containers
 }
 
@@ -71,6 +81,7 @@ function containerOf(
   const { path, inside, deflated } = place
   const counts = hasVersions(place, entries)
   const classes = new Map<string, ClassEntry>()
+  let empty = 0
   for (const { name: file, extent, isEncrypted } of entries) {
     const [, version, name] = classFile.exec(file) ?? []
     if (name === undefined || name.startsWith('META-INF/')) continue
@@ -82,6 +93,10 @@ function containerOf(
     }
     const known = classes.get(name)
     if (known !== undefined && known.release >= since) continue
+    if (extent.bytes === 0) {
+      empty++
+      continue
+    }
     const identity = `${extent.crc?.toString(16)}-${extent.bytes}`
     const at = { ...extent, offset: place.base + extent.offset }
     classes.set(name, {
@@ -94,6 +109,8 @@ function containerOf(
       extent: at,
     })
   }
+  if (empty > 0)
+    problems.push({ path: displayPath(place), offset: 0, message: `${empty} class files in it are empty` })
   refuseBomb(place, classes.values())
   return { path, kind: 'archive', inside, deflated, classes: [...classes.values()] }
 }
@@ -113,23 +130,20 @@ function hasVersions({ source }: Place, entries: readonly ZipEntry[]): boolean {
   return isMultiRelease(readExtent(source, manifest.extent, maxManifestBytes).toString())
 }
 
-/** A nested archive that is stored is a part of the file around it; one that is deflated is inflated into memory. */
-function enter(place: Place, { name, extent }: ZipEntry): Place {
+/** A nested archive that is stored is a part of the file around it; one that is deflated is inflated while it is visited. */
+function enter(place: Place, { name, extent }: ZipEntry, visit: (place: Place) => void): void {
   const { path, source, base } = place
   const inside = [...place.inside, name]
   if (extent.method === 0) {
     const start = dataOffset(source, extent)
-    return { ...place, inside, source: partOf(source, start, extent.bytes), base: base + start }
+    visit({ ...place, inside, source: partOf(source, start, extent.bytes), base: base + start })
+    return
   }
   // Whoever reads it again inflates one archive, not a chain of them.
   if (place.deflated !== undefined)
     throw new Error(`${name} is a deflated archive inside a deflated archive, which is not read`)
-  const bytes = readExtent(source, extent, maxNestedBytes)
-  return {
-    path,
-    inside,
-    source: sourceOf(bytes),
-    base: 0,
-    deflated: { ...extent, offset: base + extent.offset },
-  }
+  const deflated = { ...extent, offset: base + extent.offset }
+  withNestedArchive(path, place.file, deflated, (archive) =>
+    visit({ ...place, inside, source: archive, base: 0, deflated }),
+  )
 }

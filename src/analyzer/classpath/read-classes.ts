@@ -9,7 +9,7 @@ import {
 import { messageOf } from '../../lib/errors/message.ts'
 import { factsLayout, openFacts, type Facts } from '../bytecode/facts.ts'
 import { portableReader } from '../bytecode/portable/portable-reader.ts'
-import { sourceOf, withFile, type ByteSource } from './byte-source.ts'
+import { withFile, type ByteSource } from './byte-source.ts'
 import {
   displayPath,
   maxClassBytes,
@@ -17,16 +17,18 @@ import {
   type ClassEntry,
   type ClassPathProblem,
 } from './class-container.ts'
+import { withNestedArchive } from './nested-archive.ts'
 import { readExtent } from './read-extent.ts'
 
-const maxNestedBytes = 2 ** 29
+/** Problems of one slice that are listed one by one: an archive may have a million entries, none of them a class. */
+const MAX_PROBLEMS = 100
 
 export interface ClassSlice {
   /** `classes.input` is the place in the entries that were asked for. */
   readonly facts: Facts
   /** Where it was asked for and the addon has made it; packed. */
   readonly digest: ArrayBuffer | undefined
-  /** One for each entry that gave none. */
+  /** One for each entry that gave none; of very many the first, and one that counts the others. */
   readonly problems: readonly ClassPathProblem[]
 }
 
@@ -45,11 +47,15 @@ export async function readClasses(
   const { buffer, digest, faults } = await (isNative
     ? readNatively(container, entries, digestLayout !== undefined)
     : readPortably(container, entries))
-  const problems = faults.map(({ input, offset, message }) => ({
+  const problems = faults.slice(0, MAX_PROBLEMS).map(({ input, offset, message }) => ({
     path: displayPath(container, entries[input]?.file),
     offset,
     message,
   }))
+  if (faults.length > MAX_PROBLEMS) {
+    const message = `${faults.length - MAX_PROBLEMS} more class files beside these cannot be read`
+    problems.push({ path: displayPath(container), offset: 0, message })
+  }
   return { facts: openFacts(buffer), digest, problems }
 }
 
@@ -85,11 +91,14 @@ export async function readPortably(
     for (const [input, { file }] of entries.entries())
       add(input, () => readFileSync(join(container.path, file)))
   else
-    withFile(container.path, (file) => {
-      const source = insideOf(file, container)
-      for (const [input, { extent }] of entries.entries())
-        add(input, () => (extent === undefined ? Buffer.alloc(0) : readExtent(source, extent, maxClassBytes)))
-    })
+    withFile(container.path, (file) =>
+      insideOf(file, container, (source) => {
+        for (const [input, { extent }] of entries.entries())
+          add(input, () =>
+            extent === undefined ? Buffer.alloc(0) : readExtent(source, extent, maxClassBytes),
+          )
+      }),
+    )
   const { facts, faults } = await portableReader.readSlice(files)
   return {
     buffer: facts.buffer,
@@ -97,6 +106,11 @@ export async function readPortably(
   }
 }
 
-function insideOf(file: ByteSource, { deflated }: ClassContainer): ByteSource {
-  return deflated === undefined ? file : sourceOf(readExtent(file, deflated, maxNestedBytes))
+function insideOf(
+  file: ByteSource,
+  { path, deflated }: ClassContainer,
+  use: (source: ByteSource) => void,
+): void {
+  if (deflated === undefined) use(file)
+  else withNestedArchive(path, file, deflated, use)
 }

@@ -1,9 +1,8 @@
 import { type ByteSource, sourceOf, withFile } from '../classpath/byte-source.ts'
-import { readExtent } from '../classpath/read-extent.ts'
+import { inflateNested } from '../classpath/nested-archive.ts'
 import { readZipDirectory, type ZipEntry } from '../classpath/zip-directory.ts'
 import { stampIfThere } from '../index/slices.ts'
 
-const MAX_NESTED_BYTES = 2 ** 29
 /** Directories of archives that are kept: src.zip has 15,000 entries. */
 const KEPT = 8
 
@@ -26,7 +25,7 @@ export function withArchive<Result>(
     for (const name of inside) {
       const entry = readZipDirectory(source).find((each) => each.name === name)
       if (entry === undefined) throw new Error(`there is no ${name} in ${path}`)
-      source = sourceOf(readExtent(source, entry.extent, MAX_NESTED_BYTES))
+      source = sourceOf(inflateNested(source, entry.extent))
     }
     return use(entriesOf(location, path, source), source)
   })

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sourceOf, withFile } from '../classpath/byte-source.ts'
+import { withFile } from '../classpath/byte-source.ts'
 import { type ClassContainer, type ClassEntry, displayPath } from '../classpath/class-container.ts'
 import { listClasses } from '../classpath/list-classes.ts'
+import { withNestedArchive } from '../classpath/nested-archive.ts'
 import { readExtent } from '../classpath/read-extent.ts'
 import { stampIfThere } from '../index/slices.ts'
 
 const MAX_CLASS_BYTES = 2 ** 24
-const MAX_NESTED_BYTES = 2 ** 29
 /** Listed places that are kept; a JDK's image is one. */
 const KEPT = 16
 
@@ -35,11 +35,10 @@ export class ClassBytes {
     const { extent } = entry
     if (extent === undefined) return readFileSync(join(container.path, entry.file))
     return withFile(container.path, (file) => {
-      const source =
-        container.deflated === undefined
-          ? file
-          : sourceOf(readExtent(file, container.deflated, MAX_NESTED_BYTES))
-      return readExtent(source, extent, MAX_CLASS_BYTES)
+      if (container.deflated === undefined) return readExtent(file, extent, MAX_CLASS_BYTES)
+      return withNestedArchive(container.path, file, container.deflated, (archive) =>
+        readExtent(archive, extent, MAX_CLASS_BYTES),
+      )
     })
   }
 

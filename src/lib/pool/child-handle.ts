@@ -1,7 +1,12 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { siblingModule } from '../process/sibling.ts'
+import type { SandboxOptions } from '../sandbox/sandbox.ts'
+import { forkSandboxed } from '../sandbox/spawn-sandboxed.ts'
 import type { ChildSettings, Order, Outcome, Report } from './protocol.ts'
+
+/** What V8 reserves for code in each thread, all of which Linux counts as data, used or not, and what an idle thread uses. */
+const RESERVED_BYTES = 576 * 2 ** 20
 
 /** How a task ended, the death of its process among the ways. */
 export type TaskEnd = Outcome | { readonly is: 'crashed'; readonly how: string }
@@ -19,21 +24,26 @@ export class ChildHandle {
   readonly #tasks = new Map<number, RunningTask>()
   #lastId = 0
 
-  constructor(settings: ChildSettings) {
-    this.#process = fork(
-      fileURLToPath(siblingModule(import.meta.url, './child')),
-      [JSON.stringify(settings)],
-      {
-        // Not the front process's: a second --inspect would find its port taken.
-        execArgv: [],
-        // Nor how that one spares memory (mallopt(3)): here each buffer would be asked of the system anew.
-        env: { ...process.env, MALLOC_ARENA_MAX: undefined, MALLOC_TRIM_THRESHOLD_: undefined },
-        // Keeps Map, Date, BigInt and typed arrays as they are.
-        serialization: 'advanced',
-        // stdout is the front process's own: a CLI's may be parsed.
-        stdio: ['ignore', 2, 2, 'ipc'],
-      },
-    )
+  constructor(settings: ChildSettings, sandbox: SandboxOptions | undefined) {
+    const module = fileURLToPath(siblingModule(import.meta.url, './child'))
+    const argv = [JSON.stringify(settings)]
+    const options = {
+      // Keeps Map, Date, BigInt and typed arrays as they are.
+      serialization: 'advanced',
+      // stdout is the front process's own: a CLI's may be parsed.
+      stdio: ['ignore', 2, 2, 'ipc'],
+    } as const
+    this.#process =
+      sandbox === undefined
+        ? fork(module, argv, {
+            ...options,
+            stdio: [...options.stdio],
+            // Not the front process's: a second --inspect would find its port taken.
+            execArgv: [],
+            // Nor how that one spares memory (mallopt(3)): here each buffer would be asked of the system anew.
+            env: { ...process.env, MALLOC_ARENA_MAX: undefined, MALLOC_TRIM_THRESHOLD_: undefined },
+          })
+        : forkSandboxed(module, argv, withReserved(sandbox, settings.maxThreads + 1), options)
     this.#process.on('message', (report: Report) => {
       const task = this.#tasks.get(report.id)
       if ('outcome' in report) task?.end(report.outcome)
@@ -100,4 +110,9 @@ export class ChildHandle {
     this.#process[hold]()
     this.#process.channel?.[hold]()
   }
+}
+
+function withReserved({ limits, ...sandbox }: SandboxOptions, threads: number): SandboxOptions {
+  if (limits === undefined) return sandbox
+  return { ...sandbox, limits: { ...limits, dataBytes: limits.dataBytes + threads * RESERVED_BYTES } }
 }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import type { SandboxOptions } from '../sandbox/sandbox.ts'
 import { ChildHandle } from './child-handle.ts'
 import { fault } from './errors.ts'
 import { unpackError } from './portable-error.ts'
@@ -17,6 +18,11 @@ export interface PoolOptions {
   readonly niceness?: number
   /** Worker files that each thread loads at its start, before it gets a task for them. */
   readonly preload?: readonly URL[]
+  /**
+   * Runs the process in a sandbox. `limits.dataBytes` is for the work alone: what V8 reserves for threads is added.
+   * Callers check `sandboxMissing` first.
+   */
+  readonly sandbox?: SandboxOptions
   readonly logger?: { warn(details: object, message: string): void }
 }
 
@@ -128,12 +134,13 @@ class ChildPool implements Pool {
       niceness,
       preload = [],
     } = this.#options
-    const child = new ChildHandle({
+    const settings = {
       maxThreads,
       preload: preload.map(({ href }) => href),
       ...(maxHeapMb === undefined ? {} : { maxHeapMb }),
       ...(niceness === undefined ? {} : { niceness }),
-    })
+    }
+    const child = new ChildHandle(settings, this.#options.sandbox)
     void this.#forgetWhenGone(child)
     return child
   }

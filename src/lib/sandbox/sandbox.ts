@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { findProgram } from '../process/find-program.ts'
 
@@ -17,6 +18,22 @@ export interface SandboxOptions {
   readonly hidesProcesses?: boolean
   /** Capabilities that it keeps, such as CAP_CHOWN; none when left out. Of no use together with `user`. */
   readonly capabilities?: readonly string[]
+  /** Bounds on what it uses. With them, nothing outside `writable` can be written, not even in memory. */
+  readonly limits?: Limits
+  /** A descriptor of the starting process from which the seccomp filter is read; see `callFilter`. */
+  readonly filterDescriptor?: number
+}
+
+/** Resource limits of each process in a sandbox. Source: getrlimit(2). */
+export interface Limits {
+  /** Memory that a process can write to, in bytes. */
+  readonly dataBytes: number
+  /** The largest file that it can write, in bytes; sparse files count in full. */
+  readonly fileBytes: number
+  readonly cpuSeconds: number
+  /** Processes and threads in the sandbox. Linux does not count those of root. */
+  readonly processes: number
+  readonly openFiles: number
 }
 
 /** The system's own directories, of which nothing is a secret of a user's. */
@@ -38,6 +55,8 @@ export async function sandboxMissing(): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'sandboxes need Linux'
   if ((await findProgram('bwrap')) === undefined)
     return 'bubblewrap is not installed (Debian, Ubuntu, Fedora: the package bubblewrap)'
+  if ((await findProgram('prlimit')) === undefined)
+    return 'prlimit is not installed (Debian, Ubuntu, Fedora: the package util-linux)'
   return undefined
 }
 
@@ -56,6 +75,8 @@ export function sandboxed(
     user,
     hidesProcesses = false,
     capabilities = [],
+    limits,
+    filterDescriptor,
   }: SandboxOptions,
 ): readonly [string, ...string[]] {
   const asOther =
@@ -64,8 +85,11 @@ export function sandboxed(
       : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--inh-caps=-all']
   // Becoming another user needs these two; they are gone as soon as it is that user.
   const kept = user === undefined ? capabilities : ['CAP_SETUID', 'CAP_SETGID']
+  const bubblewrap = hasUnrootedPowers()
+    ? (['setpriv', ...NO_POWERS, 'bwrap'] as const)
+    : (['bwrap'] as const)
   return [
-    'bwrap',
+    ...bubblewrap,
     '--unshare-ipc',
     '--unshare-uts',
     '--unshare-cgroup-try',
@@ -89,12 +113,38 @@ export function sandboxed(
     ...devices.flatMap(({ source, path }) => ['--dev-bind', source, path]),
     ...readable.flatMap((path) => ['--ro-bind', path, path]),
     ...writable.flatMap((path) => ['--bind', path, path]),
+    // Both are file systems in memory, which nothing else bounds.
+    ...(limits === undefined ? [] : ['--remount-ro', '/dev', '--remount-ro', '/']),
+    ...(filterDescriptor === undefined ? [] : ['--seccomp', String(filterDescriptor)]),
     '--chdir',
     '/',
     '--',
     ...asOther,
+    ...(limits === undefined ? [] : limitsOf(limits)),
     program,
     ...argv,
+  ]
+}
+
+const NO_POWERS = ['--inh-caps=-all', '--ambient-caps=-all'] as const
+
+/** Whether this process has capabilities without being root, as a service manager may give them: bubblewrap refuses to run with those. */
+function hasUnrootedPowers(): boolean {
+  if (process.getuid?.() === 0) return false
+  return !/^CapPrm:\s*0+$/m.test(readFileSync('/proc/self/status', 'utf8'))
+}
+
+function limitsOf({ dataBytes, fileBytes, cpuSeconds, processes, openFiles }: Limits): readonly string[] {
+  return [
+    'prlimit',
+    `--data=${dataBytes}`,
+    `--fsize=${fileBytes}`,
+    // The kernel's signal at the first asks, at the second it kills.
+    `--cpu=${cpuSeconds}:${cpuSeconds + 5}`,
+    `--nproc=${processes}`,
+    `--nofile=${openFiles}`,
+    '--core=0',
+    '--',
   ]
 }
 
@@ -102,7 +152,8 @@ export function sandboxed(
 function parentsOf(paths: readonly string[]): readonly string[] {
   const parents = new Set<string>()
   const visit = (path: string): void => {
-    if (path === '/' || path === '/dev' || SYSTEM.some((each) => each === path)) return
+    if (path === '/' || path === '/dev') return
+    if (SYSTEM.some((each) => each === path || path.startsWith(`${each}/`))) return
     visit(dirname(path))
     parents.add(path)
   }

@@ -26,6 +26,8 @@ export async function probeImages(config: WorkspaceConfig): Promise<readonly Che
     { name: 'GNU tar', argv: ['tar', '--version'], remedy: 'install tar (GNU)', isNeeded: true },
     { name: 'mke2fs', argv: ['mke2fs', '-V'], remedy: 'install e2fsprogs', isNeeded: true },
     { name: 'e2fsck', argv: ['e2fsck', '-V'], remedy: 'install e2fsprogs', isNeeded: true },
+    { name: 'bubblewrap', argv: ['bwrap', '--version'], remedy: 'install bubblewrap', isNeeded: true },
+    { name: 'prlimit', argv: ['prlimit', '--version'], remedy: 'install util-linux', isNeeded: true },
     { name: 'ldd', argv: ['ldd', '--version'], remedy: 'install libc-bin', isNeeded: true },
     ...(isRoot
       ? []

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdir, rm, stat } from 'node:fs/promises'
+import { mkdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { Pool } from '../../../lib/pool/pool.ts'
+import { discard } from '../../../lib/fs/trash.ts'
+import { createPool, type Pool } from '../../../lib/pool/pool.ts'
 import { workerFile } from '../../../lib/pool/worker-file.ts'
 import { run } from '../../../lib/process/run.ts'
 import { fault } from '../../errors.ts'
@@ -9,6 +10,7 @@ import type { ImageBackend } from '../image-backend.ts'
 import type { ImageStore } from '../image-store.ts'
 import { type BootFile, BOOT_FILES, type FileFacts, type Manifest } from '../manifest.ts'
 import { systemFault } from '../system-fault.ts'
+import { cage, requireCage } from './cage.ts'
 import type { ConversionParts } from './conversion-parts.ts'
 import { pathInTree } from './in-tree.ts'
 import { findMke2fs } from './formatter-files.ts'
@@ -22,11 +24,14 @@ import { unpack } from './unpack.ts'
 /** Changes with everything that makes the same source into another image. */
 const RECIPE = 1
 
+/** For a step in which nothing moves. */
+const MOST_MS = 60 * 60_000
+
 /** What all conversions of a server have in common. */
 export interface Converter {
   readonly store: ImageStore
   readonly backend: ImageBackend
-  /** Where heavy work is done. */
+  /** Where heavy work is done that reads no hostile bytes. */
   readonly pool: Pool
   readonly kernel: ConfiguredKernel
   /** The programs for guests, as `npm run build` leaves them. */
@@ -55,6 +60,7 @@ export async function convert(
       'INVALID_REQUEST',
       `image ${source.ref} is for ${source.arch}, and this machine is ${process.arch}`,
     )
+  await requireCage()
   const key = await conversionKey(converter, source)
   const onWait = (): void => progress(`waiting for another conversion of ${source.ref}`)
   return store.once(
@@ -66,7 +72,8 @@ export async function convert(
       } catch (error) {
         throw systemFault(`converting ${source.ref}`, error)
       } finally {
-        await rm(staging, { recursive: true, force: true, maxRetries: 3 })
+        // By descriptors: an image's directories may be deeper than paths are long.
+        await discard(store.blobPlace, basename(staging))
       }
     },
     { signal, onWait },
@@ -92,11 +99,13 @@ async function fill(
   const stop = signal ?? new AbortController().signal
 
   progress(`unpacking ${source.ref}`)
-  await unpack(await source.open(stop), tree, owners, signal)
+  const { nodes } = await unpack(await source.open(stop), { staging, tree, owners, progress, signal })
   progress('installing the programs for guests, kernel and initrd')
-  const task: PrepareTask = { tree, target, backend, kernel, guestDir, config: source.config, startMs }
-  const inPool = { ...(signal && { signal }) }
-  const prepared = (await pool.run(workerFile('image-prepare'), task, inPool)) as PreparedTree
+  const task: PrepareTask = { tree, target, backend, kernel, guestDir, config: source.config, startMs, nodes }
+  const inPool = { timeoutMs: MOST_MS, ...(signal && { signal }) }
+  const prepared = (await inCage({ staging, kernel, guestDir }, (caged) =>
+    caged.run(workerFile('image-prepare'), task, inPool),
+  )) as PreparedTree
   await owners.giveToRoot(
     // The last part may be a link of ours.
     prepared.ownPaths.map((path) => join(pathInTree(tree, dirname(path)), basename(path))),
@@ -105,7 +114,9 @@ async function fill(
   progress(`making a file system of ${Math.ceil(prepared.bytes / 2 ** 20)} MiB`)
   const rootfs = join(target, 'rootfs.ext4')
   await makeRootfs({ tree, file: rootfs, measure: prepared }, owners, signal)
-  await pool.run(workerFile('image-settle'), { path: rootfs }, inPool)
+  await inCage({ staging, kernel, guestDir }, (caged) =>
+    caged.run(workerFile('image-settle'), { path: rootfs }, inPool),
+  )
   progress('checking it')
   const readFacts = async (name: BootFile): Promise<FileFacts> =>
     (await pool.run(workerFile('image-facts'), { path: join(target, name) }, inPool)) as FileFacts
@@ -128,6 +139,34 @@ async function fill(
     conversionKey: key,
     createdAt: now().toISOString(),
   })
+}
+
+/** Runs a worker that reads an unpacked image in a process, which sees that and what goes into it and nothing else. */
+async function inCage<T>(
+  {
+    staging,
+    kernel: { file, modules },
+    guestDir,
+  }: Pick<Converter, 'kernel' | 'guestDir'> & { readonly staging: string },
+  work: (pool: Pool) => Promise<T>,
+): Promise<T> {
+  const kernels = ['/boot', file, modules].filter((path) => path !== undefined)
+  const pool = createPool({
+    name: 'image in a sandbox',
+    maxThreads: 1,
+    sandbox: cage({ writable: [staging], readable: [guestDir, ...(await withTargets(kernels))] }),
+  })
+  try {
+    return await work(pool)
+  } finally {
+    await pool.close()
+  }
+}
+
+/** Paths, and what they lead to where they are links. */
+async function withTargets(paths: readonly string[]): Promise<readonly string[]> {
+  const targets = await Promise.all(paths.map((path) => realpath(path).catch(() => path)))
+  return [...new Set([...paths, ...targets])]
 }
 
 /** As Promise.all, but not before all of them have ended: what they work on is removed then. */

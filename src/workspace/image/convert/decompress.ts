@@ -3,8 +3,6 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
 
-const MAX_BYTES = 2 ** 30
-
 type Format = 'gzip' | 'xz' | 'zstd' | 'lz4' | 'bzip2' | 'lzma'
 
 /** What compressed data begins with. LZMA has no magic of its own; this is what kernels and modules of it begin with. */
@@ -18,6 +16,16 @@ const MAGICS: readonly (readonly [Format, string])[] = [
   ['lzma', '5d0000'],
 ]
 
+/** The programs that decompress standard input to standard output. */
+export const DECOMPRESSORS: Readonly<Record<Format, readonly [string, ...string[]]>> = {
+  gzip: ['gzip', '-dc'],
+  xz: ['xz', '-dc'],
+  zstd: ['zstd', '-dc'],
+  lz4: ['lz4', '-dc'],
+  bzip2: ['bzip2', '-dc'],
+  lzma: ['xz', '-dc', '--format=lzma'],
+}
+
 /** Undefined for what is not compressed, or in no way that is known. */
 export function compressionOf(bytes: Uint8Array): Format | undefined {
   const head = Buffer.from(bytes.subarray(0, 8)).toString('hex')
@@ -25,21 +33,23 @@ export function compressionOf(bytes: Uint8Array): Format | undefined {
 }
 
 /**
- * What compressed bytes stand for; bytes after their end are left out. `what` names them in errors. Synchronous: for
- * worker threads. Throws BACKEND_ERROR when they are damaged, or the program of that format is not installed.
+ * Returns what compressed bytes stand for, at most `maxBytes`; bytes after their end are left out. `what` names them in errors. Synchronous: for
+ * worker threads. Throws BACKEND_ERROR when they are damaged or too many, or the program of that format is not installed.
  */
-export function decompress(bytes: Uint8Array, format: Format, what: string): Buffer {
+export function decompress(bytes: Uint8Array, format: Format, what: string, maxBytes: number): Buffer {
   try {
-    if (format === 'gzip') return gunzipSync(bytes, { maxOutputLength: MAX_BYTES })
-    if (format === 'zstd') return zstdDecompressSync(bytes, { maxOutputLength: MAX_BYTES })
+    if (format === 'gzip') return gunzipSync(bytes, { maxOutputLength: maxBytes })
+    if (format === 'zstd') return zstdDecompressSync(bytes, { maxOutputLength: maxBytes })
   } catch (error) {
     throw fault('BACKEND_ERROR', `${what} cannot be decompressed (${format}): ${messageOf(error)}`, error)
   }
-  const argv = format === 'lzma' ? ['-dc', '--format=lzma'] : ['-dc']
-  const program = format === 'lzma' ? 'xz' : format
-  const { stdout, stderr, error } = spawnSync(program, argv, { input: bytes, maxBuffer: MAX_BYTES })
-  if (error !== undefined && 'code' in error && error.code === 'ENOENT')
+  const [program, ...argv] = DECOMPRESSORS[format]
+  const { stdout, stderr, error } = spawnSync(program, argv, { input: bytes, maxBuffer: maxBytes })
+  const code = error !== undefined && 'code' in error ? error.code : undefined
+  if (code === 'ENOENT')
     throw fault('BACKEND_ERROR', `${what} is compressed with ${format}: install the program ${program}`)
+  if (code === 'ENOBUFS')
+    throw fault('BACKEND_ERROR', `${what} decompresses to more than ${maxBytes} bytes (${format})`)
   // A status other than 0 may be for what follows the data; whoever asked looks at what came out.
   if (stdout.length > 0) return stdout
   throw fault(

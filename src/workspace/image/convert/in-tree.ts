@@ -1,5 +1,7 @@
 import { lstatSync, mkdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { readUntrustedBytes } from '../../../lib/fs/read-untrusted.ts'
+import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
 
 const MAX_LINKS = 40
@@ -44,6 +46,18 @@ export function kindInTree(tree: string, path: string): 'file' | 'directory' | '
   const found = lstatSync(pathInTree(tree, path), { throwIfNoEntry: false })
   if (found === undefined) return undefined
   return found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'other'
+}
+
+/**
+ * Reads a file of an image, or of this machine's kernel, whose path has been resolved: a regular file of at most `maxBytes` and nothing else, so that no FIFO is waited for
+ * and no device read. Synchronous: for worker threads. Throws BACKEND_ERROR.
+ */
+export function readImageFile(path: string, maxBytes: number, what: string): Buffer {
+  try {
+    return readUntrustedBytes(path, maxBytes)
+  } catch (error) {
+    throw fault('BACKEND_ERROR', `${what} ${path} cannot be read: ${messageOf(error)}`, error)
+  }
 }
 
 function linkAt(path: string): string | undefined {

@@ -1,6 +1,10 @@
 import { fault } from '../../errors.ts'
 import { compressionOf, decompress } from './decompress.ts'
 
+/** The largest kernel that is unpacked, and what it may unpack to. */
+const MAX_PACKED_BYTES = 2 ** 26
+const MAX_UNPACKED_BYTES = 160 * 2 ** 20
+
 const ELF_MAGIC = '7f454c46'
 /** x86: "HdrS" in the boot header, and where the fields are that say where the kernel itself is (boot protocol 2.08). */
 const X86 = { magicAt: 0x202, sectorsAt: 0x1f1, versionAt: 0x20e, payloadAt: 0x248, lengthAt: 0x24c } as const
@@ -32,7 +36,9 @@ export function unpackKernel(kernel: Buffer, name: string): Buffer {
   const format = compressionOf(packed)
   if (format === undefined && isElf(packed)) return packed
   if (format === undefined) throw fault('BACKEND_ERROR', `${name} is no kernel image that is known`)
-  const unpacked = decompress(packed, format, name)
+  if (packed.length > MAX_PACKED_BYTES)
+    throw fault('BACKEND_ERROR', `${name} has ${packed.length} packed bytes, more than ${MAX_PACKED_BYTES}`)
+  const unpacked = decompress(packed, format, name, MAX_UNPACKED_BYTES)
   if (isElf(unpacked) || isArmImage(unpacked)) return unpacked
   throw fault(
     'BACKEND_ERROR',

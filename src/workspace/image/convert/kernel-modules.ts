@@ -1,8 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
 import { compressionOf, decompress } from './decompress.ts'
+import { readImageFile } from './in-tree.ts'
+
+/** Of one module, of all that an initrd holds, and of each list of modules; Debian's have under 2, 8 and 1 MiB. */
+const MAX_MODULE_BYTES = 2 ** 26
+const MAX_MODULES_BYTES = 96 * 2 ** 20
+const MAX_LIST_BYTES = 2 ** 23
+/** How far modules may depend on one another. */
+const MAX_DEPTH = 100
 
 /** What an initrd loads: one of each row has to be there, as a module or in the kernel itself. */
 const REQUIRED = [['virtio_blk'], ['ext4'], ['overlay'], ['virtio_pci', 'virtio_mmio']] as const
@@ -54,35 +61,47 @@ export function modulesToLoad(fileOf: (path: string) => string): readonly Kernel
       )
 
   const order = new Set<string>()
-  const add = (name: string, above: ReadonlySet<string>): void => {
+  const above = new Set<string>()
+  const add = (name: string): void => {
     const found = table.get(name)
     if (found === undefined || order.has(name) || above.has(name)) return
-    for (const need of found.needs) add(need, new Set([...above, name]))
+    if (above.size === MAX_DEPTH)
+      throw fault(
+        'BACKEND_ERROR',
+        `${fileOf('modules.dep')}: modules depend on one another ${MAX_DEPTH} deep`,
+      )
+    above.add(name)
+    for (const need of found.needs) add(need)
+    above.delete(name)
     order.add(name)
   }
-  for (const name of [...REQUIRED.flat(), ...WELCOME]) add(name, new Set())
-  return [...order].map((name) => ({
-    name,
-    content: readModule(fileOf(table.get(name)?.path ?? '')),
-  }))
+  for (const name of [...REQUIRED.flat(), ...WELCOME]) add(name)
+  let bytes = 0
+  return [...order].map((name) => {
+    const content = readModule(fileOf(table.get(name)?.path ?? ''))
+    bytes += content.length
+    if (bytes > MAX_MODULES_BYTES)
+      throw fault(
+        'BACKEND_ERROR',
+        `the modules of ${dirname(fileOf('modules.dep'))} have more than ${MAX_MODULES_BYTES} bytes: strip them, or take another kernel`,
+      )
+    return { name, content }
+  })
 }
 
 function readModule(path: string): Buffer {
-  const content = readFileSync(path)
+  const content = readImageFile(path, MAX_MODULE_BYTES, 'the module')
   const format = compressionOf(content)
-  return format === undefined ? content : decompress(content, format, path)
+  return format === undefined ? content : decompress(content, format, path, MAX_MODULE_BYTES)
 }
 
 function textOf(path: string): readonly string[] {
   if (!existsSync(path))
     throw fault('BACKEND_ERROR', `${path} is missing: run depmod for that kernel, or take another`)
-  try {
-    return readFileSync(path, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-  } catch (error) {
-    throw fault('BACKEND_ERROR', `${path} cannot be read: ${messageOf(error)}`, error)
-  }
+  return readImageFile(path, MAX_LIST_BYTES, 'the list of modules')
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line !== '')
 }
 
 /** Files say `virtio-rng.ko.xz` where the kernel says `virtio_rng`. */

@@ -1,9 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
-import { kindInTree, pathInTree } from './in-tree.ts'
+import { kindInTree, pathInTree, readImageFile } from './in-tree.ts'
 import { releaseOf } from './kernel-image.ts'
+
+/** The largest kernel file that is read; distributions' have 5 to 60 MiB. */
+export const MAX_KERNEL_BYTES = 2 ** 28
 
 /** The kernel of images that have none. Left out, this machine's newest. */
 export interface ConfiguredKernel {
@@ -54,19 +56,23 @@ export function configuredKernel({ file, modules }: ConfiguredKernel): KernelSou
 
 function ownKernel(release: string, file: string, given: string | undefined): KernelSource {
   const modules = given ?? `/lib/modules/${release}`
-  return { release, file, modules, moduleFile: (path) => join(modules, path), isOfImage: false }
+  return {
+    release,
+    file: resolved(file),
+    modules,
+    moduleFile: (path) => resolved(join(modules, path)),
+    isOfImage: false,
+  }
+}
+
+/** This machine's own files may be links. */
+function resolved(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path
 }
 
 function releaseFrom(file: string): string {
-  try {
-    return releaseOf(readFileSync(file)) ?? basename(file).replace(/^(?:vmlinuz|vmlinux|Image)-/, '')
-  } catch (error) {
-    throw fault(
-      'BACKEND_ERROR',
-      `the kernel ${file} (image.kernel) cannot be read: ${messageOf(error)}`,
-      error,
-    )
-  }
+  const kernel = readImageFile(resolved(file), MAX_KERNEL_BYTES, 'the kernel (image.kernel)')
+  return releaseOf(kernel) ?? basename(file).replace(/^(?:vmlinuz|vmlinux|Image)-/, '')
 }
 
 /** Debian's releases are ordered by their numbers: 6.1.0-56 after 6.1.0-9. */

@@ -1,4 +1,6 @@
 import { open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { cage } from './cage.ts'
 import { EPOCH_SECONDS, type TreeMeasure } from './measure-tree.ts'
 import type { Owners } from './owners.ts'
 import { runTool } from './tool.ts'
@@ -36,6 +38,8 @@ export async function makeRootfs(
   await runTool(owners.as(argv), {
     what: 'making the file system',
     package: 'e2fsprogs',
+    // The directory above holds what fakeroot remembers.
+    sandbox: cage({ writable: [dirname(tree)] }),
     environment: { E2FSPROGS_FAKE_TIME: time, SOURCE_DATE_EPOCH: time },
     signal,
   })
@@ -43,8 +47,12 @@ export async function makeRootfs(
 
 /** Reads all of it for consistency, changing nothing. */
 export async function checkRootfs(file: string, signal: AbortSignal | undefined): Promise<void> {
-  const tool = { what: 'checking the file system', package: 'e2fsprogs', signal }
-  await runTool(['e2fsck', '-f', '-n', file], tool)
+  await runTool(['e2fsck', '-f', '-n', file], {
+    what: 'checking the file system',
+    package: 'e2fsprogs',
+    sandbox: cage({ readable: [file] }),
+    signal,
+  })
 }
 
 /** On disk, and not only in memory. */

@@ -1,13 +1,11 @@
-import { closeSync, cpSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, cpSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { messageOf } from '../../../lib/errors/message.ts'
-import { fault } from '../../errors.ts'
 import type { ImageBackend } from '../image-backend.ts'
 import { buildInitrd } from './build-initrd.ts'
-import { directoryInTree, kindInTree, pathInTree } from './in-tree.ts'
+import { directoryInTree, kindInTree, pathInTree, readImageFile } from './in-tree.ts'
 import { installPayload } from './install-payload.ts'
 import { unpackKernel } from './kernel-image.ts'
-import { type ConfiguredKernel, configuredKernel, kernelOfImage } from './kernel-source.ts'
+import { type ConfiguredKernel, configuredKernel, kernelOfImage, MAX_KERNEL_BYTES } from './kernel-source.ts'
 import { measureTree, type TreeMeasure } from './measure-tree.ts'
 import type { ImageConfig } from '../source/rootfs-source.ts'
 
@@ -22,6 +20,8 @@ export interface PrepareTask {
   readonly config: ImageConfig
   /** When the tree was begun: what is newer in it is ours. */
   readonly startMs: number
+  /** Inode numbers of files that stand for device nodes. */
+  readonly nodes: readonly number[]
 }
 
 export interface PreparedTree extends TreeMeasure {
@@ -32,14 +32,14 @@ export interface PreparedTree extends TreeMeasure {
 
 /** What is done to an unpacked image before it becomes a file system. Synchronous: for worker threads. Throws BACKEND_ERROR. */
 export function prepareTree(task: PrepareTask): PreparedTree {
-  const { tree, target, backend, guestDir, config, startMs } = task
+  const { tree, target, backend, guestDir, config, startMs, nodes } = task
   const kernel = kernelOfImage(tree) ?? configuredKernel(task.kernel)
   const ownPaths = [...installPayload(tree, guestDir, config)]
   if (!kernel.isOfImage) ownPaths.push(...installModules(tree, kernel.release, kernel.modules))
-  const image = readKernel(kernel.file)
+  const image = readImageFile(kernel.file, MAX_KERNEL_BYTES, 'the kernel')
   writeSynced(join(target, 'kernel'), bootsUnpacked(backend) ? unpackKernel(image, kernel.file) : image)
   writeSynced(join(target, 'initrd'), buildInitrd(kernel.moduleFile))
-  return { ...measureTree(tree, startMs), kernelVersion: kernel.release, ownPaths }
+  return { ...measureTree(tree, startMs, nodes), kernelVersion: kernel.release, ownPaths }
 }
 
 /** Firecracker boots no bzImage, and Apple's framework no packed arm64 kernel. */
@@ -57,14 +57,6 @@ function installModules(tree: string, release: string, modules: string): readonl
     from !== join(modules, 'build') && from !== join(modules, 'source')
   cpSync(modules, pathInTree(tree, path), { recursive: true, verbatimSymlinks: true, filter })
   return [path]
-}
-
-function readKernel(file: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw fault('BACKEND_ERROR', `the kernel ${file} cannot be read: ${messageOf(error)}`, error)
-  }
 }
 
 function writeSynced(path: string, content: Uint8Array): void {

@@ -1,11 +1,15 @@
-import { spawn } from 'node:child_process'
-import type { Readable } from 'node:stream'
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { messageOf } from '../../../lib/errors/message.ts'
+import { type SandboxOptions } from '../../../lib/sandbox/sandbox.ts'
+import { spawnSandboxed } from '../../../lib/sandbox/spawn-sandboxed.ts'
 import { toolEnvironment } from '../../../lib/process/tool-environment.ts'
 import { fault } from '../../errors.ts'
 
 const KEPT_CHARACTERS = 4_096
+/** Exit statuses for signals, as shells and sandboxes have them, and for a program that cannot be started. */
+const [TIME_LIMIT, FILE_LIMIT, KILLED, NO_PROGRAM] = [128 + 24, 128 + 25, 128 + 9, 127]
 
 export interface ToolOptions {
   /** Of the error when it fails, as `${what} failed: …`. */
@@ -14,11 +18,17 @@ export interface ToolOptions {
   readonly package: string
   readonly environment?: Readonly<Record<string, string>>
   readonly input?: Readable
+  /** Where its standard output goes, in place of the result. */
+  readonly output?: Writable
+  /** Where the program is run; left out, it is run as this process is. */
+  readonly sandbox?: SandboxOptions
   readonly signal?: AbortSignal | undefined
   /** What the program and those that it started are sent when they are to stop; default SIGKILL. */
   readonly stopSignal?: NodeJS.Signals
-  /** Called with each line that it prints. */
+  /** Called with each line that it prints, but for those that `tolerates` takes. */
   readonly onLine?: (line: string) => void
+  /** Whether a line of standard error is no failure. A program that fails with such lines alone has done its work. */
+  readonly tolerates?: (line: string) => boolean
 }
 
 /**
@@ -26,31 +36,40 @@ export interface ToolOptions {
  * its last words when it fails, saying so when a disk is full; the signal's reason when told to stop.
  */
 export async function runTool(argv: readonly string[], options: ToolOptions): Promise<string> {
-  const [program = '', ...rest] = argv
-  const { what, signal, input, onLine } = options
+  const [program = ''] = argv
+  const { what, signal, input, output, onLine, sandbox } = options
   signal?.throwIfAborted()
-  const child = spawn(program, rest, {
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-    env: toolEnvironment(options.environment),
-    // A group of its own, so that it ends whole.
-    detached: true,
-  })
+  const child = start(argv, options)
   const kill = (): void => endGroup(child.pid, options.stopSignal ?? 'SIGKILL')
   signal?.addEventListener('abort', kill, { once: true })
-  const out = collect(child.stdout, onLine)
-  const said = collect(child.stderr, onLine)
+  const out = output === undefined ? collect(child.stdout, onLine) : undefined
+  let isTolerable = options.tolerates !== undefined
+  const said = collect(child.stderr, (line) => {
+    if (options.tolerates?.(line) === true) return
+    isTolerable = false
+    onLine?.(line)
+  })
   const end = new Promise<number | string>((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code, killedBy) => resolve(code ?? killedBy ?? 1))
   })
   // Whoever writes to a program that has ended is told so; how it ended says more.
   const fed = input && child.stdin ? pipeline(input, child.stdin).catch((error: unknown) => error) : undefined
+  const passedOn =
+    output && child.stdout ? pipeline(child.stdout, output).catch((error: unknown) => error) : undefined
   try {
     const status = await end
     signal?.throwIfAborted()
-    const broken = await fed
-    if (status === 0 && broken === undefined) return out()
-    const words = status === 0 ? messageOf(broken) : said().trim().split('\n').slice(-3).join('; ')
+    // A program that has read all of its input may close it before this process learns that it was all written.
+    const broken = (input?.readableEnded === true ? undefined : await fed) ?? (await passedOn)
+    const isDone =
+      status === 0 || (isTolerable && said() !== '' && typeof status === 'number' && status < NO_PROGRAM)
+    if (isDone && broken === undefined) return out?.() ?? ''
+    if (sandbox !== undefined && status === NO_PROGRAM && said().includes('failed to execute'))
+      throw Object.assign(new Error(said().trim()), { code: 'ENOENT' })
+    const words = isDone
+      ? messageOf(broken)
+      : ((sandbox && limitOf(status, sandbox)) ?? said().trim().split('\n').slice(-3).join('; '))
     const isFull = /no space left on device|disk quota exceeded/i.test(`${words}${said()}`)
     throw fault(
       'BACKEND_ERROR',
@@ -66,6 +85,32 @@ export async function runTool(argv: readonly string[], options: ToolOptions): Pr
     signal?.removeEventListener('abort', kill)
     input?.destroy()
   }
+}
+
+function start(argv: readonly string[], { input, sandbox, environment }: ToolOptions): ChildProcess {
+  const [program = '', ...rest] = argv
+  const stdin = input === undefined ? 'ignore' : 'pipe'
+  // A group of its own, so that it ends whole.
+  const detached = true
+  if (sandbox === undefined)
+    return spawn(program, rest, {
+      stdio: [stdin, 'pipe', 'pipe'],
+      env: toolEnvironment(environment),
+      detached,
+    })
+  // Nothing of this process's environment but the path: it may hold secrets.
+  const { PATH, LC_ALL } = toolEnvironment()
+  const env = { PATH, LC_ALL, ...environment }
+  return spawnSandboxed(program, rest, sandbox, { stdio: [stdin, 'pipe', 'pipe'], env, detached })
+}
+
+/** The limit of a sandbox that ended a program, in words; undefined where it ended otherwise. */
+function limitOf(status: number | string, { limits }: SandboxOptions): string | undefined {
+  if (limits === undefined) return undefined
+  if (status === FILE_LIMIT) return `a file would have more than ${limits.fileBytes / 2 ** 30} GiB`
+  if (status === TIME_LIMIT || status === KILLED)
+    return `it took more than ${limits.cpuSeconds} s of processor time`
+  return undefined
 }
 
 function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {

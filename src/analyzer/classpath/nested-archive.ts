@@ -1,0 +1,45 @@
+import { type Extent, openNestedArchive } from '../../native/classfile.ts'
+import { type ByteSource, sourceOf } from './byte-source.ts'
+import { readExtent } from './read-extent.ts'
+
+/** What all archives inside archives that are inflated at once may have together; the addon's own bounds. */
+const MAX_NESTED_BYTES = 2 ** 28
+/** Class files deflate to a half or a third. What inflates to much, and to so many times its size, was made to be harmful. */
+const MANY_BYTES = 2 ** 24
+const MAX_RATIO = 100
+
+/**
+ * Calls `use` with an archive inside a file, inflated: by the addon once for all threads of this process, which wait where together they would need too much memory. `use`
+ * must not open another.
+ *
+ * @param file the bytes of the file at the path
+ * @throws Error with a sentence when it cannot be inflated or is too large
+ */
+export function withNestedArchive<Result>(
+  path: string,
+  file: ByteSource,
+  extent: Extent,
+  use: (archive: ByteSource) => Result,
+): Result {
+  const opened = openNestedArchive(path, extent)
+  if (opened === undefined) return use(sourceOf(inflateNested(file, extent)))
+  try {
+    return use({
+      bytes: extent.bytes,
+      read: (offset, count) => {
+        if (offset < 0 || count < 0 || offset + count > extent.bytes)
+          throw new RangeError(`bytes ${offset} to ${offset + count} are not within 0 to ${extent.bytes}`)
+        return opened.read(offset, count)
+      },
+    })
+  } finally {
+    opened.close()
+  }
+}
+
+/** Inflates an archive inside another into memory of JavaScript's. Throws as `withNestedArchive`. */
+export function inflateNested(source: ByteSource, extent: Extent): Buffer {
+  if (extent.bytes > MANY_BYTES && extent.bytes > MAX_RATIO * extent.storedBytes)
+    throw new Error(`it would inflate to more than ${MAX_RATIO} times its size`)
+  return readExtent(source, extent, MAX_NESTED_BYTES)
+}

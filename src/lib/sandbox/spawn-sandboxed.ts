@@ -1,0 +1,65 @@
+import { type ChildProcess, fork, type ForkOptions, spawn, type SpawnOptions } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { packageRoot } from '../process/package.ts'
+import { callFilter } from './call-filter.ts'
+import { sandboxed, type SandboxOptions } from './sandbox.ts'
+
+type Stream = 'ignore' | 'pipe' | 'ipc' | number
+
+/** Starts a program in a sandbox with the system call filter. Callers check `sandboxMissing` first. */
+export function spawnSandboxed(
+  program: string,
+  argv: readonly string[],
+  sandbox: SandboxOptions,
+  options: Omit<SpawnOptions, 'stdio'> & { readonly stdio: readonly Stream[] },
+): ChildProcess {
+  return filtered(sandbox, options.stdio, (inside, stdio) => {
+    const [first, ...rest] = sandboxed(program, argv, inside)
+    return spawn(first, rest, { ...options, stdio })
+  })
+}
+
+/**
+ * Starts a module of this package on Node in a sandbox with the system call filter, as `fork` does: messages pass both ways. It gets
+ * none of this process's environment but the path, which may hold secrets.
+ */
+export function forkSandboxed(
+  module: string,
+  argv: readonly string[],
+  sandbox: SandboxOptions,
+  options: Omit<ForkOptions, 'stdio'> & {
+    readonly stdio: readonly Stream[]
+    readonly execArgv?: readonly string[]
+  },
+): ChildProcess {
+  const readable = [...nodeFiles(), ...(sandbox.readable ?? [])]
+  return filtered({ ...sandbox, readable }, options.stdio, (inside, stdio) => {
+    const [execPath, ...execArgv] = sandboxed(realpathSync(process.execPath), options.execArgv ?? [], inside)
+    const env = { PATH: process.env['PATH'], LC_ALL: 'C' }
+    return fork(module, [...argv], { env, ...options, stdio, execPath, execArgv })
+  })
+}
+
+/** Files that Node needs for a module of this package: itself, the package, and what that imports. */
+function nodeFiles(): readonly string[] {
+  const found = [realpathSync(process.execPath), packageRoot]
+  for (let above = dirname(packageRoot); above !== '/'; above = dirname(above))
+    if (existsSync(join(above, 'node_modules'))) found.push(join(above, 'node_modules'))
+  return found
+}
+
+function filtered(
+  sandbox: SandboxOptions,
+  stdio: readonly Stream[],
+  start: (sandbox: SandboxOptions, stdio: Stream[]) => ChildProcess,
+): ChildProcess {
+  const filter = callFilter()
+  if (filter === undefined) return start(sandbox, [...stdio])
+  const child = start({ ...sandbox, filterDescriptor: stdio.length }, [...stdio, 'pipe'])
+  // A bubblewrap that did not start says so by its own error.
+  const pipe = child.stdio[stdio.length] as Writable | null | undefined
+  pipe?.on('error', () => undefined).end(filter)
+  return child
+}
