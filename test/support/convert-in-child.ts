@@ -2,8 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
+
+const CHILD = fileURLToPath(new URL('./convert-child.ts', import.meta.url))
 
 /** `convert` in a process of its own, which can be killed: its lines are what is told, then the digest. */
 export function convertInChild(
@@ -14,7 +17,7 @@ export function convertInChild(
   const [program = 'env', ...words] = before
   const inside = relative(packageRoot, process.execPath)
   const node = inside.startsWith('..') ? process.execPath : join(checkout, inside)
-  const child = join(checkout, 'test/support/convert-child.ts')
+  const child = join(checkout, relative(packageRoot, CHILD))
   const argv = [...words, node, child, JSON.stringify(task)]
   const running = spawn(program, argv, {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -32,7 +32,7 @@ async function run(script: string): Promise<{ readonly status: number; readonly 
     { stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const said = Promise.all(
-    [child.stdout, child.stderr].map((stream) => (stream === null ? '' : text(stream))),
+    [child.stdout, child.stderr].flatMap((stream) => (stream === null ? [] : [text(stream)])),
   )
   const [status] = (await once(child, 'close')) as [number]
   return { status, said: (await said).join('') }
