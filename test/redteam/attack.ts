@@ -1,5 +1,5 @@
 /** One attempt of an attacker who has root inside a workspace, or sends what a program of ours reads. */
-interface Attack {
+export interface Attack {
   /** Unique, such as `container/tcp/bridge-gateway`. */
   readonly id: string
   /** What is tried, in a few words. */
