@@ -50,7 +50,9 @@ test('what the configuration names is left as it is', async () => {
 })
 
 test('without a public key there is nobody to let in, and the error says how to change that', async () => {
-  await expect(harden(configure(), home)).rejects.toThrow(/has no public key: run ssh-keygen, or set ssh\.authorized_keys/)
+  await expect(harden(configure(), home)).rejects.toThrow(
+    /has no public key: run ssh-keygen, or set ssh\.authorized_keys/,
+  )
 })
 
 test('without the key nothing is created or changed', async () => {
