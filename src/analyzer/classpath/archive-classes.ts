@@ -59,7 +59,19 @@ export function listArchive(
   // One archive after the other, each with those inside it: of the deflated ones no two are in memory.
   const visit = (place: Place): void => {
     try {
-      const entries = readZipDirectory(place.source)
+      let empty = 0
+      const isEmptyClass = (name: string, bytes: number): boolean => {
+        const isEmpty = bytes === 0 && name.endsWith('.class')
+        if (isEmpty) empty++
+        return isEmpty
+      }
+      const entries = readZipDirectory(place.source, isEmptyClass)
+      if (empty > 0)
+        problems.push({
+          path: displayPath(place),
+          offset: 0,
+          message: `${empty} class files in it are empty`,
+        })
       containers.push(containerOf(place, entries, isJmod ? classOfJmod : classOfJar, release, problems))
       if (isJmod || place.inside.length === maxDepth) return
       for (const entry of entries) if (nestedArchive.test(entry.name)) tryToEnter(place, entry)
@@ -81,7 +93,6 @@ function containerOf(
   const { path, inside, deflated } = place
   const counts = hasVersions(place, entries)
   const classes = new Map<string, ClassEntry>()
-  let empty = 0
   for (const { name: file, extent, isEncrypted } of entries) {
     const [, version, name] = classFile.exec(file) ?? []
     if (name === undefined || name.startsWith('META-INF/')) continue
@@ -93,10 +104,6 @@ function containerOf(
     }
     const known = classes.get(name)
     if (known !== undefined && known.release >= since) continue
-    if (extent.bytes === 0) {
-      empty++
-      continue
-    }
     const identity = `${extent.crc?.toString(16)}-${extent.bytes}`
     const at = { ...extent, offset: place.base + extent.offset }
     classes.set(name, {
@@ -109,8 +116,6 @@ function containerOf(
       extent: at,
     })
   }
-  if (empty > 0)
-    problems.push({ path: displayPath(place), offset: 0, message: `${empty} class files in it are empty` })
   refuseBomb(place, classes.values())
   return { path, kind: 'archive', inside, deflated, classes: [...classes.values()] }
 }

@@ -30,14 +30,19 @@ const maxDirectoryBytes = 2 ** 28
  * The entries of a zip file in the order of its central directory, read from its end; bytes before the archive are allowed. Of
  * several entries with one name the first counts. Only the directory is read.
  *
+ * @param leavesOut whether an entry is of no interest; then nothing of it is kept
  * @throws RangeError or Error with a sentence when it is no zip file, or one made to be harmful: entries that overlap, more than
  *   2^20 of them
  */
-export function readZipDirectory(source: ByteSource): readonly ZipEntry[] {
+export function readZipDirectory(
+  source: ByteSource,
+  leavesOut: (name: string, bytes: number) => boolean = () => false,
+): readonly ZipEntry[] {
   const end = findEnd(source)
   const directory = source.read(end.at, end.directoryBytes)
   const entries = new Map<string, ZipEntry>()
-  const ranges: { readonly start: number; readonly end: number }[] = []
+  const starts = new Float64Array(end.count)
+  const ends = new Float64Array(end.count)
   let at = 0
   for (let i = 0; i < end.count; i++) {
     if (at + entryBytes > directory.length || directory.readUInt32LE(at) !== entrySignature)
@@ -50,27 +55,26 @@ export function readZipDirectory(source: ByteSource): readonly ZipEntry[] {
     const extra = directory.subarray(at + entryBytes + nameBytes, at + entryBytes + nameBytes + extraBytes)
     const sizes = sizesOf(directory, at, extra)
     const offset = end.base + sizes.offset
-    ranges.push({ start: offset, end: offset + localHeaderBytes + nameBytes + sizes.storedBytes })
-    if (!entries.has(name)) {
+    starts[i] = offset
+    ends[i] = offset + localHeaderBytes + nameBytes + sizes.storedBytes
+    if (!entries.has(name) && !leavesOut(name, sizes.bytes)) {
       const method = directory.readUInt16LE(at + 10)
       const extent = { ...sizes, offset, method, hasHeader: true, crc: directory.readUInt32LE(at + 16) }
       entries.set(name, { name, extent, isEncrypted: (directory.readUInt16LE(at + 8) & 1) !== 0 })
     }
     at = next
   }
-  refuseOverlaps(ranges, end.at)
+  refuseOverlaps(starts, ends, end.at)
   return [...entries.values()]
 }
 
 /** Entries that share bytes let 10 MB of archive inflate to terabytes: https://www.bamsoftware.com/hacks/zipbomb/ */
-function refuseOverlaps(
-  ranges: { readonly start: number; readonly end: number }[],
-  directoryAt: number,
-): void {
-  const sorted = ranges.toSorted((a, b) => a.start - b.start)
-  for (const [i, range] of sorted.entries()) {
-    const limit = sorted[i + 1]?.start ?? directoryAt
-    if (range.end > limit) throw new Error(`the entry at byte ${range.start} overlaps what follows it`)
+function refuseOverlaps(starts: Float64Array, ends: Float64Array, directoryAt: number): void {
+  const order = Uint32Array.from(starts, (_, i) => i).sort((a, b) => (starts[a] ?? 0) - (starts[b] ?? 0))
+  for (const [place, i] of order.entries()) {
+    const next = order[place + 1]
+    const limit = next === undefined ? directoryAt : (starts[next] ?? 0)
+    if ((ends[i] ?? 0) > limit) throw new Error(`the entry at byte ${starts[i]} overlaps what follows it`)
   }
 }
 
