@@ -29,7 +29,9 @@ export async function writeServerRecord(
   await writeFileDurable(file, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   return async () => {
     // A server with another state directory may have written its own meanwhile.
-    if ((await readRecord(file))?.process.pid === process.pid) await rm(file, { force: true })
+    if ((await readRecord(file))?.process.pid !== process.pid) return
+    // One that stays, on a disk that became read-only, names a process that no longer runs: nobody believes it.
+    await rm(file, { force: true }).catch(() => undefined)
   }
 }
 
