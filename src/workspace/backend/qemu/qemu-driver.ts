@@ -57,7 +57,7 @@ export class QemuDriver implements Driver {
     if (process.platform !== 'linux' || process.arch !== 'x64') return 'qemu machines need Linux on x86-64'
     const { binary } = this.#options
     if ((await findProgram(binary)) !== undefined) return sandboxMissing()
-    return `${binary} is not installed (Debian and Ubuntu: apt-get install qemu-system-x86), or set qemu.binary`
+    return `${binary} is not installed (Debian and Ubuntu: apt-get install qemu-system-x86 passt bubblewrap), or set qemu.binary`
   }
 
   async cannotShare(): Promise<string | undefined> {
