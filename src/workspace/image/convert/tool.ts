@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { Readable, Writable } from 'node:stream'
+import { type Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { type SandboxOptions } from '../../../lib/sandbox/sandbox.ts'
@@ -53,17 +53,18 @@ export async function runTool(argv: readonly string[], options: ToolOptions): Pr
     child.on('error', reject)
     child.on('close', (code, killedBy) => resolve(code ?? killedBy ?? 1))
   })
-  // Whoever writes to a program that has ended is told so; how it ended says more.
-  const fed = input && child.stdin ? pipeline(input, child.stdin).catch((error: unknown) => error) : undefined
+  const fed =
+    input && child.stdin ? pipeline(input, sinkOf(child.stdin)).catch((error: unknown) => error) : undefined
   const passedOn =
     output && child.stdout ? pipeline(child.stdout, output).catch((error: unknown) => error) : undefined
   try {
     const status = await end
     signal?.throwIfAborted()
-    // A program that has read all of its input may close it before this process learns that it was all written.
-    const broken = (input?.readableEnded === true ? undefined : await fed) ?? (await passedOn)
     const isDone =
       status === 0 || (isTolerable && said() !== '' && typeof status === 'number' && status < NO_PROGRAM)
+    // Of a program that failed nobody needs the rest of the input.
+    if (!isDone) input?.destroy()
+    const broken = (await fed) ?? (await passedOn)
     if (isDone && broken === undefined) return out?.() ?? ''
     if (sandbox !== undefined && status === NO_PROGRAM && said().includes('failed to execute'))
       throw Object.assign(new Error(said().trim()), { code: 'ENOENT' })
@@ -111,6 +112,28 @@ function limitOf(status: number | string, { limits }: SandboxOptions): string | 
   if (status === TIME_LIMIT || status === KILLED)
     return `it took more than ${limits.cpuSeconds} s of processor time`
   return undefined
+}
+
+/**
+ * Writes to a program's standard input as long as the program reads it, and drops the rest: one that has all it needs, as tar after an
+ * archive's end mark, may end first. Whether the source itself broke off is then still seen.
+ */
+function sinkOf(stdin: Writable): Writable {
+  stdin.on('error', () => undefined)
+  return new Writable({
+    write(chunk, _encoding, done) {
+      if (stdin.destroyed) done()
+      else stdin.write(chunk, () => done())
+    },
+    final(done) {
+      if (stdin.destroyed) done()
+      else stdin.end(() => done())
+    },
+    destroy(error, done) {
+      stdin.destroy()
+      done(error)
+    },
+  })
 }
 
 function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
