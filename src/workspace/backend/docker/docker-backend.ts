@@ -35,6 +35,8 @@ import { readUsage } from './usage.ts'
 const STOP_GRACE_S = 10
 const STOP_DEADLINE_MS = (STOP_GRACE_S + 20) * 1_000
 const RECONNECT_MS = 500
+/** A server has ten seconds to stop; what is left of a network is found again by the next one. */
+const CLOSE_NETWORK_MS = 3_000
 
 export interface DockerBackendOptions {
   /** Where the engine listens: `unix:///…` or `tcp://host:port`; a known socket when left out. */
@@ -93,9 +95,14 @@ export class DockerBackend implements Backend {
 
   async close(): Promise<void> {
     this.#stopped.abort()
+    await Promise.race([this.#closeNetwork(), delay(CLOSE_NETWORK_MS, undefined, { ref: false })])
+    await Promise.all([this.#engine.close(), this.#events, this.#programs.close()])
+  }
+
+  /** Removes the network and its rules where no workspace needs them any more. */
+  async #closeNetwork(): Promise<void> {
     const isUnused = async () => (await this.list()).length === 0
     await this.#network?.close(await isUnused().catch(() => false))
-    await Promise.all([this.#engine.close(), this.#events, this.#programs.close()])
   }
 
   async list(): Promise<readonly Workspace[]> {
