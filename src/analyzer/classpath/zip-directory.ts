@@ -70,7 +70,7 @@ export function readZipDirectory(
 
 /** Entries that share bytes let 10 MB of archive inflate to terabytes: https://www.bamsoftware.com/hacks/zipbomb/ */
 function refuseOverlaps(starts: Float64Array, ends: Float64Array, directoryAt: number): void {
-  const order = Uint32Array.from(starts, (_, i) => i).sort((a, b) => (starts[a] ?? 0) - (starts[b] ?? 0))
+  const order = Uint32Array.from(starts, (_, i) => i).toSorted((a, b) => (starts[a] ?? 0) - (starts[b] ?? 0))
   for (const [place, i] of order.entries()) {
     const next = order[place + 1]
     const limit = next === undefined ? directoryAt : (starts[next] ?? 0)
