@@ -149,7 +149,8 @@ export class DockerBackend implements Backend {
       )
     }
     const { insideDirs, pulled, limits, policy } = this.#options
-    const network = (await this.#network?.open()) ?? this.#options.network
+    const opening = this.#network?.open()
+    const network = opening === undefined ? this.#options.network : await unlessAborted(opening, signal)
     const parts = { request, labels, network, policy, limits, insideDirs, pulled, progress, signal }
     const container = await startContainer(this.#engine, parts)
     const report = await this.#call('starting the container', signal, (abortSignal) =>
@@ -320,5 +321,18 @@ export class DockerBackend implements Backend {
       }
       await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
     }
+  }
+}
+
+/** Waits for work that goes on by itself, and no longer than until the signal, whose reason it then throws. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = (): void => reject(signal.reason as Error)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }
