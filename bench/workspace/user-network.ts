@@ -8,7 +8,7 @@ import { startFilter } from '../../test/support/net-filter.ts'
 import { waitFor } from '../../test/support/wait-for.ts'
 import type { Bench } from '../harness.ts'
 
-const MEBIBYTES = 512
+const MEBIBYTES = 128
 const MAC = '06:00:00:00:00:01'
 const PORT = 7_001
 const SEND = `import socket,sys

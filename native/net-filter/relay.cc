@@ -19,6 +19,11 @@ namespace {
 constexpr int RULES_EVERY_MS = 1000;
 /** The rules of one guest are a few lines; a list of thousands of networks still fits. */
 constexpr std::size_t MOST_RULES_BYTES = 1 << 20;
+/**
+ * What is sent to passt at once: the kernel takes so much whole or not at all. passt (2023) loses its place in the stream when it reads a
+ * frame in parts, and the guest's connections then hang.
+ */
+constexpr std::size_t MOST_GROUP_BYTES = 16'384;
 
 enum class Sent { all, some, failed };
 
@@ -32,6 +37,21 @@ Sent sendSome(int fd, const std::uint8_t* bytes, std::size_t count, std::size_t&
   return Sent::all;
 }
 
+std::size_t lengthAt(const std::uint8_t* at) {
+  return static_cast<std::size_t>(at[0]) << 24 | static_cast<std::size_t>(at[1]) << 16 | static_cast<std::size_t>(at[2]) << 8 | at[3];
+}
+
+/** Where a group of whole frames ends that begins here: as many as fit, or one that is larger. */
+std::size_t groupEnd(const std::uint8_t* bytes, std::size_t begin, std::size_t count) {
+  std::size_t end = begin;
+  while (end < count) {
+    const std::size_t next = end + LENGTH_BYTES + lengthAt(bytes + end);
+    if (end > begin && next - begin > MOST_GROUP_BYTES) break;
+    end = next;
+  }
+  return end;
+}
+
 bool isLater(ssize_t count) { return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR); }
 
 }  // namespace
@@ -40,8 +60,7 @@ bool FrameStream::sift(std::size_t bytes, const Policy& policy, Places& places) 
   end_ += bytes;
   while (end_ - next_ >= LENGTH_BYTES) {
     const std::uint8_t* at = buffer_.data() + next_;
-    const std::size_t length = static_cast<std::size_t>(at[0]) << 24 | static_cast<std::size_t>(at[1]) << 16 |
-                               static_cast<std::size_t>(at[2]) << 8 | static_cast<std::size_t>(at[3]);
+    const std::size_t length = lengthAt(at);
     if (length == 0 || length > MOST_FRAME_BYTES) return false;
     const std::size_t whole = LENGTH_BYTES + length;
     if (end_ - next_ < whole) break;
@@ -88,6 +107,7 @@ void Rules::refresh() {
 const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& places, int changes, void (*forget)(Places&)) {
   FrameStream outward;
   std::size_t outwardSent = 0;
+  std::size_t outwardGroup = 0;
   std::vector<std::uint8_t> inward(4 * MOST_FRAME_BYTES);
   std::size_t inwardBytes = 0;
   std::size_t inwardSent = 0;
@@ -113,11 +133,15 @@ const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& 
       }
     }
     if (outward.passedBytes() > 0) {
-      const Sent sent = sendSome(network, outward.passed(), outward.passedBytes(), outwardSent);
+      Sent sent = Sent::all;
+      while (sent == Sent::all && outwardSent < outward.passedBytes()) {
+        if (outwardSent == outwardGroup) outwardGroup = groupEnd(outward.passed(), outwardSent, outward.passedBytes());
+        sent = sendSome(network, outward.passed(), outwardGroup, outwardSent);
+      }
       if (sent == Sent::failed) return "passt has ended";
       if (sent == Sent::all) {
         outward.clear();
-        outwardSent = 0;
+        outwardSent = outwardGroup = 0;
       }
     }
     if (!isInwardFull && (watched[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
