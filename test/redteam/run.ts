@@ -5,6 +5,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { makeVmImages } from '../support/vm-image.ts'
 import { type Chapter, playAll } from './attack.ts'
 import { createNamespaces, type Namespaces } from './network/namespaces.ts'
 
@@ -30,6 +31,8 @@ async function runOutside(): Promise<number> {
     console.error('redteam: needs root, for network namespaces and an engine of its own')
     return 2
   }
+  // What machines boot from; kept from run to run.
+  await makeVmImages()
   const namespaces = createNamespaces()
   try {
     const child = spawn(
