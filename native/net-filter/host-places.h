@@ -21,7 +21,7 @@ class HostPlaces : public Places {
   bool isOpen() const { return requests_ >= 0 && changes_ >= 0; }
   /** A descriptor that is readable when the host's network has changed; then call `forget`. */
   int changes() const { return changes_; }
-  void forget();
+  void forget() override;
   Place find(Address address) override;
 
  private:

@@ -22,6 +22,8 @@ class Places {
  public:
   virtual ~Places() = default;
   virtual Place find(Address address) = 0;
+  /** Called when the host's network has changed. */
+  virtual void forget() {}
 };
 
 /**

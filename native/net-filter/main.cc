@@ -149,8 +149,7 @@ int run(std::span<char*> arguments) {
   if (guest < 0) return fail("the machine does not connect");
   close(listener);
   unlink(arguments[1]);
-  const char* end = relay(guest, network, policy, rules, places, places.changes(),
-                          [](Places& each) { static_cast<HostPlaces&>(each).forget(); });
+  const char* end = relay(guest, network, policy, rules, places, places.changes());
   std::fprintf(stderr, "workspace-net-filter: %s\n", end);
   return 0;
 }

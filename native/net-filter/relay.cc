@@ -104,7 +104,7 @@ void Rules::refresh() {
   if (stat(file_, &status) == 0 && status.st_ino != inode_) read();
 }
 
-const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& places, int changes, void (*forget)(Places&)) {
+const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& places, int changes) {
   FrameStream outward;
   std::size_t outwardSent = 0;
   std::size_t outwardGroup = 0;
@@ -122,7 +122,7 @@ const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& 
     const int ready = poll(watched.data(), watched.size(), RULES_EVERY_MS);
     if (ready < 0 && errno != EINTR) return "poll failed";
     if (ready == 0) rules.refresh();
-    if (watched[2].revents != 0) forget(places);
+    if (watched[2].revents != 0) places.forget();
     if (!isOutwardFull && (watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
       const ssize_t count = recv(guest, outward.room(), outward.roomBytes(), MSG_DONTWAIT);
       if (count == 0 || (count < 0 && !isLater(count))) return "the machine has ended";

@@ -62,6 +62,6 @@ class Rules {
  * Carries frames between a guest and its network until either closes: those of the guest are sifted, the others pass as they are.
  * Both are stream sockets, which it makes non-blocking. Returns a sentence that says how it ended.
  */
-const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& places, int changes, void (*forget)(Places&));
+const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& places, int changes);
 
 }  // namespace workspace::net_filter

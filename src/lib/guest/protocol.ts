@@ -35,7 +35,7 @@ export interface GuestSetting {
   readonly hostname: string
   /** What the agent shows on the bus, which programs of the guest can connect to as well. */
   readonly agentToken: string
-  /** What programs inside must show to get cloud credentials; any program gets them when left out. */
+  /** Token that programs inside must show to get cloud credentials; without it any program gets them. */
   readonly credentialsToken?: string
   /** Tag of a directory of the host's that becomes the workspace's; its owner on the host decides who the user is. */
   readonly share?: { readonly tag: string; readonly uid: number; readonly gid: number }

@@ -27,7 +27,7 @@ export class MuxChannel extends Duplex {
   #wakeWriter: (() => void) | undefined
   readonly #arrived: Buffer[] = []
   #arrivedBytes = 0
-  /** What small pieces are copied to, and where the next one goes. */
+  /** Block that small pieces are copied to, and the offset of the next one. */
   #block = Buffer.alloc(0)
   #blockEnd = 0
   /** Taken by the reader and not yet told to the sender. */

@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process'
 import { chmod, chown, open, realpath, stat } from 'node:fs/promises'
-import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
+import { makeDirs } from '../../../lib/fs/make-dirs.ts'
+import { run } from '../../../lib/process/run.ts'
 import { sandboxed } from '../../../lib/sandbox/sandbox.ts'
 import type { Machine } from '../microvm/driver.ts'
 
 const DEVICES = 'devices'
-const runProgram = promisify(execFile)
 
 /** How QEMU is started for one machine. */
 interface Enclosed {
@@ -78,10 +76,11 @@ async function device(
   const source = join(root, DEVICES, name.replace('/', '-'))
   const existing = await stat(source).catch(ignoreMissing)
   if (existing?.isCharacterDevice() === true && existing.rdev === original.rdev) return { source, path }
-  await mkdir(dirname(source), { recursive: true, mode: 0o700 })
+  makeDirs(dirname(source), 0o700)
   // Linux's own encoding of a device's numbers. Source: makedev(3).
   const major = (original.rdev >>> 8) & 0xfff
   const minor = (original.rdev & 0xff) | ((original.rdev >>> 12) & 0xfff00)
-  await runProgram('mknod', ['--mode=0666', source, 'c', String(major), String(minor)])
+  const { status, stderr } = await run('mknod', ['--mode=0666', source, 'c', String(major), String(minor)])
+  if (status !== 0) throw new Error(`mknod ${source}: ${stderr.trim()}`)
   return { source, path }
 }
