@@ -80,13 +80,13 @@ test('O2 a log-in gives back the tries of its user at its address, and no more',
 })
 
 test('O2 hashing is bounded, what is too much is told when to come again, and one address does not fill the queue', async () => {
-  // Some 20 ms and 16 MiB each.
-  const { attempt } = await start(() => '$scrypt$ln=14,r=8,p=1$c2FsdHNhbHRzYWx0$q83vEjRWeJq83vEjRWeJqw')
+  // Some 200 ms each: many times as long as a request takes to arrive, also on a loaded machine.
+  const { attempt } = await start(() => '$scrypt$ln=17,r=8,p=1$c2FsdHNhbHRzYWx0$q83vEjRWeJq83vEjRWeJqw')
   const flood = NAMES.slice(0, 40).map((name) => attempt(name, '10.0.0.1'))
   const others = NAMES.slice(40, 50).map((name, at) => attempt(name, `10.0.1.${at}`))
   const [refused, passed] = [await Promise.all(flood), await Promise.all(others)]
   expect(passed.map(({ status }) => status)).toEqual(others.map(() => 401))
   const later = refused.filter(({ status }) => status === 429)
-  expect(later.length).toBeGreaterThan(20)
+  expect(later.length).toBeGreaterThan(10)
   expect(later.every(({ retryAfter }) => retryAfter === '1')).toBe(true)
 })
