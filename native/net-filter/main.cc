@@ -35,6 +35,7 @@ constexpr int USAGE = 64;
 constexpr int FAILED = 70;
 constexpr int PASST_FD = 3;
 constexpr int PASST_START_S = 10;
+constexpr int SEND_BUFFER_BYTES = 4 << 20;
 
 int fail(const char* what) {
   std::fprintf(stderr, "workspace-net-filter: %s: %s\n", what, std::strerror(errno));
@@ -54,10 +55,18 @@ bool parseUser(const char* text, User& user) {
   return std::sscanf(text, "%u:%u%c", &user.uid, &user.gid, &rest) == 2 && user.uid != 0;
 }
 
+/** Makes room for bursts of frames, as passt does in the sockets that it opens itself. The kernel's own bound is net.core.wmem_max. */
+void enlarge(int fd) {
+  const int bytes = SEND_BUFFER_BYTES;
+  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
 /** Starts passt with descriptor 3 and returns the other end; -1 when it cannot. */
 int startPasst(char** argv) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return -1;
+  enlarge(ends[0]);
+  enlarge(ends[1]);
   const pid_t child = fork();
   if (child < 0) return -1;
   if (child > 0) {
@@ -147,6 +156,7 @@ int run(std::span<char*> arguments) {
   if (listener < 0) return fail(arguments[1]);
   const int guest = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
   if (guest < 0) return fail("the machine does not connect");
+  enlarge(guest);
   close(listener);
   unlink(arguments[1]);
   const char* end = relay(guest, network, policy, rules, places, places.changes());
