@@ -81,7 +81,10 @@ export class Lane {
         this.#parts.report(request.number, `${this.#front.name}: ${what}\n${shown(request)}`)
         return false
       }
-      if (typeof reading === 'string' || !reading.isReusable) return this.#mustBeLast(request, batch)
+      if (typeof reading === 'string' || !reading.isReusable) {
+        const isEarly = typeof reading !== 'string' && isRefusedEarly(reading, request, this.#recorder)
+        return isEarly ? this.#leaveRest(request, batch) : this.#mustBeLast(request, batch)
+      }
     }
     return !connection.isDirty
   }
@@ -89,6 +92,12 @@ export class Lane {
   #mustBeLast(request: Numbered, batch: readonly Numbered[]): false {
     if (request !== batch.at(-1))
       this.#parts.report(request.number, `${this.#front.name}: the connection ended early\n${shown(request)}`)
+    return false
+  }
+
+  /** The answers of the batch's other requests are lost with the connection, and the recorder may have seen them. */
+  #leaveRest(request: Numbered, batch: readonly Numbered[]): false {
+    for (const _ of batch.slice(batch.indexOf(request) + 1)) this.#parts.mayLose(this.#recorder.name)
     return false
   }
 
@@ -145,6 +154,11 @@ function isOwnRefusal(answer: Answer, request: GeneratedRequest, recorder: Recor
   const { status, headers } = answer
   if (recorder.name === 'nginx') return status < 500 && valuesOf(headers, 'server').join().startsWith('nginx')
   return mayBeCut(request, recorder) && (status === 400 || status === 502)
+}
+
+/** A refusal may come before the body was read, and then the connection cannot be used again. */
+function isRefusedEarly(answer: Answer, request: GeneratedRequest, recorder: Recorder): boolean {
+  return request.sent.body.length > 0 && isOwnRefusal(answer, request, recorder)
 }
 
 /**
