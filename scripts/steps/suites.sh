@@ -1,0 +1,48 @@
+# Suites of tests, and their sum. For bash scripts that stand in the package's root: . scripts/steps/suites.sh
+# Runs every suite even when one fails; a suite that ran nothing is a failure.
+
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+
+# suite NAME MINUTES COUNT COMMAND…: COUNT is a function that prints "PASSED FAILED" after the command has run.
+suite() {
+  local name=$1 minutes=$2 count=$3 status=0 ok=0 bad=0 began=$SECONDS
+  shift 3
+  echo "== $name"
+  # What a hung suite leaves running must not outlive it.
+  timeout --kill-after=30s "${minutes}m" "$@" 2>&1 | tee "$results/$name.log" || status=${PIPESTATUS[0]}
+  read -r ok bad < <("$count" "$name" "$status") || { ok=0; bad=0; }
+  [ $((ok + bad)) -gt 0 ] || { bad=1; note "$name ran nothing"; }
+  # A suite may fail outside its tests: an unhandled error, a time limit.
+  [ "$status" = 0 ] || [ "$bad" -gt 0 ] || { bad=1; note "$name ended with status $status"; }
+  note "$name: $ok passed, $bad failed, $(((SECONDS - began) / 60)) min"
+  echo "$ok $bad" >>"$results/counts"
+}
+
+note() { echo "== $1" | tee -a "$results/summary.log"; }
+one_step() { if [ "$2" = 0 ]; then echo 1 0; else echo 0 1; fi; }
+last_line() { sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$results/$1.log" | tail -n 1; }
+# Every attack that reached nothing has passed.
+attacks() { sed -n 's/^\([0-9]*\) attacks, \([0-9]*\) reached$/\1 \2/p' "$results/$1.log" | tail -n 1 | { read -r played reached && echo "$((played - reached)) $reached"; }; }
+# Counts the tests of a vitest report, and puts those that failed, with their reasons, on summary.log.
+# A file that fails before its first test has none to count, and counts as one.
+vitest_json() {
+  scripts/on-node node -e '
+    const [report, summary] = process.argv.slice(1)
+    const { testResults, numPassedTests } = JSON.parse(fs.readFileSync(report, "utf8"))
+    const failed = testResults.flatMap(({ name, status, message, assertionResults: tests }) =>
+      status === "failed" && tests.length === 0
+        ? [`${name}: ${message}`]
+        : tests.filter((test) => test.status === "failed").map((test) => `${name}: ${test.fullName}\n${test.failureMessages.join("\n")}`))
+    fs.appendFileSync(summary, failed.map((text) => `FAILED ${text.slice(0, 2000)}\n`).join(""))
+    console.log(numPassedTests, failed.length)' "$results/$1.json" "$results/summary.log" 2>/dev/null
+}
+
+# The sums once more, for those who see only the end of this output; the last line is "N passed, N failed". Fails when a suite has.
+sum_up() {
+  local passed failed
+  cat "$results/summary.log"
+  read -r passed failed < <(awk '{ passed += $1; failed += $2 } END { print passed, failed }' "$results/counts")
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
+}
