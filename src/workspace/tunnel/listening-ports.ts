@@ -11,9 +11,13 @@ export interface ListeningPort {
 }
 
 const SEPARATOR = '=='
-/** All in one program, of what every image has. Without `ls` or `grep` ports have no programs. */
+/**
+ * All in one program, of what every image has. Without `ls` or `grep` ports have no programs, and a workspace with thousands of
+ * connections says too much.
+ */
 const SCRIPT = `
-cat /proc/net/tcp /proc/net/tcp6 2>/dev/null
+if command -v grep >/dev/null; then grep -hs ' 0A [0-9A-F]*:' /proc/net/tcp /proc/net/tcp6
+else cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; fi
 echo ${SEPARATOR}
 grep -s . /proc/[0-9]*/comm
 echo ${SEPARATOR}

@@ -1,4 +1,6 @@
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { docker, dockerBackend, uniqueName } from '../../../support/docker.ts'
 import { FakeBackend } from '../../../support/fake-backend.ts'
@@ -36,6 +38,20 @@ describe('the inside of a container', () => {
     expect(body.ports).toContainEqual({ port, address: '127.0.0.1', process: null })
     inside.close()
     expect((await api('ports')).body.ports).not.toContainEqual(expect.objectContaining({ port }))
+  })
+
+  test('ports are found among thousands of connections', async () => {
+    const inside = createServer((connection) => connection.end())
+    await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void inside.close())
+    const { port } = inside.address() as { port: number }
+    // A closed connection stays in the table for a minute.
+    for (let i = 0; i < 80; i++)
+      await Promise.all(Array.from({ length: 100 }, () => once(connect(port, '127.0.0.1').resume(), 'close')))
+    expect((await readFile('/proc/net/tcp', 'utf8')).length).toBeGreaterThan(2 ** 20)
+    const { status, body } = await api('ports')
+    expect(status).toBe(200)
+    expect(body.ports).toContainEqual({ port, address: '127.0.0.1', process: null })
   })
 
   test('the program that listens is named', async () => {
