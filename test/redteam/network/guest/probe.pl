@@ -1,6 +1,6 @@
 # What an attacker's root runs inside a workspace: reads attempts from standard input, plays them all at once, and prints what came back.
 #   tcp ID ADDRESS PORT     connects and says its id
-#   udp ID ADDRESS PORT     sends a datagram with its id and waits for an answer
+#   udp ID ADDRESS PORT     sends a datagram with its id, each second until it is answered
 #   frame ID HEX            sends an Ethernet frame as it is
 #   raw ID ADDRESS PROTOCOL HEX   sends an IPv4 payload of that protocol
 # Output: a line `ID RESULT` an attempt, RESULT one of connected, answered, refused, silent, sent, or an error.
@@ -14,7 +14,7 @@ use Time::HiRes qw(time);
 
 # Seconds that the slowest answer may take.
 my $WAIT = $ENV{PROBE_WAIT} // 3;
-my (%tcp, %udp, %result);
+my (%tcp, %udp, %to, %result);
 sub address { my ($host, $port) = @_;
   my $v6 = inet_pton(AF_INET6, $host =~ s/%.*//r);
   if (defined $v6) { my $scope = $host =~ /%(\d+)/ ? $1 : 0; return (AF_INET6, pack_sockaddr_in6($port, $v6, $scope, 0)); }
@@ -35,7 +35,7 @@ while (my $line = <STDIN>) {
       if (connect($socket, $to) or $! == EINPROGRESS) { $tcp{$id} = $socket } else { $result{$id} = "error $!" }
     } else {
       setsockopt($socket, SOL_SOCKET, SO_BROADCAST, 1);
-      if (defined send($socket, $id, 0, $to)) { $udp{$id} = $socket } else { $result{$id} = "error $!" }
+      if (defined send($socket, $id, 0, $to)) { $udp{$id} = $socket; $to{$id} = $to } else { $result{$id} = "error $!" }
     }
   } elsif ($kind eq 'frame') {
     my ($hex) = @rest;
@@ -54,7 +54,9 @@ while (my $line = <STDIN>) {
   }
 }
 my $until = time + $WAIT;
+my $again = time + 1;
 while (time < $until and (%tcp or %udp)) {
+  if (time > $again) { $again = time + 1; send($udp{$_}, $_, 0, $to{$_}) for keys %udp }
   my ($read, $write) = ('', '');
   vec($write, fileno($tcp{$_}), 1) = 1 for keys %tcp;
   vec($read, fileno($udp{$_}), 1) = 1 for keys %udp;
