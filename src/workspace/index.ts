@@ -35,6 +35,7 @@ import { CreationMarks } from './lifecycle/creation-marks.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
+import { reachOf } from './network/reach.ts'
 import { PassTable } from './passes/pass-table.ts'
 import { SessionDirectory } from './session/session-directory.ts'
 import { SnapshotLibrary } from './snapshot/snapshot-library.ts'
@@ -117,6 +118,7 @@ async function start(
         imageAliases: config.imageAliases,
         dotfiles: dotfilesOf(config),
         forbiddenDirs: [state.path],
+        reachOf: (backend) => reachOf(backend, config),
       },
       logger,
       now,

@@ -1,3 +1,5 @@
+import type { NetworkLimits } from './network/narrow.ts'
+
 export const BACKEND_NAMES = ['docker', 'firecracker', 'vz', 'qemu'] as const
 export type BackendName = (typeof BACKEND_NAMES)[number]
 
@@ -35,4 +37,6 @@ export interface Workspace {
   readonly memoryMb: number
   /** Ports inside that its devcontainer.json wants reachable from where its user sits. */
   readonly forwardPorts: readonly number[]
+  /** What it may reach at most; undefined for what its server's policy allows. */
+  readonly networkLimits?: NetworkLimits | undefined
 }

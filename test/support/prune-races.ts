@@ -15,6 +15,7 @@ import { walkTrees } from '../../src/native/disk.ts'
 import { FakeBackend } from './fake-backend.ts'
 import { HOUR_MS, MachineDisk } from './machine-disk.ts'
 import { tempDir } from './temp-dir.ts'
+import { OPEN_REACH } from './open-reach.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json' })
 const request = { scopes: ['instances', 'orphans'], untilMs: 72 * HOUR_MS, logTailBytes: 0 } as const
@@ -33,6 +34,7 @@ async function world(disk?: MachineDisk) {
       imageAliases: new Map(),
       dotfiles: undefined,
       forbiddenDirs: [],
+      reachOf: () => OPEN_REACH,
     },
     logger,
     now: () => new Date(),

@@ -1,6 +1,7 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { Static, TSchema } from 'typebox'
 import type { WORKSPACE_CODES } from '../errors.ts'
+import { networkLimitsSchema } from '../network/narrow.ts'
 import type { CreateInput } from '../lifecycle/create-request.ts'
 
 const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
@@ -29,6 +30,7 @@ export const createBodySchema = Type.Object(
     no_provision: orNull(
       Type.Boolean({ description: 'true leaves a devcontainer.json and dotfiles unheeded' }),
     ),
+    network: orNull(networkLimitsSchema),
     dotfiles: orNull(Type.String({ description: 'repository that sets up the home directory inside' })),
   },
   { additionalProperties: false },

@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
+import type { NetworkLimits } from '../network/narrow.ts'
 import type { BackendName, Workspace } from '../workspace.ts'
 import type { Snapshots } from './snapshot.ts'
 
@@ -10,6 +11,8 @@ export interface BackendCreate {
   readonly repo: string
   readonly localDir: string
   readonly forwardPorts: readonly number[]
+  /** What it may reach at most, below its server's policy. */
+  readonly networkLimits?: NetworkLimits | undefined
   /** Whether its volume may hold files of another workspace, made from another image. */
   readonly adoptsFiles: boolean
   /** For every program in the workspace, beside what its image sets. */

@@ -2,6 +2,8 @@ import type { Snapshot } from '../backend/snapshot.ts'
 import type { DevContainerReading } from '../devcontainer/dev-container.ts'
 import { readFromHost } from '../devcontainer/read-dev-container.ts'
 import { fault } from '../errors.ts'
+import { type NetworkLimits, parseNetworkLimits, type WireNetworkLimits } from '../network/narrow.ts'
+import type { NetworkReach } from '../network/reach.ts'
 import { BACKEND_NAMES, type BackendName } from '../workspace.ts'
 import { isImageBackend } from '../image/image-backend.ts'
 import { parseImage, withKnownImage } from './image-reference.ts'
@@ -26,6 +28,7 @@ export interface CreateInput {
   readonly fromSnapshot?: string | null | undefined
   readonly noProvision?: boolean | null | undefined
   readonly dotfiles?: string | null | undefined
+  readonly network?: WireNetworkLimits | null | undefined
 }
 
 /** What to make, checked and with defaults filled in. */
@@ -50,6 +53,8 @@ export interface CreateRequest {
   readonly devContainer: DevContainerReading
   /** The repository that sets up the user's home. */
   readonly dotfiles: Repo | undefined
+  /** What it may reach at most, below this server's policy. */
+  readonly networkLimits: NetworkLimits | undefined
 }
 
 export interface CreateDefaults {
@@ -60,6 +65,8 @@ export interface CreateDefaults {
   readonly dotfiles: Repo | undefined
   /** Host directories that no workspace may mount. */
   readonly forbiddenDirs: readonly string[]
+  /** What a backend's workspaces reach. */
+  readonly reachOf: (backend: BackendName) => NetworkReach
   /** Throws SNAPSHOT_NOT_FOUND, and what keeps one from being used. */
   readonly getSnapshot: (name: unknown) => Promise<Snapshot>
 }
@@ -107,6 +114,7 @@ export async function parseCreateRequest(
     isProvisioned,
     devContainer,
     dotfiles: isProvisioned ? dotfiles : undefined,
+    networkLimits: parseNetworkLimits(input.network, defaults.reachOf(backend as BackendName)),
   }
 }
 

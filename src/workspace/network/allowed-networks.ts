@@ -1,24 +1,37 @@
 import { lookup } from 'node:dns/promises'
-import { type Egress, isNetwork } from './policy.ts'
+import { BlockList } from 'node:net'
+import { isNetwork, type NetworkPolicy, PRIVATE_NETWORKS } from './policy.ts'
 
 const LOOK_UP_EVERY_MS = 30_000
 /** Names of large services answer with other addresses each time: an address is kept for a while after it was last seen. */
 const KEEP_MS = 10 * 60_000
 
+const PRIVATE = new BlockList()
+for (const network of PRIVATE_NETWORKS) {
+  const [address = '', length] = network.split('/')
+  PRIVATE.addSubnet(address, Number(length))
+}
+
 /** The networks that a list of names, addresses and networks stands for: names are looked up again and again. */
 export class AllowedNetworks {
   readonly #networks: readonly string[]
   readonly #names: readonly string[]
+  readonly #isPublicOnly: boolean
   /** By address, when it was last among a name's. */
   readonly #seen = new Map<string, number>()
   readonly #onChange: () => void
   readonly #lookUp: (name: string) => Promise<readonly string[]>
   #timer: NodeJS.Timeout | undefined
 
-  constructor(egress: Egress, onChange: () => void, lookUp = addressesOf) {
+  constructor(
+    { egress, isPublicOnly = false }: Pick<NetworkPolicy, 'egress' | 'isPublicOnly'>,
+    onChange: () => void,
+    lookUp = addressesOf,
+  ) {
     const entries = typeof egress === 'string' ? [] : egress
     this.#networks = entries.filter(isNetwork)
     this.#names = entries.filter((entry) => !isNetwork(entry))
+    this.#isPublicOnly = isPublicOnly
     this.#onChange = onChange
     this.#lookUp = lookUp
   }
@@ -44,7 +57,8 @@ export class AllowedNetworks {
     const before = this.all.join()
     const now = performance.now()
     const found = await Promise.all(this.#names.map((name) => this.#lookUp(name).catch(() => [])))
-    for (const address of found.flat()) this.#seen.set(address, now)
+    for (const address of found.flat())
+      if (!this.#isPublicOnly || !PRIVATE.check(address)) this.#seen.set(address, now)
     for (const [address, at] of this.#seen) if (now - at > KEEP_MS) this.#seen.delete(address)
     if (this.all.join() !== before) this.#onChange()
   }

@@ -45,7 +45,7 @@ export class Firewall {
     this.#table = table
     this.#policy = policy
     this.#nft = nft
-    this.#allowed = new AllowedNetworks(policy.egress, () => void this.#check())
+    this.#allowed = new AllowedNetworks(policy, () => void this.#check())
   }
 
   get bridge(): GuestBridge | undefined {

@@ -12,6 +12,8 @@ export interface NetworkPolicy {
   /** Ports of this host that they may connect to. */
   readonly allowHostPorts: readonly number[]
   readonly egress: Egress
+  /** Whether a list leaves out private addresses that its names stand for; default false. */
+  readonly isPublicOnly?: boolean
 }
 
 const MODES = ['open', 'internet', 'none'] as const
@@ -46,13 +48,18 @@ export const networkSection = section({
 /** Throws INVALID_REQUEST when an entry of the list is not a name, an IPv4 address or a network. */
 export function networkPolicy(settings: Static<typeof networkSection>): NetworkPolicy {
   return {
-    allowHostPorts: [...new Set(settings.allow_host_ports)].toSorted((a, b) => a - b),
+    allowHostPorts: parsePorts(settings.allow_host_ports),
     egress: parseEgress(settings.egress),
   }
 }
 
+/** Returns ports in order, each once. */
+export function parsePorts(ports: readonly number[]): readonly number[] {
+  return [...new Set(ports)].toSorted((a, b) => a - b)
+}
+
 /** Parses a mode, or a list; as one text, its entries have commas between them. Throws INVALID_REQUEST. */
-function parseEgress(value: string | readonly string[]): Egress {
+export function parseEgress(value: string | readonly string[]): Egress {
   const mode = MODES.find((each) => each === value)
   if (mode !== undefined) return mode
   const entries = (typeof value === 'string' ? value.split(',') : value).map((entry) => entry.trim())

@@ -1,4 +1,5 @@
 import type { BackendName } from '../workspace.ts'
+import { narrowed, type NetworkLimits } from './narrow.ts'
 import type { NetworkPolicy } from './policy.ts'
 
 /** What the workspaces of one backend reach. */
@@ -8,7 +9,7 @@ export interface NetworkReach {
   readonly policy: NetworkPolicy
 }
 
-/** Returns what a backend's workspaces reach by the configuration. */
+/** Returns what a backend's workspaces reach by the configuration, or one that has limits. */
 export function reachOf(
   backend: BackendName,
   {
@@ -20,6 +21,7 @@ export function reachOf(
     readonly docker: { readonly network: string | undefined }
     readonly vm: { readonly network: string }
   },
+  limits?: NetworkLimits,
 ): NetworkReach {
   // A network of somebody else's, or macOS's own address translation.
   // macOS's engines run in a machine of their own, whose gateway is this host.
@@ -27,5 +29,5 @@ export function reachOf(
     backend === 'docker'
       ? process.platform === 'darwin' || (docker.network !== undefined && docker.network !== 'none')
       : backend === 'vz' && vm.network === 'user'
-  return { isIsolated: !isOpen, policy: network }
+  return { isIsolated: !isOpen, policy: narrowed(network, limits) }
 }

@@ -16,6 +16,7 @@ import { openHttpTunnel } from '../../support/http-tunnel.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace-server.ts'
+import { OPEN_REACH } from '../../support/open-reach.ts'
 
 const TIMEOUT_MS = 60_000
 
@@ -40,6 +41,7 @@ async function idleWorld() {
       imageAliases: new Map(),
       dotfiles: undefined,
       forbiddenDirs: [],
+      reachOf: () => OPEN_REACH,
     },
     logger,
     now: () => new Date(),

@@ -6,6 +6,7 @@ import { FakeBackend } from '../../support/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { workspaceCli } from '../../support/workspace-cli.ts'
 import { call, startWorkspaceServer } from '../../support/workspace-server.ts'
+import { OPEN_REACH } from '../../support/open-reach.ts'
 
 async function imageOf(settings: Readonly<Record<string, unknown>>, image: string | undefined) {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()], settings })
@@ -56,6 +57,7 @@ test.each([
     imageAliases: new Map<string, string>(),
     dotfiles: undefined,
     forbiddenDirs: [],
+    reachOf: () => OPEN_REACH,
     getSnapshot: () => Promise.reject(new Error('nobody asked for one')),
   } as const
   expect((await parseCreateRequest({ name: 'demo', backend, localDir }, defaults)).image).toBe(expected)
@@ -68,6 +70,7 @@ test('the size of an own disk is from 1 to 100 GiB, and not for containers', asy
     imageAliases: new Map<string, string>(),
     dotfiles: undefined,
     forbiddenDirs: [],
+    reachOf: () => OPEN_REACH,
     getSnapshot: () => Promise.reject(new Error('nobody asked for one')),
   } as const
   const upperOf = async (upperSize: number, backend = 'qemu') =>

@@ -3,7 +3,7 @@ import { AllowedNetworks } from '../../../src/workspace/network/allowed-networks
 
 test('names become addresses, networks stay as they are', async () => {
   const allowed = new AllowedNetworks(
-    ['10.1.0.0/16', 'a.example', 'b.example'],
+    { egress: ['10.1.0.0/16', 'a.example', 'b.example'] },
     () => undefined,
     (name) =>
       name === 'a.example'
@@ -17,7 +17,7 @@ test('names become addresses, networks stay as they are', async () => {
 
 test('a mode looks nothing up', async () => {
   const allowed = new AllowedNetworks(
-    'internet',
+    { egress: 'internet' },
     () => undefined,
     () => {
       throw new Error('looked up')
@@ -25,4 +25,15 @@ test('a mode looks nothing up', async () => {
   )
   await allowed.start()
   expect(allowed.all).toEqual([])
+})
+
+test('private addresses of names can be left out', async () => {
+  const allowed = new AllowedNetworks(
+    { egress: ['a.example', '192.0.2.9'], isPublicOnly: true },
+    () => undefined,
+    () => Promise.resolve(['10.1.2.3', '192.0.2.1', '100.64.0.1']),
+  )
+  await allowed.start()
+  allowed.stop()
+  expect(allowed.all).toEqual(['192.0.2.9', '192.0.2.1'])
 })

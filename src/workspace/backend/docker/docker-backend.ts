@@ -14,6 +14,7 @@ import type {
   Load,
   LoginEnvironment,
 } from '../backend.ts'
+import { narrowed, type NetworkLimits } from '../../network/narrow.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import { type ContainerLimits, engineName } from './container.ts'
 import { ContainerLoads } from './container-load.ts'
@@ -23,8 +24,16 @@ import { CHANGE_DEADLINE_MS, DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } f
 import { followEvents } from './events.ts'
 import { ProgramStarter } from './exec.ts'
 import { INSIDE, type InsideDirs } from './inside-dirs.ts'
-import { isOwn, labelsOf, type Labels, ownFilter, workspaceFromInspect, workspaceFromRow } from './labels.ts'
-import { IsolatedNetwork } from './isolated-network.ts'
+import {
+  isOwn,
+  labelsOf,
+  type Labels,
+  networkLimitsOf,
+  ownFilter,
+  workspaceFromInspect,
+  workspaceFromRow,
+} from './labels.ts'
+import { IsolatedNetworks } from './isolated-networks.ts'
 import { listenForUser } from './listen-for-user.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
 import { prepareOwner } from './owner.ts'
@@ -67,7 +76,7 @@ export class DockerBackend implements Backend {
   readonly #loads = new ContainerLoads()
   readonly #logins = new Map<string, LoginEnvironment>()
   /** Undefined where workspaces join another network, or this process starts none. */
-  readonly #network: IsolatedNetwork | undefined
+  readonly #networks: IsolatedNetworks | undefined
   #events: Promise<void> | undefined
 
   constructor(options: DockerBackendOptions) {
@@ -75,7 +84,7 @@ export class DockerBackend implements Backend {
     this.#engine = new DockerEngine(options.host)
     const { network, policy, helperImage = '', serverId } = options
     if (network === undefined && policy !== undefined)
-      this.#network = new IsolatedNetwork(this.#engine, serverId, policy, helperImage)
+      this.#networks = new IsolatedNetworks(this.#engine, serverId, policy, helperImage)
     this.#programs = new ProgramStarter(this.#engine, options.insideDirs)
   }
 
@@ -89,20 +98,29 @@ export class DockerBackend implements Backend {
     await this.#options.insideDirs
       ?.prune(async () => (await this.list()).map(({ name }) => name))
       .catch(() => undefined)
-    await this.#network?.reopen().catch(() => undefined)
+    await this.#limitsInUse()
+      .then((inUse) => this.#networks?.reopen(inUse))
+      .catch(() => undefined)
     this.#events = this.#follow(onChange)
   }
 
   async close(): Promise<void> {
     this.#stopped.abort()
-    await Promise.race([this.#closeNetwork(), delay(CLOSE_NETWORK_MS, undefined, { ref: false })])
+    await Promise.race([
+      this.#closeNetworks().catch(() => undefined),
+      delay(CLOSE_NETWORK_MS, undefined, { ref: false }),
+    ])
     await Promise.all([this.#engine.close(), this.#events, this.#programs.close()])
   }
 
-  /** Removes the network and its rules where no workspace needs them any more. */
-  async #closeNetwork(): Promise<void> {
-    const isUnused = async () => (await this.list()).length === 0
-    await this.#network?.close(await isUnused().catch(() => false))
+  /** Removes networks and their rules where no workspace needs them any more. */
+  async #closeNetworks(): Promise<void> {
+    await this.#networks?.close(await this.#limitsInUse())
+  }
+
+  /** The limits of every workspace, with or without any. */
+  async #limitsInUse(): Promise<readonly (NetworkLimits | undefined)[]> {
+    return (await this.list()).map(({ networkLimits }) => networkLimits)
   }
 
   async list(): Promise<readonly Workspace[]> {
@@ -148,8 +166,9 @@ export class DockerBackend implements Backend {
         }),
       )
     }
-    const { insideDirs, pulled, limits, policy } = this.#options
-    const opening = this.#network?.open()
+    const { insideDirs, pulled, limits } = this.#options
+    const policy = this.#options.policy && narrowed(this.#options.policy, request.networkLimits)
+    const opening = this.#networks?.of(request.networkLimits).open()
     const network = opening === undefined ? this.#options.network : await unlessAborted(opening, signal)
     const parts = { request, labels, network, policy, limits, insideDirs, pulled, progress, signal }
     const container = await startContainer(this.#engine, parts)
@@ -166,8 +185,9 @@ export class DockerBackend implements Backend {
       'starting the container',
       CHANGE_DEADLINE_MS,
       async (container, abortSignal) => {
-        const { Id, Mounts, NetworkSettings } = await container.inspect({ abortSignal })
-        await this.#network?.adopt(Id, Object.keys(NetworkSettings.Networks))
+        const { Id, Mounts, NetworkSettings, Config } = await container.inspect({ abortSignal })
+        const network = this.#networks?.of(networkLimitsOf(Config.Labels))
+        await network?.adopt(Id, Object.keys(NetworkSettings.Networks))
         const mount = Mounts.find(({ Destination }) => Destination === INSIDE)
         if (mount !== undefined) await this.#options.insideDirs?.restore(name, mount.Source)
         await container.start({ abortSignal })
@@ -190,6 +210,8 @@ export class DockerBackend implements Backend {
       await this.#removal('removing the container', (abortSignal) =>
         container.remove({ force: true, v: true, abortSignal }),
       )
+      const limits = networkLimitsOf(report.Config.Labels)
+      if (limits !== undefined) await this.#networks?.releaseUnused(limits, await this.#limitsInUse())
     }
     await this.#options.insideDirs?.remove(name)
     if (keepVolume || !isOwn(await this.#volumeLabels(name), this.#options.serverId)) return

@@ -18,28 +18,38 @@ interface Subnet {
   readonly gateway: string
 }
 
+interface NetworkParts {
+  readonly serverId: string
+  /** Tells the server's networks apart; '' for the one that most containers join. */
+  readonly key: string
+  readonly policy: NetworkPolicy
+  readonly helperImage: string
+}
+
 /**
- * The network of one server's containers: a bridge of its own, whose containers reach neither each other nor this host, with rules that are in
+ * A network of one server's containers: a bridge of its own, whose containers reach neither each other nor this host, with rules that are in
  * force before anything is connected.
  */
 export class IsolatedNetwork {
   readonly #engine: DockerEngine
   readonly #serverId: string
+  readonly #suffix: string
   readonly #bridge: string
   readonly #firewall: Firewall
   #ready: Promise<string> | undefined
 
-  constructor(engine: DockerEngine, serverId: string, policy: NetworkPolicy, helperImage: string) {
-    const key = createHash('sha256').update(serverId).digest('hex').slice(0, 6)
+  constructor(engine: DockerEngine, { serverId, key, policy, helperImage }: NetworkParts) {
+    const id = createHash('sha256').update(`${serverId}${key}`).digest('hex').slice(0, 6)
     this.#engine = engine
     this.#serverId = serverId
-    this.#bridge = `wsdk${key}`
-    this.#firewall = new Firewall(`workspace_docker_${key}`, policy, nftOf(engine, helperImage))
+    this.#suffix = key === '' ? '' : `-${id}`
+    this.#bridge = `wsdk${id}`
+    this.#firewall = new Firewall(`workspace_docker_${id}`, policy, nftOf(engine, helperImage))
   }
 
   /** The engine's name for it. */
   get name(): string {
-    return `workspace-${this.#serverId}`
+    return `workspace-${this.#serverId}${this.#suffix}`
   }
 
   /**
@@ -78,7 +88,7 @@ export class IsolatedNetwork {
     await this.#call('joining the network', () => docker.getNetwork(name).connect({ Container: containerId }))
   }
 
-  /** @param isUnused whether the server has no container any more: then the network and its rules are removed */
+  /** @param isUnused whether no container needs it any more: then the network and its rules are removed */
   async close(isUnused: boolean): Promise<void> {
     this.#firewall.close()
     if (!isUnused || this.#ready === undefined) return

@@ -1,5 +1,11 @@
 import type { ContainerInfo, ContainerInspectInfo } from 'dockerode'
 import type { Workspace, WorkspaceState } from '../../workspace.ts'
+import {
+  limitsFromWire,
+  limitsToWire,
+  type NetworkLimits,
+  type WireNetworkLimits,
+} from '../../network/narrow.ts'
 import type { BackendCreate } from '../backend.ts'
 
 /** Labels are all the state that a Docker workspace has: the server's table is rebuilt from them. */
@@ -14,6 +20,7 @@ const LABEL = {
   cpus: 'workspace.cpus',
   memoryMb: 'workspace.memory_mb',
   forwardPorts: 'workspace.forward_ports',
+  network: 'workspace.network',
 } as const
 const SCHEMA = '1'
 
@@ -31,6 +38,9 @@ export function labelsOf(serverId: string, request: BackendCreate): Labels {
     [LABEL.cpus]: String(request.cpus),
     [LABEL.memoryMb]: String(request.memoryMb),
     [LABEL.forwardPorts]: request.forwardPorts.join(','),
+    ...(request.networkLimits !== undefined && {
+      [LABEL.network]: JSON.stringify(limitsToWire(request.networkLimits)),
+    }),
   }
 }
 
@@ -50,6 +60,17 @@ export function isOwn(labels: Labels | undefined, serverId: string): boolean {
 
 export function workspaceNameOf(labels: Labels | undefined): string | undefined {
   return labels?.[LABEL.name]
+}
+
+/** Returns the limits of a workspace's network. Where the label cannot be understood, it reaches nothing. */
+export function networkLimitsOf(labels: Labels): NetworkLimits | undefined {
+  const text = labels[LABEL.network]
+  if (text === undefined) return undefined
+  try {
+    return limitsFromWire(JSON.parse(text) as WireNetworkLimits)
+  } catch {
+    return { allowHostPorts: [], egress: 'none' }
+  }
 }
 
 /** A workspace from one row of the engine's container list. */
@@ -85,6 +106,7 @@ function fromLabels(
     cpus: Number(labels[LABEL.cpus] ?? 0),
     memoryMb: Number(labels[LABEL.memoryMb] ?? 0),
     forwardPorts: (labels[LABEL.forwardPorts] ?? '').split(',').filter(Boolean).map(Number),
+    networkLimits: networkLimitsOf(labels),
   }
 }
 

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { AGENT_PORT, type GuestSetting } from '../../../lib/guest/protocol.ts'
 import { fault } from '../../errors.ts'
+import { limitsFromWire } from '../../network/narrow.ts'
 import type { GuestCaller } from '../backend.ts'
 import type { BootImage } from '../../image/image-store.ts'
 import { askGuest } from './ask-guest.ts'
@@ -133,11 +134,11 @@ export class MachineRunner {
   }
 
   /** Takes over a machine that runs: from a server before this one, or just started. */
-  async adopt({ id, name, run }: Metadata): Promise<void> {
+  async adopt({ id, name, run, network }: Metadata): Promise<void> {
     if (run === null || this.#doors.has(id)) return
     const { socketDir } = this.#placeOf({ id })
     const { guestPorts, networks } = this.#options
-    await networks.adopt(id, socketDir, run.ipAddress)
+    await networks.adopt(id, limitsFromWire(network), socketDir, run.ipAddress)
     const onConnection = (port: number, connection: Duplex): void =>
       guestPorts.get(port)?.({ workspace: name, token: run.agentToken, connection })
     const ports = [...guestPorts.keys()]
@@ -182,7 +183,8 @@ export class MachineRunner {
     if (!(await files.hasUpper(name)))
       throw fault('BACKEND_ERROR', `${upper} is gone: the workspace's files with it`)
     const socketDir = await sockets.make(id)
-    const network = await networks.attach(id, await this.#takenAddresses(), progress)
+    const limits = limitsFromWire(metadata.network)
+    const network = await networks.attach(id, limits, await this.#takenAddresses(), progress)
     const consoleLog = this.consoleOf(name)
     const consoleStart = await consoleSize(consoleLog)
     const share = localDir === '' ? undefined : { tag: SHARE_TAG, directory: localDir }

@@ -1,4 +1,5 @@
 import { messageOf } from '../../../lib/errors/message.ts'
+import { limitsFromWire } from '../../network/narrow.ts'
 import type { BackendName, Workspace, WorkspaceState } from '../../workspace.ts'
 import type { MachineFiles } from './machine-files.ts'
 import { isRunning } from './machine-process.ts'
@@ -41,6 +42,7 @@ export async function workspaceOf(
     cpus,
     memoryMb,
     state,
+    networkLimits: limitsFromWire(metadata.network),
     createdAt: new Date(createdAt),
     containerId: id,
     ipAddress: isUp ? (run?.ipAddress ?? '') : '',
@@ -59,6 +61,7 @@ function brokenWorkspace(backend: BackendName, key: string, why: string): Worksp
     repo: '',
     localDir: '',
     forwardPorts: [],
+    networkLimits: undefined,
     cpus: 0,
     memoryMb: 0,
     createdAt: new Date(0),

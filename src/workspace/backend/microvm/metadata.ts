@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../../lib/schema/type.ts'
 import { hasViolations } from '../../../lib/schema/violations.ts'
+import { networkLimitsSchema } from '../../network/narrow.ts'
 import { type RecordReading, readRecord } from './known-files.ts'
 
 const whole = Type.Integer({ minimum: 0 })
@@ -45,6 +46,8 @@ const metadataSchema = Type.Object({
   createdAt: Type.String({ minLength: 1 }),
   ...machineFacts,
   localDir: Type.String(),
+  /** What it may reach at most; absent for what the server's policy allows. */
+  network: Type.Optional(Type.Union([networkLimitsSchema, Type.Null()])),
   /** The workspace was deleted, and its files are kept for the next one of that name. */
   isKept: Type.Boolean(),
   /** Why it does not run, where nobody stopped it; '' otherwise. */

@@ -112,7 +112,6 @@ export class MicroVmBackend implements Backend {
       guestPorts: this.#guestPorts,
       networks: this.#networks,
     })
-    await this.#networks.open()
     this.#isAvailable = (await driver.missing()) === undefined
     for (const { reading } of await this.#files.list()) {
       if (reading.is !== 'known' || reading.record.run === null) continue

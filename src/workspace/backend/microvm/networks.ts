@@ -1,6 +1,7 @@
 import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
 import { AllowedNetworks } from '../../network/allowed-networks.ts'
+import { keyOfLimits, narrowed, type NetworkLimits } from '../../network/narrow.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import type { Driver, UserNetwork } from './driver.ts'
 import { hasFilterRules, writeFilterRules } from './filter-rules.ts'
@@ -9,32 +10,23 @@ import { tapMissing, Taps } from './tap.ts'
 
 /** Gives machines their network, and takes it away when they end. */
 export class Networks {
+  readonly #root: string
   readonly #mode: NetworkMode
   readonly #driver: Driver
   readonly #policy: NetworkPolicy
-  readonly #allowed: AllowedNetworks
-  readonly #taps: Taps
-  /** By machine, where its filter's rules belong to. */
-  readonly #filtered = new Map<string, string>()
+  /** By the key of the machines' limits. */
+  readonly #groups = new Map<string, PolicyGroup>()
 
   /** @param root the backend's directory */
   constructor(root: string, mode: NetworkMode, driver: Driver, policy: NetworkPolicy) {
+    this.#root = root
     this.#mode = mode
     this.#driver = driver
     this.#policy = policy
-    this.#taps = new Taps(root, policy)
-    this.#allowed = new AllowedNetworks(policy.egress, () => {
-      for (const socketDir of this.#filtered.values()) void this.#update(socketDir)
-    })
-  }
-
-  async open(): Promise<void> {
-    await this.#allowed.start()
   }
 
   close(): void {
-    this.#allowed.stop()
-    this.#taps.close()
+    for (const group of this.#groups.values()) group.close()
   }
 
   /**
@@ -47,6 +39,7 @@ export class Networks {
    */
   async attach(
     id: string,
+    limits: NetworkLimits | undefined,
     taken: ReadonlySet<string>,
     progress: (message: string) => void,
   ): Promise<NetworkPlan> {
@@ -63,18 +56,19 @@ export class Networks {
             'BACKEND_ERROR',
             `the machine's network cannot be created (vm.network: user): ${missing}`,
           )
-        return this.#user(id, userNetwork)
+        return (await this.#groupOf(limits)).planUser(id, userNetwork)
       }
       case 'tap': {
         const missing = await tapMissing()
-        if (missing === undefined) return this.#tap(id, taken)
+        if (missing === undefined) return this.#tap(id, limits, taken)
         throw fault('BACKEND_ERROR', `the machine's network cannot be created (vm.network: tap): ${missing}`)
       }
       case 'auto':
       default: {
-        if (name !== 'vz' && (await tapMissing()) === undefined) return this.#tap(id, taken)
+        if (name !== 'vz' && (await tapMissing()) === undefined) return this.#tap(id, limits, taken)
         const missing = await whyNoUserNetwork(name, userNetwork)
-        if (missing === undefined && userNetwork !== undefined) return this.#user(id, userNetwork)
+        if (missing === undefined && userNetwork !== undefined)
+          return (await this.#groupOf(limits)).planUser(id, userNetwork)
         progress(`the machine has no network: ${missing}`)
         return { is: 'none' }
       }
@@ -82,37 +76,94 @@ export class Networks {
   }
 
   /** Applies the policy of now to a machine that runs. `ipAddress` is '' for one without a tap device. */
-  async adopt(id: string, socketDir: string, ipAddress: string): Promise<void> {
-    if (ipAddress !== '') return this.#taps.adopt(id, ipAddress)
-    if (!hasFilterRules(socketDir)) return
-    this.#filtered.set(id, socketDir)
-    await this.#update(socketDir)
+  async adopt(
+    id: string,
+    limits: NetworkLimits | undefined,
+    socketDir: string,
+    ipAddress: string,
+  ): Promise<void> {
+    const group = await this.#groupOf(limits)
+    if (ipAddress !== '') return group.taps.adopt(id, ipAddress)
+    if (hasFilterRules(socketDir)) await group.followRules(id, socketDir)
   }
 
   async release(id: string): Promise<void> {
-    this.#filtered.delete(id)
-    if (this.#mode === 'tap' || this.#mode === 'auto') await this.#taps.remove(id).catch(() => undefined)
+    const groups = [...this.#groups.values()]
+    for (const group of groups) group.forgetRules(id)
+    if (this.#mode !== 'tap' && this.#mode !== 'auto') return
+    const { taps } = groups.find((group) => group.taps.has(id)) ?? (await this.#groupOf(undefined))
+    await taps.remove(id).catch(() => undefined)
   }
 
-  async #update(socketDir: string): Promise<void> {
-    await writeFilterRules(socketDir, this.#policy, this.#allowed.all).catch(() => undefined)
-  }
-
-  #user(id: string, { address }: UserNetwork): NetworkPlan {
-    return { is: 'user', mac: macOf(id), address, policy: this.#policy, allowed: this.#allowed.all }
-  }
-
-  async #tap(id: string, taken: ReadonlySet<string>): Promise<NetworkPlan> {
+  async #tap(
+    id: string,
+    limits: NetworkLimits | undefined,
+    taken: ReadonlySet<string>,
+  ): Promise<NetworkPlan> {
+    const { taps } = await this.#groupOf(limits)
     try {
-      return await this.#taps.add(id, taken, this.#driver.userOf(id))
+      return await taps.add(id, taken, this.#driver.userOf(id))
     } catch (error) {
-      await this.#taps.remove(id).catch(() => undefined)
+      await taps.remove(id).catch(() => undefined)
       throw fault(
         'BACKEND_ERROR',
         `the machine's network cannot be created (vm.network: ${this.#mode}): ${messageOf(error)}`,
         error,
       )
     }
+  }
+
+  async #groupOf(limits: NetworkLimits | undefined): Promise<PolicyGroup> {
+    const key = keyOfLimits(limits)
+    const known = this.#groups.get(key)
+    const group = known ?? new PolicyGroup(`${this.#root}${key}`, narrowed(this.#policy, limits))
+    this.#groups.set(key, group)
+    await group.opened
+    return group
+  }
+}
+
+/** The machines for which one policy holds. */
+class PolicyGroup {
+  readonly taps: Taps
+  /** Resolves once the names of the policy have been looked up. */
+  readonly opened: Promise<void>
+  readonly #policy: NetworkPolicy
+  readonly #allowed: AllowedNetworks
+  /** By machine, where its filter's rules belong to. */
+  readonly #filtered = new Map<string, string>()
+
+  /** @param name tells its bridge from those of others on this host */
+  constructor(name: string, policy: NetworkPolicy) {
+    this.#policy = policy
+    this.taps = new Taps(name, policy)
+    this.#allowed = new AllowedNetworks(policy, () => {
+      for (const socketDir of this.#filtered.values()) void this.#writeRules(socketDir)
+    })
+    this.opened = this.#allowed.start()
+  }
+
+  planUser(id: string, { address }: UserNetwork): NetworkPlan {
+    return { is: 'user', mac: macOf(id), address, policy: this.#policy, allowed: this.#allowed.all }
+  }
+
+  /** Keeps the rules of a machine's filter as the policy has them, from now on. */
+  async followRules(id: string, socketDir: string): Promise<void> {
+    this.#filtered.set(id, socketDir)
+    await this.#writeRules(socketDir)
+  }
+
+  forgetRules(id: string): void {
+    this.#filtered.delete(id)
+  }
+
+  close(): void {
+    this.#allowed.stop()
+    this.taps.close()
+  }
+
+  async #writeRules(socketDir: string): Promise<void> {
+    await writeFilterRules(socketDir, this.#policy, this.#allowed.all).catch(() => undefined)
   }
 }
 

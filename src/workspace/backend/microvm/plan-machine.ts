@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { fault } from '../../errors.ts'
 import type { ImageStore } from '../../image/image-store.ts'
+import { limitsToWire } from '../../network/narrow.ts'
 import type { BackendCreate } from '../backend.ts'
 import type { Metadata } from './metadata.ts'
 import type { SnapshotRecord } from './snapshot-record.ts'
@@ -65,8 +66,11 @@ export function newMetadata(request: BackendCreate, digest: string, defaults: Ma
 /** What a creation says of a machine, and what one that takes over kept files says anew. */
 function factsOf(
   request: BackendCreate,
-): Pick<Metadata, 'name' | 'createdAt' | 'image' | 'repo' | 'localDir' | 'forwardPorts' | 'environment'> {
-  const { name, createdAt, image, repo, localDir, forwardPorts, environment } = request
+): Pick<
+  Metadata,
+  'name' | 'createdAt' | 'image' | 'repo' | 'localDir' | 'forwardPorts' | 'environment' | 'network'
+> {
+  const { name, createdAt, image, repo, localDir, forwardPorts, environment, networkLimits } = request
   return {
     name,
     image,
@@ -75,5 +79,6 @@ function factsOf(
     environment: { ...environment },
     createdAt: createdAt.toISOString(),
     forwardPorts: [...forwardPorts],
+    network: networkLimits === undefined ? null : limitsToWire(networkLimits),
   }
 }

@@ -84,6 +84,10 @@ export class Taps {
     })
   }
 
+  has(id: string): boolean {
+    return this.#ports.has(id)
+  }
+
   /** Takes over the device of a machine that an earlier server started. */
   async adopt(id: string, address: string): Promise<void> {
     await this.#lock.run('', async () => {

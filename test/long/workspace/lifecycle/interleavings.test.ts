@@ -13,6 +13,7 @@ import { SnapshotLibrary } from '../../../../src/workspace/snapshot/snapshot-lib
 import { WorkspaceTable } from '../../../../src/workspace/lifecycle/table.ts'
 import { FakeBackend } from '../../../support/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'
+import { OPEN_REACH } from '../../../support/open-reach.ts'
 
 const NAMES = ['one', 'Two', 'tWO']
 const STEPS = ['list', 'find', 'hasVolume', 'volume', 'started', 'start', 'stop', 'remove']
@@ -76,6 +77,7 @@ class World {
         imageAliases: new Map(),
         dotfiles: undefined,
         forbiddenDirs: [],
+        reachOf: () => OPEN_REACH,
       },
       logger: Object.assign(this.#log, { level: 'silent' }),
       now: () => new Date(),

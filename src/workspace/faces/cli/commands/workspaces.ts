@@ -1,5 +1,5 @@
-import { type Command, Option } from 'commander'
-import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { portNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
 import type { WireConnected } from '../../../api/bus.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
 import { askAllServers } from '../ask-all.ts'
@@ -18,6 +18,8 @@ interface CreateOptions {
   readonly provision: boolean
   readonly dotfiles?: string
   readonly fromSnapshot?: string
+  readonly egress?: string
+  readonly hostPorts?: readonly number[]
 }
 
 const ACTIONS = {
@@ -109,6 +111,12 @@ function addCreate(program: Command): void {
     .option('--from-snapshot <name>', 'snapshot whose copy is its disk; then neither repo nor image')
     .option('--no-provision', 'leave a devcontainer.json and dotfiles unheeded')
     .option('--dotfiles <repo>', 'repository that sets up the home directory inside')
+    .option('--egress <what>', 'reach less: internet, none, or names and networks with commas between them')
+    .option(
+      '--host-ports <ports>',
+      "of the ports that the server opens on its host, these alone; '' for none",
+      portList,
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  workspace create demo --repo octocat/Hello-World\n  workspace create here --local-dir "$PWD"',
@@ -117,17 +125,28 @@ function addCreate(program: Command): void {
       const { client, output } = await contextOf(command)
       const { localDir, memoryMb, upperSize, repo, image, backend, cpus, provision, dotfiles, fromSnapshot } =
         options
+      const { egress, hostPorts } = options
       const renamed = {
         local_dir: localDir,
         from_snapshot: fromSnapshot,
         memory_mb: memoryMb,
         upper_size_bytes: upperSize === undefined ? undefined : upperSize * 2 ** 30,
         ...(!provision && { no_provision: true }),
+        ...((egress !== undefined || hostPorts !== undefined) && {
+          network: { egress, allow_host_ports: hostPorts },
+        }),
       }
       const body = { name, repo, image, backend, cpus, dotfiles, ...renamed }
       const workspace = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
       output.result(workspace, () => workspaceRecord(workspace))
     })
+}
+
+/** Reads an option's value as ports with commas between them; '' is none. */
+function portList(text: string): readonly number[] {
+  const ports = text.split(',').filter(Boolean).map(portNumber)
+  if (ports.every((port) => port > 0)) return ports
+  throw new InvalidArgumentError('They must be ports from 1 to 65535, with commas between them.')
 }
 
 function pathOf(name: string): string {

@@ -66,7 +66,7 @@ export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, 
     { schema: { summary: 'One workspace', response: { 200: workspace, ...failures } } },
     (request) => {
       const found = table.get(parseWorkspaceName(request.params.name))
-      return workspaceWithNetwork(found, reachOf(found.backend, config))
+      return workspaceWithNetwork(found, reachOf(found.backend, config, found.networkLimits))
     },
   )
 
