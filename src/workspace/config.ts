@@ -164,6 +164,9 @@ const fileSchema = section({
     runtime: optionalText(
       'runtime of containers, as the engine calls it, such as runsc or kata; default its own',
     ),
+    userns_mode: optionalText(
+      "user namespace of containers, as the engine calls it, such as Podman's auto; default the engine's own, which userns-remap sets for Docker",
+    ),
     cap_add: texts(
       'capabilities of containers beside the usual ones; net_raw, which tcpdump needs, lets a container send in the name of others',
     ),
@@ -342,6 +345,7 @@ function fromSettings(
         memoryMb: docker.memory_mb ?? Math.floor((totalmem() / 2 ** 20) * 0.9),
         noNewPrivileges: docker.no_new_privileges,
         runtime: docker.runtime,
+        userNamespace: docker.userns_mode,
         addedCapabilities: docker.cap_add,
       },
     },

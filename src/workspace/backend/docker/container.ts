@@ -23,6 +23,8 @@ export interface ContainerLimits {
   readonly noNewPrivileges: boolean
   /** The engine's name for another runtime, such as `runsc`. */
   readonly runtime: string | undefined
+  /** The engine's name for another user namespace, such as Podman's `auto`. */
+  readonly userNamespace: string | undefined
   /** Capabilities beside the engine's default ones without NET_RAW. */
   readonly addedCapabilities: readonly string[]
 }
@@ -69,6 +71,7 @@ export function containerOptions(
       ...(memoryMb > 0 && { Memory: memoryMb * 2 ** 20 }),
       ...(limits !== undefined && { PidsLimit: limits.pids }),
       ...(limits?.runtime !== undefined && { Runtime: limits.runtime }),
+      ...(limits?.userNamespace !== undefined && { UsernsMode: limits.userNamespace }),
       ...(limits?.noNewPrivileges === true && { SecurityOpt: ['no-new-privileges'] }),
       // With it a container could send frames in the name of others.
       CapDrop: ['NET_RAW'],

@@ -1,8 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
-import { spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
 import { TEST_IMAGE } from '../../../support/docker.ts'
 import { canRunEngine, privateEngine, type PrivateEngine } from '../../../support/private-engine.ts'
@@ -30,7 +28,7 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
     mkdirSync(join(directory, 'state'))
     engine = privateEngine(directory)
     await engine.start()
-    await copyImage(engine)
+    await engine.copyImage(TEST_IMAGE)
     server = await startWorkspaceServer({
       settings: { docker: { host: engine.address, network: 'host' }, ssh: { processes: 0 } },
     })
@@ -98,14 +96,3 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
     expect(await engine.docker('volume', 'ls', '-q')).toBe('')
   })
 })
-
-/** From the machine's own engine, which set-up has given the image. */
-async function copyImage(engine: PrivateEngine): Promise<void> {
-  const save = spawn('docker', ['save', TEST_IMAGE], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const load = spawn('docker', ['-H', engine.address, 'load', '-q'], { stdio: ['pipe', 'ignore', 'inherit'] })
-  const loaded = new Promise<void>((resolve, reject) => {
-    load.once('exit', (status) => (status === 0 ? resolve() : reject(new Error(`docker load: ${status}`))))
-  })
-  await pipeline(save.stdout, load.stdin)
-  await loaded
-}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { containerOptions, type ContainerLimits } from '../../../../src/workspace/backend/docker/container.ts'
+import type { BackendCreate } from '../../../../src/workspace/backend/backend.ts'
+
+const REQUEST: BackendCreate = {
+  name: 'demo',
+  image: 'base',
+  createdAt: new Date(0),
+  repo: '',
+  localDir: '',
+  forwardPorts: [],
+  adoptsFiles: false,
+  environment: {},
+  cpus: 0,
+  memoryMb: 0,
+  upperBytes: 0,
+  fromSnapshot: '',
+}
+const LIMITS: ContainerLimits = {
+  pids: 4_096,
+  memoryMb: 512,
+  noNewPrivileges: false,
+  runtime: undefined,
+  userNamespace: undefined,
+  addedCapabilities: [],
+}
+const hostConfig = (limits: Partial<ContainerLimits> = {}, request: Partial<BackendCreate> = {}) =>
+  containerOptions(
+    { ...REQUEST, ...request },
+    {},
+    {
+      network: 'own',
+      policy: undefined,
+      limits: { ...LIMITS, ...limits },
+      user: undefined,
+      insideDir: undefined,
+    },
+  ).HostConfig
+
+test('a container is bounded, and can forge no frames', () => {
+  expect(hostConfig()).toMatchObject({
+    PidsLimit: 4_096,
+    Memory: 512 * 2 ** 20,
+    CapDrop: ['NET_RAW'],
+    CapAdd: [],
+    NetworkMode: 'own',
+  })
+  expect(hostConfig()).not.toHaveProperty('Privileged')
+  expect(hostConfig({}, { memoryMb: 64 })).toMatchObject({ Memory: 64 * 2 ** 20 })
+})
+
+test.each([
+  [{ runtime: 'runsc' }, { Runtime: 'runsc' }],
+  [{ userNamespace: 'auto' }, { UsernsMode: 'auto' }],
+  [{ noNewPrivileges: true }, { SecurityOpt: ['no-new-privileges'] }],
+  [{ addedCapabilities: ['NET_RAW'] }, { CapAdd: ['NET_RAW'] }],
+  [{ pids: 16 }, { PidsLimit: 16 }],
+])('%j is passed to the engine', (limits, expected) => {
+  expect(hostConfig(limits)).toMatchObject(expected)
+})
