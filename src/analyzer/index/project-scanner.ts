@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { IdlePool } from '../../lib/pool/idle-pool.ts'
+import type { Confinement } from '../../lib/sandbox/confine.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { Facts } from '../bytecode/facts.ts'
 import type { AnalyzerConfig } from '../config.ts'
+import { scanConfinement, storeDirIn } from '../confinement.ts'
 import { fault } from '../errors.ts'
 import { BuildToolMemory } from '../project/build-tool-memory.ts'
 import { type ClassPath, resolveClassPath } from '../project/class-path.ts'
@@ -38,7 +40,7 @@ export function createProjectScanner(
   config: AnalyzerConfig,
   root: string,
   logger: Logger,
-  pool = createScanPool(logger),
+  pool = createScanPool(logger, scanConfinement({ ...config, root })),
 ): Scanner {
   return new ProjectScanner(config, root, logger, pool)
 }
@@ -63,6 +65,8 @@ class ProjectScanner implements Scanner {
   /** Slices whose facts could not be had: a scan reads them again, and looks at all others' facts too. */
   readonly #damaged = new Set<string>()
   readonly #retired = new RetiredSlices()
+  /** Paths of the last class path. */
+  #entries: readonly string[] = []
   #isInDoubt = false
   #store: SliceStore | undefined
   /** Of the last scan. */
@@ -72,7 +76,7 @@ class ProjectScanner implements Scanner {
     this.#config = config
     this.#root = root
     this.#logger = logger
-    this.#storeDir = join(config.cacheDir, 'slices')
+    this.#storeDir = storeDirIn(config.cacheDir)
     this.#pool = pool
     this.#quarantined = new Quarantine(logger)
     this.#hashes = new ArchiveHashes(join(config.cacheDir, 'archive-hashes.json'))
@@ -94,6 +98,7 @@ class ProjectScanner implements Scanner {
     opening.catch(() => undefined)
     const { signal } = this.#closed
     const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal, this.#buildTool)
+    this.#reach(classPath)
     await this.#hashes.addLarge(classPath.entries, this.#pool)
     const isSame = await opening
     this.#quarantined.releaseChanged()
@@ -268,14 +273,27 @@ class ProjectScanner implements Scanner {
     if (this.#store?.isWhole() === true) return true
     await this.#store?.close()
     this.#store = undefined
-    const check = (): Promise<unknown> =>
-      this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
+    const check = (): Promise<unknown> => {
+      // The directory may be another one than last time.
+      this.#pool.confine(this.#confinement())
+      return this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
+    }
     await makeSound(this.#storeDir, check, (error) => {
       this.#closed.signal.throwIfAborted()
       this.#logger.warn({ err: error, directory: this.#storeDir }, 'the index is damaged and is made anew')
     })
     this.#store = SliceStore.open(this.#storeDir, 'read')
     return false
+  }
+
+  /** Lets the pool's process read what of the class path is neither in the project nor in a repository. */
+  #reach({ entries }: ClassPath): void {
+    this.#entries = entries.map(({ path }) => path)
+    this.#pool.confine(this.#confinement())
+  }
+
+  #confinement(): Confinement {
+    return scanConfinement({ ...this.#config, root: this.#root }, this.#entries)
   }
 
   #readFacts(key: string): Facts {
