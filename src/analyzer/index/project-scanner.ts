@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { IdlePool } from '../../lib/pool/idle-pool.ts'
@@ -31,6 +32,11 @@ import type { StringPool } from './string-pool.ts'
 const SLICES_A_TASK = 8
 /** Class files that change while they are read are read again so often. */
 const ATTEMPTS = 3
+
+/** Archives of at least so many bytes may have more classes than others (archive-classes.ts). */
+const HUGE_BYTES = 2 ** 24
+/** What has more of them is read by one thread, which lists it once. */
+const MANY_CLASSES = 2 ** 15
 
 /** Of a place that is left out. */
 const NOTHING: ListedPlace = { slices: [], problems: [] }
@@ -67,6 +73,8 @@ class ProjectScanner implements Scanner {
   readonly #retired = new RetiredSlices()
   /** Paths of the last class path. */
   #entries: readonly string[] = []
+  /** Settles when no huge archive is being listed or read. */
+  #turn: Promise<unknown> = Promise.resolve()
   #isInDoubt = false
   #store: SliceStore | undefined
   /** Of the last scan. */
@@ -173,8 +181,11 @@ class ProjectScanner implements Scanner {
     const refreshed = await this.#runAll(
       tasks,
       // What crashes while it is read is found in #read, and not among what is listed.
-      (task, isAlone): Promise<RefreshedPlace> =>
-        this.#inPool('analyzer-list', { ...task, mayRead: !isAlone } satisfies RefreshTask),
+      (task, isAlone): Promise<RefreshedPlace> => {
+        const list = (): Promise<RefreshedPlace> =>
+          this.#inPool('analyzer-list', { ...task, mayRead: !isAlone } satisfies RefreshTask)
+        return isHuge(task.place.path) ? this.#inTurn(list) : list()
+      },
     )
     for (const [i, { path }] of changed.entries()) {
       const { listed = NOTHING, report } = refreshed[i] ?? {}
@@ -213,14 +224,20 @@ class ProjectScanner implements Scanner {
     release: number,
     builder: IndexBuilder,
   ): Promise<readonly ReadReport[]> {
-    const tasks = missing.flatMap(({ path, keys }) =>
-      Array.from({ length: Math.ceil(keys.length / SLICES_A_TASK) }, (_, place) => ({
+    const tasks = missing.flatMap(({ path, keys, listed }) => {
+      const isHuge = classesOf(listed) > MANY_CLASSES
+      const size = isHuge ? keys.length : SLICES_A_TASK
+      return Array.from({ length: Math.ceil(keys.length / size) }, (_, place) => ({
         place: this.#listTask(path, release),
-        keys: keys.slice(place * SLICES_A_TASK, (place + 1) * SLICES_A_TASK),
+        keys: keys.slice(place * size, (place + 1) * size),
         storeDir: this.#storeDir,
-      })),
-    )
-    const reports = await this.#runAll(tasks, (task) => this.#readTask(task, builder))
+        isHuge,
+      }))
+    })
+    const reports = await this.#runAll(tasks, ({ isHuge, ...task }) => {
+      const read = (): Promise<ReadReport> => this.#readTask(task, builder)
+      return isHuge ? this.#inTurn(read) : read()
+    })
     return reports.filter((report) => report !== undefined)
   }
 
@@ -232,6 +249,13 @@ class ProjectScanner implements Scanner {
       this.#isHeld(key, builder)
     }
     return report
+  }
+
+  /** One at a time, since the list of a huge archive takes much of the memory that all threads have together. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(work)
+    this.#turn = result.catch(() => undefined)
+    return result
   }
 
   async #inPool<Result>(worker: string, task: unknown): Promise<Result> {
@@ -314,4 +338,13 @@ class ProjectScanner implements Scanner {
     if (this.#store === undefined) throw fault('SCAN_NOT_READY', 'the index is not open yet')
     return this.#store
   }
+}
+
+function isHuge(path: string): boolean {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat?.isFile() === true && stat.size >= HUGE_BYTES && path.endsWith('.jar')
+}
+
+function classesOf({ slices }: ListedPlace): number {
+  return slices.reduce((sum, { count }) => sum + count, 0)
 }
