@@ -225,18 +225,18 @@ class ProjectScanner implements Scanner {
     builder: IndexBuilder,
   ): Promise<readonly ReadReport[]> {
     const tasks = missing.flatMap(({ path, keys, listed }) => {
-      const isHuge = classesOf(listed) > MANY_CLASSES
-      const size = isHuge ? keys.length : SLICES_A_TASK
+      const hasMany = classesOf(listed) > MANY_CLASSES
+      const size = hasMany ? keys.length : SLICES_A_TASK
       return Array.from({ length: Math.ceil(keys.length / size) }, (_, place) => ({
         place: this.#listTask(path, release),
         keys: keys.slice(place * size, (place + 1) * size),
         storeDir: this.#storeDir,
-        isHuge,
+        hasMany,
       }))
     })
-    const reports = await this.#runAll(tasks, ({ isHuge, ...task }) => {
+    const reports = await this.#runAll(tasks, ({ hasMany, ...task }) => {
       const read = (): Promise<ReadReport> => this.#readTask(task, builder)
-      return isHuge ? this.#inTurn(read) : read()
+      return hasMany ? this.#inTurn(read) : read()
     })
     return reports.filter((report) => report !== undefined)
   }
