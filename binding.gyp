@@ -155,6 +155,23 @@
           "ldflags": ["-static", "-no-pie", "-s", "-Wl,--gc-sections"],
           "ldflags!": ["-rdynamic"]
         },
+        # Becomes a program that reads hostile bytes, with nothing but what reading needs.
+        {
+          "target_name": "workspace-confine",
+          "type": "executable",
+          "sources": [
+            "native/confine/call-filter.cc",
+            "native/confine/landlock.cc",
+            "native/confine/main.cc"
+          ],
+          "include_dirs!": ["<(node_root_dir)/include/node"],
+          "cflags_cc": ["-std=c++20", "-Os", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti"],
+          "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O3"],
+          "cflags": ["-ffunction-sections", "-fdata-sections"],
+          "cflags!": ["-fPIC"],
+          "ldflags": ["-static", "-no-pie", "-s", "-Wl,--gc-sections"],
+          "ldflags!": ["-rdynamic"]
+        },
         {
           "target_name": "workspace-init",
           "type": "executable",

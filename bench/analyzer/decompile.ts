@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { decompilerConfinement, textsDirIn } from '../../src/analyzer/confinement.ts'
 import { Decompiler } from '../../src/analyzer/source/decompiler.ts'
 import type { VineflowerCommand } from '../../src/analyzer/source/decompile-protocol.ts'
 import { listClasses } from '../../src/analyzer/classpath/list-classes.ts'
@@ -20,17 +21,19 @@ const bench: Bench = {
     const cacheDir = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
     const guava = mavenJar('com.google.guava:guava:33.0.0-jre')
     const jar = mavenJar('org.vineflower:vineflower:1.11.1')
-    const java = join(jdkHome(), 'bin/java')
-    const vineflower = { java, jar, memoryMb: 1024, timeoutMs: 60_000 }
+    const home = jdkHome()
+    const vineflower = { home, jar, memoryMb: 1024, timeoutMs: 60_000 }
     const logger = createLogger({ level: 'fatal', format: 'json' })
     const decompiler = new Decompiler({ memoryMb: 1024, timeoutMs: 60_000, logger })
+    const places = { root: dirname(guava), cacheDir, jvmHome: home }
+    const confinement = decompilerConfinement(places, [], 2 ** 30)
     const names = listClasses(guava, 17).containers.flatMap(({ classes }) => classes.map(({ name }) => name))
     const known = new Set(names)
     const locate = (name: string): string | undefined => (known.has(name) ? guava : undefined)
     const decompile = (outermost: string, on?: VineflowerCommand) =>
       decompiler.run(
-        { location: guava, outermost, cacheDir, isFresh: true, vineflower: on },
-        { release: 17 },
+        { location: guava, outermost, cacheDir: textsDirIn(cacheDir), isFresh: true, vineflower: on },
+        { release: 17, confinement },
         locate,
       )
     const caseOf = (outermost: string): Case => ({

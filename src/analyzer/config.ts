@@ -1,6 +1,5 @@
 import { MODES } from './choices.ts'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { defaultCacheDir } from './cache-dir.ts'
 import { Type } from '../lib/schema/type.ts'
 import type { Static } from 'typebox'
 import type { SchemaNode } from '../lib/config/check.ts'
@@ -111,8 +110,4 @@ export function loadAnalyzerConfig(
     lint: { ktlint: settings.lint.ktlint },
     logLevel: settings.log.level,
   }
-}
-
-function defaultCacheDir(environment: Readonly<Record<string, string | undefined>>): string {
-  return join(environment['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'analyzer')
 }

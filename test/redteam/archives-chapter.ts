@@ -8,15 +8,17 @@ import { createProjectScanner } from '../../src/analyzer/index/project-scanner.t
 import type { Chapter } from './attack.ts'
 import { HOSTILE_ARCHIVES } from './hostile-archives.ts'
 import { measured } from './measure.ts'
+import { playTakeover } from './takeover.ts'
 
 const MOST_MB = 512
 const MOST_SECONDS = 60
 
-/** Jars made to exhaust memory or time, each in a project that is scanned. */
+/** Jars that have taken over the process that reads them, and jars made to exhaust memory or time, each in a project that is scanned. */
 export function archivesChapter(): Chapter {
   return {
     name: 'archives',
     async play(report) {
+      await playTakeover(report)
       for (const { id, tries, files } of HOSTILE_ARCHIVES) {
         const root = mkdtempSync(join(tmpdir(), 'redteam-archives-'))
         try {

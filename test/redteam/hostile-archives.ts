@@ -16,6 +16,31 @@ const padded = (bytes: number, fill: 'zeros' | 'compressible' = 'zeros'): Buffer
 const nested = (count: number, inner: Buffer, stored = false): Buffer =>
   zipOf(Array.from({ length: count }, (_, i) => ({ name: `WEB-INF/lib/big${i}.jar`, bytes: inner, stored })))
 
+/** A class without members, or the 24 bytes that come before any. */
+function tinyClass(name: string, kind: 'valid' | 'empty'): Buffer {
+  if (kind === 'empty') return Buffer.from('cafebabe0000003d0001'.padEnd(48, '0'), 'hex')
+  const text = (value: string): Buffer => {
+    const bytes = Buffer.from(`\x01\0\0${value}`, 'latin1')
+    bytes.writeUInt16BE(value.length, 1)
+    return bytes
+  }
+  return Buffer.concat([
+    Buffer.from('cafebabe0000003d0005070002', 'hex'),
+    text(name),
+    Buffer.from('070004', 'hex'),
+    text('java/lang/Object'),
+    Buffer.from('0021000100030000000000000000', 'hex'),
+  ])
+}
+
+function tinyClasses(count: number, kind: 'valid' | 'empty', prefix = 'A'): Buffer {
+  const files = Array.from({ length: count }, (_, i) => {
+    const name = `a/${prefix}${i}`
+    return { name: `${name}.class`, bytes: tinyClass(name, kind), stored: true }
+  })
+  return zipOf(files, { zip64: true })
+}
+
 /** Files below a project's folder that a scan reads, by what they attack. */
 export const HOSTILE_ARCHIVES: readonly {
   readonly id: string
@@ -105,6 +130,27 @@ export const HOSTILE_ARCHIVES: readonly {
         Array.from({ length: 250_000 }, (_, i) => ({ name: `a/${i}.class`, bytes: none, stored: true })),
         { zip64: true },
       )
+      return { 'lib/a.jar': jar, 'lib/b.jar': jar, 'lib/c.jar': jar, 'lib/d.jar': jar }
+    },
+  },
+  ...(['valid', 'empty'] as const).map((kind) => ({
+    id: `tiny-classes-${kind}`,
+    tries: `200,000 ${kind} classes of the least size`,
+    files: () => ({ 'lib/evil.jar': tinyClasses(200_000, kind) }),
+  })),
+  {
+    id: 'tiny-classes-in-many-jars',
+    tries: '16 jars of 16,000 classes of the least size, about as many as one may have',
+    files: () =>
+      Object.fromEntries(
+        Array.from({ length: 16 }, (_, i) => [`lib/${i}.jar`, tinyClasses(16_000, 'valid', `${i}`)]),
+      ),
+  },
+  {
+    id: 'tiny-classes-nested',
+    tries: '4 jars with 20 deflated archives of 20,000 classes each',
+    files: () => {
+      const jar = nested(20, tinyClasses(20_000, 'valid'))
       return { 'lib/a.jar': jar, 'lib/b.jar': jar, 'lib/c.jar': jar, 'lib/d.jar': jar }
     },
   },

@@ -11,13 +11,19 @@ import {
 import { isMultiRelease } from './manifest.ts'
 import { withNestedArchive } from './nested-archive.ts'
 import { dataOffset, readExtent } from './read-extent.ts'
-import { readZipDirectory, type ZipEntry } from './zip-directory.ts'
+import { maxEntries, readZipDirectory, type ZipEntry } from './zip-directory.ts'
 
 const maxManifestBytes = 2 ** 20
 const maxDepth = 2
 /** Class files deflate to a half or a third. What inflates to much, and to so many times its size, was made to be harmful. */
 const manyBytes = 2 ** 26
 const maxRatio = 100
+/**
+ * Any archive may have so many entries, with those of the archives inside it; a larger one, one for so many of its bytes. Real ones have one for 1,500 bytes
+ * and more. Each takes 600 bytes of memory, and one of a class that says nothing 170 of the archive.
+ */
+const fewEntries = 2 ** 14
+const bytesPerEntry = 1_024
 const nestedArchive = /^(?:BOOT-INF\/lib|WEB-INF\/lib|lib)\/[^/]+\.jar$/
 const classOfJar = /^(?:BOOT-INF\/classes\/|WEB-INF\/classes\/)?(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 const classOfJmod = /^classes\/(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
@@ -47,6 +53,7 @@ export function listArchive(
   problems: ClassPathProblem[],
 ): readonly ClassContainer[] {
   const containers: ClassContainer[] = []
+  let left = Math.min(maxEntries, Math.max(fewEntries, Math.floor(source.bytes / bytesPerEntry)))
   // A zip file behind a header of its own.
   const isJmod = source.bytes >= 2 && source.read(0, 2).toString('latin1') === 'JM'
   const tryToEnter = (place: Place, entry: ZipEntry): void => {
@@ -65,7 +72,8 @@ export function listArchive(
         if (isEmpty) empty++
         return isEmpty
       }
-      const entries = readZipDirectory(place.source, isEmptyClass)
+      const entries = readZipDirectory(place.source, isEmptyClass, left)
+      left -= entries.length
       if (empty > 0)
         problems.push({
           path: displayPath(place),
@@ -104,13 +112,12 @@ function containerOf(
     }
     const known = classes.get(name)
     if (known !== undefined && known.release >= since) continue
-    const identity = `${extent.crc?.toString(16)}-${extent.bytes}`
-    const at = { ...extent, offset: place.base + extent.offset }
+    const at = place.base === 0 ? extent : { ...extent, offset: place.base + extent.offset }
     classes.set(name, {
       name,
       file,
       bytes: extent.bytes,
-      identity,
+      identity: '',
       release: since,
       module: undefined,
       extent: at,

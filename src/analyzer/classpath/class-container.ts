@@ -20,7 +20,7 @@ export interface ClassEntry {
   readonly file: string
   /** Of the class file. */
   readonly bytes: number
-  /** The same as long as the class file is: CRC-32 and size in archives, size and mtime (ns) in folders. */
+  /** The same as long as the class file is: size and mtime in folders, place and size in images. Empty in archives, which are hashed as a whole. */
   readonly identity: string
   /** The Java release from which on it counts (META-INF/versions), 0 for all. */
   readonly release: number

@@ -23,7 +23,8 @@ const zip64Extra = 0x0001
 const in64 = 0xffffffff
 
 const maxCommentBytes = 65535
-const maxEntries = 2 ** 20
+/** With more of them, the list alone takes more memory than a scan has. */
+export const maxEntries = 2 ** 18
 const maxDirectoryBytes = 2 ** 28
 
 /**
@@ -31,14 +32,17 @@ const maxDirectoryBytes = 2 ** 28
  * several entries with one name the first counts. Only the directory is read.
  *
  * @param leavesOut whether an entry is of no interest; then nothing of it is kept
- * @throws RangeError or Error with a sentence when it is no zip file, or one made to be harmful: entries that overlap, more than
- *   2^20 of them
+ * @param most entries that there may be
+ * @throws RangeError or Error with a sentence when it is no zip file, or one made to be harmful: entries that overlap, too many of them
  */
 export function readZipDirectory(
   source: ByteSource,
   leavesOut: (name: string, bytes: number) => boolean = () => false,
+  most = maxEntries,
 ): readonly ZipEntry[] {
   const end = findEnd(source)
+  if (end.count > most)
+    throw new Error(`it has ${end.count} entries, more than the ${most} that are read of it`)
   const directory = source.read(end.at, end.directoryBytes)
   const entries = new Map<string, ZipEntry>()
   const starts = new Float64Array(end.count)
@@ -160,7 +164,6 @@ function findEnd64(source: ByteSource, recordAt: number): Written | undefined {
 }
 
 function checked({ count, directoryBytes, written, recordAt }: Written): DirectoryEnd {
-  if (count > maxEntries) throw new Error(`it has ${count} entries, more than ${maxEntries}`)
   if (directoryBytes > maxDirectoryBytes) throw new Error(`its central directory has ${directoryBytes} bytes`)
   const at = recordAt - directoryBytes
   const base = at - written

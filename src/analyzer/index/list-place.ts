@@ -29,9 +29,18 @@ export interface ListedPlace {
 /** The last places that this thread has listed: what is missing of them is read next. */
 const lastListed = new Map<string, SlicedPlace>()
 const KEPT = 8
+/** Of all together: what has more is listed again. */
+const KEPT_CLASSES = 2 ** 15
 
 /** Lists one place of a class path, in a pool's process. */
-export function listPlace({ path, release, hash: known }: ListTask): ListedPlace {
+export function listPlace(task: ListTask): ListedPlace {
+  return list(task).listed
+}
+
+function list({ path, release, hash: known }: ListTask): {
+  readonly place: SlicedPlace
+  readonly listed: ListedPlace
+} {
   let hash: StampedHash | undefined
   const place = slicesOf(path, release, (stamp) => {
     if (known?.stamp === stamp) return known.hash
@@ -39,7 +48,7 @@ export function listPlace({ path, release, hash: known }: ListTask): ListedPlace
     return hash.hash
   })
   remember(path, release, place)
-  return {
+  const listed = {
     slices: place.slices.map(({ key, container, classes }) => ({
       key,
       location: displayPath(container),
@@ -49,6 +58,7 @@ export function listPlace({ path, release, hash: known }: ListTask): ListedPlace
     ...(place.stamp !== undefined && { stamp: place.stamp }),
     ...(hash !== undefined && hash.stamp === place.stamp && { hash }),
   }
+  return { place, listed }
 }
 
 /** The slices of a place, from memory where this thread has listed it and it has not changed since, as another may have seen. */
@@ -58,15 +68,15 @@ export function placeOf(task: ListTask, keys: readonly string[]): SlicedPlace {
   const isFresh =
     place !== undefined && (place.stamp === undefined || place.stamp === stampIfThere(task.path))
   if (isFresh && keys.every((key) => there.has(key))) return place
-  listPlace(task)
-  return lastListed.get(`${task.release} ${task.path}`) ?? { slices: [], problems: [], stamp: undefined }
+  return list(task).place
 }
 
 function remember(path: string, release: number, place: SlicedPlace): void {
   lastListed.delete(`${release} ${path}`)
   lastListed.set(`${release} ${path}`, place)
-  for (const oldest of lastListed.keys()) {
-    if (lastListed.size <= KEPT) break
-    lastListed.delete(oldest)
+  let classes = 0
+  for (const [n, [key, { slices }]] of [...lastListed].toReversed().entries()) {
+    classes += slices.reduce((sum, slice) => sum + slice.classes.length, 0)
+    if (n >= KEPT || classes > KEPT_CLASSES) lastListed.delete(key)
   }
 }

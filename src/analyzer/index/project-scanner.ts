@@ -1,9 +1,12 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { IdlePool } from '../../lib/pool/idle-pool.ts'
+import type { Confinement } from '../../lib/sandbox/confine.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { Facts } from '../bytecode/facts.ts'
 import type { AnalyzerConfig } from '../config.ts'
+import { scanConfinement, storeDirIn } from '../confinement.ts'
 import { fault } from '../errors.ts'
 import { BuildToolMemory } from '../project/build-tool-memory.ts'
 import { type ClassPath, resolveClassPath } from '../project/class-path.ts'
@@ -30,6 +33,11 @@ const SLICES_A_TASK = 8
 /** Class files that change while they are read are read again so often. */
 const ATTEMPTS = 3
 
+/** Archives of at least so many bytes may have more classes than others (archive-classes.ts). */
+const HUGE_BYTES = 2 ** 24
+/** What has more of them is read by one thread, which lists it once. */
+const MANY_CLASSES = 2 ** 15
+
 /** Of a place that is left out. */
 const NOTHING: ListedPlace = { slices: [], problems: [] }
 
@@ -38,7 +46,7 @@ export function createProjectScanner(
   config: AnalyzerConfig,
   root: string,
   logger: Logger,
-  pool = createScanPool(logger),
+  pool = createScanPool(logger, scanConfinement({ ...config, root })),
 ): Scanner {
   return new ProjectScanner(config, root, logger, pool)
 }
@@ -63,6 +71,10 @@ class ProjectScanner implements Scanner {
   /** Slices whose facts could not be had: a scan reads them again, and looks at all others' facts too. */
   readonly #damaged = new Set<string>()
   readonly #retired = new RetiredSlices()
+  /** Paths of the last class path. */
+  #entries: readonly string[] = []
+  /** Settles when no huge archive is being listed or read. */
+  #turn: Promise<unknown> = Promise.resolve()
   #isInDoubt = false
   #store: SliceStore | undefined
   /** Of the last scan. */
@@ -72,7 +84,7 @@ class ProjectScanner implements Scanner {
     this.#config = config
     this.#root = root
     this.#logger = logger
-    this.#storeDir = join(config.cacheDir, 'slices')
+    this.#storeDir = storeDirIn(config.cacheDir)
     this.#pool = pool
     this.#quarantined = new Quarantine(logger)
     this.#hashes = new ArchiveHashes(join(config.cacheDir, 'archive-hashes.json'))
@@ -94,6 +106,7 @@ class ProjectScanner implements Scanner {
     opening.catch(() => undefined)
     const { signal } = this.#closed
     const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal, this.#buildTool)
+    this.#reach(classPath)
     await this.#hashes.addLarge(classPath.entries, this.#pool)
     const isSame = await opening
     this.#quarantined.releaseChanged()
@@ -168,8 +181,11 @@ class ProjectScanner implements Scanner {
     const refreshed = await this.#runAll(
       tasks,
       // What crashes while it is read is found in #read, and not among what is listed.
-      (task, isAlone): Promise<RefreshedPlace> =>
-        this.#inPool('analyzer-list', { ...task, mayRead: !isAlone } satisfies RefreshTask),
+      (task, isAlone): Promise<RefreshedPlace> => {
+        const list = (): Promise<RefreshedPlace> =>
+          this.#inPool('analyzer-list', { ...task, mayRead: !isAlone } satisfies RefreshTask)
+        return isHuge(task.place.path) ? this.#inTurn(list) : list()
+      },
     )
     for (const [i, { path }] of changed.entries()) {
       const { listed = NOTHING, report } = refreshed[i] ?? {}
@@ -208,14 +224,20 @@ class ProjectScanner implements Scanner {
     release: number,
     builder: IndexBuilder,
   ): Promise<readonly ReadReport[]> {
-    const tasks = missing.flatMap(({ path, keys }) =>
-      Array.from({ length: Math.ceil(keys.length / SLICES_A_TASK) }, (_, place) => ({
+    const tasks = missing.flatMap(({ path, keys, listed }) => {
+      const hasMany = classesOf(listed) > MANY_CLASSES
+      const size = hasMany ? keys.length : SLICES_A_TASK
+      return Array.from({ length: Math.ceil(keys.length / size) }, (_, place) => ({
         place: this.#listTask(path, release),
-        keys: keys.slice(place * SLICES_A_TASK, (place + 1) * SLICES_A_TASK),
+        keys: keys.slice(place * size, (place + 1) * size),
         storeDir: this.#storeDir,
-      })),
-    )
-    const reports = await this.#runAll(tasks, (task) => this.#readTask(task, builder))
+        hasMany,
+      }))
+    })
+    const reports = await this.#runAll(tasks, ({ hasMany, ...task }) => {
+      const read = (): Promise<ReadReport> => this.#readTask(task, builder)
+      return hasMany ? this.#inTurn(read) : read()
+    })
     return reports.filter((report) => report !== undefined)
   }
 
@@ -227,6 +249,13 @@ class ProjectScanner implements Scanner {
       this.#isHeld(key, builder)
     }
     return report
+  }
+
+  /** One at a time, since the list of a huge archive takes much of the memory that all threads have together. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(work)
+    this.#turn = result.catch(() => undefined)
+    return result
   }
 
   async #inPool<Result>(worker: string, task: unknown): Promise<Result> {
@@ -268,14 +297,27 @@ class ProjectScanner implements Scanner {
     if (this.#store?.isWhole() === true) return true
     await this.#store?.close()
     this.#store = undefined
-    const check = (): Promise<unknown> =>
-      this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
+    const check = (): Promise<unknown> => {
+      // The directory may be another one than last time.
+      this.#pool.confine(this.#confinement())
+      return this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
+    }
     await makeSound(this.#storeDir, check, (error) => {
       this.#closed.signal.throwIfAborted()
       this.#logger.warn({ err: error, directory: this.#storeDir }, 'the index is damaged and is made anew')
     })
     this.#store = SliceStore.open(this.#storeDir, 'read')
     return false
+  }
+
+  /** Lets the pool's process read what of the class path is neither in the project nor in a repository. */
+  #reach({ entries }: ClassPath): void {
+    this.#entries = entries.map(({ path }) => path)
+    this.#pool.confine(this.#confinement())
+  }
+
+  #confinement(): Confinement {
+    return scanConfinement({ ...this.#config, root: this.#root }, this.#entries)
   }
 
   #readFacts(key: string): Facts {
@@ -296,4 +338,13 @@ class ProjectScanner implements Scanner {
     if (this.#store === undefined) throw fault('SCAN_NOT_READY', 'the index is not open yet')
     return this.#store
   }
+}
+
+function isHuge(path: string): boolean {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat?.isFile() === true && stat.size >= HUGE_BYTES && path.endsWith('.jar')
+}
+
+function classesOf({ slices }: ListedPlace): number {
+  return slices.reduce((sum, { count }) => sum + count, 0)
 }

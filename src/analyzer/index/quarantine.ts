@@ -71,7 +71,7 @@ export class Quarantine {
   }
 }
 
-/** Whether the process that was at work has ended. */
+/** Whether the process or the thread that was at work has ended, the latter by filling its heap. */
 function hasCrashed(error: unknown): boolean {
-  return isFault(error) && error.code === 'POOL_CRASHED'
+  return isFault(error) && (error.code === 'POOL_CRASHED' || error.code === 'POOL_TASK_FAILED')
 }

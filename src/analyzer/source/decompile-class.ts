@@ -3,25 +3,34 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import type { ClassBytes } from './class-bytes.ts'
-import type { ClassFiles, Decompiled, DecompileTask } from './decompile-protocol.ts'
-import { runVineflower } from './run-vineflower.ts'
+import {
+  type ClassFiles,
+  type Decompiled,
+  type DecompileWork,
+  VINEFLOWER_OPTIONS,
+} from './decompile-protocol.ts'
+import { giveClasses, takeText } from './vineflower-archives.ts'
 
 /** Changes when what is decompiled would come out otherwise. */
 const CACHE_VERSION = 1
-/** Kotlin's classes too are shown as Java, which is what their bytecode says for certain. */
-const VINEFLOWER_OPTIONS = { 'indent-string': '    ', 'kt-enable': '0' } as const
+
+/** What the front process does for the decompiler's. */
+export interface DecompileHelp {
+  /** Finds where a class is that others name. */
+  readonly locate: (name: string) => Promise<string | undefined>
+  /** Runs Vineflower in the folder of the task; returns why there is no text. */
+  readonly runJvm: () => Promise<string | undefined>
+}
 
 /**
  * The text of a class with all inside it: from the cache, else decompiled and kept there under the hash of the class files.
  *
- * @param locate where a class is that others name
  * @throws Error with a sentence when the class files cannot be read or give no text
  */
 export async function decompileClass(
-  task: DecompileTask,
+  task: DecompileWork,
   classes: ClassBytes,
-  locate: (name: string) => Promise<string | undefined>,
-  signal: AbortSignal,
+  { locate, runJvm }: DecompileHelp,
 ): Promise<Decompiled> {
   const { location, outermost, vineflower } = task
   const files = new Map<string, Uint8Array>()
@@ -37,7 +46,7 @@ export async function decompileClass(
   const text =
     vineflower === undefined
       ? await runPort(outermost, files, classes, locate)
-      : await runVineflower(vineflower, outermost, files, VINEFLOWER_OPTIONS, signal)
+      : await runOnJvm(vineflower.folder, outermost, files, runJvm)
   mkdirSync(dirname(cached), { recursive: true, mode: 0o700 })
   await writeFileDurable(cached, text)
   return { text, module }
@@ -48,7 +57,7 @@ async function runPort(
   outermost: string,
   files: ClassFiles,
   classes: ClassBytes,
-  locate: (name: string) => Promise<string | undefined>,
+  locate: DecompileHelp['locate'],
 ): Promise<string> {
   const { decompile } = await import('@run-slicer/vf')
   const source = async (name: string): Promise<Uint8Array | null> => {
@@ -67,14 +76,26 @@ async function runPort(
   return text
 }
 
-function cacheFile({ cacheDir, vineflower }: DecompileTask, files: ClassFiles): string {
+async function runOnJvm(
+  folder: string,
+  outermost: string,
+  files: ClassFiles,
+  runJvm: DecompileHelp['runJvm'],
+): Promise<string> {
+  await giveClasses(folder, files)
+  const problem = await runJvm()
+  if (problem !== undefined) throw new Error(problem)
+  return takeText(folder, outermost)
+}
+
+function cacheFile({ cacheDir, vineflower }: DecompileWork, files: ClassFiles): string {
   const hash = createHash('sha256').update(`${CACHE_VERSION} ${toolOf(vineflower)}`)
   for (const [name, bytes] of files) hash.update(`\0${name}\0${bytes.length}\0`).update(bytes)
   const key = hash.digest('hex')
   return join(cacheDir, key.slice(0, 2), `${key}.java`)
 }
 
-function toolOf(vineflower: DecompileTask['vineflower']): string {
+function toolOf(vineflower: DecompileWork['vineflower']): string {
   if (vineflower === undefined) return 'port'
   const { size, mtimeMs } = statSync(vineflower.jar)
   return `${vineflower.jar} ${size} ${mtimeMs}`

@@ -3,7 +3,10 @@ import type { PortableError } from '../../lib/pool/portable-error.ts'
 /** By internal name. */
 export type ClassFiles = ReadonlyMap<string, Uint8Array>
 
-/** What the decompiler's process is asked. */
+/** Of Vineflower. Kotlin's classes too are shown as Java, which is what their bytecode says for certain. */
+export const VINEFLOWER_OPTIONS = { 'indent-string': '    ', 'kt-enable': '0' } as const
+
+/** A class to decompile. */
 export interface DecompileTask {
   readonly location: string
   /** Internal name of the outermost class: with it come all inside it. */
@@ -17,10 +20,15 @@ export interface DecompileTask {
 }
 
 export interface VineflowerCommand {
-  readonly java: string
+  readonly home: string
   readonly jar: string
   readonly memoryMb: number
   readonly timeoutMs: number
+}
+
+/** A task as the child gets it: it starts no JVM, but exchanges archives with one in a folder. */
+export interface DecompileWork extends Omit<DecompileTask, 'vineflower'> {
+  readonly vineflower: { readonly jar: string; readonly folder: string } | undefined
 }
 
 export interface Decompiled {
@@ -29,14 +37,16 @@ export interface Decompiled {
   readonly module: string | null
 }
 
-/** From the front process to the child. */
+/** From the front process to the child. `ran`: the JVM has ended, `problem` says why without a text. */
 export type DecompileOrder =
-  | { readonly do: 'decompile'; readonly id: number; readonly task: DecompileTask }
+  | { readonly do: 'decompile'; readonly id: number; readonly task: DecompileWork }
   | { readonly do: 'located'; readonly ask: number; readonly location: string | undefined }
+  | { readonly do: 'ran'; readonly ask: number; readonly problem: string | undefined }
 
-/** From the child: where is a class that another one names, and how a task ended. */
+/** From the child: where is a class that another one names, that the folder is ready for the JVM, and how a task ended. */
 export type DecompileReport =
   | { readonly is: 'asking'; readonly ask: number; readonly name: string }
+  | { readonly is: 'prepared'; readonly ask: number }
   | { readonly is: 'done'; readonly id: number; readonly result: Decompiled }
   | { readonly is: 'failed'; readonly id: number; readonly error: PortableError }
 

@@ -1,7 +1,12 @@
-import { fork, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '../../lib/log/logger.ts'
+import { makeDirs } from '../../lib/fs/make-dirs.ts'
+import { messageOf } from '../../lib/errors/message.ts'
 import { unpackError } from '../../lib/pool/portable-error.ts'
+import { type Confinement, ConfinedPlaces, forkConfined } from '../../lib/sandbox/confine.ts'
 import { siblingModule } from '../../lib/process/sibling.ts'
 import { fault } from '../errors.ts'
 import type {
@@ -10,7 +15,9 @@ import type {
   DecompileReport,
   DecompileSettings,
   DecompileTask,
+  VineflowerCommand,
 } from './decompile-protocol.ts'
+import { runVineflower } from './run-vineflower.ts'
 
 export interface DecompilerOptions {
   /** Of the JavaScript heap, where WebAssembly keeps the decompiler's objects too. */
@@ -25,10 +32,37 @@ const IDLE_MS = 60_000
 
 type Locate = (name: string) => string | undefined
 
+/** How the process is started, and what it can reach. */
+export interface DecompilerStart extends DecompileSettings {
+  readonly confinement: Confinement
+}
+
+interface Child {
+  readonly process: ChildProcess
+  readonly release: number
+  readonly places: ConfinedPlaces
+}
+
+const CHILD = fileURLToPath(siblingModule(import.meta.url, './decompile-child'))
+
+/** Starts the decompiler's process. `module` is the one that it runs. */
+export function startDecompiler(
+  { release, confinement }: DecompilerStart,
+  memoryMb: number,
+  module: string = CHILD,
+): ChildProcess {
+  return forkConfined(module, [JSON.stringify({ release } satisfies DecompileSettings)], confinement, {
+    execArgv: [`--max-old-space-size=${memoryMb}`],
+    serialization: 'advanced',
+    // Standard output is the server's own, and says when it is ready.
+    stdio: ['ignore', 2, 2, 'ipc'],
+  })
+}
+
 /** Decompiles one class at a time in a process of its own, which is killed when it takes too long. */
 export class Decompiler {
   readonly #options: DecompilerOptions
-  #child: { readonly process: ChildProcess; readonly release: number } | undefined
+  #child: Child | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #idle: NodeJS.Timeout | undefined
   #lastId = 0
@@ -42,8 +76,8 @@ export class Decompiler {
    * @param locate where a class is, by its internal name
    * @throws DECOMPILATION_FAILED, DECOMPILATION_TIMEOUT
    */
-  run(task: DecompileTask, settings: DecompileSettings, locate: Locate): Promise<Decompiled> {
-    const turn = this.#turn.then(() => this.#run(task, settings, locate))
+  run(task: DecompileTask, start: DecompilerStart, locate: Locate): Promise<Decompiled> {
+    const turn = this.#turn.then(() => this.#run(task, start, locate))
     this.#turn = turn.catch(() => undefined)
     return turn
   }
@@ -53,15 +87,19 @@ export class Decompiler {
     this.#end()
   }
 
-  async #run(task: DecompileTask, settings: DecompileSettings, locate: Locate): Promise<Decompiled> {
+  async #run(task: DecompileTask, start: DecompilerStart, locate: Locate): Promise<Decompiled> {
     if (this.#isClosed) throw fault('DECOMPILATION_FAILED', 'the server is stopping')
     clearTimeout(this.#idle)
-    const child = this.#ready(settings)
+    makeDirs(task.cacheDir, 0o700)
+    const child = this.#ready(start)
+    const { vineflower } = task
+    const folder = vineflower === undefined ? undefined : mkdtempSync(join(task.cacheDir, 'jvm-'))
+    const stopped = new AbortController()
     const { timeoutMs } = this.#options
     const named = task.outermost.replaceAll('/', '.')
     const id = ++this.#lastId
     const end = Promise.withResolvers<Decompiled>()
-    // A JVM has its own limit, and is ended by the child.
+    // A JVM has its own limit.
     const limitMs = timeoutMs + (task.vineflower === undefined ? 0 : 5_000)
     const timer = setTimeout(() => {
       end.reject(
@@ -76,6 +114,9 @@ export class Decompiler {
       if (report.is === 'asking') {
         const located: DecompileOrder = { do: 'located', ask: report.ask, location: locate(report.name) }
         child.send(located, () => undefined)
+      } else if (report.is === 'prepared') {
+        if (vineflower !== undefined && folder !== undefined)
+          void runJvm(child, report.ask, vineflower, folder, stopped.signal)
       } else if (report.id === id && report.is === 'done') end.resolve(report.result)
       else if (report.id === id && report.is === 'failed') {
         const error = unpackError(report.error)
@@ -89,34 +130,29 @@ export class Decompiler {
     }
     child.on('message', hear).on('exit', lose)
     try {
-      const order: DecompileOrder = { do: 'decompile', id, task }
+      const work = vineflower && folder !== undefined ? { jar: vineflower.jar, folder } : undefined
+      const order: DecompileOrder = { do: 'decompile', id, task: { ...task, vineflower: work } }
       child.send(order, () => undefined)
       return await end.promise
     } finally {
       clearTimeout(timer)
       child.off('message', hear).off('exit', lose)
+      stopped.abort()
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
       this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref()
     }
   }
 
-  #ready({ release }: DecompileSettings): ChildProcess {
-    if (this.#child !== undefined && this.#child.release !== release) this.#end()
-    this.#child ??= { process: this.#start({ release }), release }
+  #ready(start: DecompilerStart): ChildProcess {
+    const { release, confinement } = start
+    if (this.#child?.release !== release || !this.#child.places.cover(confinement)) this.#end()
+    this.#child ??= { process: this.#start(start), release, places: new ConfinedPlaces(confinement) }
     return this.#child.process
   }
 
-  #start(settings: DecompileSettings): ChildProcess {
+  #start(start: DecompilerStart): ChildProcess {
     const { memoryMb, logger } = this.#options
-    const child = fork(
-      fileURLToPath(siblingModule(import.meta.url, './decompile-child')),
-      [JSON.stringify(settings)],
-      {
-        execArgv: [`--max-old-space-size=${memoryMb}`],
-        serialization: 'advanced',
-        // Standard output is the server's own, and says when it is ready.
-        stdio: ['ignore', 2, 2, 'ipc'],
-      },
-    )
+    const child = startDecompiler(start, memoryMb)
     child.on('error', (error) => logger.warn({ err: error }, 'the decompiler cannot be started'))
     child.once('exit', (status, signal) => {
       if (this.#child?.process === child) this.#child = undefined
@@ -127,14 +163,23 @@ export class Decompiler {
     return child
   }
 
-  /** Lets it end a JVM that runs in it, and kills it where it does not end by itself. */
   #end(): void {
     clearTimeout(this.#idle)
     const child = this.#child?.process
     this.#child = undefined
-    if (child === undefined) return
-    if (child.connected) child.disconnect()
-    const kill = setTimeout(() => child.kill('SIGKILL'), 200)
-    child.once('exit', () => clearTimeout(kill))
+    child?.kill('SIGKILL')
   }
+}
+
+/** Runs Vineflower for the child, which starts no programs, and lets it know the end. */
+async function runJvm(
+  child: ChildProcess,
+  ask: number,
+  command: VineflowerCommand,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const problem = await runVineflower(command, folder, signal).catch(messageOf)
+  const ran: DecompileOrder = { do: 'ran', ask, problem }
+  child.send(ran, () => undefined)
 }

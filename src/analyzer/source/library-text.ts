@@ -11,7 +11,7 @@ export function findLibraryText(
   repositories: LocalRepositories,
   names: readonly string[],
 ): FoundText | undefined {
-  for (const archive of [...beside(location), ...inRepositories(coordinates, repositories)]) {
+  for (const archive of [...sourceArchivesBeside(location), ...inRepositories(coordinates, repositories)]) {
     if (!existsSync(archive)) continue
     const found = readIfWhole(archive, names)
     if (found !== undefined) return { ...found, origin: 'SOURCE_JAR', module: null }
@@ -28,7 +28,8 @@ function readIfWhole(archive: string, names: readonly string[]) {
   }
 }
 
-function beside(location: string): readonly string[] {
+/** Returns where the sources of a library may be beside it. */
+export function sourceArchivesBeside(location: string): readonly string[] {
   if (location.includes('!/') || !location.endsWith('.jar')) return []
   const name = location.slice(0, -'.jar'.length)
   return [`${name}-sources.jar`, `${name}-src.jar`]

@@ -1,10 +1,18 @@
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
 import { IdlePool } from '../../lib/pool/idle-pool.ts'
+import type { PoolOptions } from '../../lib/pool/pool.ts'
+import type { Confinement } from '../../lib/sandbox/confine.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { AnalyzerConfig } from '../config.ts'
+import {
+  decompilerConfinement,
+  localRepositories,
+  type ReadingPlaces,
+  textConfinement,
+  textsDirIn,
+} from '../confinement.ts'
 import { fault } from '../errors.ts'
+import { placeIn } from '../index/place.ts'
 import type { Scan } from '../index/scanner.ts'
 import type { Source } from '../index/indexed-slice.ts'
 import { findJvm } from '../project/find-jvm.ts'
@@ -14,11 +22,18 @@ import type { Decompiled, VineflowerCommand } from './decompile-protocol.ts'
 import { Decompiler } from './decompiler.ts'
 import type { Extracted, ExtractQuestion } from './extract-text.ts'
 import type { FoundText, SourceOrigin, TextAnswer, TextQuestion } from './class-text.ts'
+import { sourceArchivesBeside } from './library-text.ts'
 import type { Language } from './source-text.ts'
 
 const IDLE_MS = 60_000
 const FIND_MS = 30_000
 const THREAD_HEAP_MB = 512
+
+/** Where source texts are found in archives and parsed. */
+export function createTextPool(logger: PoolOptions['logger'], confinement: Confinement): IdlePool {
+  const options = { name: 'analyzer-source', maxThreads: 2, maxHeapMb: THREAD_HEAP_MB, confinement }
+  return new IdlePool({ ...options, ...(logger !== undefined && { logger }) }, IDLE_MS)
+}
 
 /** Which text of a class is wanted. */
 export interface TextWish {
@@ -59,10 +74,7 @@ export class SourceService {
     this.#config = config
     this.#root = root
     const { memoryLimitBytes, timeLimitMs } = config.source
-    this.#pool = new IdlePool(
-      { name: 'analyzer-source', maxThreads: 2, maxHeapMb: THREAD_HEAP_MB, logger },
-      IDLE_MS,
-    )
+    this.#pool = createTextPool(logger, textConfinement(this.#places, []))
     this.#decompiler = new Decompiler({
       memoryMb: Math.ceil(memoryLimitBytes / 2 ** 20),
       timeoutMs: timeLimitMs,
@@ -87,11 +99,9 @@ export class SourceService {
       outermost: place.outermost,
       sourceFile: place.sourceFile,
       language,
-      repositories: {
-        maven: join(homedir(), '.m2/repository'),
-        gradle: join(homedir(), '.gradle/caches'),
-      },
+      repositories: localRepositories(),
     }
+    this.#pool.confine(textConfinement(this.#places, placesOf(snapshot)))
     const found = (await this.#pool.run(workerFile('analyzer-find-text'), question, {
       timeoutMs: FIND_MS,
     })) as TextAnswer
@@ -137,11 +147,13 @@ export class SourceService {
     const task = {
       location,
       outermost,
-      cacheDir: join(this.#config.cacheDir, 'decompiled'),
+      cacheDir: textsDirIn(this.#config.cacheDir),
       isFresh,
       vineflower,
     }
-    return this.#decompiler.run(task, { release: jvm?.release ?? 8 }, (name) => {
+    const { memoryLimitBytes } = this.#config.source
+    const confinement = decompilerConfinement(this.#places, placesOf(snapshot), memoryLimitBytes)
+    return this.#decompiler.run(task, { release: jvm?.release ?? 8, confinement }, (name) => {
       const id = index.find(name)
       return id === undefined ? undefined : index.sliceOf(id).location
     })
@@ -151,8 +163,24 @@ export class SourceService {
     const { vineflower: jar, memoryLimitBytes, timeLimitMs } = this.#config.source
     if (jar === undefined || jvmHome === undefined) return undefined
     const memoryMb = Math.ceil(memoryLimitBytes / 2 ** 20)
-    return { java: join(jvmHome, 'bin/java'), jar, memoryMb, timeoutMs: timeLimitMs }
+    return { home: jvmHome, jar, memoryMb, timeoutMs: timeLimitMs }
   }
+
+  get #places(): ReadingPlaces {
+    return { ...this.#config, root: this.#root }
+  }
+}
+
+const known = new WeakMap<Snapshot, readonly string[]>()
+
+/** Returns the places of a project's class path with the archives of sources that may be beside them. */
+function placesOf(snapshot: Snapshot): readonly string[] {
+  const before = known.get(snapshot)
+  if (before !== undefined) return before
+  const places = new Set(snapshot.index.slices.map(({ location }) => placeIn(location)))
+  const all = [...places].flatMap((path) => [path, ...sourceArchivesBeside(path)])
+  known.set(snapshot, all)
+  return all
 }
 
 export function noSource({ fqn, source, location }: ClassOrigin, { language }: Pick<TextWish, 'language'>) {

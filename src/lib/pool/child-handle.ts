@@ -1,12 +1,19 @@
-import { fork, type ChildProcess } from 'node:child_process'
+import { fork, type ChildProcess, type ForkOptions } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { siblingModule } from '../process/sibling.ts'
+import { type Confinement, forkConfined } from '../sandbox/confine.ts'
 import type { SandboxOptions } from '../sandbox/sandbox.ts'
 import { forkSandboxed } from '../sandbox/spawn-sandboxed.ts'
 import type { ChildSettings, Order, Outcome, Report } from './protocol.ts'
 
 /** What V8 reserves for code in each thread, all of which Linux counts as data, used or not, and what an idle thread uses. */
 const RESERVED_BYTES = 576 * 2 ** 20
+
+/** What keeps a pool's process from the rest of this machine: one of the two, or nothing. */
+interface Cage {
+  readonly sandbox?: SandboxOptions | undefined
+  readonly confinement?: Confinement | undefined
+}
 
 /** How a task ended, the death of its process among the ways. */
 export type TaskEnd = Outcome | { readonly is: 'crashed'; readonly how: string }
@@ -24,7 +31,7 @@ export class ChildHandle {
   readonly #tasks = new Map<number, RunningTask>()
   #lastId = 0
 
-  constructor(settings: ChildSettings, sandbox: SandboxOptions | undefined) {
+  constructor(settings: ChildSettings, cage: Cage) {
     const module = fileURLToPath(siblingModule(import.meta.url, './child'))
     const argv = [JSON.stringify(settings)]
     const options = {
@@ -33,17 +40,7 @@ export class ChildHandle {
       // stdout is the front process's own: a CLI's may be parsed.
       stdio: ['ignore', 2, 2, 'ipc'],
     } as const
-    this.#process =
-      sandbox === undefined
-        ? fork(module, argv, {
-            ...options,
-            stdio: [...options.stdio],
-            // Not the front process's: a second --inspect would find its port taken.
-            execArgv: [],
-            // Nor how that one spares memory (mallopt(3)): here each buffer would be asked of the system anew.
-            env: { ...process.env, MALLOC_ARENA_MAX: undefined, MALLOC_TRIM_THRESHOLD_: undefined },
-          })
-        : forkSandboxed(module, argv, withReserved(sandbox, settings.maxThreads + 1), options)
+    this.#process = start(module, argv, cage, settings.maxThreads + 1, options)
     this.#process.on('message', (report: Report) => {
       const task = this.#tasks.get(report.id)
       if ('outcome' in report) task?.end(report.outcome)
@@ -112,7 +109,39 @@ export class ChildHandle {
   }
 }
 
-function withReserved({ limits, ...sandbox }: SandboxOptions, threads: number): SandboxOptions {
-  if (limits === undefined) return sandbox
-  return { ...sandbox, limits: { ...limits, dataBytes: limits.dataBytes + threads * RESERVED_BYTES } }
+function start(
+  module: string,
+  argv: readonly string[],
+  { sandbox, confinement }: Cage,
+  threads: number,
+  options: Pick<ForkOptions, 'serialization'> & { readonly stdio: readonly ['ignore', 2, 2, 'ipc'] },
+): ChildProcess {
+  if (sandbox !== undefined) {
+    const { limits } = sandbox
+    return forkSandboxed(
+      module,
+      argv,
+      limits === undefined ? sandbox : { ...sandbox, limits: withReserved(limits, threads) },
+      options,
+    )
+  }
+  const plain = { ...options, stdio: [...options.stdio] }
+  if (confinement !== undefined) {
+    const limits = withReserved(confinement.limits, threads)
+    return forkConfined(module, argv, { ...confinement, limits }, { ...plain, execArgv: [] })
+  }
+  return fork(module, argv, {
+    ...plain,
+    // Not the front process's: a second --inspect would find its port taken.
+    execArgv: [],
+    // Nor how that one spares memory (mallopt(3)): here each buffer would be asked of the system anew.
+    env: { ...process.env, MALLOC_ARENA_MAX: undefined, MALLOC_TRIM_THRESHOLD_: undefined },
+  })
+}
+
+function withReserved<Bounds extends { readonly dataBytes: number }>(
+  limits: Bounds,
+  threads: number,
+): Bounds {
+  return { ...limits, dataBytes: limits.dataBytes + threads * RESERVED_BYTES }
 }

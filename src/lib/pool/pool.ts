@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import type { Confinement } from '../sandbox/confine.ts'
 import type { SandboxOptions } from '../sandbox/sandbox.ts'
 import { ChildHandle } from './child-handle.ts'
 import { fault } from './errors.ts'
@@ -23,6 +24,8 @@ export interface PoolOptions {
    * Callers check `sandboxMissing` first.
    */
   readonly sandbox?: SandboxOptions
+  /** Confines the process instead, as far as this machine can (`confinementLevel`). `limits.dataBytes` as for `sandbox`. */
+  readonly confinement?: Confinement
   readonly logger?: { warn(details: object, message: string): void }
 }
 
@@ -140,7 +143,7 @@ class ChildPool implements Pool {
       ...(maxHeapMb === undefined ? {} : { maxHeapMb }),
       ...(niceness === undefined ? {} : { niceness }),
     }
-    const child = new ChildHandle(settings, this.#options.sandbox)
+    const child = new ChildHandle(settings, this.#options)
     void this.#forgetWhenGone(child)
     return child
   }

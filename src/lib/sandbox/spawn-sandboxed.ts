@@ -1,9 +1,8 @@
 import { type ChildProcess, fork, type ForkOptions, spawn, type SpawnOptions } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { realpathSync } from 'node:fs'
 import type { Writable } from 'node:stream'
-import { packageRoot } from '../process/package.ts'
 import { callFilter } from './call-filter.ts'
+import { nodeFiles } from './node-files.ts'
 import { sandboxed, type SandboxOptions } from './sandbox.ts'
 
 type Stream = 'ignore' | 'pipe' | 'ipc' | number
@@ -40,14 +39,6 @@ export function forkSandboxed(
     const env = { PATH: process.env['PATH'], LC_ALL: 'C' }
     return fork(module, [...argv], { env, ...options, stdio, execPath, execArgv })
   })
-}
-
-/** Files that Node needs for a module of this package: itself, the package, and what that imports. */
-function nodeFiles(): readonly string[] {
-  const found = [realpathSync(process.execPath), packageRoot]
-  for (let above = dirname(packageRoot); above !== '/'; above = dirname(above))
-    if (existsSync(join(above, 'node_modules'))) found.push(join(above, 'node_modules'))
-  return found
 }
 
 function filtered(

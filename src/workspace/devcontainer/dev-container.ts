@@ -1,9 +1,15 @@
 import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
 import { messageOf } from '../../lib/errors/message.ts'
+import { refuseExcess } from './refuse-excess.ts'
 
 /** Where a devcontainer.json may be, below the workspace's directory; the first that is there counts. */
 export const DEV_CONTAINER_FILES = ['.devcontainer/devcontainer.json', '.devcontainer.json'] as const
 export const MAX_DEV_CONTAINER_BYTES = 256 * 1024
+
+/** Each variable goes to every program, each port to every shell, and commands run at once. */
+const MAX_VARIABLES = 512
+const MAX_PORTS = 256
+const MAX_COMMANDS = 32
 
 /** What of a devcontainer.json is honoured. */
 export interface DevContainer {
@@ -34,7 +40,9 @@ export type DevContainerReading =
 export function parseDevContainer(text: string, workspaceDir: string): DevContainerReading {
   try {
     const errors: ParseError[] = []
-    const content: unknown = parse(text, errors, { allowTrailingComma: true })
+    const options = { allowTrailingComma: true }
+    refuseExcess(text, options)
+    const content: unknown = parse(text, errors, options)
     const [error] = errors
     if (error !== undefined) {
       const line = text.slice(0, error.offset).split('\n').length
@@ -75,6 +83,7 @@ function variables(
 ): Readonly<Record<string, string>> {
   if (value === undefined) return {}
   if (!isRecord(value)) throw new Error(`${key} must be an object`)
+  refuseMore(key, 'variables', Object.keys(value).length, MAX_VARIABLES)
   const known: Record<string, string> = {}
   for (const [name, each] of Object.entries(value)) {
     // null takes a variable away that would be there otherwise.
@@ -92,13 +101,14 @@ function variables(
 function ports(value: unknown, notes: string[]): readonly number[] {
   if (value === undefined) return []
   if (!Array.isArray(value)) throw new Error('forwardPorts must be a list')
+  refuseMore('forwardPorts', 'ports', value.length, MAX_PORTS)
   const known = new Set<number>()
   for (const each of value as readonly unknown[]) {
     const port = Number(/^(?:(?:localhost|127\.0\.0\.1):)?(\d{1,5})$/.exec(String(each))?.[1])
     if (port >= 1 && port <= 65_535) known.add(port)
     else
       notes.push(
-        `forwardPorts: ${JSON.stringify(each)} is not honoured: it is no port of the workspace's own`,
+        `forwardPorts: ${JSON.stringify(each).slice(0, 80)} is not honoured: it is no port of the workspace's own`,
       )
   }
   return [...known]
@@ -109,7 +119,12 @@ function commands(value: unknown): readonly Preparation[] {
   if (value === undefined || value === null || value === '') return []
   if (typeof value === 'string' || Array.isArray(value)) return [command(key, key, value)]
   if (!isRecord(value)) throw new Error(`${key} must be a string, a list or an object`)
+  refuseMore(key, 'commands', Object.keys(value).length, MAX_COMMANDS)
   return Object.entries(value).map(([name, each]) => command(`${key}.${name}`, name, each))
+}
+
+function refuseMore(key: string, what: string, count: number, most: number): void {
+  if (count > most) throw new Error(`${key} has ${count} ${what}, more than ${most}`)
 }
 
 /** A string is a shell's, a list is run as it is. */

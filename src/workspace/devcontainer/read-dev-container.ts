@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { open, realpath } from 'node:fs/promises'
+import { open, readlink, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Backend } from '../backend/backend.ts'
@@ -18,9 +18,7 @@ const TOO_LARGE = 'it is larger than 256 KiB'
 export async function readFromHost(directory: string): Promise<DevContainerReading> {
   for (const file of DEV_CONTAINER_FILES) {
     try {
-      const path = await realpath(join(directory, file))
-      if (!path.startsWith(directory + sep)) return { is: 'bad', why: `${file} leads out of the directory` }
-      const text = await readRegularFile(path)
+      const text = await readWithin(directory, file)
       return text === undefined ? { is: 'bad', why: TOO_LARGE } : parseDevContainer(text, WORKSPACE_DIR)
     } catch (error) {
       if (!/^(?:ENOENT|ENOTDIR)$/.test((error as NodeJS.ErrnoException).code ?? '')) {
@@ -32,16 +30,28 @@ export async function readFromHost(directory: string): Promise<DevContainerReadi
 }
 
 /** Undefined when it is too large. A pipe or a device in the file's place is opened without waiting, and refused. */
-async function readRegularFile(path: string): Promise<string | undefined> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+async function readWithin(directory: string, file: string): Promise<string | undefined> {
+  const found = await realpath(join(directory, file))
+  refuseOutside(directory, found, file)
+  const handle = await open(found, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
-    const stat = await handle.stat()
-    if (!stat.isFile()) throw new Error('it is not a file')
-    if (stat.size > MAX_DEV_CONTAINER_BYTES) return undefined
-    return await handle.readFile('utf8')
+    // The file that is open, whatever has been put in the place of a directory on the way since it was looked up.
+    if (process.platform === 'linux')
+      refuseOutside(directory, await readlink(`/proc/self/fd/${handle.fd}`), file)
+    if (!(await handle.stat()).isFile()) throw new Error('it is not a file')
+    // One byte more than there may be: it may also grow meanwhile.
+    const bytes = Buffer.alloc(MAX_DEV_CONTAINER_BYTES + 1)
+    let length = 0
+    for (let count = 1; count > 0 && length < bytes.length; length += count)
+      count = (await handle.read(bytes, length, bytes.length - length, null)).bytesRead
+    return length > MAX_DEV_CONTAINER_BYTES ? undefined : bytes.toString('utf8', 0, length)
   } finally {
     await handle.close()
   }
+}
+
+function refuseOutside(directory: string, path: string, file: string): void {
+  if (!path.startsWith(directory + sep)) throw new Error(`${file} leads out of the directory`)
 }
 
 /** Reads the file inside a workspace, as its user. */

@@ -143,6 +143,23 @@ describe('archives', () => {
     expect((await readBoth(bomb)).messages).toEqual(['it is larger than what is read'])
   })
 
+  it('A1 are refused when they have many entries for their size, counted with those of archives inside', () => {
+    const many = (count: number, prefix: string): readonly ZipFile[] =>
+      Array.from({ length: count }, (_, i) => ({
+        name: `${prefix}${i}.class`,
+        bytes: Buffer.from([1]),
+        stored: true,
+      }))
+    const [problem] = listClasses(jarOf(many(17_000, 'a/A')), 17).problems
+    expect(problem?.message).toBe('it has 17000 entries, more than the 16384 that are read of it')
+    const jar = jarOf([...many(10_000, 'a/A'), { name: 'lib/b.jar', bytes: zipOf(many(7_000, 'b/B')) }])
+    const { containers, problems } = listClasses(jar, 17)
+    expect(containers.map(({ classes }) => classes.length)).toEqual([10_000])
+    expect(problems.map(({ message }) => message)).toEqual([
+      'it has 7000 entries, more than the 6383 that are read of it',
+    ])
+  })
+
   it('A1 are refused when their classes would inflate to many times their size', async () => {
     const bytes = Buffer.alloc(2 ** 20)
     const bomb = jarOf(Array.from({ length: 65 }, (_, i) => ({ name: `demo/Bomb${i}.class`, bytes })))

@@ -33,6 +33,14 @@ test('F14 what a crash takes with it is run again alone, and only what crashes t
   ])
 })
 
+test('A1 what fills the heap of its thread again when it is alone is left out', async () => {
+  const places = quarantine()
+  const run = ({ place: { path } }: ReturnType<typeof taskOf>) =>
+    path === 'bad.jar' ? Promise.reject(fault('POOL_TASK_FAILED', 'its thread ended')) : Promise.resolve(path)
+  expect(await places.runAll(['good.jar', 'bad.jar'].map(taskOf), run)).toEqual(['good.jar', undefined])
+  expect(places.paths).toEqual(['bad.jar'])
+})
+
 test('what goes wrong otherwise is thrown, once all have ended', async () => {
   const ended: string[] = []
   const run = async ({ place: { path } }: ReturnType<typeof taskOf>) => {

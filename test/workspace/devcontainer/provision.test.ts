@@ -181,6 +181,25 @@ describe('a devcontainer.json', () => {
       'leads out of the directory',
     ],
     [
+      'leads out of the directory by a directory',
+      () => {
+        const [directory, elsewhere] = [tempDir(), tempDir()]
+        writeFileSync(join(elsewhere, 'devcontainer.json'), '{"image":"root:1"}')
+        symlinkSync(elsewhere, join(directory, '.devcontainer'))
+        return directory
+      },
+      'leads out of the directory',
+    ],
+    [
+      'is a device',
+      () => {
+        const directory = tempDir()
+        symlinkSync('/dev/zero', join(directory, '.devcontainer.json'))
+        return directory
+      },
+      'leads out of the directory',
+    ],
+    [
       'is a pipe',
       () => {
         const directory = tempDir()

@@ -2,6 +2,11 @@ import { isFault } from '../../../lib/errors/fault.ts'
 import { ExitStatus } from '../../../lib/cli/run.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
+import type { IdlePool } from '../../../lib/pool/idle-pool.ts'
+import type { PoolOptions } from '../../../lib/pool/pool.ts'
+import { makeDirs } from '../../../lib/fs/make-dirs.ts'
+import { defaultCacheDir } from '../../cache-dir.ts'
+import { scanConfinement, storeDirIn } from '../../confinement.ts'
 import { createScanPool } from '../../index/scan-pool.ts'
 
 const STOP_LIMIT_MS = 9_500
@@ -22,8 +27,9 @@ export async function serve(root: string, { port, mode, projectJvm, watch }: Ser
   process.stdout.on('error', () => undefined)
   let logger: Logger | undefined
   // Its process starts while the rest is loaded, which takes as long.
-  const scanPool = createScanPool({ warn: (details, message) => logger?.warn(details, message) })
-  scanPool.warm()
+  const scanPool = warmScanPool(root, projectJvm, {
+    warn: (details, message) => logger?.warn(details, message),
+  })
   try {
     const [{ create, loadAnalyzerConfig }, { createLogger }] = await Promise.all([
       import('../../index.ts'),
@@ -54,4 +60,19 @@ export async function serve(root: string, { port, mode, projectJvm, watch }: Ser
     process.stdout.write(`ANALYZER_ERROR reason=${reason} message="${message}"\n`)
     throw isFault(error) ? error : new ExitStatus(1)
   }
+}
+
+/** Starts the pool's process with what it most likely needs: a configuration file may name other places, and then the scanner has it start again. */
+function warmScanPool(root: string, projectJvm: string | undefined, logger: PoolOptions['logger']): IdlePool {
+  const { ANALYZER_CACHE_DIR: named = '' } = process.env
+  const cacheDir = named === '' ? defaultCacheDir(process.env) : named
+  const jvmHome = projectJvm ?? process.env['ANALYZER_JVM_HOME']
+  const pool = createScanPool(logger, scanConfinement({ root, cacheDir, jvmHome }))
+  try {
+    makeDirs(storeDirIn(cacheDir), 0o700)
+    pool.warm()
+  } catch {
+    // The scan reports it, where this directory is used at all.
+  }
+  return pool
 }

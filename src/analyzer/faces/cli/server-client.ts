@@ -3,6 +3,7 @@ import { json, text } from 'node:stream/consumers'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { request } from '../../../lib/http/node-http.ts'
 import { isRunning } from '../../../lib/process/process-identity.ts'
+import type { ConfinementLevel } from '../../../lib/sandbox/confine.ts'
 import { fault, type WireError } from '../../errors.ts'
 import { isProjectHeld } from '../../lifecycle/project-lock.ts'
 import {
@@ -33,6 +34,8 @@ interface ServerInfo {
   readonly uptime: string
   readonly idleDuration: string
   readonly idleTimeout: string
+  /** Left out by servers of older versions. */
+  readonly confinement?: ConfinementLevel
   readonly watch?: {
     readonly directories: number
     readonly refreshes: number

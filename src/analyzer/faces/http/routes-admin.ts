@@ -1,5 +1,6 @@
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { sayDuration } from '../../lifecycle/idle-clock.ts'
+import { confinementLevel } from '../../../lib/sandbox/confine.ts'
 import type { AnalyzerFace } from './face.ts'
 
 const API_VERSION = 'v1'
@@ -34,6 +35,7 @@ export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
     status: analysis.state.is,
     ...(analysis.state.is === 'FAILED' && { reason: analysis.state.reason }),
     ...(face.watch !== undefined && { watch: face.watch.view }),
+    confinement: confinementLevel(),
     startedAt: face.startedAt.toISOString(),
     uptime: sayDuration(Date.now() - face.startedAt.getTime()),
     lastActivityAt: idle.lastActivity.toISOString(),

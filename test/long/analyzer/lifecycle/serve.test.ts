@@ -91,6 +91,7 @@ test('a table on a terminal, JSON when piped, and either when asked for', async 
     ['Port', String(port)],
     ['PID', String(pid)],
     ['Version', packageVersion()],
+    ['Confinement', 'archives are read without network, programs or other files'],
     ['Uptime', expect.stringMatching(/^\d+s$/)],
     ['Idle', expect.stringMatching(/s of 30m$/)],
   ])

@@ -30,15 +30,14 @@ export function addDiff(program: Command): void {
     .option('--project-jvm <dir>', 'JVM whose classes the builds extend')
     .addHelpText('after', '\nExample:\n  analyzer diff --fail-on incompatible shop-1.2.jar target/classes')
     .action(async (old: string, now: string, flags: DiffFlags, command: Command) => {
-      const [{ jdkClasses, readBuild }, { diffBuilds }, { loadAnalyzerConfig }] = await Promise.all([
-        import('../../../diff/build.ts'),
-        import('../../../diff/diff-builds.ts'),
+      const [{ compareConfined }, { findJvm }, { loadAnalyzerConfig }] = await Promise.all([
+        import('../../../diff/compare-confined.ts'),
+        import('../../../project/find-jvm.ts'),
         import('../../../config.ts'),
       ])
-      const jdk = jdkClasses(flags.projectJvm ?? loadAnalyzerConfig(process.env).jvmHome, process.env)
-      const before = await readBuild(old, jdk.find, jdk.release)
-      const after = await readBuild(now, jdk.find, jdk.release)
-      const diff = diffBuilds(before, after, flags.all === true)
+      const named = flags.projectJvm ?? loadAnalyzerConfig(process.env).jvmHome
+      const jvmHome = findJvm(named, process.env)?.home
+      const diff = await compareConfined({ old, new: now, jvmHome, all: flags.all === true })
       for (const problem of diff.problems)
         process.stderr.write(`analyzer: not read: ${JSON.stringify(problem)}\n`)
       createOutput(command.optsWithGlobals()).result(diff, () => diffTable(diff))

@@ -138,11 +138,19 @@ function statusTable({ info }: LiveServer): string {
     ['Port', String(info.port)],
     ['PID', String(info.pid)],
     ['Version', info.version],
+    ...(info.confinement === undefined ? [] : [['Confinement', CONFINEMENTS[info.confinement]] as const]),
     ['Uptime', info.uptime],
     ['Idle', `${info.idleDuration} of ${info.idleTimeout}`],
     ...(info.watch === undefined ? [] : [['Watch', watchText(info.watch)] as const]),
   ])
 }
+
+const CONFINEMENTS = {
+  files: 'archives are read without network, programs or other files',
+  calls:
+    'archives are read without network and programs; files are not restricted, which takes Linux 5.13 with Landlock',
+  none: 'archives are read with all rights of this user: confinement needs Linux and the native build',
+} as const
 
 function watchText({ directories, refreshes, problem }: NonNullable<LiveServer['info']['watch']>): string {
   const said = `${counted(directories, 'directory', 'directories')}, ${counted(refreshes, 'refresh', 'refreshes')}`

@@ -38,6 +38,7 @@ test('start, status, project, refresh, list, restart and stop, as a new user doe
     port: expect.any(Number),
     mode: 'jar',
     status: 'READY',
+    confinement: 'files',
     startedAt: expect.stringMatching(/^\d{4}-.*Z$/),
     uptime: expect.stringMatching(/^\d+s$/),
     lastActivityAt: expect.stringMatching(/^\d{4}-.*Z$/),

@@ -1,0 +1,122 @@
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { type Confinement, isBelow } from '../lib/sandbox/confine.ts'
+import { findJvm } from './project/find-jvm.ts'
+
+const GIB = 2 ** 30
+
+/** Where a project's classes come from and where what is made of them is kept. */
+export interface ReadingPlaces {
+  readonly root: string
+  readonly cacheDir: string
+  readonly jvmHome: string | undefined
+}
+
+/** Directory of the index in the cache directory. */
+export const storeDirIn = (cacheDir: string): string => join(cacheDir, 'slices')
+
+/** Directory of the decompiled texts in the cache directory. */
+export const textsDirIn = (cacheDir: string): string => join(cacheDir, 'decompiled')
+
+/** Directories in which build tools keep what they have fetched. */
+export function localRepositories(home = homedir()): { readonly maven: string; readonly gradle: string } {
+  return { maven: join(home, '.m2/repository'), gradle: join(home, '.gradle/caches') }
+}
+
+/** Confinement of the process that reads archives and class files into the index. */
+export function scanConfinement(places: ReadingPlaces, beside: readonly string[] = []): Confinement {
+  return {
+    readable: readableOf(places, beside),
+    writable: [storeDirIn(places.cacheDir)],
+    limits: { dataBytes: 1.5 * GIB, fileBytes: 16 * GIB, cpuSeconds: 600, openFiles: 256 },
+  }
+}
+
+/** Confinement of the process that finds and parses source texts. */
+export function textConfinement(places: ReadingPlaces, beside: readonly string[]): Confinement {
+  return {
+    readable: readableOf(places, beside),
+    writable: [],
+    limits: { dataBytes: 2 * GIB, fileBytes: GIB, cpuSeconds: 3_600, openFiles: 256 },
+  }
+}
+
+/** Confinement of the decompiler. `memoryLimitBytes` is for what it makes of class files. */
+export function decompilerConfinement(
+  places: ReadingPlaces,
+  beside: readonly string[],
+  memoryLimitBytes: number,
+): Confinement {
+  return {
+    readable: readableOf(places, beside),
+    writable: [textsDirIn(places.cacheDir)],
+    // Node itself reserves 1.2 GiB, and holds what it has compiled of the decompiler.
+    limits: {
+      dataBytes: memoryLimitBytes + 2.5 * GIB,
+      fileBytes: GIB,
+      cpuSeconds: 3_600,
+      openFiles: 256,
+    },
+  }
+}
+
+/** Confinement of a JVM that decompiles from one archive of a folder into another. */
+export function vineflowerConfinement(
+  { home, jar }: { readonly home: string; readonly jar: string },
+  folder: string,
+  { memoryLimitBytes, timeLimitMs }: { readonly memoryLimitBytes: number; readonly timeLimitMs: number },
+): Confinement {
+  return {
+    readable: [home, jar, ...jvmSettings()],
+    writable: [folder],
+    limits: {
+      dataBytes: memoryLimitBytes + 2 * GIB,
+      fileBytes: GIB / 4,
+      cpuSeconds: Math.ceil(timeLimitMs / 1_000) * 16,
+      openFiles: 4_096,
+    },
+  }
+}
+
+/** Confinement of the process that compares two builds. */
+export function diffConfinement(builds: readonly string[], jvmHome: string | undefined): Confinement {
+  return {
+    readable: [...builds, ...(jvmHome === undefined ? [] : [jvmHome])],
+    writable: [],
+    limits: { dataBytes: 4 * GIB, fileBytes: GIB, cpuSeconds: 3_600, openFiles: 256 },
+  }
+}
+
+/** @param beside files and directories of the class path, of which those elsewhere are added */
+function readableOf({ root, jvmHome }: ReadingPlaces, beside: readonly string[]): readonly string[] {
+  const jvm = findJvm(jvmHome, process.env)
+  const usual = [root, ...Object.values(localRepositories()), ...(jvm === undefined ? [] : [jvm.home])]
+  return [...usual, ...new Set(beside.filter((path) => isBeyond(path, usual)))]
+}
+
+/** What a link in a usual place resolves to may be elsewhere. */
+function isBeyond(path: string, usual: readonly string[]): boolean {
+  if (!isBelow(path, usual)) return true
+  try {
+    return !isBelow(realpathSync(path), usual.map(realpathOr))
+  } catch {
+    return false
+  }
+}
+
+function realpathOr(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+/** Distributions keep a JVM's settings apart from it, as /etc/java-17-openjdk. */
+function jvmSettings(): readonly string[] {
+  if (!existsSync('/etc')) return []
+  return readdirSync('/etc')
+    .filter((name) => name.startsWith('java'))
+    .map((name) => join('/etc', name))
+}

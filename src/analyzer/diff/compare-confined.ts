@@ -1,0 +1,16 @@
+import { createPool } from '../../lib/pool/pool.ts'
+import { workerFile } from '../../lib/pool/worker-file.ts'
+import { diffConfinement } from '../confinement.ts'
+import type { DiffTask } from './compare-builds.ts'
+import type { BuildDiff } from './diff-builds.ts'
+
+/** Compares two builds in a confined process: they may be of a stranger. Throws as `compareBuilds`. */
+export async function compareConfined(task: DiffTask): Promise<BuildDiff> {
+  const confinement = diffConfinement([task.old, task.new], task.jvmHome)
+  const pool = createPool({ name: 'diff', maxThreads: 1, confinement })
+  try {
+    return (await pool.run(workerFile('analyzer-diff'), task)) as BuildDiff
+  } finally {
+    await pool.close()
+  }
+}

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ATTEMPTS, EXCESSES, KEEPING_NEEDS, NEEDS } from '../support/confined/attempts.ts'
+import { type Canaries, createCanaries } from '../support/confined/canaries.ts'
+import { plainReader, type Reader, READERS } from '../support/confined/readers.ts'
+
+let canaries: Canaries
+beforeAll(async () => {
+  canaries = await createCanaries()
+})
+afterAll(() => canaries.close())
+
+describe.each(Object.keys(READERS))('A10 %s, taken over by hostile code,', (name) => {
+  let reader: Reader
+  let narrow: Reader
+  beforeAll(() => {
+    reader = READERS[name]!(canaries)
+    narrow = READERS[name]!(canaries, true)
+  })
+  afterAll(() => Promise.all([reader.close(), narrow.close()]))
+
+  const needs = { ...NEEDS, ...(name === 'the search for texts' ? {} : KEEPING_NEEDS) }
+  test.each(Object.keys(needs))('A10 can %s', async (need) => {
+    expect(await reader.make(need)).toEqual({ reached: expect.any(String) })
+  })
+
+  test.each(Object.keys(ATTEMPTS))('A10 cannot %s', async (attempt) => {
+    expect(await reader.make(attempt)).toEqual({ refused: expect.any(String) })
+  })
+
+  test.each(Object.keys(EXCESSES))('A10 cannot %s', async (attempt) => {
+    expect(await narrow.make(attempt)).toEqual({ refused: expect.any(String) })
+  })
+})
+
+test('A10 a process that is not confined succeeds in every attempt', async () => {
+  const own = await createCanaries()
+  const reader = plainReader(own)
+  const refused: string[] = []
+  for (const attempt of Object.keys(ATTEMPTS))
+    if ('refused' in (await reader.make(attempt))) refused.push(attempt)
+  await reader.close()
+  own.close()
+  expect(refused).toEqual([])
+})

@@ -1,0 +1,11 @@
+import { attempt, type Targets } from './attempts.ts'
+
+// In the place of the decompiler's own module, makes the attempts that it is sent.
+process.on('message', (task: { readonly name: string; readonly targets: Targets }) => {
+  const report = (message: object): void => void process.send?.(message)
+  attempt(task.name, task.targets).then(
+    (reached) => report({ reached }),
+    (error: unknown) => report({ refused: error instanceof Error ? error.message : String(error) }),
+  )
+})
+process.on('disconnect', () => process.exit())
