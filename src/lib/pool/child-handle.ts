@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { atBasePriority } from '../process/priority.ts'
 import { siblingModule } from '../process/sibling.ts'
 import type { SandboxOptions } from '../sandbox/sandbox.ts'
 import { forkSandboxed } from '../sandbox/spawn-sandboxed.ts'
@@ -35,14 +36,16 @@ export class ChildHandle {
     } as const
     this.#process =
       sandbox === undefined
-        ? fork(module, argv, {
-            ...options,
-            stdio: [...options.stdio],
-            // Not the front process's: a second --inspect would find its port taken.
-            execArgv: [],
-            // Nor how that one spares memory (mallopt(3)): here each buffer would be asked of the system anew.
-            env: { ...process.env, MALLOC_ARENA_MAX: undefined, MALLOC_TRIM_THRESHOLD_: undefined },
-          })
+        ? atBasePriority(() =>
+            fork(module, argv, {
+              ...options,
+              stdio: [...options.stdio],
+              // Not the front process's: a second --inspect would find its port taken.
+              execArgv: [],
+              // Nor how that one spares memory (mallopt(3)): here each buffer would be asked of the system anew.
+              env: { ...process.env, MALLOC_ARENA_MAX: undefined, MALLOC_TRIM_THRESHOLD_: undefined },
+            }),
+          )
         : forkSandboxed(module, argv, withReserved(sandbox, settings.maxThreads + 1), options)
     this.#process.on('message', (report: Report) => {
       const task = this.#tasks.get(report.id)

@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { packageRoot } from '../process/package.ts'
+import { atBasePriority } from '../process/priority.ts'
 import { callFilter } from './call-filter.ts'
 import { sandboxed, type SandboxOptions } from './sandbox.ts'
 
@@ -56,8 +57,10 @@ function filtered(
   start: (sandbox: SandboxOptions, stdio: Stream[]) => ChildProcess,
 ): ChildProcess {
   const filter = callFilter()
-  if (filter === undefined) return start(sandbox, [...stdio])
-  const child = start({ ...sandbox, filterDescriptor: stdio.length }, [...stdio, 'pipe'])
+  if (filter === undefined) return atBasePriority(() => start(sandbox, [...stdio]))
+  const child = atBasePriority(() =>
+    start({ ...sandbox, filterDescriptor: stdio.length }, [...stdio, 'pipe']),
+  )
   // A bubblewrap that did not start says so by its own error.
   const pipe = child.stdio[stdio.length] as Writable | null | undefined
   pipe?.on('error', () => undefined).end(filter)

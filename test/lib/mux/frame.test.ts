@@ -107,7 +107,10 @@ test('B4 mutated streams of frames, in any pieces, are read as far as they make 
     fc.record({ how: fc.constant('remove' as const), place, count: fc.integer({ min: 1, max: 20 }) }),
     fc.record({ how: fc.constant('repeat' as const), place, count: fc.integer({ min: 1, max: 30 }) }),
   )
-  const mutated = (bytes: Buffer, change: typeof mutation extends fc.Arbitrary<infer T> ? T : never): Buffer => {
+  const mutated = (
+    bytes: Buffer,
+    change: typeof mutation extends fc.Arbitrary<infer T> ? T : never,
+  ): Buffer => {
     const at = Math.floor(change.place * bytes.length)
     const [before, after] = [bytes.subarray(0, at), bytes.subarray(at)]
     if (change.how === 'insert') return Buffer.concat([before, change.bytes, after])

@@ -69,8 +69,7 @@ function inputOf(channel: Duplex): Writable {
 
 async function readStatus(control: Duplex): Promise<ExitStatus> {
   const message = (await readMessage(control, MAX_ANSWER_BYTES).catch(() => undefined)) as
-    | ExecMessage
-    | undefined
+    ExecMessage | undefined
   if (message?.say !== 'exit' || !Number.isInteger(message.status))
     throw fault('BACKEND_ERROR', 'the workspace went away while the program ran')
   const { status, signal } = message
