@@ -12,7 +12,7 @@ import { identify } from '../../src/workspace/backend/microvm/machine-process.ts
 import { SocketDirs } from '../../src/workspace/backend/microvm/socket-dir.ts'
 
 /** The token by which the bus knows this machine's agent. */
-const HOSTILE_TOKEN = 'the-token-of-a-hostile-agent'
+export const HOSTILE_TOKEN = 'the-token-of-a-hostile-agent'
 
 const ID = '0badc0de'
 
@@ -24,8 +24,12 @@ export interface HostileMachine {
   readonly consoleLog: string
   /** Directory of the machine's sockets, in which the server listens for connections of the guest. */
   readonly socketDir: string
-  /** Ends the session there is, and hands over the next ones. A session carries frames of `Mux`. */
+  /** Hands over sessions from the next one on. A session carries frames of `Mux`. */
   readonly onSession: (attack: (session: Duplex) => void) => void
+  /** Cuts the line; the server connects again and begins a session. */
+  readonly cut: () => void
+  /** The line itself, below sessions; undefined while the server is not connected. */
+  readonly line: () => Socket | undefined
   readonly remove: () => void
 }
 
@@ -74,15 +78,11 @@ export async function plantHostileMachine(name: string): Promise<HostileMachine>
   }
   await files.write(metadata)
   let attack: (session: Duplex) => void = () => undefined
-  let current: Duplex | undefined
   const lines = new Set<Socket>()
   const server = createServer((line) => {
     lines.add(line.on('error', () => undefined))
     line.once('close', () => lines.delete(line))
-    serveSerial(line, 'second', (session) => {
-      current = session.on('error', () => undefined)
-      attack(session)
-    })
+    serveSerial(line, 'second', (session) => attack(session.on('error', () => undefined)))
   })
   await new Promise<void>((resolve) => server.listen(join(socketDir, SERIAL_SOCKET), resolve))
   return {
@@ -97,9 +97,11 @@ export async function plantHostileMachine(name: string): Promise<HostileMachine>
     consoleLog: files.consoleOf(name),
     onSession(next) {
       attack = next
-      // A session that is over here is followed by another, which the next attack gets.
-      current?.destroy()
     },
+    cut() {
+      for (const line of lines) line.destroy()
+    },
+    line: () => [...lines].at(-1),
     remove() {
       server.close()
       for (const line of lines) line.destroy()

@@ -56,6 +56,8 @@ export class MarkScanner {
           found.push(mark)
           rest = rest.subarray(WORD_BYTES + NUMBER_BYTES)
           this.#zeros = 0
+          // What follows it may be the zeros of the next.
+          canBegin = false
         }
       }
       const next = this.#findMark(rest, canBegin ? 1 : 0)

@@ -44,6 +44,11 @@ test('a mark is found however its bytes and those around it are split', () => {
   )
 })
 
+test('marks that follow one another are all found', () => {
+  expect(scan([Buffer.concat([mark, mark, mark])]).marks).toBe(3)
+  expect(scan([mark, mark.subarray(0, 1), mark.subarray(1), mark]).marks).toBe(3)
+})
+
 test('a mark is found after a frame that was never finished', () => {
   const frame = Buffer.concat(encodeFrame(1, FRAME.data, Buffer.alloc(MAX_PAYLOAD_BYTES, 7)))
   expect(scan([frame.subarray(0, 20), mark]).marks).toBe(1)
