@@ -37,10 +37,10 @@ async function restart({ noisy, server }: ChannelParts): Promise<void> {
   await server.post(`/api/workspaces/${noisy}/start`)
 }
 
-async function ask({ server, noisy }: ChannelParts, port: number, mostMs = 8_000) {
+async function ask({ server, noisy }: ChannelParts, port: number, mostMs = 8_000, name = noisy) {
   try {
     const signal = AbortSignal.timeout(mostMs)
-    const answer = await fetch(`${server.url}/api/workspaces/${noisy}/proxy/${port}/`, { signal })
+    const answer = await fetch(`${server.url}/api/workspaces/${name}/proxy/${port}/`, { signal })
     const text = await answer.text()
     return { status: answer.status, text }
   } catch {
@@ -122,9 +122,13 @@ export const CONTAINER_ATTACKS: readonly ChannelAttack[] = [
     async play(parts) {
       await inside(parts, 'perl', '-e', PROGRAMS.stuck)
       await delay(500)
-      await Promise.all(Array.from({ length: 600 }, () => ask(parts, 3_000, 4_000)))
+      const asked = Promise.all(Array.from({ length: 600 }, () => ask(parts, 3_000, 7_000)))
+      await delay(1_000)
+      // Before the attackers give up: all of them are waiting, and so would everybody be behind them.
+      const others = await Promise.all([1, 2, 3].map(() => ask(parts, 8_000, 5_000, parts.quiet)))
+      await asked
       await restart(parts)
-      return []
+      return others.every(({ status }) => status === 200) ? [] : ['the other workspace waits behind them']
     },
   },
   {
@@ -134,7 +138,7 @@ export const CONTAINER_ATTACKS: readonly ChannelAttack[] = [
       const range = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split('\t').map(Number)
       const [low = 32_768] = range
       const reached: number[] = []
-      for (let port = low; port < low + 400; port++) {
+      for (let port = low; port < low + 100; port++) {
         const { status, text } = await ask(parts, port)
         if (status !== 502 || text.includes('GET /')) reached.push(port)
       }
