@@ -90,14 +90,14 @@ function watchServer(server: Served, quiet: string) {
   let mostMb = beforeMb
   let answered = 0
   let failed = 0
-  let isOver = false
+  const over = new AbortController()
   const timer = setInterval(() => (mostMb = Math.max(mostMb, memoryMb())), 100)
   const ask = async (): Promise<void> => {
     if (await answers(server, quiet)) answered++
     else failed++
   }
   const asking = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await ask()
       await delay(100)
     }
@@ -105,7 +105,7 @@ function watchServer(server: Served, quiet: string) {
   })()
   return {
     async end() {
-      isOver = true
+      over.abort()
       await asking
       clearInterval(timer)
       const grownMb = Math.round(mostMb - beforeMb)
