@@ -50,4 +50,5 @@ test('B5 a guest has 64 connections through its serial line at most, however man
   onTestFinished(() => bridge.close())
   await waitFor('all that are too many to be refused', () => refused === opened - MAX_CONNECTIONS)
   await waitFor('the others', () => connections === MAX_CONNECTIONS)
+  expect(refused + connections).toBe(opened)
 })
