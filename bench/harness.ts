@@ -24,8 +24,8 @@ export interface Bench {
 
 export interface Prepared {
   readonly cases: readonly Case[]
-  /** What is no race between two: further lines or tables, made after the cases. */
-  readonly more?: () => Promise<string>
+  /** Further lines or tables beside the races of two, made after them from that many runs. */
+  readonly more?: (runs: number) => Promise<string>
   cleanUp(): Promise<void> | void
 }
 
@@ -90,7 +90,8 @@ function timeAndRate(ms: number, { megabytes }: Case): string {
   return megabytes === undefined ? time : `${time}, ${Math.round((megabytes / ms) * 1000)} MB/s`
 }
 
-function median(values: readonly number[]): number {
+/** The middle of some values, or the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length / 2
   return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle) - 1] ?? Number.NaN)) / 2

@@ -46,7 +46,7 @@ async function tableOf(name: string): Promise<string> {
   let more: string | undefined
   try {
     for (const one of prepared.cases) lines.push(await measure(one, runs))
-    more = await prepared.more?.()
+    more = await prepared.more?.(runs)
   } finally {
     await prepared.cleanUp()
   }

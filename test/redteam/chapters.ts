@@ -1,10 +1,18 @@
 import { archivesChapter } from './archives-chapter.ts'
 import type { Chapter } from './attack.ts'
+import { guestChannelsChapter } from './guest-channels/chapter.ts'
+import { hostilePeersChapter } from './hostile-peers-chapter.ts'
 import { imagesChapter } from './images-chapter.ts'
 import { networkChapter } from './network/chapter.ts'
 import type { Namespaces } from './network/namespaces.ts'
 
 /** Every chapter, in the order in which they are played. */
 export function chaptersInside(namespaces: Namespaces): readonly Chapter[] {
-  return [networkChapter(namespaces), imagesChapter(), archivesChapter()]
+  return [
+    networkChapter(namespaces),
+    imagesChapter(),
+    archivesChapter(),
+    guestChannelsChapter(),
+    hostilePeersChapter(),
+  ]
 }

@@ -23,8 +23,8 @@ const zip64Extra = 0x0001
 const in64 = 0xffffffff
 
 const maxCommentBytes = 65535
-/** With more of them, the list alone takes more memory than a scan has. */
-export const maxEntries = 2 ** 18
+/** The largest jars in use, bundles of cloud SDKs, have 400,000. With more, the list alone takes more memory than a scan has. */
+export const maxEntries = 2 ** 19
 const maxDirectoryBytes = 2 ** 28
 
 /**

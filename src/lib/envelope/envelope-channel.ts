@@ -1,14 +1,20 @@
 import type { Duplex } from 'node:stream'
+import { Pace } from '../clock/pace.ts'
 import { type Envelope, envelopeToWire, type ReceivedEnvelope } from './envelope.ts'
 import { encodeFrame, FrameDecoder, FrameFault } from './frames.ts'
 
 /** What may wait for a peer that does not read. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024
+/** How many envelopes of one peer are handled: 10,000 a second. More wait at the peer, so that others are served meanwhile. */
+const ENVELOPE_RATE = { perMs: 10, burst: 2_000 } as const
 
 /** Envelopes over a connection. One that brings what is none is cut off (threat B4). */
 export class EnvelopeChannel {
   readonly #connection: Duplex
   readonly #decoder: FrameDecoder
+  readonly #pace = new Pace(ENVELOPE_RATE)
+  /** Envelopes in the piece that is being taken. */
+  #count = 0
   readonly closed: Promise<void>
 
   constructor(
@@ -17,7 +23,10 @@ export class EnvelopeChannel {
     onEnvelope: (envelope: ReceivedEnvelope, bytes: number) => void,
   ) {
     this.#connection = connection
-    this.#decoder = new FrameDecoder(maxBytes, onEnvelope)
+    this.#decoder = new FrameDecoder(maxBytes, (envelope, bytes) => {
+      this.#count += 1
+      onEnvelope(envelope, bytes)
+    })
     this.closed = new Promise((resolve) => connection.once('close', resolve))
     connection.on('error', () => undefined)
     connection.once('end', () => connection.destroy())
@@ -41,8 +50,13 @@ export class EnvelopeChannel {
   }
 
   #take(piece: Buffer): void {
+    this.#count = 0
     try {
       this.#decoder.take(piece)
+      const waitMs = this.#pace.spend(this.#count)
+      if (waitMs === 0) return
+      this.#connection.pause()
+      setTimeout(() => this.#connection.resume(), waitMs)
     } catch (error) {
       this.#connection.destroy(
         error instanceof FrameFault ? error : new FrameFault('a frame that cannot be used'),

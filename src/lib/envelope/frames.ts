@@ -1,5 +1,6 @@
 import { Packr, RESERVE_START_SPACE, Unpackr } from 'msgpackr'
 import { type EnvelopeHandling, type ReceivedEnvelope, readEnvelopes } from '../../native/envelopes.ts'
+import { addPiece } from '../mux/pieces.ts'
 import { receivedFromWire } from './envelope.ts'
 
 /** A frame is its length in four bytes, big-endian, and as many bytes of MessagePack. */
@@ -47,7 +48,7 @@ export class FrameDecoder {
   /** All that there is, as soon as that can be a frame. */
   #joined(piece: Buffer): Buffer | undefined {
     if (this.#bytes === 0 && piece.length >= LENGTH_BYTES) return piece
-    this.#pieces.push(piece)
+    addPiece(this.#pieces, piece)
     this.#bytes += piece.length
     if (this.#bytes < this.#neededBytes) return undefined
     const joined = Buffer.concat(this.#pieces)

@@ -1,8 +1,11 @@
 import type { Duplex } from 'node:stream'
+import { addPiece } from '../mux/pieces.ts'
 
 const LENGTH_BYTES = 4
-/** An environment and arguments have room in it. */
-const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
+/** A host's request: an environment and arguments fit. */
+const MAX_REQUEST_BYTES = 2 * 1024 * 1024
+/** A guest's answer, which holds no more than a path or a sentence. */
+export const MAX_ANSWER_BYTES = 64 * 1024
 
 /** A message as bytes: its length (32 bits, big-endian), then JSON. */
 export function encodeMessage(message: unknown): Buffer {
@@ -14,13 +17,14 @@ export function encodeMessage(message: unknown): Buffer {
 
 /**
  * Reads one message off a connection and not a byte more: what follows belongs to whoever reads next. Undefined when the
- * connection ends before it. Throws when what comes is none; its length is checked before anything is kept.
+ * connection ends before it. Throws when what comes is not a message; its length is checked before anything is kept.
  */
-export async function readMessage(connection: Duplex): Promise<unknown> {
+export async function readMessage(connection: Duplex, mostBytes = MAX_REQUEST_BYTES): Promise<unknown> {
   const length = await readExactly(connection, LENGTH_BYTES)
   if (length === undefined) return undefined
   const bytes = length.readUInt32BE(0)
-  if (bytes > MAX_MESSAGE_BYTES) throw new Error(`a message of ${bytes} bytes is over the limit`)
+  if (bytes > mostBytes)
+    throw new Error(`a message of ${bytes} bytes is over the limit of ${mostBytes} bytes`)
   const json = await readExactly(connection, bytes)
   return json === undefined ? undefined : JSON.parse(json.toString())
 }
@@ -36,7 +40,7 @@ async function readExactly(connection: Duplex, bytes: number): Promise<Buffer | 
       await readable(connection)
       continue
     }
-    pieces.push(piece.subarray(0, missing))
+    addPiece(pieces, piece.subarray(0, missing))
     if (piece.length > missing) connection.unshift(piece.subarray(missing))
     missing -= Math.min(missing, piece.length)
   }

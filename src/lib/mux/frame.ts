@@ -1,3 +1,5 @@
+import { addPiece } from './pieces.ts'
+
 /**
  * The frames of a multiplexed connection: 4 bytes of channel, 1 of kind, 3 of length (all big-endian), the payload, and one
  * byte that ends it. The last byte is there because a serial line's other side can be replaced in the middle of a frame:
@@ -41,19 +43,14 @@ export class FrameReader {
   #pending: Buffer[] = []
   #pendingBytes = 0
 
-  /** The frames that are whole now. Throws BrokenFrame; the frames before it are then lost. */
-  take(chunk: Buffer): readonly Frame[] {
-    this.#pending.push(chunk)
+  /** Adds bytes, whose frames `next` then returns. */
+  add(chunk: Buffer): void {
+    addPiece(this.#pending, chunk)
     this.#pendingBytes += chunk.length
-    const frames: Frame[] = []
-    for (;;) {
-      const frame = this.#next()
-      if (frame === undefined) return frames
-      frames.push(frame)
-    }
   }
 
-  #next(): Frame | undefined {
+  /** Returns the next frame that is whole; undefined when there is none yet. Throws BrokenFrame. */
+  next(): Frame | undefined {
     if (this.#pendingBytes < HEADER_BYTES) return undefined
     const header = this.#look(HEADER_BYTES)
     const kind = header.readUInt8(4)

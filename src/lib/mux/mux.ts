@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { Pace } from '../clock/pace.ts'
 import { MuxChannel } from './channel.ts'
 import { encodeFrame, FRAME, type Frame, FrameReader } from './frame.ts'
 
@@ -6,6 +7,13 @@ const MAX_CHANNELS = 1024
 /** What waits for a peer that does not read, its credits and resets included, before it is given up. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024
 const CREDIT_BYTES = 4
+/**
+ * How many frames of a connection are handled: 50,000 a second. Frames are up to 64 KiB long, so that no honest peer comes near, and one
+ * that sends a million of a byte each leaves this thread to others.
+ */
+const FRAME_RATE = { perMs: 50, burst: 1_000 } as const
+/** In frames: opening a channel may open a connection, and nobody waits for frames of a channel that does not exist. */
+const COST = { open: 128, stray: 16, other: 1 } as const
 
 export interface MuxOptions {
   /** Numbers its own channels odd or even, so that both sides may open some. */
@@ -23,7 +31,9 @@ export class Mux {
   readonly #options: MuxOptions
   readonly #reader = new FrameReader()
   readonly #channels = new Map<number, MuxChannel>()
+  readonly #pace = new Pace(FRAME_RATE)
   #lastId: number
+  #rest: NodeJS.Timeout | undefined
   #drained: PromiseWithResolvers<void> | undefined
 
   constructor(link: Duplex, options: MuxOptions) {
@@ -36,6 +46,7 @@ export class Mux {
     link.once('end', () => link.destroy())
     link.on('error', () => undefined)
     link.once('close', () => {
+      this.#heedRest()
       for (const channel of this.#channels.values()) channel.arriveLoss()
       this.#wake()
     })
@@ -83,11 +94,46 @@ export class Mux {
   }
 
   #take(chunk: Buffer): void {
+    this.#reader.add(chunk)
+    if (this.#rest === undefined) this.#heedAll()
+  }
+
+  /** Handles the frames that are whole, as fast as a peer may send them; until then no more are read. */
+  #heedAll(): void {
     try {
-      for (const frame of this.#reader.take(chunk)) this.#heed(frame)
+      for (let frame = this.#reader.next(); frame !== undefined; frame = this.#reader.next()) {
+        const waitMs = this.#pace.spend(this.#costOf(frame))
+        this.#heed(frame)
+        if (waitMs === 0) continue
+        this.#link.pause()
+        this.#rest = setTimeout(() => {
+          this.#rest = undefined
+          this.#heedAll()
+          if (this.#rest === undefined) this.#link.resume()
+        }, waitMs)
+        return
+      }
     } catch (error) {
       this.#link.destroy(error as Error)
     }
+  }
+
+  /** Handles what came before the connection ended: at most what one read brings. */
+  #heedRest(): void {
+    if (this.#rest === undefined) return
+    clearTimeout(this.#rest)
+    this.#rest = undefined
+    try {
+      for (let frame = this.#reader.next(); frame !== undefined; frame = this.#reader.next())
+        if (frame.kind !== FRAME.open) this.#heed(frame)
+    } catch {
+      // The connection is closed already.
+    }
+  }
+
+  #costOf({ channel, kind }: Frame): number {
+    if (kind === FRAME.open) return COST.open
+    return this.#channels.has(channel) ? COST.other : COST.stray
   }
 
   #heed({ channel: id, kind, payload }: Frame): void {

@@ -21,6 +21,8 @@ const ZEROS = Buffer.alloc(MAX_FRAME_BYTES)
 const FIRST_RETRY_MS = 1_000
 /** A guest that is slow takes seconds for a mark: one that is begun again before it could agree would never be agreed to. */
 const LAST_RETRY_MS = 16_000
+/** How long nothing is read after bytes that belong to no session: a peer that sends nothing else must not keep this thread busy. */
+const STRAY_REST_MS = 5
 
 interface Mark {
   readonly kind: MarkKind
@@ -54,6 +56,8 @@ export class MarkScanner {
           found.push(mark)
           rest = rest.subarray(WORD_BYTES + NUMBER_BYTES)
           this.#zeros = 0
+          // What follows it may be the zeros of the next.
+          canBegin = false
         }
       }
       const next = this.#findMark(rest, canBegin ? 1 : 0)
@@ -69,15 +73,18 @@ export class MarkScanner {
     const [first = 0] = MARKS.begin
     if (from > 0) this.#zeros = 0
     let position = from
-    while (position < bytes.length) {
-      const at = bytes.indexOf(first, position)
+    let searched = from
+    for (;;) {
+      const at = bytes.indexOf(first, searched)
       const end = at < 0 ? bytes.length : at
       this.#zeros = trailingZeros(bytes, position, end, this.#zeros)
-      if (at >= 0 && this.#zeros >= ZEROS.length) return at
-      if (at >= 0) this.#zeros = 0
-      position = end + 1
+      if (at < 0) return bytes.length
+      if (this.#zeros >= ZEROS.length) return at
+      this.#zeros = 0
+      position = at + 1
+      // A mark's zeros do not fit before that; looking at every byte would make some bytes dear to read.
+      searched = position + ZEROS.length
     }
-    return bytes.length
   }
 }
 
@@ -181,7 +188,9 @@ export function serveSerial(
       if (said.equals(number)) start()
     } else if (kind === 'hello') {
       end()
-      begin()
+      // Each mark is longer than what asks for it: one that asks and does not read must not be answered every time.
+      if (line.writableNeedDrain) askLater()
+      else begin()
     }
   }
   line.on('data', (chunk: Buffer) => {
@@ -189,6 +198,9 @@ export function serveSerial(
       if (Buffer.isBuffer(part)) session?.arrive(part)
       else heed(part)
     }
+    if (session !== undefined) return
+    line.pause()
+    setTimeout(() => line.resume(), STRAY_REST_MS)
   })
   line.on('error', () => undefined)
   const stop = (): void => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork, type ForkOptions, spawn, type SpawnOptions } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import type { Writable } from 'node:stream'
+import { atBasePriority } from '../process/priority.ts'
 import { callFilter } from './call-filter.ts'
 import { nodeFiles } from './node-files.ts'
 import { sandboxed, type SandboxOptions } from './sandbox.ts'
@@ -47,8 +48,10 @@ function filtered(
   start: (sandbox: SandboxOptions, stdio: Stream[]) => ChildProcess,
 ): ChildProcess {
   const filter = callFilter()
-  if (filter === undefined) return start(sandbox, [...stdio])
-  const child = start({ ...sandbox, filterDescriptor: stdio.length }, [...stdio, 'pipe'])
+  if (filter === undefined) return atBasePriority(() => start(sandbox, [...stdio]))
+  const child = atBasePriority(() =>
+    start({ ...sandbox, filterDescriptor: stdio.length }, [...stdio, 'pipe']),
+  )
   // A bubblewrap that did not start says so by its own error.
   const pipe = child.stdio[stdio.length] as Writable | null | undefined
   pipe?.on('error', () => undefined).end(filter)

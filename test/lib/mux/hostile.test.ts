@@ -4,6 +4,8 @@ import { expect, test } from 'vitest'
 import { type MuxChannel, WINDOW_BYTES } from '../../../src/lib/mux/channel.ts'
 import { encodeFrame, FRAME, type FrameKind } from '../../../src/lib/mux/frame.ts'
 import { Mux } from '../../../src/lib/mux/mux.ts'
+import { addPiece } from '../../../src/lib/mux/pieces.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 /** Memory that a channel may hold: twice its window, and blocks that are not full. */
 const MOST_HELD_BYTES = 2 * WINDOW_BYTES + 3 * 8 * 1024
@@ -14,7 +16,7 @@ function attacked() {
   const mux = new Mux(link, { isFirst: true })
   const channels = [mux.channel(1), mux.channel(2)]
   for (const channel of channels) channel.on('error', () => undefined)
-  return { mux, channels, send: (...bytes: readonly Uint8Array[]) => link.push(Buffer.concat(bytes)) }
+  return { mux, link, channels, send: (...bytes: readonly Uint8Array[]) => link.push(Buffer.concat(bytes)) }
 }
 
 const frame = (channel: number, kind: FrameKind, payload?: Uint8Array) =>
@@ -76,6 +78,58 @@ test.each([
   expect(mux.isClosed).toBe(true)
   // Of what ended in good order, what came before may still be read.
   expect(channels[1]?.destroyed).toBe(true)
+})
+
+test('B5 frames of one read wait for their turn when there are thousands of them, and none is lost', async () => {
+  const { channels, link, send } = attacked()
+  const one = frame(1, FRAME.data, Buffer.alloc(1))
+  const count = 100_000
+  let bytes = 0
+  channels[0]?.on('data', (piece: Buffer) => (bytes += piece.length))
+  send(...Array.from({ length: count }, () => one))
+  await settled()
+  expect(link.isPaused()).toBe(true)
+  expect(bytes).toBeLessThan(count)
+  await waitFor('all of them', () => bytes === count)
+})
+
+test('B5 channels that a peer opens wait for their turn, however fast it closes them again', async () => {
+  const [link, attacker] = duplexPair()
+  attacker.on('error', () => undefined).resume()
+  let opened = 0
+  const mux = new Mux(link, {
+    isFirst: true,
+    onChannel: (channel) => {
+      opened += 1
+      channel.on('error', () => undefined)
+    },
+  })
+  const pair = Buffer.concat([frame(5_000, FRAME.open), frame(5_000, FRAME.reset)])
+  link.push(Buffer.concat(Array.from({ length: 10_000 }, () => pair)))
+  await settled()
+  expect(link.isPaused()).toBe(true)
+  // A burst of eight, and as many as the time that this took allows.
+  expect(opened).toBeLessThan(500)
+  mux.close()
+})
+
+test('what came before the end of a connection is read, also while frames wait for their turn', async () => {
+  const { channels, link, send } = attacked()
+  const one = frame(1, FRAME.data, Buffer.alloc(1))
+  send(...Array.from({ length: 20_000 }, () => one), frame(1, FRAME.end))
+  await settled()
+  link.destroy()
+  let bytes = 0
+  for await (const piece of channels[0] ?? []) bytes += (piece as Buffer).length
+  expect(bytes).toBe(20_000)
+})
+
+test('B5 a message that comes byte by byte waits in few pieces, whole and in order', () => {
+  const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, i) => i % 251))
+  const pieces: Buffer[] = []
+  for (let at = 0; at < bytes.length; at++) addPiece(pieces, bytes.subarray(at, at + 1))
+  expect(pieces.length).toBeLessThan(110)
+  expect(Buffer.concat(pieces).equals(bytes)).toBe(true)
 })
 
 test('B5 data on a channel that only this side writes closes the connection', async () => {

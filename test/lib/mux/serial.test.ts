@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { encodeFrame, FRAME, MAX_FRAME_BYTES, MAX_PAYLOAD_BYTES } from '../../../src/lib/mux/frame.ts'
 import { Mux } from '../../../src/lib/mux/mux.ts'
 import { MarkScanner, serveSerial } from '../../../src/lib/mux/serial.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const WORD = Buffer.from('9f1c77f0workspaceBEGIN', 'latin1')
 const NUMBER = Buffer.from('0123456789abcdef')
@@ -41,6 +42,11 @@ test('a mark is found however its bytes and those around it are split', () => {
     }),
     { numRuns: 200 },
   )
+})
+
+test('marks that follow one another are all found', () => {
+  expect(scan([Buffer.concat([mark, mark, mark])]).marks).toBe(3)
+  expect(scan([mark, mark.subarray(0, 1), mark.subarray(1), mark]).marks).toBe(3)
 })
 
 test('a mark is found after a frame that was never finished', () => {
@@ -153,3 +159,17 @@ test.each(['the first', 'the second'])(
     stopEcho()
   },
 )
+
+test('B5 a side that asks for sessions again and again and reads nothing is not answered each time', async () => {
+  const { left, right } = line()
+  const stop = serveSerial(left, 'first', () => undefined)
+  const hello = Buffer.concat([
+    Buffer.alloc(MAX_FRAME_BYTES),
+    Buffer.from('9f1c77f0workspaceHELLO', 'latin1'),
+    NUMBER,
+  ])
+  for (let i = 0; i < 50; i++) right.write(hello)
+  await waitFor('the marks to be read', () => right.writableLength === 0)
+  expect(left.writableLength).toBeLessThan(4 * mark.length)
+  stop()
+})

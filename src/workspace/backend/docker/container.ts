@@ -13,6 +13,11 @@ export function engineName(workspace: string): string {
   return `ws-${workspace.toLowerCase()}`
 }
 
+/** Half of what other control groups have: workspaces share among themselves what the server, the engine and its host leave. */
+const CPU_SHARES = 512
+/** How long a container's log may grow, in two files. */
+const LOG_BOUNDS = { 'max-size': '8m', 'max-file': '2' } as const
+
 /** What every container is bounded by, whatever its image and its user ask for. */
 export interface ContainerLimits {
   /** Processes and threads at once. */
@@ -67,6 +72,9 @@ export function containerOptions(
           ? []
           : [{ Type: 'bind' as const, Source: insideDir, Target: INSIDE, ReadOnly: true }]),
       ],
+      CpuShares: CPU_SHARES,
+      // Every program inside can write to what the container's own process prints.
+      LogConfig: { Type: 'json-file', Config: LOG_BOUNDS },
       ...(request.cpus > 0 && { NanoCpus: request.cpus * 1e9 }),
       ...(memoryMb > 0 && { Memory: memoryMb * 2 ** 20 }),
       ...(limits !== undefined && { PidsLimit: limits.pids }),

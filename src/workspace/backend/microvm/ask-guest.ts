@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { encodeMessage, readMessage } from '../../../lib/guest/message.ts'
+import { encodeMessage, MAX_ANSWER_BYTES, readMessage } from '../../../lib/guest/message.ts'
 import type { GuestAnswer, GuestRequest } from '../../../lib/guest/protocol.ts'
 import { fault } from '../../errors.ts'
 
@@ -30,7 +30,7 @@ export async function askGuest<T extends object = Record<string, never>>(
   connection.on('error', () => undefined)
   try {
     connection.write(encodeMessage(request))
-    const answer = (await readMessage(connection)) as GuestAnswer<T> | undefined
+    const answer = (await readMessage(connection, MAX_ANSWER_BYTES)) as GuestAnswer<T> | undefined
     if (typeof answer !== 'object' || answer === null) throw new Error('the agent inside gave no answer')
     if (answer.ok) return answer
     throw new GuestRefusal(textOf(answer.code), textOf(answer.message))

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { type Duplex, Writable } from 'node:stream'
-import { encodeMessage, readMessage } from '../../../lib/guest/message.ts'
+import { encodeMessage, MAX_ANSWER_BYTES, readMessage } from '../../../lib/guest/message.ts'
 import { EXEC_CHANNELS, type ExecMessage, type GuestProgram } from '../../../lib/guest/protocol.ts'
 import { Mux } from '../../../lib/mux/mux.ts'
 import { fault } from '../../errors.ts'
@@ -68,7 +68,8 @@ function inputOf(channel: Duplex): Writable {
 }
 
 async function readStatus(control: Duplex): Promise<ExitStatus> {
-  const message = (await readMessage(control).catch(() => undefined)) as ExecMessage | undefined
+  const message = (await readMessage(control, MAX_ANSWER_BYTES).catch(() => undefined)) as
+    ExecMessage | undefined
   if (message?.say !== 'exit' || !Number.isInteger(message.status))
     throw fault('BACKEND_ERROR', 'the workspace went away while the program ran')
   const { status, signal } = message

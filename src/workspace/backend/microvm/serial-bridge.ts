@@ -8,6 +8,7 @@ import { serveSerial } from '../../../lib/mux/serial.ts'
 import { joinStreams } from '../../../lib/process/join-streams.ts'
 import { AGENT_PORT } from '../../../lib/guest/protocol.ts'
 import { hostPortSocket } from './guest-line.ts'
+import { MAX_CONNECTIONS } from './guest-ports.ts'
 
 const RETRY_MS = 500
 const MAX_REQUEST_BYTES = 32
@@ -21,6 +22,8 @@ export class SerialBridge {
   readonly #serial: string
   readonly #vsockSocket: string
   readonly #server: Server
+  /** Channels that the guest opened, each with a connection of its own. */
+  readonly #passed = new Set<Duplex>()
   #mux: Mux | undefined
   #line: Socket | undefined
   #isClosed = false
@@ -85,7 +88,9 @@ export class SerialBridge {
   /** What the guest opens goes to a port of the host's; where nobody listens there it is just closed, as with vsock. */
   #passOn(channel: Duplex, port: string): void {
     channel.on('error', () => undefined)
-    if (!/^\d{1,10}$/.test(port)) return void channel.destroy()
+    if (!/^\d{1,10}$/.test(port) || this.#passed.size >= MAX_CONNECTIONS) return void channel.destroy()
+    this.#passed.add(channel)
+    channel.once('close', () => this.#passed.delete(channel))
     const socket = connect({
       path: join(dirname(this.#vsockSocket), hostPortSocket(Number(port))),
       allowHalfOpen: true,

@@ -1,8 +1,13 @@
 import { spawn } from 'node:child_process'
 import { open } from 'node:fs/promises'
+import { setPriority } from 'node:os'
 import { messageOf } from '../../../lib/errors/message.ts'
+import { atBasePriority } from '../../../lib/process/priority.ts'
 import { fault } from '../../errors.ts'
 import { identify, type MachineProcess } from './machine-process.ts'
+
+/** A third of the weight that other programs have: a machine whose processors are all busy leaves some to the server and its clients. */
+const NICENESS = 5
 
 /** A program of a machine, which outlives the server: the machine goes on when that is started anew. */
 export interface Monitor {
@@ -22,7 +27,10 @@ export async function spawnMonitor(
 ): Promise<Monitor> {
   const log = await open(logFile, 'a', 0o600)
   try {
-    const child = spawn(program, argv, { detached: true, cwd: '/', stdio: ['ignore', log.fd, log.fd] })
+    const child = atBasePriority(() =>
+      spawn(program, argv, { detached: true, cwd: '/', stdio: ['ignore', log.fd, log.fd] }),
+    )
+    yieldToServer(child.pid)
     const ended = new Promise<number | string>((resolve) => {
       child.once('exit', (status, signal) => resolve(signal ?? status ?? 0))
     })
@@ -35,5 +43,13 @@ export async function spawnMonitor(
     throw fault('BACKEND_ERROR', `${program} cannot be started: ${messageOf(error)}`, error)
   } finally {
     await log.close()
+  }
+}
+
+function yieldToServer(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, NICENESS)
+  } catch {
+    // It has ended already, or the server itself runs with less.
   }
 }

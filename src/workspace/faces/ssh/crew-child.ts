@@ -12,6 +12,7 @@ import { SocketDirs } from '../../backend/microvm/socket-dir.ts'
 import { fault } from '../../errors.ts'
 import type { BackendName } from '../../workspace.ts'
 import { anyKey, listedKeys } from './authorized-keys.ts'
+import { collectOften } from './collect-often.ts'
 import { ConnectionServer } from './connection-server.ts'
 import type { ChildSettings, Entry, Order, Report } from './crew-protocol.ts'
 import type { Entered } from './gate.ts'
@@ -21,6 +22,7 @@ import type { Entered } from './gate.ts'
 const questions = new Map<number, (entry: Entry) => void>()
 const drops = new Map<number, () => void>()
 const begun = Promise.withResolvers<ConnectionServer>()
+const noteClosed = collectOften()
 let lastQuestion = 0
 
 process.on('message', (order: Order, socket?: Socket) => {
@@ -84,6 +86,7 @@ function serve(server: ConnectionServer, connection: number, socket: Socket | un
     onClosed: () => {
       drops.delete(connection)
       tell({ is: 'closed', connection })
+      noteClosed()
     },
   })
   drops.set(connection, drop)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { portNumber } from '../../../../lib/cli/arguments.ts'
+import { raisePriority } from '../../../../lib/process/priority.ts'
 import { tour } from '../tour.ts'
 
 /** Whoever stops services kills them some 10 s after asking. */
@@ -39,6 +40,7 @@ async function serve(options: ServeOptions): Promise<void> {
   ])
   const { config } = loadWorkspaceConfig(process.env, { file: options.config, flags: flagSettings(options) })
   const logger = createLogger(config.log)
+  raisePriority()
   const server = await create(config, { logger }).start()
   if (options.tour === true) process.stdout.write(tour(config, server))
   logger.info(

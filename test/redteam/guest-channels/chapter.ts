@@ -1,0 +1,119 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { memoryOf, processTree } from '../../../bench/process-memory.ts'
+import { serve, type Served } from '../../../bench/served.ts'
+import { messageOf } from '../../../src/lib/errors/message.ts'
+import { plantHostileMachine } from '../../support/hostile-machine.ts'
+import { openSsh } from '../../support/open-ssh.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import type { Chapter } from '../attack.ts'
+import { AGENT_ATTACKS } from './agent-attacks.ts'
+import { BUS_ATTACKS } from './bus-attacks.ts'
+import { CONTAINER_ATTACKS } from './container-attacks.ts'
+import { MUX_ATTACKS } from './mux-attacks.ts'
+import { newSession } from './parts.ts'
+
+/** Memory that the server's processes may take more than before an attack: waiting bytes are bounded, and collections come late. */
+const MOST_GROWN_MB = 160
+/** For one request of the other workspace. */
+const ANSWER_MS = 15_000
+const SERVED = `use IO::Socket::INET; $s = IO::Socket::INET->new(Listen => 99, LocalAddr => "127.0.0.1", LocalPort => 8000);
+while ($c = $s->accept) { while (<$c>) { last if /^\\r?$/ } print $c "HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\nconnection: close\\r\\n\\r\\nok"; close $c }`
+
+/** Every way in which a guest can speak to the server or load its host, while another workspace has to be served. */
+export function guestChannelsChapter(): Chapter {
+  return {
+    name: 'guest-channels',
+    async play(report) {
+      const closers: (() => unknown)[] = []
+      try {
+        const machine = await plantHostileMachine('hostile')
+        closers.push(() => machine.remove())
+        const server = await serve(mkdtempSync(join(tmpdir(), 'redteam-')), {
+          ...machine.settings,
+          WORKSPACE_DOCKER__NETWORK: 'none',
+        })
+        closers.push(() => server.stop().catch(() => undefined))
+        const ssh = await openSsh(server)
+        closers.push(() => ssh.remove())
+        const [quiet, noisy] = ['quiet', 'noisy'].map((stem) => `${stem}-${process.pid}`) as [string, string]
+        for (const name of [quiet, noisy]) {
+          await server.post('/api/workspaces', { name })
+          closers.push(() => server.delete(`/api/workspaces/${name}`).catch(() => undefined))
+        }
+        execFileSync('docker', ['exec', '--detach', `ws-${quiet}`, 'perl', '-e', SERVED])
+        await waitFor('the quiet workspace', () => answers(server, quiet))
+        const parts = { server, machine, quiet, noisy, ssh }
+        const onLine = [...MUX_ATTACKS, ...AGENT_ATTACKS]
+        for (const one of [...onLine, ...BUS_ATTACKS, ...CONTAINER_ATTACKS]) {
+          const { id, tries, play } = one
+          const attack = { id: `guest-channels/${id}`, tries }
+          const watch = watchServer(server, quiet)
+          const harm = await play(parts).catch((error: unknown) => [`it broke off: ${messageOf(error)}`])
+          // The line has to be usable again for the agent that the next start brings.
+          if (onLine.includes(one)) await newSession(machine)
+          const { found, seen } = await watch.end()
+          const all = [...harm, ...found]
+          report({ attack, isReached: all.length > 0, seen: [...all, seen].join('; ') })
+        }
+      } finally {
+        for (const close of closers.toReversed()) await close()
+      }
+    },
+  }
+}
+
+async function answers({ url }: Served, workspace: string): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(ANSWER_MS)
+    const answer = await fetch(`${url}/api/workspaces/${workspace}/proxy/8000/`, { signal })
+    return (await answer.text()) === 'ok'
+  } catch {
+    return false
+  }
+}
+
+/** Watches a server's memory and asks for another workspace's port until it is told to end, and once after that. */
+function watchServer(server: Served, quiet: string) {
+  const memoryMb = (): number => {
+    try {
+      return memoryOf(processTree(server.pid)).anonymous / 2 ** 20
+    } catch {
+      // A process has ended between the two.
+      return 0
+    }
+  }
+  const beforeMb = memoryMb()
+  let mostMb = beforeMb
+  let answered = 0
+  let failed = 0
+  const over = new AbortController()
+  const timer = setInterval(() => (mostMb = Math.max(mostMb, memoryMb())), 100)
+  const ask = async (): Promise<void> => {
+    if (await answers(server, quiet)) answered++
+    else failed++
+  }
+  const asking = (async () => {
+    while (!over.signal.aborted) {
+      await ask()
+      await delay(100)
+    }
+    await ask()
+  })()
+  return {
+    async end() {
+      over.abort()
+      await asking
+      clearInterval(timer)
+      const grownMb = Math.round(mostMb - beforeMb)
+      const found = [
+        ...(failed > 0 ? [`the other workspace did not answer ${failed} times`] : []),
+        ...(grownMb > MOST_GROWN_MB ? ['memory'] : []),
+      ]
+      return { found, seen: `${grownMb} MiB more, the other workspace answered ${answered} times` }
+    },
+  }
+}

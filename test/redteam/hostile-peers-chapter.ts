@@ -1,0 +1,48 @@
+import { compareAnswers } from '../support/differential/answers.ts'
+import { compareRequests } from '../support/differential/requests.ts'
+import { enterFolder } from '../support/entered-folder.ts'
+import { HOSTILE_FOLDERS } from '../support/hostile-folders.ts'
+import type { Chapter } from './attack.ts'
+
+const ANSWERS = 400
+const REQUESTS = 3_000
+const SEEDS = 4
+/** Of the folders, one in so many: the others are the everyday tests'. */
+const EVERY = 4
+
+/** Those on either side of the request proxy, and the author of a folder that a user enters. */
+export function hostilePeersChapter(): Chapter {
+  return {
+    name: 'hostile-peers',
+    async play(report) {
+      for (let seed = 1; seed <= SEEDS; seed++) {
+        const { differenceCount, differences } = await compareAnswers({ requests: ANSWERS, seed })
+        const attack = {
+          id: `hostile-peers/upstream-${seed}`,
+          tries: `${ANSWERS} answers of an upstream that smuggles, cuts and switches, seed ${seed}`,
+        }
+        const seen = differences[0] ?? 'each client got its own answer or an error'
+        report({ attack, isReached: differenceCount > 0, seen })
+      }
+      for (let seed = 1; seed <= SEEDS; seed++) {
+        const { differenceCount, differences, refused } = await compareRequests({ requests: REQUESTS, seed })
+        const attack = {
+          id: `hostile-peers/client-${seed}`,
+          tries: `${REQUESTS} requests that servers could see differently, seed ${seed}`,
+        }
+        const seen = differences[0] ?? `${refused} refused, the others seen once and as they were sent`
+        report({ attack, isReached: differenceCount > 0, seen })
+      }
+      for (const [i, [what, fill]] of HOSTILE_FOLDERS.entries()) {
+        if (i % EVERY !== 0) continue
+        const { ended, harm } = await enterFolder(fill)
+        const attack = { id: `hostile-peers/folder-${i}`, tries: `a folder with ${what}` }
+        report({
+          attack,
+          isReached: harm.length > 0,
+          seen: [...harm, `${ended.length} commands ran`].join('; '),
+        })
+      }
+    },
+  }
+}
