@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -172,6 +173,6 @@ function countProcesses(mark: string): number {
 
 function sshConnections(): number {
   const port = server.sshPort.toString(16).toUpperCase().padStart(4, '0')
-  const lines = execFileSync('cat', ['/proc/net/tcp'], { encoding: 'utf8' }).split('\n')
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n')
   return lines.filter((line) => line.includes(` 0100007F:${port} `) && line.split(/\s+/)[4] === '01').length
 }
