@@ -55,7 +55,10 @@ bool parseUser(const char* text, User& user) {
   return std::sscanf(text, "%u:%u%c", &user.uid, &user.gid, &rest) == 2 && user.uid != 0;
 }
 
-/** Makes room for bursts of frames, as passt does in the sockets that it opens itself. The kernel's own bound is net.core.wmem_max. */
+/**
+ * Makes room for bursts of frames towards the guest, as passt does in the sockets that it opens itself. Not towards passt: it drops what is
+ * more than its queue of one read, and connections then stall. The kernel's own bound is net.core.wmem_max.
+ */
 void enlarge(int fd) {
   const int bytes = SEND_BUFFER_BYTES;
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
@@ -65,7 +68,6 @@ void enlarge(int fd) {
 int startPasst(char** argv) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return -1;
-  enlarge(ends[0]);
   enlarge(ends[1]);
   const pid_t child = fork();
   if (child < 0) return -1;
