@@ -97,6 +97,8 @@ export const texts = {
     from_snapshot: 'From snapshot',
     no_provision: 'Without devcontainer.json and dotfiles',
     dotfiles: 'Dotfiles',
+    'network.allow_host_ports': 'Ports of the host it may reach',
+    'network.egress': 'What it reaches beyond the host',
   } as Readonly<Record<string, string>>,
   create: {
     required: 'needed',

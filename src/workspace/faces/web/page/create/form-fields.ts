@@ -1,7 +1,9 @@
 /** One field of the form, as the API's description has it. */
 export interface FormField {
+  /** A path with dots for a field of an object. */
   readonly name: string
-  readonly is: 'text' | 'number' | 'flag'
+  /** `numbers` have commas between them. */
+  readonly is: 'text' | 'number' | 'numbers' | 'flag'
   readonly isRequired: boolean
   readonly description: string
   readonly minimum: number | undefined
@@ -14,6 +16,9 @@ interface FieldSchema {
   readonly minimum?: number
   readonly maximum?: number
   readonly anyOf?: readonly FieldSchema[]
+  readonly items?: FieldSchema
+  readonly properties?: Readonly<Record<string, FieldSchema>>
+  readonly required?: readonly string[]
 }
 
 /** As much of an OpenAPI description as the form is made of. */
@@ -26,10 +31,7 @@ export interface ApiDescription {
           readonly requestBody: {
             readonly content: {
               readonly 'application/json': {
-                readonly schema: {
-                  readonly required?: readonly string[]
-                  readonly properties: Readonly<Record<string, FieldSchema>>
-                }
+                readonly schema: FieldSchema
               }
             }
           }
@@ -42,19 +44,29 @@ export interface ApiDescription {
 /** The fields of what creates a workspace: whatever the server takes, in its order. */
 export function formFields(description: ApiDescription): readonly FormField[] {
   const schema = description.paths['/api/workspaces']?.post?.requestBody.content['application/json'].schema
-  if (schema === undefined) return []
-  return Object.entries(schema.properties).map(([name, field]) => {
+  return schema === undefined ? [] : fieldsOf(schema, '')
+}
+
+function fieldsOf({ properties = {}, required = [] }: FieldSchema, path: string): readonly FormField[] {
+  return Object.entries(properties).flatMap(([key, field]) => {
     // Most may also be null, which the form says by leaving them out.
     const facts = field.anyOf?.find(({ type }) => type !== 'null') ?? field
+    const name = `${path}${key}`
+    if (facts.properties !== undefined) return fieldsOf(facts, `${name}.`)
     return {
       name,
-      is: facts.type === 'boolean' ? 'flag' : facts.type === 'integer' ? 'number' : 'text',
-      isRequired: schema.required?.includes(name) ?? false,
+      is: kindOf(facts),
+      isRequired: required.includes(key),
       description: facts.description ?? field.description ?? '',
       minimum: facts.minimum,
       maximum: facts.maximum,
     }
   })
+}
+
+function kindOf({ type, items }: FieldSchema): FormField['is'] {
+  if (type === 'array' && items?.type === 'integer') return 'numbers'
+  return type === 'boolean' ? 'flag' : type === 'integer' ? 'number' : 'text'
 }
 
 /** The body to send: what was left empty is left out. */
@@ -66,9 +78,25 @@ export function bodyOf(
   for (const { name, is } of fields) {
     const text = entered[name]?.trim() ?? ''
     if (text === '') continue
-    body[name] = is === 'flag' ? text === 'true' : is === 'number' ? Number(text) : text
+    const path = name.split('.')
+    let place = body
+    for (const key of path.slice(0, -1)) place = (place[key] ??= {}) as Record<string, unknown>
+    place[path.at(-1) ?? name] = valueOf(is, text)
   }
   return body
+}
+
+function valueOf(is: FormField['is'], text: string): unknown {
+  switch (is) {
+    case 'flag':
+      return text === 'true'
+    case 'number':
+      return Number(text)
+    case 'numbers':
+      return text.split(',').map(Number)
+    default:
+      return text
+  }
 }
 
 const FIELD_OF_CODE: Readonly<Record<string, string>> = {

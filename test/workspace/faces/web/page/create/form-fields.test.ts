@@ -19,18 +19,33 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 test('the form has every field that the server takes, with its kind and bounds', () => {
-  expect(fields.map(({ name }) => name)).toEqual(Object.keys(createBodySchema.properties))
+  const names = fields.map(({ name }) => name.split('.')[0])
+  expect([...new Set(names)]).toEqual(Object.keys(createBodySchema.properties))
   const byName = new Map(fields.map((field) => [field.name, field]))
   expect(byName.get('name')).toMatchObject({ is: 'text', isRequired: true })
   expect(byName.get('repo')).toMatchObject({ is: 'text', isRequired: false })
   expect(byName.get('cpus')).toMatchObject({ is: 'number', minimum: 0, maximum: 512 })
+  expect(byName.get('network.egress')).toMatchObject({ is: 'text' })
+  expect(byName.get('network.allow_host_ports')).toMatchObject({ is: 'numbers' })
   expect(byName.get('no_provision')).toMatchObject({ is: 'flag' })
   expect(fields.filter(({ description }) => description === '')).toEqual([])
 })
 
 test('what is left empty is not sent, and the rest has the type of its field', () => {
-  const entered = { name: ' demo ', repo: '', cpus: '2', no_provision: 'true' }
-  expect(bodyOf(fields, entered)).toEqual({ name: 'demo', cpus: 2, no_provision: true })
+  const entered = {
+    name: ' demo ',
+    repo: '',
+    cpus: '2',
+    no_provision: 'true',
+    'network.egress': 'none',
+    'network.allow_host_ports': '80, 443',
+  }
+  expect(bodyOf(fields, entered)).toEqual({
+    name: 'demo',
+    cpus: 2,
+    no_provision: true,
+    network: { egress: 'none', allow_host_ports: [80, 443] },
+  })
 })
 
 test.each([
