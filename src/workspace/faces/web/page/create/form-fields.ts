@@ -87,16 +87,9 @@ export function bodyOf(
 }
 
 function valueOf(is: FormField['is'], text: string): unknown {
-  switch (is) {
-    case 'flag':
-      return text === 'true'
-    case 'number':
-      return Number(text)
-    case 'numbers':
-      return text.split(',').map(Number)
-    default:
-      return text
-  }
+  if (is === 'flag') return text === 'true'
+  if (is === 'number') return Number(text)
+  return is === 'numbers' ? text.split(',').map(Number) : text
 }
 
 const FIELD_OF_CODE: Readonly<Record<string, string>> = {
