@@ -16,7 +16,6 @@ namespace workspace::net_filter {
 
 namespace {
 
-constexpr int RULES_EVERY_MS = 1000;
 /** The rules of one guest are a few lines; a list of thousands of networks still fits. */
 constexpr std::size_t MOST_RULES_BYTES = 1 << 20;
 /**
@@ -24,6 +23,10 @@ constexpr std::size_t MOST_RULES_BYTES = 1 << 20;
  * frame in parts, and the guest's connections then hang.
  */
 constexpr std::size_t MOST_GROUP_BYTES = 16'384;
+
+std::chrono::nanoseconds changedAt(const struct stat& status) {
+  return std::chrono::seconds(status.st_ctim.tv_sec) + std::chrono::nanoseconds(status.st_ctim.tv_nsec);
+}
 
 enum class Sent { all, some, failed };
 
@@ -95,13 +98,17 @@ bool Rules::read() {
   close(fd);
   if (!isRead || !applyRules(text, policy_)) return false;
   inode_ = status.st_ino;
+  changed_ = changedAt(status);
   return true;
 }
 
 void Rules::refresh() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < nextLook_) return;
+  nextLook_ = now + LOOK_EVERY;
   struct stat status {};
-  // Replaced as a whole, so that its inode says whether it changed. One that cannot be used leaves the rules as they are.
-  if (stat(file_, &status) == 0 && status.st_ino != inode_) read();
+  // An inode's number is used again: the time tells the files apart. Rules that cannot be used leave the ones before in force.
+  if (stat(file_, &status) == 0 && (status.st_ino != inode_ || changedAt(status) != changed_)) read();
 }
 
 const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& places, int changes) {
@@ -119,9 +126,10 @@ const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& 
         {network, static_cast<short>((isInwardFull ? 0 : POLLIN) | (isOutwardFull ? POLLOUT : 0)), 0},
         {changes, POLLIN, 0},
     }};
-    const int ready = poll(watched.data(), watched.size(), RULES_EVERY_MS);
+    const int ready = poll(watched.data(), watched.size(), static_cast<int>(Rules::LOOK_EVERY.count()));
     if (ready < 0 && errno != EINTR) return "poll failed";
-    if (ready == 0) rules.refresh();
+    // By the clock: a guest that never pauses must not keep rules that were taken from it.
+    rules.refresh();
     if (watched[2].revents != 0) places.forget();
     if (!isOutwardFull && (watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
       const ssize_t count = recv(guest, outward.room(), outward.roomBytes(), MSG_DONTWAIT);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -49,13 +50,16 @@ class Rules {
   Rules(const char* file, Policy& policy) : file_(file), policy_(policy) {}
   /** Returns false, and changes nothing, when the file cannot be read or is not valid. */
   bool read();
-  /** Reads the file where it is another than before. */
+  /** Reads the file if it has changed, at most once in `LOOK_EVERY`: may be called for every frame. */
   void refresh();
+  static constexpr std::chrono::milliseconds LOOK_EVERY{500};
 
  private:
   const char* file_;
   Policy& policy_;
   std::uint64_t inode_ = 0;
+  std::chrono::nanoseconds changed_{};
+  std::chrono::steady_clock::time_point nextLook_{};
 };
 
 /**
