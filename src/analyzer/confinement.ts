@@ -92,24 +92,22 @@ export function diffConfinement(builds: readonly string[], jvmHome: string | und
 function readableOf({ root, jvmHome }: ReadingPlaces, beside: readonly string[]): readonly string[] {
   const jvm = findJvm(jvmHome, process.env)
   const usual = [root, ...Object.values(localRepositories()), ...(jvm === undefined ? [] : [jvm.home])]
-  return [...usual, ...new Set(beside.filter((path) => isBeyond(path, usual)))]
-}
-
-/** What a link in a usual place resolves to may be elsewhere. */
-function isBeyond(path: string, usual: readonly string[]): boolean {
-  if (!isBelow(path, usual)) return true
-  try {
-    return !isBelow(realpathSync(path), usual.map(realpathOr))
-  } catch {
-    return false
+  const resolved = usual.map((path) => realpathOf(path) ?? path)
+  const isBeyond = (path: string): boolean => {
+    if (!isBelow(path, usual)) return true
+    // A link in a usual place may lead elsewhere.
+    const real = realpathOf(path)
+    return real !== undefined && !isBelow(real, resolved)
   }
+  return [...usual, ...new Set(beside.filter(isBeyond))]
 }
 
-function realpathOr(path: string): string {
+/** Returns undefined for a path that does not exist. */
+function realpathOf(path: string): string | undefined {
   try {
     return realpathSync(path)
   } catch {
-    return path
+    return undefined
   }
 }
 

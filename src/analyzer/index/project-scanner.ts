@@ -35,7 +35,7 @@ const ATTEMPTS = 3
 
 /** Archives of at least so many bytes may have more classes than others (archive-classes.ts). */
 const HUGE_BYTES = 2 ** 24
-/** What has more of them is read by one thread, which lists it once. */
+/** A place with more of them is read by one thread, which lists it once. */
 const MANY_CLASSES = 2 ** 15
 
 /** Of a place that is left out. */

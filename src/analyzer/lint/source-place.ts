@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { fault } from '../errors.ts'
-import { isWithin } from '../project/is-within.ts'
+import { isWithin } from '../../lib/fs/is-within.ts'
 
 /** A source file of a project, where it really is. */
 export interface SourcePlace {

@@ -14,7 +14,7 @@ import { giveClasses, takeText } from './vineflower-archives.ts'
 /** Changes when what is decompiled would come out otherwise. */
 const CACHE_VERSION = 1
 
-/** What the front process does for the decompiler's. */
+/** Services of the front process for the decompiler's. */
 export interface DecompileHelp {
   /** Finds where a class is that others name. */
   readonly locate: (name: string) => Promise<string | undefined>

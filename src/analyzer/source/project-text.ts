@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import { findModules, type ProjectModule } from '../classpath/project-layout.ts'
-import { isWithin } from '../project/is-within.ts'
+import { isWithin } from '../../lib/fs/is-within.ts'
 import { listSourceFiles } from '../project/source-files.ts'
 import type { FoundText, TextQuestion } from './class-text.ts'
 import { isOfPackage } from './kotlin-package.ts'

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, fork, type ForkOptions } from 'node:child_process'
 import { realpathSync, statSync } from 'node:fs'
-import { sep } from 'node:path'
 import { findConfiner } from '../../native/confiner.ts'
+import { isWithin } from '../fs/is-within.ts'
 import { atBasePriority } from '../process/priority.ts'
 import { nodeFiles } from './node-files.ts'
 import type { Limits } from './sandbox.ts'
@@ -82,7 +82,7 @@ export function confinedEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]))
 }
 
-/** What a confined process can reach, as it was when the process started. */
+/** The places that a confined process can reach, as they were when it started. */
 export class ConfinedPlaces {
   readonly #confinement: Confinement
   readonly #identities: string
@@ -103,9 +103,9 @@ export class ConfinedPlaces {
   }
 }
 
-/** Whether a path is one of the roots, or below one by its name. */
+/** Whether a path is one of the roots or below one, by their names alone. */
 export function isBelow(path: string, roots: readonly string[]): boolean {
-  return roots.some((root) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep))
+  return roots.some((root) => isWithin(path, root))
 }
 
 function identitiesOf(paths: readonly string[]): string {
