@@ -46,7 +46,7 @@ export class Mux {
     link.once('end', () => link.destroy())
     link.on('error', () => undefined)
     link.once('close', () => {
-      this.#heedRest()
+      this.#handleRest()
       for (const channel of this.#channels.values()) channel.arriveLoss()
       this.#wake()
     })
@@ -95,20 +95,20 @@ export class Mux {
 
   #take(chunk: Buffer): void {
     this.#reader.add(chunk)
-    if (this.#rest === undefined) this.#heedAll()
+    if (this.#rest === undefined) this.#handleAll()
   }
 
   /** Handles the frames that are whole, as fast as a peer may send them; until then no more are read. */
-  #heedAll(): void {
+  #handleAll(): void {
     try {
       for (let frame = this.#reader.next(); frame !== undefined; frame = this.#reader.next()) {
         const waitMs = this.#pace.spend(this.#costOf(frame))
-        this.#heed(frame)
+        this.#handle(frame)
         if (waitMs === 0) continue
         this.#link.pause()
         this.#rest = setTimeout(() => {
           this.#rest = undefined
-          this.#heedAll()
+          this.#handleAll()
           if (this.#rest === undefined) this.#link.resume()
         }, waitMs)
         return
@@ -119,13 +119,13 @@ export class Mux {
   }
 
   /** Handles what came before the connection ended: at most what one read brings. */
-  #heedRest(): void {
+  #handleRest(): void {
     if (this.#rest === undefined) return
     clearTimeout(this.#rest)
     this.#rest = undefined
     try {
       for (let frame = this.#reader.next(); frame !== undefined; frame = this.#reader.next())
-        if (frame.kind !== FRAME.open) this.#heed(frame)
+        if (frame.kind !== FRAME.open) this.#handle(frame)
     } catch {
       // The connection is closed already.
     }
@@ -136,7 +136,7 @@ export class Mux {
     return this.#channels.has(channel) ? COST.other : COST.stray
   }
 
-  #heed({ channel: id, kind, payload }: Frame): void {
+  #handle({ channel: id, kind, payload }: Frame): void {
     if (kind === FRAME.open) return this.#accept(id, payload)
     const channel = this.#channels.get(id)
     // Of one that was cut off here more may be on its way.

@@ -10,7 +10,7 @@ import type { ChildSettings, Order, Outcome, Report } from './protocol.ts'
 /** What V8 reserves for code in each thread, all of which Linux counts as data, used or not, and what an idle thread uses. */
 const RESERVED_BYTES = 576 * 2 ** 20
 
-/** What keeps a pool's process from the rest of this machine: one of the two, or nothing. */
+/** How a pool's process is kept from the rest of this machine: one of the two, or nothing. */
 interface Cage {
   readonly sandbox?: SandboxOptions | undefined
   readonly confinement?: Confinement | undefined

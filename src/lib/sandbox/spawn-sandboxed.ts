@@ -48,10 +48,12 @@ function filtered(
   start: (sandbox: SandboxOptions, stdio: Stream[]) => ChildProcess,
 ): ChildProcess {
   const filter = callFilter()
-  if (filter === undefined) return atBasePriority(() => start(sandbox, [...stdio]))
   const child = atBasePriority(() =>
-    start({ ...sandbox, filterDescriptor: stdio.length }, [...stdio, 'pipe']),
+    filter === undefined
+      ? start(sandbox, [...stdio])
+      : start({ ...sandbox, filterDescriptor: stdio.length }, [...stdio, 'pipe']),
   )
+  if (filter === undefined) return child
   // A bubblewrap that did not start says so by its own error.
   const pipe = child.stdio[stdio.length] as Writable | null | undefined
   pipe?.on('error', () => undefined).end(filter)
