@@ -1,16 +1,11 @@
 import { lookup } from 'node:dns/promises'
-import { BlockList } from 'node:net'
-import { isNetwork, type NetworkPolicy, PRIVATE_NETWORKS } from './policy.ts'
+import { blockListOf, isNetwork, type NetworkPolicy, PRIVATE_NETWORKS } from './policy.ts'
 
 const LOOK_UP_EVERY_MS = 30_000
 /** Names of large services answer with other addresses each time: an address is kept for a while after it was last seen. */
 const KEEP_MS = 10 * 60_000
 
-const PRIVATE = new BlockList()
-for (const network of PRIVATE_NETWORKS) {
-  const [address = '', length] = network.split('/')
-  PRIVATE.addSubnet(address, Number(length))
-}
+const PRIVATE = blockListOf(PRIVATE_NETWORKS)
 
 /** The networks that a list of names, addresses and networks stands for: names are looked up again and again. */
 export class AllowedNetworks {

@@ -1,14 +1,15 @@
-import { BlockList } from 'node:net'
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 import {
+  blockListOf,
   type Egress,
   isNetwork,
   type NetworkPolicy,
   parseEgress,
   parsePorts,
   PRIVATE_NETWORKS,
+  splitNetwork,
 } from './policy.ts'
 
 /** The most that one workspace may reach, below its server's policy. */
@@ -134,30 +135,18 @@ function widening(entry: string, { egress }: NetworkPolicy) {
 
 function isWithin(list: readonly string[], entry: string): boolean {
   if (!isNetwork(entry)) return list.some((name) => name.toLowerCase() === entry.toLowerCase())
-  const [address, length] = parseNetwork(entry)
-  return list.filter(isNetwork).some((network) => {
-    const [base, most] = parseNetwork(network)
-    return most <= length && contains(base, most, address)
-  })
+  return list.some((network) => isNetwork(network) && isPartOf(entry, network))
 }
 
 /** Whether a network has private addresses; those of a name are known once it is looked up. */
 function touchesPrivate(entry: string): boolean {
-  if (!isNetwork(entry)) return false
-  const [address, length] = parseNetwork(entry)
-  return PRIVATE_NETWORKS.some((network) => {
-    const [base, most] = parseNetwork(network)
-    return most <= length ? contains(base, most, address) : contains(address, length, base)
-  })
+  return (
+    isNetwork(entry) &&
+    PRIVATE_NETWORKS.some((network) => isPartOf(entry, network) || isPartOf(network, entry))
+  )
 }
 
-function parseNetwork(network: string): readonly [address: string, length: number] {
-  const [address = '', length = '32'] = network.split('/')
-  return [address, Number(length)]
-}
-
-function contains(base: string, length: number, address: string): boolean {
-  const network = new BlockList()
-  network.addSubnet(base, length)
-  return network.check(address)
+function isPartOf(part: string, whole: string): boolean {
+  const [address, length] = splitNetwork(part)
+  return splitNetwork(whole)[1] <= length && blockListOf([whole]).check(address)
 }

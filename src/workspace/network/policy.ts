@@ -1,4 +1,4 @@
-import { isIP, isIPv4 } from 'node:net'
+import { BlockList, isIP, isIPv4 } from 'node:net'
 import type { Static, TUnsafe } from 'typebox'
 import { section } from '../../lib/config/fields.ts'
 import { Type } from '../../lib/schema/type.ts'
@@ -76,6 +76,19 @@ export function parseEgress(value: string | readonly string[]): Egress {
       )
   }
   return entries
+}
+
+/** Returns a list to check addresses against. */
+export function blockListOf(networks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) list.addSubnet(...splitNetwork(network))
+  return list
+}
+
+/** Returns the address and the prefix length of a network, or of an address. */
+export function splitNetwork(network: string): readonly [address: string, length: number] {
+  const [address = '', length = '32'] = network.split('/')
+  return [address, Number(length)]
 }
 
 /** Returns whether it is an IPv4 address or an IPv4 network in CIDR notation. */

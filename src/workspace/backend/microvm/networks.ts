@@ -1,7 +1,8 @@
 import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
 import { AllowedNetworks } from '../../network/allowed-networks.ts'
-import { keyOfLimits, narrowed, type NetworkLimits } from '../../network/narrow.ts'
+import { ByLimits } from '../../network/by-limits.ts'
+import type { NetworkLimits } from '../../network/narrow.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import type { Driver, UserNetwork } from './driver.ts'
 import { hasFilterRules, writeFilterRules } from './filter-rules.ts'
@@ -10,23 +11,19 @@ import { tapMissing, Taps } from './tap.ts'
 
 /** Gives machines their network, and takes it away when they end. */
 export class Networks {
-  readonly #root: string
   readonly #mode: NetworkMode
   readonly #driver: Driver
-  readonly #policy: NetworkPolicy
-  /** By the key of the machines' limits. */
-  readonly #groups = new Map<string, PolicyGroup>()
+  readonly #groups: ByLimits<PolicyGroup>
 
   /** @param root the backend's directory */
   constructor(root: string, mode: NetworkMode, driver: Driver, policy: NetworkPolicy) {
-    this.#root = root
     this.#mode = mode
     this.#driver = driver
-    this.#policy = policy
+    this.#groups = new ByLimits(policy, (key, allowed) => new PolicyGroup(`${root}${key}`, allowed))
   }
 
   close(): void {
-    for (const group of this.#groups.values()) group.close()
+    for (const [, group] of this.#groups.all) group.close()
   }
 
   /**
@@ -88,7 +85,7 @@ export class Networks {
   }
 
   async release(id: string): Promise<void> {
-    const groups = [...this.#groups.values()]
+    const groups = this.#groups.all.map(([, group]) => group)
     for (const group of groups) group.forgetRules(id)
     if (this.#mode !== 'tap' && this.#mode !== 'auto') return
     const { taps } = groups.find((group) => group.taps.has(id)) ?? (await this.#groupOf(undefined))
@@ -114,10 +111,7 @@ export class Networks {
   }
 
   async #groupOf(limits: NetworkLimits | undefined): Promise<PolicyGroup> {
-    const key = keyOfLimits(limits)
-    const known = this.#groups.get(key)
-    const group = known ?? new PolicyGroup(`${this.#root}${key}`, narrowed(this.#policy, limits))
-    this.#groups.set(key, group)
+    const group = this.#groups.of(limits)
     await group.opened
     return group
   }
