@@ -37,6 +37,6 @@ export interface Workspace {
   readonly memoryMb: number
   /** Ports inside that its devcontainer.json wants reachable from where its user sits. */
   readonly forwardPorts: readonly number[]
-  /** What it may reach at most; undefined for what its server's policy allows. */
+  /** The most that it may reach; undefined for all that its server's policy allows. */
   readonly networkLimits?: NetworkLimits | undefined
 }

@@ -11,7 +11,7 @@ export interface BackendCreate {
   readonly repo: string
   readonly localDir: string
   readonly forwardPorts: readonly number[]
-  /** What it may reach at most, below its server's policy. */
+  /** The most that it may reach, below its server's policy. */
   readonly networkLimits?: NetworkLimits | undefined
   /** Whether its volume may hold files of another workspace, made from another image. */
   readonly adoptsFiles: boolean

@@ -53,7 +53,7 @@ export interface CreateRequest {
   readonly devContainer: DevContainerReading
   /** The repository that sets up the user's home. */
   readonly dotfiles: Repo | undefined
-  /** What it may reach at most, below this server's policy. */
+  /** The most that it may reach, below this server's policy. */
   readonly networkLimits: NetworkLimits | undefined
 }
 

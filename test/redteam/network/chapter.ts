@@ -8,6 +8,7 @@ import type { Backend } from '../../../src/workspace/backend/backend.ts'
 import { DockerBackend } from '../../../src/workspace/backend/docker/docker-backend.ts'
 import { macOf } from '../../../src/workspace/backend/microvm/network.ts'
 import type { NetworkPolicy } from '../../../src/workspace/network/policy.ts'
+import { backendCreate } from '../../support/backend-create.ts'
 import { machineRoots, qemuBackend } from '../../support/vm-server.ts'
 import { startWorkspaceServer } from '../../support/workspace-server.ts'
 import type { Chapter } from '../attack.ts'
@@ -70,7 +71,7 @@ export function networkChapter(namespaces: Namespaces): Chapter {
 
         const create = async (backend: Backend, name: string, image: string) => {
           const workspace = await backend.create(
-            request(name, image),
+            backendCreate(name, image, { createdAt: new Date() }),
             () => undefined,
             new AbortController().signal,
           )
@@ -139,23 +140,6 @@ export function networkChapter(namespaces: Namespaces): Chapter {
           await Promise.resolve(close()).catch((error: unknown) => console.log('cleaning up:', error))
       }
     },
-  }
-}
-
-function request(name: string, image: string) {
-  return {
-    name,
-    image,
-    createdAt: new Date(),
-    repo: '',
-    localDir: '',
-    forwardPorts: [],
-    adoptsFiles: false,
-    environment: {},
-    cpus: 0,
-    memoryMb: 0,
-    upperBytes: 0,
-    fromSnapshot: '',
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import { unlessAborted } from '../../../lib/process/unless-aborted.ts'
 import { sendDescriptors } from '../../../native/pipe.ts'
 import { RUNNER } from '../../../native/runner.ts'
 import type { ExecProcess, ExecRequest, ExitStatus } from '../backend.ts'
@@ -53,7 +54,9 @@ async function meet(
   // Where the runner cannot be started the engine says so here; whoever runs the program instead will hear.
   socket.resume()
   try {
-    return await engine.call('running a program', (signal) => settled(Promise.race([met, ended]), signal))
+    return await engine.call('running a program', (signal) =>
+      unlessAborted(Promise.race([met, ended]), signal),
+    )
   } catch (error) {
     // A runner that has not been given its pipes starts nothing, and ends.
     socket.destroy()
@@ -141,13 +144,4 @@ async function arrived(stream: Socket): Promise<void> {
     if (stream.readableLength === 0) return
     await delay(LOOK_EVERY_MS)
   }
-}
-
-/** A promise given up when a signal says so. */
-function settled<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason as Error)
-    signal.addEventListener('abort', giveUp, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
-  })
 }

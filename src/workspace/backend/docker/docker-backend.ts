@@ -1,6 +1,7 @@
 import type { ContainerInspectInfo } from 'dockerode'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { unlessAborted } from '../../../lib/process/unless-aborted.ts'
 import { fault } from '../../errors.ts'
 import type { Workspace } from '../../workspace.ts'
 import type {
@@ -98,24 +99,23 @@ export class DockerBackend implements Backend {
     await this.#options.insideDirs
       ?.prune(async () => (await this.list()).map(({ name }) => name))
       .catch(() => undefined)
-    await this.#limitsInUse()
-      .then((inUse) => this.#networks?.reopen(inUse))
-      .catch(() => undefined)
+    await this.#reopenNetworks().catch(() => undefined)
     this.#events = this.#follow(onChange)
   }
 
   async close(): Promise<void> {
     this.#stopped.abort()
-    await Promise.race([
-      this.#closeNetworks().catch(() => undefined),
-      delay(CLOSE_NETWORK_MS, undefined, { ref: false }),
-    ])
+    await Promise.race([this.#closeNetworks(), delay(CLOSE_NETWORK_MS, undefined, { ref: false })])
     await Promise.all([this.#engine.close(), this.#events, this.#programs.close()])
   }
 
   /** Removes networks and their rules where no workspace needs them any more. */
   async #closeNetworks(): Promise<void> {
-    await this.#networks?.close(await this.#limitsInUse())
+    await this.#networks?.close(await this.#limitsInUse().catch(() => undefined))
+  }
+
+  async #reopenNetworks(): Promise<void> {
+    await this.#networks?.reopen(await this.#limitsInUse())
   }
 
   /** The limits of every workspace, with or without any. */
@@ -343,18 +343,5 @@ export class DockerBackend implements Backend {
       }
       await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
     }
-  }
-}
-
-/** Waits for work that goes on by itself, and no longer than until the signal, whose reason it then throws. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  const { promise, reject } = Promise.withResolvers<never>()
-  const abort = (): void => reject(signal.reason as Error)
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    signal.removeEventListener('abort', abort)
   }
 }

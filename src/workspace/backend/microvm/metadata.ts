@@ -46,7 +46,7 @@ const metadataSchema = Type.Object({
   createdAt: Type.String({ minLength: 1 }),
   ...machineFacts,
   localDir: Type.String(),
-  /** What it may reach at most; absent for what the server's policy allows. */
+  /** The most that it may reach; absent for all that the server's policy allows. */
   network: Type.Optional(Type.Union([networkLimitsSchema, Type.Null()])),
   /** The workspace was deleted, and its files are kept for the next one of that name. */
   isKept: Type.Boolean(),
