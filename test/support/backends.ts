@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import type { Backend, ExecRequest } from '../../src/workspace/backend/backend.ts'
 import { InsideDirs } from '../../src/workspace/backend/docker/inside-dirs.ts'
 import type { BackendName, Workspace } from '../../src/workspace/workspace.ts'
+import { backendCreate } from './backend-create.ts'
 import { dockerBackend, TEST_IMAGE } from './docker.ts'
 import { FakeBackend } from './fake-backend.ts'
 import type { QemuOptions } from '../../src/workspace/backend/qemu/qemu-driver.ts'
@@ -91,20 +92,15 @@ async function directBackend(): Promise<Backend> {
 
 export function createIn(backend: Backend, name: string, localDir = ''): Promise<Workspace> {
   return backend.create(
-    {
-      name,
+    backendCreate(name, TEST_IMAGE, {
       createdAt: new Date(),
-      image: TEST_IMAGE,
       repo: 'https://example.com/r',
       localDir,
       forwardPorts: [3000, 8080],
-      adoptsFiles: false,
       environment: { FROM_CREATION: 'a = b' },
       cpus: 1,
       memoryMb: 256,
-      upperBytes: 0,
-      fromSnapshot: '',
-    },
+    }),
     () => undefined,
     new AbortController().signal,
   )

@@ -10,6 +10,8 @@ import { readHostBoot } from '../../src/workspace/backend/microvm/host-boot.ts'
 import { MachineFiles } from '../../src/workspace/backend/microvm/machine-files.ts'
 import { identify } from '../../src/workspace/backend/microvm/machine-process.ts'
 import { SocketDirs } from '../../src/workspace/backend/microvm/socket-dir.ts'
+import { newMetadata } from '../../src/workspace/backend/microvm/plan-machine.ts'
+import { backendCreate } from './backend-create.ts'
 
 /** The token by which the bus knows this machine's agent. */
 export const HOSTILE_TOKEN = 'the-token-of-a-hostile-agent'
@@ -49,34 +51,25 @@ export async function plantHostileMachine(name: string): Promise<HostileMachine>
   mkdirSync(join(root, 'uppers', name), { recursive: true })
   for (const file of [files.upperOf(name), files.consoleOf(name), files.monitorLogOf(name)])
     writeFileSync(file, '')
-  const metadata = {
-    version: 1 as const,
-    name,
+  const defaults = { cpus: 1, memoryMb: 512, upperBytes: 2 ** 30 }
+  await files.write({
+    ...newMetadata(
+      backendCreate(name, 'hostile:1', { createdAt: new Date() }),
+      `sha256:${'0'.repeat(64)}`,
+      defaults,
+    ),
     id: ID,
-    createdAt: new Date().toISOString(),
-    image: 'hostile:1',
-    digest: `sha256:${'0'.repeat(64)}`,
-    repo: '',
-    forwardPorts: [],
-    environment: {},
-    cpus: 1,
-    memoryMb: 512,
-    upperBytes: 2 ** 30,
     isFormatted: true,
-    localDir: '',
-    isKept: false,
-    failure: '',
     run: {
       hostBoot: await readHostBoot(),
       processes: [process],
-      line: 'serial' as const,
+      line: 'serial',
       isReady: true,
       ipAddress: '',
       agentToken: HOSTILE_TOKEN,
       consoleStart: 0,
     },
-  }
-  await files.write(metadata)
+  })
   let attack: (session: Duplex) => void = () => undefined
   const lines = new Set<Socket>()
   const server = createServer((line) => {

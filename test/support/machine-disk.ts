@@ -18,6 +18,8 @@ import type { Walker } from '../../src/workspace/disk/walker.ts'
 import { ImageStore } from '../../src/workspace/image/image-store.ts'
 import type { Metadata } from '../../src/workspace/backend/microvm/metadata.ts'
 import type { SnapshotRecord } from '../../src/workspace/backend/microvm/snapshot-record.ts'
+import { newMetadata } from '../../src/workspace/backend/microvm/plan-machine.ts'
+import { backendCreate } from './backend-create.ts'
 import { storeImage } from './images.ts'
 import { tempDir } from './temp-dir.ts'
 import { startWorkspaceServer, type TestServer, type TestServerOptions } from './workspace-server.ts'
@@ -47,24 +49,12 @@ export class MachineDisk {
   machine(name: string, { ageMs = 0, ...known }: Partial<Metadata> & { readonly ageMs?: number } = {}): void {
     mkdirSync(this.at('instances', name), { recursive: true })
     this.upper(name)
+    const request = backendCreate(name, 'base', { createdAt: new Date('2026-01-01T00:00:00.000Z') })
+    const defaults = { cpus: 1, memoryMb: 512, upperBytes: 2 ** 30 }
     const metadata: Metadata = {
-      version: 1,
-      name,
+      ...newMetadata(request, `sha256:${'0'.repeat(64)}`, defaults),
       id: '0a0b0c0d',
-      createdAt: '2026-01-01T00:00:00.000Z',
-      image: 'base',
-      digest: `sha256:${'0'.repeat(64)}`,
-      repo: '',
-      localDir: '',
-      forwardPorts: [],
-      environment: {},
-      cpus: 1,
-      memoryMb: 512,
-      upperBytes: 2 ** 30,
       isFormatted: true,
-      isKept: false,
-      failure: '',
-      run: null,
       ...known,
     }
     this.metadata(name, JSON.stringify(metadata), ageMs)

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { dialContainer } from '../../../src/workspace/backend/docker/dial.ts'
+import { backendCreate } from '../../support/backend-create.ts'
 import { dockerBackend, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
 
 /** What an engine on another machine reports: a process that is not here. */
@@ -10,22 +11,11 @@ const ELSEWHERE = { id: 'f'.repeat(64), pid: 1 }
 
 const backend = dockerBackend()
 const name = uniqueName('dial')
-const fields = {
-  createdAt: new Date(),
-  image: TEST_IMAGE,
-  repo: '',
-  localDir: '',
-  forwardPorts: [],
-  adoptsFiles: false,
-  cpus: 0,
-  memoryMb: 0,
-  upperBytes: 0,
-  fromSnapshot: '',
-}
+const request = backendCreate(name, TEST_IMAGE, { createdAt: new Date() })
 
 beforeAll(async () => {
   await backend.open(() => undefined)
-  await backend.create({ name, ...fields, environment: {} }, () => undefined, new AbortController().signal)
+  await backend.create(request, () => undefined, new AbortController().signal)
 })
 afterAll(async () => {
   await backend.remove(name, false)

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
+import { backendCreate } from '../../support/backend-create.ts'
 import { FakeBackend } from '../../support/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -73,20 +74,7 @@ test('F8 a mark that cannot be removed does not hide the other workspaces', asyn
     throw new Error('the volume is in use')
   })
   await backend.create(
-    {
-      name: 'whole',
-      createdAt: new Date(),
-      image: 'i',
-      repo: '',
-      localDir: '',
-      forwardPorts: [],
-      adoptsFiles: false,
-      environment: {},
-      cpus: 0,
-      memoryMb: 0,
-      upperBytes: 0,
-      fromSnapshot: '',
-    },
+    backendCreate('whole', 'i', { createdAt: new Date() }),
     () => undefined,
     new AbortController().signal,
   )

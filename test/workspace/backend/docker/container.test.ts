@@ -1,21 +1,8 @@
 import { expect, test } from 'vitest'
 import { containerOptions, type ContainerLimits } from '../../../../src/workspace/backend/docker/container.ts'
 import type { BackendCreate } from '../../../../src/workspace/backend/backend.ts'
+import { backendCreate } from '../../../support/backend-create.ts'
 
-const REQUEST: BackendCreate = {
-  name: 'demo',
-  image: 'base',
-  createdAt: new Date(0),
-  repo: '',
-  localDir: '',
-  forwardPorts: [],
-  adoptsFiles: false,
-  environment: {},
-  cpus: 0,
-  memoryMb: 0,
-  upperBytes: 0,
-  fromSnapshot: '',
-}
 const LIMITS: ContainerLimits = {
   pids: 4_096,
   memoryMb: 512,
@@ -26,7 +13,7 @@ const LIMITS: ContainerLimits = {
 }
 const hostConfig = (limits: Partial<ContainerLimits> = {}, request: Partial<BackendCreate> = {}) =>
   containerOptions(
-    { ...REQUEST, ...request },
+    backendCreate('demo', 'base', request),
     {},
     {
       network: 'own',

@@ -5,26 +5,14 @@ import { MachineFiles } from '../../../../src/workspace/backend/microvm/machine-
 import { workspaceOf } from '../../../../src/workspace/backend/microvm/machine-state.ts'
 import { newMetadata } from '../../../../src/workspace/backend/microvm/plan-machine.ts'
 import { readPinnedDigests } from '../../../../src/workspace/backend/microvm/pinned-digests.ts'
+import { backendCreate } from '../../../support/backend-create.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
-const good = newMetadata(
-  {
-    name: 'Demo',
-    createdAt: new Date(0),
-    image: 'base',
-    repo: '',
-    localDir: '',
-    forwardPorts: [],
-    adoptsFiles: false,
-    environment: {},
-    cpus: 0,
-    memoryMb: 0,
-    upperBytes: 0,
-    fromSnapshot: '',
-  },
-  `sha256:${'a'.repeat(64)}`,
-  { cpus: 2, memoryMb: 512, upperBytes: 2 ** 30 },
-)
+const good = newMetadata(backendCreate('Demo', 'base'), `sha256:${'a'.repeat(64)}`, {
+  cpus: 2,
+  memoryMb: 512,
+  upperBytes: 2 ** 30,
+})
 const text = JSON.stringify(good)
 
 function filesWith(content: string | Buffer, key = 'demo'): MachineFiles {

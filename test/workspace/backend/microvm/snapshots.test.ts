@@ -8,6 +8,7 @@ import { readPinnedDigests } from '../../../../src/workspace/backend/microvm/pin
 import { newMetadata } from '../../../../src/workspace/backend/microvm/plan-machine.ts'
 import type { Snapshots } from '../../../../src/workspace/backend/snapshot.ts'
 import { ImageStore } from '../../../../src/workspace/image/image-store.ts'
+import { backendCreate } from '../../../support/backend-create.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 const DIGEST = `sha256:${'a'.repeat(64)}`
@@ -18,20 +19,11 @@ async function stoppedMachine() {
   const root = tempDir()
   const files = new MachineFiles(root)
   const images = ImageStore.open({ root: join(root, 'images'), pinnedDigests: () => readPinnedDigests(root) })
-  const request = {
-    name: 'demo',
-    createdAt: new Date(0),
-    image: 'base',
+  const request = backendCreate('demo', 'base', {
     repo: 'https://example.com/repo',
-    localDir: '',
     forwardPorts: [3000],
-    adoptsFiles: false,
     environment: { A: 'b' },
-    cpus: 0,
-    memoryMb: 0,
-    upperBytes: 0,
-    fromSnapshot: '',
-  }
+  })
   await files.begin('demo')
   const defaults = { cpus: 2, memoryMb: 512, upperBytes: UPPER_BYTES }
   await files.write({ ...newMetadata(request, DIGEST, defaults), isFormatted: true })
