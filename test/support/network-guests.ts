@@ -14,6 +14,8 @@ import { startFilter } from './net-filter.ts'
 export interface NetworkGuest {
   /** Returns those of the targets `NAME tcp|udp ADDRESS PORT` that answer. */
   readonly reach: (targets: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Opens a connection and returns whether what it sends still gets an answer within a second, whenever it is asked. */
+  readonly hold: (address: string, port: number) => Promise<() => Promise<boolean>>
   readonly gateway: string
   readonly resolver: string
   readonly apply: (policy: NetworkPolicy, allowed: readonly string[]) => Promise<void>
@@ -24,6 +26,21 @@ export const KINDS = ['nftables', 'frame filter'] as const
 const MAC = '06:00:00:00:00:01'
 const directory = import.meta.dirname
 const probe = join(directory, '../redteam/network/guest/probe.pl')
+
+/** Connects, and after each line of its input says whether the other side answers what it sends. */
+const HELD = `
+import os, socket, sys
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)
+s.recv(99)
+os.write(1, b'ready')
+s.settimeout(1)
+for _ in sys.stdin:
+    try:
+        s.sendall(b'more')
+        os.write(1, b'answered' if s.recv(99) else b'closed')
+    except OSError:
+        os.write(1, b'silent')
+`
 
 /** @param port where canaries listen on the host, on its loopback interface and beyond it */
 export async function createGuest(kind: (typeof KINDS)[number], port: number): Promise<NetworkGuest> {
@@ -42,8 +59,8 @@ export async function createGuest(kind: (typeof KINDS)[number], port: number): P
   const ip = (...argv: readonly string[]) =>
     execFileSync('ip', argv, { stdio: ['ignore', 'pipe', 'inherit'] })
   /** Starts a program in a namespace and waits until it says so. */
-  const start = async (namespace: string, argv: readonly string[]): Promise<ChildProcess> => {
-    const child = spawn('ip', ['netns', 'exec', namespace, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const start = async (namespace: string, argv: readonly string[]) => {
+    const child = spawn('ip', ['netns', 'exec', namespace, ...argv], { stdio: ['pipe', 'pipe', 'inherit'] })
     children.push(child)
     await once(child.stdout, 'data')
     return child
@@ -71,6 +88,14 @@ export async function createGuest(kind: (typeof KINDS)[number], port: number): P
       ...network,
       remove,
       reach: (targets) => reach(guest, targets),
+      hold: async (address, port) => {
+        const { stdin, stdout } = await start(guest, ['python3', '-c', HELD, address, String(port)])
+        return async () => {
+          stdin.write('\n')
+          const [answer] = (await once(stdout, 'data')) as [Buffer]
+          return answer.toString() === 'answered'
+        }
+      },
     }
   } catch (error) {
     remove()

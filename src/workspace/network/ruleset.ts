@@ -88,7 +88,7 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
     'chain input {',
     'type filter hook input priority filter - 10; policy accept;',
     `iifname != "${name}" accept`,
-    'ct state established,related accept',
+    ANSWERS,
     ...(localDns.length === 0 ? [] : ['ct status dnat ip daddr 127.0.0.0/8 th dport 53 accept']),
     ...(servers === '' || !hasDns
       ? []
@@ -101,7 +101,7 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
     // Nobody comes in, neither a neighbor on the same bridge.
     `oifname "${name}" ct state != { established, related } drop`,
     `iifname != "${name}" accept`,
-    'ct state established,related accept',
+    ANSWERS,
     ...outwardRules(outward),
     `ip daddr { ${NEVER} } drop`,
     ...(servers === '' || !hasDns
@@ -112,6 +112,9 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
     '}',
   ].join('\n')
 }
+
+/** A guest may answer; what it asks is judged packet by packet, so that rules hold for connections that are already open. */
+const ANSWERS = 'ct state established,related ct direction reply accept'
 
 /** Bridges and ports of container engines and of machines, by the names that programs give them. */
 const INWARD = [

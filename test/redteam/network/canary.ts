@@ -21,7 +21,10 @@ export async function startCanary(
     connection.on('error', () => undefined)
     let said = ''
     connection.setEncoding('utf8')
-    connection.on('data', (text: string) => (said = `${said}${text}`.slice(0, 200)))
+    connection.on('data', (text: string) => {
+      said = `${said}${text}`.slice(0, 200)
+      connection.write('canary\n')
+    })
     connection.on('close', () => onHit({ canary, from, id: said.split('\n')[0] ?? '' }))
     connection.setTimeout(5_000, () => connection.destroy())
     connection.write('canary\n')

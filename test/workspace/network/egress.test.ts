@@ -42,6 +42,15 @@ const cases: readonly (readonly [string, NetworkPolicy, readonly string[], reado
   ['N3 another port is not', { allowHostPorts: [PORT + 1], egress: 'none' }, [], []],
 ]
 
+/** Connections that are open when the rules change: where to, what allowed them, and what no longer does. */
+const held: readonly (readonly [string, NetworkPolicy, NetworkPolicy])[] = [
+  [ADDRESSES.internet, OPEN, egress('none')],
+  [ADDRESSES.lan, OPEN, egress('internet')],
+  [ADDRESSES.lan, egress(['192.168.77.0/24']), egress(['203.0.113.0/24'])],
+  [ADDRESSES.host, { allowHostPorts: [PORT], egress: 'open' }, OPEN],
+]
+const networksOf = ({ egress: value }: NetworkPolicy) => (typeof value === 'string' ? [] : value)
+
 function egress(value: Egress): NetworkPolicy {
   return { allowHostPorts: [], egress: value }
 }
@@ -56,5 +65,13 @@ describe.runIf(process.getuid?.() === 0).each(KINDS)('%s', (kind) => {
   test.each(cases)('%s', async (_name, policy, allowed, expected) => {
     await guest.apply(policy, allowed)
     expect([...(await guest.reach(targets(guest)))].toSorted()).toEqual([...expected].toSorted())
+  })
+
+  test.each(held)('N2 a connection to %s ends with what allowed it', async (address, before, after) => {
+    await guest.apply(before, networksOf(before))
+    const isAnswered = await guest.hold(address, PORT)
+    expect(await isAnswered()).toBe(true)
+    await guest.apply(after, networksOf(after))
+    expect(await isAnswered()).toBe(false)
   })
 })
