@@ -14,8 +14,8 @@ import { startFilter } from './net-filter.ts'
 export interface NetworkGuest {
   /** Returns those of the targets `NAME tcp|udp ADDRESS PORT` that answer. */
   readonly reach: (targets: readonly string[]) => Promise<ReadonlySet<string>>
-  /** Opens a connection and returns whether what it sends still gets an answer within a second, whenever it is asked. */
-  readonly hold: (address: string, port: number) => Promise<() => Promise<boolean>>
+  /** Opens a connection to a canary and returns whether what it sends still gets an answer within a second, whenever it is asked. */
+  readonly hold: (address: string) => Promise<() => Promise<boolean>>
   readonly gateway: string
   readonly resolver: string
   readonly apply: (policy: NetworkPolicy, allowed: readonly string[]) => Promise<void>
@@ -88,7 +88,7 @@ export async function createGuest(kind: (typeof KINDS)[number], port: number): P
       ...network,
       remove,
       reach: (targets) => reach(guest, targets),
-      hold: async (address, port) => {
+      hold: async (address) => {
         const { stdin, stdout } = await start(guest, ['python3', '-c', HELD, address, String(port)])
         return async () => {
           stdin.write('\n')

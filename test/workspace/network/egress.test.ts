@@ -69,7 +69,7 @@ describe.runIf(process.getuid?.() === 0).each(KINDS)('%s', (kind) => {
 
   test.each(held)('N2 a connection to %s ends with what allowed it', async (address, before, after) => {
     await guest.apply(before, networksOf(before))
-    const isAnswered = await guest.hold(address, PORT)
+    const isAnswered = await guest.hold(address)
     expect(await isAnswered()).toBe(true)
     await guest.apply(after, networksOf(after))
     expect(await isAnswered()).toBe(false)
