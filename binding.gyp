@@ -106,10 +106,12 @@
           "target_name": "workspace-run",
           "type": "executable",
           "sources": [
+            "native/run/accounts.cc",
             "native/run/control.cc",
             "native/run/main.cc",
             "native/run/meeting.cc",
-            "native/run/program.cc"
+            "native/run/program.cc",
+            "native/run/request.cc"
           ],
           "include_dirs!": ["<(node_root_dir)/include/node"],
           "cflags_cc": ["-std=c++20", "-Os", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti"],

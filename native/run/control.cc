@@ -14,25 +14,56 @@ namespace workspace::run {
 namespace {
 
 constexpr std::string_view MEET = "meet ";
+constexpr std::string_view RUN = "run ";
 constexpr std::string_view SIGNAL = "signal ";
 
 bool isHexadecimal(char letter) { return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f'); }
 
+/** Takes what is before the next space, or the rest where there is none. */
+std::string_view takeField(std::string_view& rest) {
+  const std::size_t end = std::min(rest.find(' '), rest.size());
+  const std::string_view field = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return field;
+}
+
+bool isWord(std::string_view field) {
+  return field.size() == WORD_LENGTH && std::all_of(field.begin(), field.end(), isHexadecimal);
+}
+
+template <typename Number>
+bool parseNumber(std::string_view field, Number& number) {
+  const char* end = field.data() + field.size();
+  const auto [stop, error] = std::from_chars(field.data(), end, number);
+  return error == std::errc() && stop == end;
+}
+
 Order parseMeet(std::string_view rest) {
-  if (rest.size() != 2 * WORD_LENGTH + 1 || rest[WORD_LENGTH] != ' ') return {};
-  const std::string_view name = rest.substr(0, WORD_LENGTH);
-  const std::string_view word = rest.substr(WORD_LENGTH + 1);
-  const bool areWords = std::all_of(name.begin(), name.end(), isHexadecimal) &&
-                        std::all_of(word.begin(), word.end(), isHexadecimal);
-  return areWords ? Order{.kind = Order::Kind::meet, .name = name, .word = word} : Order{};
+  // A space at the end would be taken for the end.
+  if (rest.size() != 2 * WORD_LENGTH + 1) return {};
+  const std::string_view name = takeField(rest);
+  return isWord(name) && isWord(rest) ? Order{.kind = Order::Kind::meet, .name = name, .word = rest} : Order{};
+}
+
+Order parseRun(std::string_view rest) {
+  Order order = {.kind = Order::Kind::run, .name = takeField(rest), .word = takeField(rest)};
+  const std::string_view variables = takeField(rest);
+  const bool isSound = isWord(order.name) && isWord(order.word) && parseNumber(variables, order.variables) &&
+                       parseNumber(rest, order.bytes) && order.bytes <= MOST_REQUEST_BYTES;
+  return isSound ? order : Order{};
 }
 
 Order parseSignal(std::string_view rest) {
-  int number = 0;
-  const char* end = rest.data() + rest.size();
-  const auto [stop, error] = std::from_chars(rest.data(), end, number);
-  if (error != std::errc() || stop != end || number < 1 || number >= NSIG) return {};
-  return {.kind = Order::Kind::signal, .signal = number};
+  Order order = {.kind = Order::Kind::signal};
+  return parseNumber(rest, order.signal) && order.signal > 0 && order.signal < NSIG ? order : Order{};
+}
+
+ssize_t readSome(int fd, std::span<char> room) {
+  ssize_t count = 0;
+  do {
+    count = ::read(fd, room.data(), room.size());
+  } while (count < 0 && errno == EINTR);
+  return count;
 }
 
 void writeAll(int fd, std::span<const char> bytes) {
@@ -56,6 +87,7 @@ void print(int fd, const char* format, Numbers... values) {
 
 Order parseOrder(std::string_view line) {
   if (line.starts_with(MEET)) return parseMeet(line.substr(MEET.size()));
+  if (line.starts_with(RUN)) return parseRun(line.substr(RUN.size()));
   if (line.starts_with(SIGNAL)) return parseSignal(line.substr(SIGNAL.size()));
   return {};
 }
@@ -75,12 +107,22 @@ bool Control::fill() {
   const std::span<char> room = std::span(buffer_).subspan(length_);
   // A line longer than the buffer is none of the server's.
   if (room.empty()) return false;
-  ssize_t count = 0;
-  do {
-    count = read(in_, room.data(), room.size());
-  } while (count < 0 && errno == EINTR);
+  const ssize_t count = readSome(in_, room);
   if (count <= 0) return false;
   length_ += static_cast<std::size_t>(count);
+  return true;
+}
+
+bool Control::read(std::span<char> bytes) {
+  const std::size_t held = std::min(bytes.size(), length_ - taken_);
+  std::copy_n(buffer_.begin() + taken_, held, bytes.begin());
+  taken_ += held;
+  bytes = bytes.subspan(held);
+  while (!bytes.empty()) {
+    const ssize_t count = readSome(in_, bytes);
+    if (count <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
   return true;
 }
 
@@ -93,7 +135,6 @@ bool Control::take(Order& order) {
   return true;
 }
 
-void Control::say(const char* word) const { print(out_, "%s\n", word); }
 void Control::say(const char* word, int number) const { print(out_, "%s %d\n", word, number); }
 void Control::say(const char* word, int number, int flag) const { print(out_, "%s %d %d\n", word, number, flag); }
 

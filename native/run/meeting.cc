@@ -56,8 +56,21 @@ int receive(int socket, Streams& received) {
   return static_cast<int>(bytes / sizeof(int));
 }
 
-int receiveStreams(int socket, Streams& streams) {
-  const int count = receive(socket, streams);
+}  // namespace
+
+int meetServer(const char* fileBeside, std::string_view name, std::string_view word) {
+  sockaddr_un address = {};
+  if (!findAddress(fileBeside, name, address)) return -ENAMETOOLONG;
+  const int socket = connectTo(address);
+  if (socket < 0) return socket;
+  if (send(socket, word.data(), word.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(word.size())) return socket;
+  close(socket);
+  return -ECONNRESET;
+}
+
+int receiveStreams(int server, Streams& streams) {
+  streams.fill(-1);
+  const int count = receive(server, streams);
   if (count == 3) return 0;
   if (count == 2) {
     std::rotate(streams.begin(), streams.begin() + 2, streams.end());
@@ -66,21 +79,6 @@ int receiveStreams(int socket, Streams& streams) {
   }
   const int error = count < 0 ? -count : count == 2 ? errno : EPROTO;
   closeStreams(streams);
-  return error;
-}
-
-}  // namespace
-
-int meetServer(const char* fileBeside, std::string_view name, std::string_view word, Streams& streams) {
-  streams.fill(-1);
-  sockaddr_un address = {};
-  if (!findAddress(fileBeside, name, address)) return -ENAMETOOLONG;
-  const int socket = connectTo(address);
-  if (socket < 0) return socket;
-  const bool isSaid = send(socket, word.data(), word.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(word.size());
-  const int error = isSaid ? receiveStreams(socket, streams) : ECONNRESET;
-  if (error == 0) return socket;
-  close(socket);
   return -error;
 }
 

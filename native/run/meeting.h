@@ -9,11 +9,16 @@ namespace workspace::run {
 using Streams = std::array<int, 3>;
 
 /**
- * Meets the server at the Unix socket of that name in the directory that the path of a file in it names: says the word by
- * which it knows whom it meets, and waits for a program's streams; `/dev/null` is the input of a program that gets two. Returns
- * the connection, or the negative error number with nothing left open: ECONNRESET when the server gives none.
+ * Meets the server at the Unix socket of that name in the directory that the path of a file in it names, and says the word by which
+ * it knows whom it meets. Returns the connection, or the negative error number.
  */
-int meetServer(const char* fileBeside, std::string_view name, std::string_view word, Streams& streams);
+int meetServer(const char* fileBeside, std::string_view name, std::string_view word);
+
+/**
+ * Waits for a program's streams; `/dev/null` is the input of a program that gets two. Returns 0, or the negative error number with
+ * nothing left open: ECONNRESET when the server gives none.
+ */
+int receiveStreams(int server, Streams& streams);
 
 void closeStreams(const Streams& streams);
 

@@ -13,11 +13,13 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "../pipe/pipe.h"
 #include "../run/control.h"
 #include "../run/meeting.h"
 #include "../run/program.h"
+#include "../run/request.h"
 #include "check.h"
 
 using workspace::pipe::Pipe;
@@ -26,6 +28,9 @@ using workspace::run::Control;
 using workspace::run::meetServer;
 using workspace::run::Order;
 using workspace::run::parseOrder;
+using workspace::run::parseRequest;
+using workspace::run::receiveStreams;
+using workspace::run::Request;
 using workspace::run::startProgram;
 using workspace::run::Streams;
 
@@ -84,6 +89,14 @@ TEST("orders are read whole, and every other line is none") {
   CHECK(meet.kind == Order::Kind::meet && meet.name == NAME && meet.word == WORD);
   const Order signal = parseOrder("signal 15");
   CHECK(signal.kind == Order::Kind::signal && signal.signal == 15);
+  const std::string start = "run " + NAME + " " + WORD;
+  const std::string whole = start + " 3 2097152";
+  const Order run = parseOrder(whole);
+  CHECK(run.kind == Order::Kind::run && run.name == NAME && run.word == WORD && run.variables == 3 && run.bytes == 2097152);
+  for (const std::string& bad : {std::string("run"), start, start + " 1", start + " 1 ", start + " 1 x", start + " x 1", start + " 1 2 3",
+                                 start + " -1 2", start + " 1 2097153", start + " 1 99999999999999999999999", "run " + NAME + " 1 2"}) {
+    CHECK(parseOrder(bad).kind == Order::Kind::end);
+  }
   for (const std::string& bad : {std::string(), std::string("meet"), "meet " + NAME, "meet " + NAME + " " + WORD + "b",
                                  "meet " + NAME + WORD + "x", "meet ../" + NAME.substr(3) + " " + WORD,
                                  std::string("signal"), std::string("signal "), std::string("signal 0"),
@@ -114,6 +127,33 @@ TEST("a line without an end is none, and is not kept for ever") {
   const std::string text(1000, 'x');
   CHECK(write(ends.writer, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
   CHECK(control.wait().kind == Order::Kind::end);
+}
+
+TEST("a request has its variables and its arguments, and ends with a string") {
+  std::vector<char*> pointers;
+  Request request;
+  std::string text("A=1\0B=\0echo\0\0c d\0", 17);
+  CHECK(parseRequest(text, 2, pointers, request));
+  CHECK(request.variables.size() == 2 && std::string_view(request.variables[1]) == "B=");
+  CHECK(request.arguments.size() == 4 && request.arguments[3] == nullptr);
+  CHECK(std::string_view(request.arguments[1]).empty() && std::string_view(request.arguments[2]) == "c d");
+  CHECK(!parseRequest(text, 5, pointers, request) && !parseRequest(text, std::size_t(-1), pointers, request));
+  std::string unended("echo\0x", 6);
+  CHECK(!parseRequest(unended, 0, pointers, request) && !parseRequest(std::span<char>(), 0, pointers, request));
+}
+
+TEST("what follows an order is read whole, wherever its parts are") {
+  Ends ends;
+  Control control(ends.reader, -1);
+  CHECK(write(ends.writer, "signal 1\nabc", 12) == 12);
+  CHECK(control.wait().signal == 1);
+  std::string bytes(6, ' ');
+  std::thread later([&] { CHECK(write(ends.writer, "defsignal 2\n", 12) == 12); });
+  CHECK(control.read(bytes) && bytes == "abcdef");
+  later.join();
+  CHECK(control.wait().signal == 2);
+  ends.endInput();
+  CHECK(!control.read(bytes));
 }
 
 TEST("a program ends with its own status, and one that cannot be run with the engine's") {
@@ -150,15 +190,15 @@ TEST("the server is met and gives pipes") {
     });
     Streams streams;
     // A file of that directory, as the runner is: here the directory's name ends in the middle.
-    const int met = meetServer((directory.substr(0, 5) + "runner").c_str(), path.substr(5), WORD, streams);
+    const int met = meetServer((directory.substr(0, 5) + "runner").c_str(), path.substr(5), WORD);
+    CHECK(met >= 0);
+    CHECK((receiveStreams(met, streams) == 0) == (given >= 2));
     gives.join();
-    CHECK((met >= 0) == (given >= 2));
-    if (met >= 0) close(met);
-    closeStreams(streams);
+    close(met);
+    if (given >= 2) closeStreams(streams);
   }
-  Streams streams;
-  CHECK(meetServer("/tmp/runner", "none", WORD, streams) == -ENOENT);
-  CHECK(meetServer((std::string(200, 'x') + "/runner").c_str(), NAME, WORD, streams) == -ENAMETOOLONG);
+  CHECK(meetServer("/tmp/runner", "none", WORD) == -ENOENT);
+  CHECK(meetServer((std::string(200, 'x') + "/runner").c_str(), NAME, WORD) == -ENAMETOOLONG);
   close(server);
   unlink(path.c_str());
 }

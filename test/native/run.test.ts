@@ -1,32 +1,40 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { sendDescriptors } from '../../src/native/pipe.ts'
-import { MEETING, runProgram, startRunner, WORD } from '../support/runner.ts'
+import { openPipes } from '../../src/workspace/backend/docker/program-pipes.ts'
+import {
+  MEETING,
+  metLauncher,
+  RUNNER_WORD,
+  runOrder,
+  runProgram,
+  startLauncher,
+  WORD,
+} from '../support/runner.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const sh = (script: string) => runProgram(['/bin/sh', '-c', script])
 
-test.each([0, 1, 7, 126, 255])('the runner tells exit status %i and ends with it', async (status) => {
-  const { said, ended, output } = await sh(`exit ${status}`)
-  expect(await ended).toBe(status)
-  expect([await said, await output]).toEqual([`exit ${status}\n`, ''])
+test.each([0, 1, 7, 126, 255])('the runner says exit status %i', async (status) => {
+  const { said } = await sh(`exit ${status}`)
+  expect(await said).toBe(`exit ${status}\n`)
 })
 
 const ENDING = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGKILL', 'SIGUSR1', 'SIGPIPE', 'SIGTERM', 'SIGXCPU'] as const
 
-test.each(ENDING)('the runner tells %s and that no core was left', async (name) => {
-  const { said, ended } = await sh(`ulimit -c 0; kill -${name.slice(3)} $$`)
-  expect(await ended).toBe(128 + constants.signals[name])
+test.each(ENDING)('the runner says %s and that no core was left', async (name) => {
+  const { said } = await sh(`ulimit -c 0; kill -${name.slice(3)} $$`)
   expect(await said).toBe(`signal ${constants.signals[name]} 0\n`)
 })
 
-test('the runner tells that a core was left', async () => {
+test('the runner says that a core was left', async () => {
   const { said } = await sh('ulimit -c unlimited; cd "$(mktemp -d)"; kill -SEGV $$')
   // Where the kernel hands cores to a program, it tells so whether or not that program keeps them.
   expect(await said).toBe(`signal ${constants.signals.SIGSEGV} 1\n`)
@@ -39,32 +47,32 @@ test.each([
   ['may not be run', '/etc/passwd', 126, 'Permission denied'],
   ['is a directory', '/etc', 126, 'Permission denied'],
 ])('a program that %s says so and ends with its own status', async (_what, name, status, why) => {
-  const { stderr, ended } = await runProgram([name, 'argument'])
+  const { stderr, said } = await runProgram([name, 'argument'])
   expect(await text(stderr)).toBe(`cannot run ${name}: ${why}\n`)
-  expect(await ended).toBe(status)
+  expect(await said).toBe(`exit ${status}\n`)
 })
 
 test('a script that names no interpreter is none', async () => {
   const script = join(tempDir(), 'script')
   writeFileSync(script, 'echo ran\n', { mode: 0o755 })
-  const { stderr, ended } = await runProgram([script])
+  const { stderr, said } = await runProgram([script])
   expect(await text(stderr)).toContain('Exec format error')
-  expect(await ended).toBe(126)
+  expect(await said).toBe('exit 126\n')
 })
 
 test('a program is found by the path, and gets its arguments as they are', async () => {
-  const { stdout, ended } = await runProgram(['printf', '[%s]', '', 'a b', '$HOME', 'ü'])
+  const { stdout, said } = await runProgram(['printf', '[%s]', '', 'a b', '$HOME', 'ü'])
   expect(await text(stdout)).toBe('[][a b][$HOME][ü]')
-  expect(await ended).toBe(0)
+  expect(await said).toBe('exit 0\n')
 })
 
 test('32 MB pass both ways unchanged', async () => {
   const data = randomBytes(32 * 2 ** 20)
-  const { stdin, stdout, ended } = await runProgram(['cat'])
+  const { stdin, stdout, said } = await runProgram(['cat'])
   stdin.end(data)
   const hash = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
   expect(hash(await buffer(stdout))).toBe(hash(data))
-  expect(await ended).toBe(0)
+  expect(await said).toBe('exit 0\n')
 })
 
 test('standard output and standard error stay apart', async () => {
@@ -73,12 +81,12 @@ test('standard output and standard error stay apart', async () => {
 })
 
 test('each direction ends by itself', async () => {
-  const { stdin, stdout, stderr, ended } = await sh('exec >&-; cat >&2; echo end >&2')
+  const { stdin, stdout, stderr, said } = await sh('exec >&-; cat >&2; echo end >&2')
   // Its output has ended while it still reads.
   expect(await text(stdout)).toBe('')
   stdin.end('said\n')
   expect(await text(stderr)).toBe('said\nend\n')
-  expect(await ended).toBe(0)
+  expect(await said).toBe('exit 0\n')
 })
 
 test('a program without input reads an end at once', async () => {
@@ -111,30 +119,29 @@ test('a program whose reader has gone gets SIGPIPE', async () => {
 })
 
 test('a signal reaches the program and its children, and not the runner', async () => {
-  const { stdout, server, ended } = await sh(
+  const { stdout, server, said } = await sh(
     'trap "wait; exit 9" TERM; (trap "echo child; exit" TERM; echo ready; while :; do sleep 0.1; done) & wait',
   )
   let seen = ''
   stdout.on('data', (chunk: Buffer) => (seen += chunk.toString()))
   await waitFor('the program', () => seen.includes('ready'))
   server.write(`signal ${constants.signals.SIGTERM}\n`)
-  expect(await ended).toBe(9)
+  expect(await said).toBe('exit 9\n')
   expect(seen).toBe('ready\nchild\n')
 })
 
 test('the end of what the server says hangs the group up, a stopped program too', async () => {
-  const { stdout, server, said, ended } = await sh('echo ready; kill -STOP $$; sleep 30')
+  const { stdout, server, said } = await sh('echo ready; kill -STOP $$; sleep 30')
   await new Promise((resolve) => stdout.once('data', resolve))
   server.end()
-  expect(await ended).toBe(129)
   expect(await said).toBe(`signal ${constants.signals.SIGHUP} 0\n`)
 })
 
 test('what no server says is taken for its end', async () => {
-  const { stdout, server, ended } = await sh('echo ready; sleep 30')
+  const { stdout, server, said } = await sh('echo ready; sleep 30')
   await new Promise((resolve) => stdout.once('data', resolve))
   server.write('signal 0\n')
-  expect(await ended).toBe(129)
+  expect(await said).toBe(`signal ${constants.signals.SIGHUP} 0\n`)
 })
 
 test('a program that heeds no hangup is waited for', async () => {
@@ -145,12 +152,48 @@ test('a program that heeds no hangup is waited for', async () => {
   expect(await said).toBe('exit 3\n')
 })
 
-test('a program outlives the stream by which the engine started its runner', async () => {
-  const { process: runner, stdin, stdout, said } = await sh('echo ready; read line; echo "$line"')
-  await new Promise((resolve) => stdout.once('data', resolve))
-  runner.stdin?.end()
-  stdin.end('line\n')
-  expect([await text(stdout), await said]).toEqual(['line\n', 'exit 0\n'])
+test.each(['the stream by which the engine started it', 'the server’s connection'])(
+  'a program outlives the end of its launcher by %s',
+  async (what) => {
+    const { process: launcher, launcherServer, ...program } = await sh('echo ready; read line; echo "$line"')
+    await new Promise((resolve) => program.stdout.once('data', resolve))
+    if (what.startsWith('the server')) launcherServer.destroy()
+    else launcher.stdin?.end()
+    program.stdin.end('line\n')
+    expect([await text(program.stdout), await program.said]).toEqual(['line\n', 'exit 0\n'])
+    launcherServer.destroy()
+    expect(await program.ended).toBe(0)
+  },
+)
+
+test('a launcher starts many programs, at once and one after the other, each with its own environment', async () => {
+  const { launcherServer, meet } = await metLauncher()
+  const start = async (index: number) => {
+    const word = index.toString(16).padStart(32, '0')
+    launcherServer.write(
+      runOrder([`N=${index}`, 'PATH=/bin', 'sh', '-c', 'echo $N $PATH'], { word, variables: 2 }),
+    )
+    return word
+  }
+  const expected = new Map<string, number>()
+  for (let index = 0; index < 50; index++) expected.set(await start(index), index)
+  for (let count = 0; count < 50; count++) {
+    const { server, word } = await meet()
+    const { stdin, stdout, stderr } = openPipes(true, (ends) => sendDescriptors(server, ends))
+    expect(await text(stdout)).toBe(`${expected.get(word)} /bin\n`)
+    for (const stream of [stdin, stderr]) stream.destroy()
+    expected.delete(word)
+  }
+  expect(expected.size).toBe(0)
+})
+
+test('a launcher whose runner is refused leaves no child behind', async () => {
+  const { process: launcher, launcherServer } = await metLauncher()
+  launcherServer.write(runOrder(['true'], { name: 'd'.repeat(32) }))
+  const [line] = (await once(launcherServer, 'data')) as [Buffer]
+  expect(line.toString()).toBe(`refused ${RUNNER_WORD} ${constants.errno.ENOENT}\n`)
+  const children = `/proc/${launcher.pid}/task/${launcher.pid}/children`
+  await waitFor('the runner’s end', () => readFileSync(children, 'utf8') === '')
 })
 
 test('a program has its streams and nothing else of the runner’s, and no signal held back', async () => {
@@ -173,23 +216,53 @@ test('a program has its streams and nothing else of the runner’s, and no signa
 })
 
 test('what a program is called stands in the process list once', async () => {
-  const { process: runner, stdout } = await sh('echo ready; read line # a-mark-of-its-own')
-  await new Promise((resolve) => stdout.once('data', resolve))
-  // The program may have spoken before the runner has given up its own arguments.
-  await vi.waitFor(() =>
-    expect(readFileSync(`/proc/${runner.pid}/cmdline`, 'utf8').replaceAll('\0', '')).toBe('workspace-run'),
-  )
+  const { stdout } = await sh('echo ready; tr "\\0" " " </proc/$PPID/cmdline # a-mark-of-its-own')
+  expect(await text(stdout)).toMatch(/^ready\n\S*workspace-run $/)
 })
 
 test('the runner keeps none of the program’s streams', async () => {
-  const { process: runner, stdout } = await sh('echo ready; exec >&-; sleep 30')
+  const { process: launcher, stdout } = await sh('echo ready; exec >&-; sleep 30')
   expect(await text(stdout)).toBe('ready\n')
-  expect(runner.exitCode).toBe(null)
+  expect(launcher.exitCode).toBe(null)
 })
 
 describe('a runner starts nothing', () => {
-  test('without a program', async () => {
-    expect(await (await startRunner()).ended).toBe(64)
+  const refusal = async (refused: Promise<Buffer[]>) => (await refused).toString()
+
+  test('when the server gives it no pipes', async () => {
+    const { launcherServer, meet } = await metLauncher()
+    const refused = once(launcherServer, 'data') as Promise<Buffer[]>
+    launcherServer.write(runOrder(['echo', 'ran']))
+    const { server, word } = await meet()
+    expect(word).toBe(RUNNER_WORD)
+    server.end()
+    expect(await refusal(refused)).toBe(`refused ${RUNNER_WORD} ${constants.errno.ECONNRESET}\n`)
+  })
+
+  test('with one pipe alone', async () => {
+    const { launcherServer, meet } = await metLauncher()
+    const refused = once(launcherServer, 'data') as Promise<Buffer[]>
+    launcherServer.write(runOrder(['echo', 'ran']))
+    sendDescriptors((await meet()).server, [0])
+    expect(await refusal(refused)).toBe(`refused ${RUNNER_WORD} ${constants.errno.EPROTO}\n`)
+  })
+})
+
+describe('a launcher ends', () => {
+  test('with an argument', async () => {
+    expect(await (await startLauncher('true')).ended).toBe(64)
+  })
+
+  test.each([
+    ['has no program', runOrder([])],
+    ['has variables alone', runOrder(['A=1'], { variables: 1 })],
+    ['does not end with a string', runOrder(['true'], { size: 4 })],
+    ['is too long', runOrder(['true'], { size: 2 ** 21 + 1 })],
+    ['is one of a runner', 'signal 15\n'],
+  ])('with a request that %s', async (_what, order) => {
+    const { launcherServer, ended } = await metLauncher()
+    launcherServer.write(order)
+    expect(await ended).toBe(0)
   })
 
   test.each([
@@ -200,36 +273,20 @@ describe('a runner starts nothing', () => {
     ['has no word', `meet ${MEETING}`],
     ['comes too early', 'signal 15'],
   ])('for an order that %s', async (_what, order) => {
-    const runner = await startRunner('echo', 'ran')
-    runner.order(order)
-    expect([await runner.ended, await runner.output]).toEqual([70, ''])
+    const launcher = await startLauncher()
+    launcher.order(order)
+    expect([await launcher.ended, await launcher.output]).toEqual([70, ''])
   })
 
   test('where there is no server to meet, and tells the error', async () => {
-    const runner = await startRunner('echo', 'ran')
-    runner.order(`meet ${'c'.repeat(32)} ${WORD}`)
-    expect([await runner.ended, await runner.output]).toEqual([70, `error ${constants.errno.ENOENT}\n`])
-  })
-
-  test('when the server gives it no pipes', async () => {
-    const runner = await startRunner('echo', 'ran')
-    runner.order(`meet ${MEETING} ${WORD}`)
-    const { server, word } = await runner.met
-    expect(word).toBe(WORD)
-    server.end()
-    expect([await runner.ended, await runner.output]).toEqual([70, `error ${constants.errno.ECONNRESET}\n`])
-  })
-
-  test('with one pipe alone', async () => {
-    const runner = await startRunner('echo', 'ran')
-    runner.order(`meet ${MEETING} ${WORD}`)
-    sendDescriptors((await runner.met).server, [0])
-    expect([await runner.ended, await runner.output]).toEqual([70, `error ${constants.errno.EPROTO}\n`])
+    const launcher = await startLauncher()
+    launcher.order(`meet ${'c'.repeat(32)} ${WORD}`)
+    expect([await launcher.ended, await launcher.output]).toEqual([70, `error ${constants.errno.ENOENT}\n`])
   })
 
   test('when the engine’s stream ends before it has an order', async () => {
-    const runner = await startRunner('echo', 'ran')
-    runner.process.stdin?.end()
-    expect([await runner.ended, await runner.output]).toEqual([70, ''])
+    const launcher = await startLauncher()
+    launcher.process.stdin?.end()
+    expect([await launcher.ended, await launcher.output]).toEqual([70, ''])
   })
 })

@@ -9,38 +9,45 @@ import { onTestFinished } from 'vitest'
 import { sendDescriptors } from '../../src/native/pipe.ts'
 import { findRunner, RUNNER } from '../../src/native/runner.ts'
 import { openPipes, type ProgramStreams } from '../../src/workspace/backend/docker/program-pipes.ts'
+import { waitFor } from './wait-for.ts'
 
-/** Where the runner is to come, and what it is to say there. */
+/** Where the launcher and its runners are to come, and what they are to say there. */
 export const MEETING = 'a'.repeat(32)
 export const WORD = 'b'.repeat(32)
+export const RUNNER_WORD = 'c'.repeat(32)
 
-/** The runner on this machine, with its socket in a directory of the test's own. */
-export interface Runner {
+interface Met {
+  readonly server: Socket
+  readonly word: string
+}
+
+/** The launcher on this machine, with its socket in a directory of the test's own. */
+export interface Launcher {
   readonly process: ChildProcess
+  readonly directory: string
   /** Gives it an order by the stream that is the engine's. */
   readonly order: (line: string) => void
-  /** The runner's connection, and what it said first. */
-  readonly met: Promise<{ readonly server: Socket; readonly word: string }>
+  /** The next connection, and what was said there first. */
+  readonly meet: () => Promise<Met>
   /** All it said on the stream that is the engine's. */
   readonly output: Promise<string>
   /** The exit status, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
-/** Starts it for a program. A build with sanitizers can be put in its place. */
-export async function startRunner(...argv: readonly string[]): Promise<Runner> {
+/** Starts it. A build with sanitizers can be put in its place. */
+export async function startLauncher(...argv: readonly string[]): Promise<Launcher> {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'runner-')))
   const file = join(directory, RUNNER)
   const built = process.env['WORKSPACE_TEST_RUNNER'] ?? findRunner()
   if (built === undefined) throw new Error('the runner is not built: npm run build:native')
   copyFileSync(built, file)
   const server = createServer({ allowHalfOpen: true })
-  const met = new Promise<{ server: Socket; word: string }>((resolve) => {
-    server.once('connection', (connection) => {
-      connection.on('error', () => undefined)
-      connection.once('data', (word: Buffer) => resolve({ server: connection, word: word.toString() }))
-      onTestFinished(() => void connection.destroy())
-    })
+  const met: Met[] = []
+  server.on('connection', (connection) => {
+    connection.on('error', () => undefined)
+    connection.once('data', (word: Buffer) => met.push({ server: connection, word: word.toString() }))
+    onTestFinished(() => void connection.destroy())
   })
   await new Promise<void>((resolve) => server.listen(join(directory, MEETING), resolve))
   const child = spawn(file, argv, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
@@ -54,19 +61,44 @@ export async function startRunner(...argv: readonly string[]): Promise<Runner> {
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'SIGKILL')),
   )
   const order = (line: string): void => void child.stdin.write(`${line}\n`)
-  return { process: child, order, met, output: collected(child.stdout), ended }
+  const meet = async (): Promise<Met> => {
+    await waitFor('a connection', () => met.length > 0)
+    return met.shift() as Met
+  }
+  return { process: child, directory, order, meet, output: collected(child.stdout), ended }
 }
 
-/** Meets it and gives it pipes, with which it starts its program. */
-export async function runProgram(argv: readonly string[], hasInput = true) {
-  const runner = await startRunner(...argv)
-  runner.order(`meet ${MEETING} ${WORD}`)
-  const { server } = await runner.met
+/** Starts a launcher and meets it. */
+export async function metLauncher() {
+  const launcher = await startLauncher()
+  launcher.order(`meet ${MEETING} ${WORD}`)
+  const { server } = await launcher.meet()
+  return { ...launcher, launcherServer: server }
+}
+
+/** Orders a program: `size` and `variables` may say what is not so. */
+export function runOrder(
+  words: readonly string[],
+  { name = MEETING, word = RUNNER_WORD, variables = 0, size = -1 } = {},
+): string {
+  const bytes = words.map((each) => `${each}\0`).join('')
+  return `run ${name} ${word} ${variables} ${size < 0 ? Buffer.byteLength(bytes) : size}\n${bytes}`
+}
+
+/** Has a launcher start a program, and gives its runner pipes. */
+export async function runProgram(
+  argv: readonly string[],
+  hasInput = true,
+  environment: readonly string[] = [],
+) {
+  const launcher = await metLauncher()
+  launcher.launcherServer.write(runOrder([...environment, ...argv], { variables: environment.length }))
+  const { server } = await launcher.meet()
   const streams: ProgramStreams = openPipes(hasInput, (ends) => sendDescriptors(server, ends))
   onTestFinished(() => {
     for (const stream of [streams.stdin, streams.stdout, streams.stderr]) stream.destroy()
   })
-  return { ...runner, ...streams, server, said: collected(server) }
+  return { ...launcher, ...streams, server, said: collected(server) }
 }
 
 /** All that a stream says. Not every test waits for it, and the test's end cuts it off. */

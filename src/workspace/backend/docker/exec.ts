@@ -1,9 +1,9 @@
 import type { ExecProcess, ExecRequest } from '../backend.ts'
 import { engineName } from './container.ts'
-import { execDirectly } from './direct-exec.ts'
 import type { DockerEngine } from './engine.ts'
 import { execByEngine } from './engine-exec.ts'
 import type { InsideDirs } from './inside-dirs.ts'
+import { Launcher } from './launcher.ts'
 import { MeetingPoint } from './meeting-point.ts'
 
 /**
@@ -14,6 +14,8 @@ export class ProgramStarter {
   readonly #engine: DockerEngine
   readonly #dirs: InsideDirs | undefined
   readonly #points = new Map<string, Promise<MeetingPoint>>()
+  /** By container and user. */
+  readonly #launchers = new Map<string, Promise<Launcher | undefined>>()
   /** Containers in which no program could be run directly, so that it is not tried each time. */
   readonly #indirect = new Set<string>()
 
@@ -29,27 +31,62 @@ export class ProgramStarter {
 
   async exec(name: string, request: ExecRequest): Promise<ExecProcess> {
     const container = engineName(name)
-    const point = request.terminal === undefined ? await this.#pointIn(name) : undefined
-    if (point !== undefined) {
-      const process = await execDirectly(this.#engine, container, point, request)
-      if (process !== undefined) return process
-      this.#indirect.add(container)
-    }
-    return execByEngine(this.#engine, container, request)
+    const isDirect = request.terminal === undefined && Launcher.canStart(request)
+    const point = isDirect ? await this.#pointIn(name) : undefined
+    return (
+      (point === undefined ? undefined : await this.#launch(container, point, request)) ??
+      execByEngine(this.#engine, container, request)
+    )
   }
 
   /** Something happened to the container: it may be another one now, or none. */
   forget(name: string): void {
-    this.#indirect.delete(engineName(name))
+    const container = engineName(name)
+    this.#indirect.delete(container)
+    for (const [key, launcher] of this.#launchers)
+      if (key.startsWith(`${container} `)) this.#drop(key, launcher)
   }
 
   async close(): Promise<void> {
+    for (const [key, launcher] of this.#launchers) this.#drop(key, launcher)
     for (const point of this.#points.values())
       await point.then(
         (each) => each.close(),
         () => undefined,
       )
     this.#points.clear()
+  }
+
+  /** Starts a program directly; undefined where that cannot be done, and the program has then not been started. */
+  async #launch(
+    container: string,
+    point: MeetingPoint,
+    request: ExecRequest,
+  ): Promise<ExecProcess | undefined> {
+    const key = `${container} ${request.user ?? ''}`
+    const known = this.#launchers.get(key)
+    const process = await (await known)?.run(request)
+    if (process !== undefined) return process
+    // There is none, it has ended, or it is another container's or an earlier user's: one that has just been started is neither.
+    if (known !== undefined) this.#drop(key, known)
+    const starting = this.#launchers.get(key) ?? Launcher.start(this.#engine, container, point, request.user)
+    this.#launchers.set(key, starting)
+    try {
+      const launcher = await starting
+      if (launcher === undefined) this.#indirect.add(container)
+      void launcher?.closed.then(() => this.#drop(key, starting))
+      const started = await launcher?.run(request)
+      if (started === undefined) this.#drop(key, starting)
+      return started
+    } catch (error) {
+      this.#drop(key, starting)
+      throw error
+    }
+  }
+
+  #drop(key: string, launcher: Promise<Launcher | undefined>): void {
+    if (this.#launchers.get(key) === launcher) this.#launchers.delete(key)
+    launcher.then((each) => each?.close()).catch(() => undefined)
   }
 
   /** Where this process meets the workspace's runners, made when it first has one and again when it has gone. */

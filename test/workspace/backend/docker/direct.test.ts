@@ -100,6 +100,82 @@ test.each(['0', '1000', '4711'])('user %s can change nothing in the directory, n
   expect(await isRunDirectly(shared)).toBe(true)
 })
 
+const launchersOf = async (name: string, user: string): Promise<readonly string[]> => {
+  const script =
+    'for each in /proc/[0-9]*; do [ "$(cat $each/comm)" = workspace-run ] && echo ${each#/proc/}; done; true'
+  const { stdout } = await outputOf(backend, name, sh(`${script} # ${user}`, user))
+  return stdout.split('\n').filter(Boolean)
+}
+
+test('programs of one user are started by one launcher, which the engine started once', async () => {
+  const parent = async () => (await outputOf(backend, shared, sh('cut -d " " -f 4 /proc/$PPID/stat'))).stdout
+  const launcher = await parent()
+  expect(launcher).toMatch(/^[1-9]\d*\n$/)
+  const later = await Promise.all(Array.from({ length: 20 }, parent))
+  expect(new Set(later)).toEqual(new Set([launcher]))
+})
+
+test.each(['1000', '4711'])(
+  'programs of user %s cannot reach into the launcher of their user',
+  async (user) => {
+    const [launcher] = await launchersOf(shared, user)
+    expect(launcher).toBeDefined()
+    const attempts = [
+      `cat /proc/${launcher}/environ`,
+      `ls /proc/${launcher}/fd`,
+      `echo 1 >/proc/${launcher}/mem`,
+    ]
+    const script = attempts.map((attempt) => `${attempt} >/dev/null 2>&1 && echo "${attempt}"`).join('; ')
+    expect((await outputOf(backend, shared, sh(script, user))).stdout).toBe('')
+  },
+)
+
+test('a user who is given a group has it in the next program', async () => {
+  const name = await makeForTest('groups')
+  const groups = async () => (await outputOf(backend, name, sh('id -G', '1000'))).stdout.trim().split(' ')
+  expect(await groups()).not.toContain('4242')
+  await outputOf(backend, name, sh('echo "added:x:4242:workspace" >>/etc/group', '0'))
+  expect(await groups()).toContain('4242')
+})
+
+test('a launcher that was killed, or that hangs, is replaced, and each program runs once', async () => {
+  const name = await makeForTest('killed')
+  for (const signal of ['KILL', 'STOP']) {
+    await outputOf(backend, name, sh('true', '4711'))
+    const launchers = await launchersOf(name, '4711')
+    await docker('exec', `ws-${name}`, 'sh', '-c', `kill -${signal} ${launchers.join(' ')} 2>/dev/null; true`)
+    expect(
+      await outputOf(backend, name, sh(`echo ${signal} >>/tmp/runs; cat /tmp/runs`, '4711')),
+    ).toMatchObject({
+      stdout: signal === 'KILL' ? 'KILL\n' : 'KILL\nSTOP\n',
+    })
+  }
+  await docker('exec', `ws-${name}`, 'sh', '-c', 'kill -CONT -1; true')
+  expect((await outputOf(backend, name, sh('cat /tmp/runs', '4711'))).stdout).toBe('KILL\nSTOP\n')
+})
+
+test('what says what no launcher says is left', async () => {
+  const name = await makeForTest('false')
+  rmSync(join(dirs.pathOf(name), RUNNER))
+  // A container's own program in its place: comes with the word, and never ends a line.
+  const impostor = `#!/usr/bin/perl
+    use IO::Socket::UNIX; $_ = <STDIN>; my ($meet, $point, $word) = split;
+    my $s = IO::Socket::UNIX->new("/run/workspace/$point"); syswrite $s, $word . "x" x 100000; sleep 60`
+  writeFileSync(join(dirs.pathOf(name), RUNNER), impostor, { mode: 0o755 })
+  expect(await outputOf(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
+    stdout: 'x\n',
+    status: 0,
+  })
+})
+
+test('a paused workspace refuses programs as the engine does', async () => {
+  const name = await makeForTest('paused')
+  expect(await isRunDirectly(name)).toBe(true)
+  await docker('pause', `ws-${name}`)
+  onTestFinished(async () => void (await docker('unpause', `ws-${name}`)))
+  await expect(backend.exec(name, sh('true'))).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
+})
+
 test('whoever in a workspace knocks without a word gets nothing', async () => {
   const [point] = readdirSync(dirs.pathOf(shared)).filter((entry) => entry !== RUNNER)
   const client = `use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new("/run/workspace/${point}") or die;
@@ -225,8 +301,9 @@ test('an engine that goes away while a program is started leaves nothing', async
   onTestFinished(() => at.close())
   expect(await isRunDirectly(shared, at)).toBe(true)
   const before = openDescriptors()
+  // For another user, whose launcher is not there yet.
   proxy.onAnswer = (request) => (/^POST \/exec\/\w+\/start$/.test(request) ? 'drop' : 'pass')
-  await expect(at.exec(shared, sh('echo x >>/workspace/never'))).rejects.toMatchObject({
+  await expect(at.exec(shared, sh('echo x >>/workspace/never', '0'))).rejects.toMatchObject({
     code: 'BACKEND_UNAVAILABLE',
   })
   proxy.onAnswer = () => 'pass'
