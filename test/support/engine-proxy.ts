@@ -9,7 +9,7 @@ const ENGINE = '/var/run/docker.sock'
 /** What becomes of a request: sent on, or kept from the engine for good. */
 type Verdict = 'pass' | 'drop'
 
-/** In place of a verdict: sent on after so long, while all else goes on. */
+/** In place of a verdict: sent on after so long, while all else goes on, and even where nobody waits for the answer any more. */
 interface Delay {
   readonly delayMs: number
 }
@@ -74,7 +74,7 @@ export class EngineProxy {
       const verdict = request === undefined ? 'pass' : this.onRequest(request)
       if (verdict === 'drop') this.#end(pair)
       else if (verdict === 'pass') engine.write(chunk)
-      else setTimeout(() => engine.write(chunk), verdict.delayMs)
+      else setTimeout(() => (engine.destroyed ? sendAlone(chunk) : engine.write(chunk)), verdict.delayMs)
     })
     engine.on('data', (chunk: Buffer) => {
       const request = asked
@@ -92,6 +92,13 @@ export class EngineProxy {
     this.#pairs.delete(pair)
     for (const socket of pair) socket.destroy()
   }
+}
+
+/** Sends a request whose answer nobody waits for. */
+function sendAlone(request: Buffer): void {
+  const engine = connect({ path: ENGINE })
+  engine.on('error', () => undefined).once('data', () => engine.destroy())
+  engine.write(request)
 }
 
 /** Method and path without its version and query, when a chunk begins a request. */

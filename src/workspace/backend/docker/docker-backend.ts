@@ -158,7 +158,7 @@ export class DockerBackend implements Backend {
   ): Promise<Workspace> {
     const labels = labelsOf(this.#options.serverId, request)
     if (request.localDir === '') {
-      await this.#call('creating the volume', signal, (abortSignal) =>
+      await this.#engine.make('creating the volume', signal, (abortSignal) =>
         this.#engine.docker.createVolume({
           Name: engineName(request.name),
           Labels: { ...labels },
@@ -172,7 +172,7 @@ export class DockerBackend implements Backend {
     const network = opening === undefined ? this.#options.network : await unlessAborted(opening, signal)
     const parts = { request, labels, network, policy, limits, insideDirs, pulled, progress, signal }
     const container = await startContainer(this.#engine, parts)
-    const report = await this.#call('starting the container', signal, (abortSignal) =>
+    const report = await this.#engine.make('starting the container', signal, (abortSignal) =>
       container.inspect({ abortSignal }),
     )
     await prepareOwner(report, request, (argv) => this.exec(request.name, { argv, user: '0', stdin: false }))
@@ -316,10 +316,6 @@ export class DockerBackend implements Backend {
 
   #removal(what: string, work: (signal: AbortSignal) => Promise<unknown>): Promise<unknown> {
     return this.#ignoring(404, what, work, REMOVAL_DEADLINE_MS)
-  }
-
-  #call<T>(what: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return this.#engine.call(what, work, { deadlineMs: CHANGE_DEADLINE_MS, signal })
   }
 
   #own(): readonly string[] {

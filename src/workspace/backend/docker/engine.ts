@@ -16,6 +16,8 @@ const SILENCE_MS = 2_400
 const READ_DEADLINE_MS = 10_000
 /** What making, starting and stopping containers may take. */
 export const CHANGE_DEADLINE_MS = 120_000
+/** How long the answer is awaited of a change that was given up: less than the time that a server has to stop. */
+const GRACE_MS = 5_000
 /** None but the engine's own life: what is removed may hold millions of files. */
 export const REMOVAL_DEADLINE_MS = 0
 
@@ -75,19 +77,24 @@ export class DockerEngine {
   async call<T>(
     what: string,
     work: (signal: AbortSignal) => Promise<T>,
-    options: { readonly deadlineMs?: number; readonly signal?: AbortSignal } = {},
+    options: { readonly deadlineMs?: number; readonly signal?: AbortSignal; readonly graceMs?: number } = {},
   ): Promise<T> {
     if (!this.#isAvailable) throw this.#unavailable(what)
-    const { deadlineMs = READ_DEADLINE_MS, signal } = options
+    const { deadlineMs = READ_DEADLINE_MS, signal, graceMs = 0 } = options
     const controller = new AbortController()
     const deadline = deadlineMs > 0 ? setTimeout(() => controller.abort(), deadlineMs) : undefined
-    const giveUp = (): void => controller.abort()
+    let grace: NodeJS.Timeout | undefined
+    const giveUp = (): void => {
+      if (graceMs === 0) controller.abort()
+      else grace = setTimeout(() => controller.abort(), graceMs)
+    }
     signal?.addEventListener('abort', giveUp, { once: true })
     this.#underWay.add(controller)
     try {
       signal?.throwIfAborted()
       const result = await work(controller.signal)
       this.#lastSignMs = performance.now()
+      if (graceMs > 0) signal?.throwIfAborted()
       return result
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason
@@ -97,9 +104,18 @@ export class DockerEngine {
         : fault('BACKEND_ERROR', `${what} failed: ${engineMessage(error)}`, error)
     } finally {
       clearTimeout(deadline)
+      clearTimeout(grace)
       signal?.removeEventListener('abort', giveUp)
       this.#underWay.delete(controller)
     }
+  }
+
+  /**
+   * Runs a call that makes or starts something. Once `signal` is aborted its answer is still awaited for a while: the engine finishes what
+   * it has begun, and that must not appear after whoever gave up has removed what there was.
+   */
+  make<T>(what: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.call(what, work, { deadlineMs: CHANGE_DEADLINE_MS, signal, graceMs: GRACE_MS })
   }
 
   async #watch(onAvailability: (isAvailable: boolean) => void): Promise<void> {

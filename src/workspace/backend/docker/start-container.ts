@@ -2,7 +2,7 @@ import { fault } from '../../errors.ts'
 import type { BackendCreate } from '../backend.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import { type ContainerLimits, containerOptions, engineName } from './container.ts'
-import { CHANGE_DEADLINE_MS, type DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine.ts'
+import { type DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine.ts'
 import { pullImage } from './image.ts'
 import { INSIDE, type InsideDirs } from './inside-dirs.ts'
 import type { Labels } from './labels.ts'
@@ -49,10 +49,7 @@ async function makeAndStart(
   start.progress('creating the container')
   const container = await make(engine, start, insideDir)
   start.progress('starting the container')
-  await engine.call('starting the container', (abortSignal) => container.start({ abortSignal }), {
-    deadlineMs: CHANGE_DEADLINE_MS,
-    signal: start.signal,
-  })
+  await engine.make('starting the container', start.signal, (abortSignal) => container.start({ abortSignal }))
   return container
 }
 
@@ -60,14 +57,11 @@ async function make(engine: DockerEngine, start: Start, insideDir: string | unde
   const { request, labels, network, policy, limits, progress, signal, pulled } = start
   const user = request.localDir === '' ? undefined : await userFor(request.localDir)
   const create = () =>
-    engine.call(
-      'creating the container',
-      (abortSignal) =>
-        engine.docker.createContainer({
-          ...containerOptions(request, labels, { network, policy, limits, user, insideDir }),
-          abortSignal,
-        }),
-      { deadlineMs: CHANGE_DEADLINE_MS, signal },
+    engine.make('creating the container', signal, (abortSignal) =>
+      engine.docker.createContainer({
+        ...containerOptions(request, labels, { network, policy, limits, user, insideDir }),
+        abortSignal,
+      }),
     )
   try {
     return await create()
