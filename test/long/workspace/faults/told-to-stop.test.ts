@@ -44,7 +44,8 @@ test(
       const { body } = await call(`${server.url}/api/workspaces`)
       const known = body.workspaces.map((each: { name: string }) => each.name) as string[]
       // What had been made whole stays; what had not is gone, container and volume.
-      for (const name of names) expect(await leftovers(name), server.log()).toHaveLength(known.includes(name) ? 2 : 0)
+      for (const name of names)
+        expect(await leftovers(name), server.log()).toHaveLength(known.includes(name) ? 2 : 0)
       expect(known).toContain(resident)
       await Promise.all(
         names
