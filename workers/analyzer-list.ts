@@ -1,4 +1,4 @@
-import { type RefreshedPlace, refreshPlace, type RefreshTask } from '../src/analyzer/index/refresh-place.ts'
+import { type RefreshedPlace, refreshPlace, type RefreshTask } from '../src/analyzer/scan/refresh-place.ts'
 
 /** Lists one place of a class path; see refreshPlace. */
 export default function analyzerList(task: RefreshTask): Promise<RefreshedPlace> {

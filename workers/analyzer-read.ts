@@ -1,4 +1,4 @@
-import { readSlices, type ReadReport, type ReadTask } from '../src/analyzer/index/read-slices.ts'
+import { readSlices, type ReadReport, type ReadTask } from '../src/analyzer/scan/read-slices.ts'
 
 /** Reads slices into the store; see readSlices. */
 export default function analyzerRead(task: ReadTask): Promise<ReadReport> {

@@ -5,6 +5,8 @@ import { configFault } from '../lib/config/check.ts'
 import { loadConfig } from '../lib/config/load.ts'
 import { type FileSettings, fileSchema } from './config-schema.ts'
 import { isPasswordHash } from './login/password.ts'
+import type { User } from './login/user.ts'
+import type { SessionPlace } from './session/open-session-store.ts'
 
 /** Every key of the content server's config file. */
 export const contentSchema = fileSchema as SchemaNode
@@ -22,13 +24,6 @@ export type StoreConfig =
       readonly isPathStyle: boolean
       readonly timeoutMs: number
     }
-
-/** Somebody who logs in with a password. */
-export interface User {
-  /** Empty where there is one password and no names. */
-  readonly name: string
-  readonly passwordHash: string
-}
 
 /** The content server's effective configuration. */
 export interface ContentConfig {
@@ -48,8 +43,7 @@ export interface ContentConfig {
   readonly session: {
     readonly maxAgeMs: number
     readonly isSecure: boolean
-    /** Where sessions are: a file, or a Redis URL. */
-    readonly place: { readonly file: string } | { readonly url: string }
+    readonly place: SessionPlace
   }
   readonly oidc: FileSettings['oidc']
   /** Lower case; undefined where readers are not named by a proxy. */
@@ -173,7 +167,7 @@ function sessionPlace(
   base: string,
   data: string,
   wrong: Wrong,
-): ContentConfig['session']['place'] {
+): SessionPlace {
   if (store === 'file') return { file: file === undefined ? join(data, 'sessions.db') : resolve(base, file) }
   if (/^rediss?:\/\/./.test(store)) return { url: store }
   throw wrong('"session.store" must be file, or a URL redis://host:port')

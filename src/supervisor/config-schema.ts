@@ -12,7 +12,7 @@ import {
 } from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
 import { Type } from '../lib/schema/type.ts'
-import { CONDITIONS, RESOURCES, RESTART_POLICIES } from './process/process-spec.ts'
+import { CONDITIONS, RESOURCES, RESTART_POLICIES } from './process-spec.ts'
 
 const words = (description: string) =>
   Type.Unsafe<string | readonly string[]>({

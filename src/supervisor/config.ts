@@ -7,7 +7,7 @@ import { type FileSettings, fileSchema } from './config-schema.ts'
 import { CONFIG_SOURCES, type ConfigPlace, findSupervisorConfig } from './config-file/find-config.ts'
 import { readConfigFile } from './config-file/read-config-file.ts'
 import { toSpecs } from './config-file/to-specs.ts'
-import type { ProcessSpec } from './process/process-spec.ts'
+import type { ProcessSpec } from './process-spec.ts'
 
 /** Every key of the supervisor's config file. */
 export const supervisorSchema = fileSchema as SchemaNode

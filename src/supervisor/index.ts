@@ -15,7 +15,7 @@ import { RequestLog } from './proxy/captured-request.ts'
 import { ProxyRoutes } from './proxy/proxy-routes.ts'
 import { ProxyServer } from './proxy/proxy-server.ts'
 import { Supervisor } from './supervisor.ts'
-import { localUrl, writeServerRecord } from '../lib/process/server-record.ts'
+import { localUrl, writeServerRecord } from '../lib/discovery/server-record.ts'
 import { openStateDir } from './state/state-dir.ts'
 import { openToken } from '../lib/fs/token-file.ts'
 

@@ -25,7 +25,8 @@ import { defaultRunDir, defaultStateDir, localUrl } from './default-places.ts'
 import { type NetworkPolicy, networkPolicy, networkSection } from './network/policy.ts'
 import { pruneSchedule, pruneSection } from './disk/prune/settings.ts'
 import { KEYS_FILE, TOKEN_FILE } from './state-dir.ts'
-import { BACKEND_NAMES, type BackendName } from './workspace.ts'
+import { BACKEND_NAMES } from './backend-name.ts'
+import type { BackendName } from './backend-name.ts'
 
 const backend = (value: BackendName, description: string) =>
   Type.Enum(BACKEND_NAMES, { default: value, description })

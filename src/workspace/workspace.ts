@@ -1,7 +1,5 @@
+import type { BackendName } from './backend-name.ts'
 import type { NetworkLimits } from './network/narrow.ts'
-
-export const BACKEND_NAMES = ['docker', 'firecracker', 'vz', 'qemu'] as const
-export type BackendName = (typeof BACKEND_NAMES)[number]
 
 /** Where a workspace's files are inside it, whatever the backend. */
 export const WORKSPACE_DIR = '/workspace'

@@ -1,7 +1,6 @@
+import type { Source } from '../classpath/source.ts'
 import { copyDigest, type Digest, type DigestTables } from './digest.ts'
 import type { StringPool } from './string-pool.ts'
-
-export type Source = 'PROJECT' | 'LIBRARY' | 'JDK'
 
 /** A slice that a project consists of. */
 export interface SliceEntry {

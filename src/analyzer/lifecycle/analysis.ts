@@ -1,7 +1,7 @@
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { fault } from '../errors.ts'
-import type { Scan, Scanner } from '../index/scanner.ts'
+import type { Scan, Scanner } from '../scan/scanner.ts'
 
 /** Where a server is with its project. `scan` is what queries are answered from. */
 export type AnalysisState =

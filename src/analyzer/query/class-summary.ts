@@ -1,6 +1,6 @@
 import { ACC } from '../bytecode/access-flags.ts'
 import { TRAIT } from '../bytecode/columns.ts'
-import type { Source } from '../index/indexed-slice.ts'
+import type { Source } from '../classpath/source.ts'
 import { packageOf, simpleNameOf } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
 import { supertypesOf } from './subtypes.ts'

@@ -1,5 +1,6 @@
 import type { Facts } from '../bytecode/facts.ts'
-import type { IndexedSlice, Source } from '../index/indexed-slice.ts'
+import type { IndexedSlice } from '../index/indexed-slice.ts'
+import type { Source } from '../classpath/source.ts'
 import type { ProjectIndex } from '../index/project-index.ts'
 import { fault } from '../errors.ts'
 import { toFqn, toInternal } from './names.ts'

@@ -1,4 +1,4 @@
-import type { Source } from '../index/indexed-slice.ts'
+import type { Source } from '../classpath/source.ts'
 import type { Language } from './source-text.ts'
 
 /** Which class's source text is looked for. */

@@ -12,9 +12,9 @@ import {
   textsDirIn,
 } from '../confinement.ts'
 import { fault } from '../errors.ts'
-import { placeIn } from '../index/place.ts'
-import type { Scan } from '../index/scanner.ts'
-import type { Source } from '../index/indexed-slice.ts'
+import { placeIn } from '../scan/place.ts'
+import type { Scan } from '../scan/scanner.ts'
+import type { Source } from '../classpath/source.ts'
 import { findJvm } from '../project/find-jvm.ts'
 import type { Snapshot } from '../query/snapshot.ts'
 import { type ClassPlace, placeOfClass } from './class-steps.ts'

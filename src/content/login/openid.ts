@@ -1,11 +1,11 @@
 import * as client from 'openid-client'
 import { messageOf } from '../../lib/errors/message.ts'
-import type { ContentConfig } from '../config.ts'
+import type { FileSettings } from '../config-schema.ts'
 import { fault } from '../errors.ts'
 
 const ANSWER_S = 10
 
-type OpenIdConfig = NonNullable<ContentConfig['oidc']>
+type OpenIdConfig = NonNullable<FileSettings['oidc']>
 
 /** What the browser keeps between its way to the provider and back. */
 export interface Flow {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { User } from '../config.ts'
+import type { User } from './user.ts'
 import { isPasswordOf } from './password.ts'
 import { networkOf, type Throttle } from './throttle.ts'
 

@@ -1,12 +1,11 @@
 import type { Clock } from '../../lib/clock/clock.ts'
-import type { ContentConfig } from '../config.ts'
 import type { SessionStore } from './session-store.ts'
 
+/** Where sessions are: a file, or a Redis URL. */
+export type SessionPlace = { readonly file: string } | { readonly url: string }
+
 /** The store of sessions that the config names. Throws SESSIONS_UNAVAILABLE. */
-export async function openSessionStore(
-  place: ContentConfig['session']['place'],
-  clock: Clock,
-): Promise<SessionStore> {
+export async function openSessionStore(place: SessionPlace, clock: Clock): Promise<SessionStore> {
   if ('file' in place) {
     const { FileSessionStore } = await import('./file-session-store.ts')
     return FileSessionStore.open(place.file, clock)

@@ -3,9 +3,9 @@ import { configFault } from '../../lib/config/check.ts'
 import { nearest } from '../../lib/config/nearest.ts'
 import type { FileSettings, ProcessSettings } from '../config-schema.ts'
 import { findCycle } from '../process/dependency-order.ts'
-import type { HealthCheck, ProcessSpec } from '../process/process-spec.ts'
+import type { HealthCheck, ProcessSpec } from '../process-spec.ts'
 import { scheduleComplaint } from '../process/schedule.ts'
-import { interpolate } from './env-file.ts'
+import { interpolate } from '../process/env-file.ts'
 
 interface Place {
   readonly file: string

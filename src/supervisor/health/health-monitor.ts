@@ -1,6 +1,6 @@
 import { messageOf } from '../../lib/errors/message.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
-import type { HealthCheck } from '../process/process-spec.ts'
+import type { HealthCheck } from '../process-spec.ts'
 import { type HealthReport, type ProbeResult, UNCHECKED } from './health.ts'
 
 export type Probe = (signal: AbortSignal) => Promise<ProbeResult>

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { connect } from 'node:net'
 import { requestFor } from '../../lib/http/node-http.ts'
-import type { HealthCheck } from '../process/process-spec.ts'
+import type { HealthCheck } from '../process-spec.ts'
 import type { Probe } from './health-monitor.ts'
 import type { ProbeResult } from './health.ts'
 

@@ -1,4 +1,4 @@
-import type { ProcessSpec } from './process-spec.ts'
+import type { ProcessSpec } from '../process-spec.ts'
 
 /**
  * The first circle among dependencies, as the names on the way: a, b, a; undefined when there is none. Names are those in

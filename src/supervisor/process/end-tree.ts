@@ -1,6 +1,6 @@
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { RunningProgram } from './process-runner.ts'
-import type { ProcessSpec } from './process-spec.ts'
+import type { ProcessSpec } from '../process-spec.ts'
 
 /** How often it is looked whether all of a program has ended. */
 const LOOK_EVERY_MS = 20

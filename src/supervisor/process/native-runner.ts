@@ -7,7 +7,7 @@ import { type ControlGroup, type ControlGroups, hasLimits } from './control-grou
 import type { OrphanReaper } from './orphan-reaper.ts'
 import { argvOf, environmentOf } from './process-environment.ts'
 import type { ExitReport, Outputs, ProcessRunner, RunningProgram } from './process-runner.ts'
-import { type ProcessSpec, RESOURCES } from './process-spec.ts'
+import { type ProcessSpec, RESOURCES } from '../process-spec.ts'
 import { INSTANCE_VARIABLE, PROCESS_VARIABLE, type StrayFinder } from './process-tree.ts'
 import { runningTree } from './running-tree.ts'
 import { findUser } from './system-user.ts'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { messageOf } from '../../lib/errors/message.ts'
-import { interpolate, parseEnvFile } from '../config-file/env-file.ts'
+import { interpolate, parseEnvFile } from './env-file.ts'
 import { fault } from '../errors.ts'
-import type { ProcessSpec } from './process-spec.ts'
+import type { ProcessSpec } from '../process-spec.ts'
 
 /**
  * The environment of a process: ours, then its files, read anew at each start, then its own settings, whose references are

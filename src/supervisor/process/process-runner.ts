@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { ProcessSpec } from './process-spec.ts'
+import type { ProcessSpec } from '../process-spec.ts'
 
 /** How a run ended. Both undefined: nobody but the program's parent was told, or it could not be started. */
 export interface ExitReport {

@@ -1,7 +1,7 @@
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import { fault } from '../errors.ts'
 import { dependsOn } from './dependency-order.ts'
-import type { Condition, ProcessSpec } from './process-spec.ts'
+import type { Condition, ProcessSpec } from '../process-spec.ts'
 import type { ProcessState } from './process-state.ts'
 import { type ProcessDeps, SupervisedProcess } from './supervised-process.ts'
 

@@ -6,7 +6,7 @@ import { type HealthReport, UNCHECKED } from '../health/health.ts'
 import { CrashRecord } from './crash-record.ts'
 import { endTree } from './end-tree.ts'
 import type { ExitReport, Outputs, ProcessRunner, RunningProgram } from './process-runner.ts'
-import type { ProcessSpec } from './process-spec.ts'
+import type { ProcessSpec } from '../process-spec.ts'
 import { describeExit, isAllowed, type ProcessState, statusOf } from './process-state.ts'
 
 const KEPT_CHANGES = 50

@@ -1,4 +1,4 @@
-import { nameKey } from '../lifecycle/name.ts'
+import { nameKey } from '../name.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 
 interface Activity {

@@ -1,5 +1,5 @@
 import { Type } from '../../lib/schema/type.ts'
-import type { Bytes } from '../backend/backend.ts'
+import type { Bytes } from '../bytes.ts'
 
 export const bytesSchema = Type.Object({
   files: Type.Optional(Type.Integer({ description: 'how many files, where that is known' })),

@@ -1,6 +1,8 @@
+import type { Bytes } from '../bytes.ts'
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { NetworkLimits } from '../network/narrow.ts'
-import type { BackendName, Workspace } from '../workspace.ts'
+import type { Workspace } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 import type { Snapshots } from './snapshot.ts'
 
 /** What a backend needs to make a workspace. Everything has been checked. */
@@ -75,13 +77,6 @@ export interface LoginEnvironment {
   readonly userId: number
   readonly home: string
   readonly shell: string
-}
-
-export interface Bytes {
-  /** How many files it is; 0 where that is not known. */
-  readonly files: number
-  readonly logicalBytes: number
-  readonly physicalBytes: number
 }
 
 /** What a running workspace uses of the machine. */

@@ -1,4 +1,4 @@
-import type { BackendName } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 
 /** A copy of a stopped workspace's own disk, of which new workspaces can be made. */
 export interface Snapshot {

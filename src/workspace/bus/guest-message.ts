@@ -1,6 +1,6 @@
 import type { ReceivedEnvelope } from '../../lib/envelope/envelope.ts'
 import type { ExtensionHealth } from '../../lib/guest/extension.ts'
-import type { BackendName } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 
 /** Who a message is from, as the server knows it; what a guest says of itself is not heeded (threat B3). */
 export interface ConnectedWorkspace {

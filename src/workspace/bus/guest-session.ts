@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { EnvelopeChannel } from '../../lib/envelope/envelope-channel.ts'
 import { type Envelope, payloadOf, RESERVED } from '../../lib/envelope/envelope.ts'
 import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
-import type { BackendName } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 import type { Bus, GuestSide } from './bus.ts'
 import { readHealth } from './extensions.ts'
 

@@ -1,5 +1,5 @@
 import type { Logger } from '../../lib/log/logger.ts'
-import { nameKey } from '../lifecycle/name.ts'
+import { nameKey } from '../name.ts'
 import type { Credentials } from './credentials.ts'
 
 /** How long whoever asks waits for new ones while old ones live: SDKs give up after a second. */

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { configFault } from '../../lib/config/check.ts'
 import { duration, optionalText, section } from '../../lib/config/fields.ts'
 import { Type } from '../../lib/schema/type.ts'
-import { nameKey } from '../lifecycle/name.ts'
+import { nameKey } from '../name.ts'
 
 /** How long credentials may live. Source: AssumeRole in the STS API reference, DurationSeconds. */
 const MIN_SESSION_MS = 15 * 60_000

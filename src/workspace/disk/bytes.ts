@@ -1,5 +1,5 @@
 import type { WalkedTree } from '../../native/disk.ts'
-import type { Bytes } from '../backend/backend.ts'
+import type { Bytes } from '../bytes.ts'
 
 export const NOTHING: Bytes = { files: 0, logicalBytes: 0, physicalBytes: 0 }
 

@@ -1,4 +1,5 @@
-import type { Bytes, MeasuredPart } from '../backend/backend.ts'
+import type { MeasuredPart } from '../backend/backend.ts'
+import type { Bytes } from '../bytes.ts'
 import { bytesOf } from './bytes.ts'
 import type { Walker, WalkWork } from './walker.ts'
 

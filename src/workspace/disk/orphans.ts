@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import { TRASH_PREFIX, type TrashPlace } from '../../native/trash.ts'
 import { SNAPSHOT_FILE } from '../backend/microvm/microvm-usage.ts'
-import type { BackendName } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 import { filesOf, type MachineRoot, placesOf } from './machine-root.ts'
 import { whyBeingMade, whyRetained } from './retained.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { mountPointsBelow } from '../../native/mount-points.ts'
 import { CREATING, creationMarkAgeMs } from '../backend/microvm/creating-mark.ts'
 import { findMachine } from '../backend/microvm/stray-machines.ts'
-import { isWorkspaceName, nameKey } from '../lifecycle/name.ts'
+import { isWorkspaceName, nameKey } from '../name.ts'
 import { shortDuration } from './short-duration.ts'
 
 /** The time that whoever makes something has to end it. */

@@ -1,4 +1,4 @@
-import type { BackendName } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 
 /** The backends whose images are files of ours, and where those are below the backend's own directory. */
 const DIRECTORIES = { firecracker: 'images', qemu: 'images', vz: '.' } as const satisfies Partial<

@@ -1,7 +1,7 @@
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
-import { parseImage } from '../lifecycle/image-reference.ts'
-import type { BackendName } from '../workspace.ts'
+import { parseImage } from '../image-reference.ts'
+import type { BackendName } from '../backend-name.ts'
 import type { ImageFacts, ImageShelf, ShelfImage, SurveyedImage } from './image-shelf.ts'
 import { isDigest } from './tag.ts'
 

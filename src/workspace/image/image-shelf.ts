@@ -1,5 +1,5 @@
-import type { Bytes } from '../backend/backend.ts'
-import type { BackendName } from '../workspace.ts'
+import type { Bytes } from '../bytes.ts'
+import type { BackendName } from '../backend-name.ts'
 import type { RootfsSource } from './source/rootfs-source.ts'
 
 /** An image as a backend has it. Texts are '' and sizes 0 for what there is not. */

@@ -2,8 +2,9 @@ import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoreMissing } from '../../lib/fs/ignore-missing.ts'
 import { removeFileDurable, writeFileDurable } from '../../lib/fs/write-durable.ts'
-import { BACKEND_NAMES, type BackendName } from '../workspace.ts'
-import { isWorkspaceName, nameKey } from './name.ts'
+import { BACKEND_NAMES } from '../backend-name.ts'
+import type { BackendName } from '../backend-name.ts'
+import { isWorkspaceName, nameKey } from '../name.ts'
 
 /** A creation or a deletion that has begun and not ended; what it leaves is removed in either case. */
 export interface CreationMark {

@@ -11,7 +11,7 @@ import type { Workspace } from '../workspace.ts'
 import { cloneInside, hasFiles } from './clone.ts'
 import type { CreateRequest } from './create-request.ts'
 import { dotfilesPreparation } from './dotfiles.ts'
-import { withKnownImage } from './image-reference.ts'
+import { withKnownImage } from './known-image.ts'
 import type { CreationMark, CreationMarks } from './creation-marks.ts'
 
 interface CreationContext {

@@ -1,6 +1,6 @@
 import type { Backend } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
-import type { BackendName } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 
 /** The backend of that name. Throws BACKEND_UNAVAILABLE when nothing can be asked of it. */
 export function getBackend(backends: ReadonlyMap<BackendName, Backend>, name: BackendName): Backend {

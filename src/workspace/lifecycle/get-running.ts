@@ -1,6 +1,7 @@
 import { Fault } from '../../lib/errors/fault.ts'
 import type { Backend } from '../backend/backend.ts'
-import type { BackendName, Workspace } from '../workspace.ts'
+import type { Workspace } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 import type { WorkspaceTable } from './table.ts'
 
 /**

@@ -2,7 +2,8 @@ import type { Logger } from '../../lib/log/logger.ts'
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import type { Backend, BackendChange } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
-import type { BackendName, Workspace } from '../workspace.ts'
+import type { Workspace } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 import {
   type CreateDefaults,
   type CreateInput,
@@ -12,7 +13,7 @@ import {
 import { createWorkspace, undoCreation, UnfinishedCreation } from './creation.ts'
 import type { CreationMarks } from './creation-marks.ts'
 import { getBackend } from './get-backend.ts'
-import { nameKey, parseWorkspaceName } from './name.ts'
+import { nameKey, parseWorkspaceName } from '../name.ts'
 import { describe } from './describe.ts'
 import type { SnapshotInput, SnapshotLibrary, TakenSnapshot } from '../snapshot/snapshot-library.ts'
 import { removeWorkspace } from './removal.ts'

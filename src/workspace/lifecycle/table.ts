@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fault } from '../errors.ts'
 import type { Workspace } from '../workspace.ts'
-import { nameKey } from './name.ts'
+import { nameKey } from '../name.ts'
 
 /** What became of a workspace. */
 export type TableChange =

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
-import type { Check } from '../doctor/check.ts'
-import type { BackendName } from '../workspace.ts'
+import type { Check } from '../check.ts'
+import type { BackendName } from '../backend-name.ts'
 import { firewallMissing } from './firewall.ts'
 import { describePolicy, type NetworkPolicy } from './policy.ts'
 import { reachOf } from './reach.ts'

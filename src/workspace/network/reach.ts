@@ -1,4 +1,4 @@
-import type { BackendName } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 import { narrowed, type NetworkLimits } from './narrow.ts'
 import type { NetworkPolicy } from './policy.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { nameKey } from '../lifecycle/name.ts'
+import { nameKey } from '../name.ts'
 import type { PortTarget } from '../tunnel/port-host.ts'
 
 const MAX_GRANTS = 10_000

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { httpFault } from '../../lib/http/faults.ts'
-import { nameKey } from '../lifecycle/name.ts'
+import { nameKey } from '../name.ts'
 
 const VALID_MS = 30_000
 /** Far more than anybody asks for in that time; beyond, the oldest go. */

@@ -2,7 +2,7 @@ import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { Snapshot, Snapshots } from '../backend/snapshot.ts'
 import { fault } from '../errors.ts'
-import { isWorkspaceName, nameKey } from '../lifecycle/name.ts'
+import { isWorkspaceName, nameKey } from '../name.ts'
 import type { Workspace } from '../workspace.ts'
 
 export interface SnapshotInput {

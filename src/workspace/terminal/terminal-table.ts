@@ -1,5 +1,5 @@
 import { fault } from '../errors.ts'
-import { nameKey } from '../lifecycle/name.ts'
+import { nameKey } from '../name.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 
 /** For each costs a program inside and a stream of the engine. */

@@ -2,9 +2,9 @@ import type { Duplex } from 'node:stream'
 import type { Backend } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
 import { getRunning } from '../lifecycle/get-running.ts'
-import { parseWorkspaceName } from '../lifecycle/name.ts'
+import { parseWorkspaceName } from '../name.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
-import type { BackendName } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 import { refuseDenied } from './denied-ports.ts'
 
 /** A TCP port, in decimal and nothing else (threat W7). Throws INVALID_PORT. */

@@ -1,6 +1,7 @@
 import type { Backend, Load } from '../backend/backend.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
-import type { BackendName, Workspace } from '../workspace.ts'
+import type { Workspace } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
 
 const EVERY_MS = 2_000
 /** One who asks in between is told what was just read. */

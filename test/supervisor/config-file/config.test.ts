@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { parseEnvFile } from '../../../src/supervisor/config-file/env-file.ts'
+import { parseEnvFile } from '../../../src/supervisor/process/env-file.ts'
 import { proposeConfig } from '../../../src/supervisor/config-file/propose-config.ts'
 import { loadSupervisorConfig } from '../../../src/supervisor/index.ts'
 import { tempDir } from '../../support/temp-dir.ts'

@@ -7,7 +7,7 @@ import type {
   ProcessRunner,
   RunningProgram,
 } from '../../../src/supervisor/process/process-runner.ts'
-import type { ProcessSpec } from '../../../src/supervisor/process/process-spec.ts'
+import type { ProcessSpec } from '../../../src/supervisor/process-spec.ts'
 import { statusOf } from '../../../src/supervisor/process/process-state.ts'
 import { ProcessTable } from '../../../src/supervisor/process/process-table.ts'
 

@@ -7,7 +7,7 @@ import {
   textConfinement,
   textsDirIn,
 } from '../../../src/analyzer/confinement.ts'
-import { createScanPool } from '../../../src/analyzer/index/scan-pool.ts'
+import { createScanPool } from '../../../src/analyzer/scan/scan-pool.ts'
 import { createTextPool } from '../../../src/analyzer/source/source-service.ts'
 import { startDecompiler } from '../../../src/analyzer/source/decompiler.ts'
 import { makeDirs } from '../../../src/lib/fs/make-dirs.ts'

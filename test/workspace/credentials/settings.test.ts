@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { loadWorkspaceConfig } from '../../../src/workspace/config.ts'
-import { exposureOf } from '../../../src/workspace/credentials/exposure.ts'
+import { exposureOf } from '../../../src/workspace/assembly/exposure.ts'
 
 const load = (flags: Readonly<Record<string, unknown>>) => loadWorkspaceConfig({}, { flags }).config
 

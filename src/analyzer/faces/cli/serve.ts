@@ -7,7 +7,7 @@ import type { PoolOptions } from '../../../lib/pool/pool.ts'
 import { makeDirs } from '../../../lib/fs/make-dirs.ts'
 import { defaultCacheDir } from '../../cache-dir.ts'
 import { scanConfinement, storeDirIn } from '../../confinement.ts'
-import { createScanPool } from '../../index/scan-pool.ts'
+import { createScanPool } from '../../scan/scan-pool.ts'
 
 const STOP_LIMIT_MS = 9_500
 

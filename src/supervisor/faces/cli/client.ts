@@ -146,7 +146,7 @@ async function findAddress(options: GlobalOptions, environment: NodeJS.ProcessEn
   if (url !== undefined && tokenFile !== undefined) return { url, tokenFile }
   const [{ findSupervisorConfig }, { findServerRecord }] = await Promise.all([
     import('../../config-file/find-config.ts'),
-    import('../../../lib/process/server-record.ts'),
+    import('../../../lib/discovery/server-record.ts'),
   ])
   const { file, recordDir } = findSupervisorConfig(environment, { file: options.config })
   const record = await findServerRecord(recordDir)

@@ -1,4 +1,4 @@
-import type { Check } from '../../doctor/check.ts'
+import type { Check } from '../../check.ts'
 import { DockerEngine, engineStatus } from './engine.ts'
 
 /** Whether the engine answers, which it is, and whether it has the default image. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeDirs } from '../../../lib/fs/make-dirs.ts'
 import { tryLock } from '../../../lib/fs/file-lock.ts'
 import { fault } from '../../errors.ts'
-import type { BackendName } from '../../workspace.ts'
+import type { BackendName } from '../../backend-name.ts'
 
 /** What stands for a directory being a backend's, and is held by whoever uses it. */
 const LOCK = 'lock'

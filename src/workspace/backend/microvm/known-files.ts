@@ -4,7 +4,7 @@ import { messageOf } from '../../../lib/errors/message.ts'
 import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import { discard } from '../../../lib/fs/trash.ts'
 import { fault } from '../../errors.ts'
-import { isWorkspaceName, nameKey } from '../../lifecycle/name.ts'
+import { isWorkspaceName, nameKey } from '../../name.ts'
 
 /** Larger ones are none of ours. */
 const MAX_RECORD_BYTES = 4 * 1024 * 1024

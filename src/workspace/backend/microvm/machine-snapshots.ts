@@ -1,7 +1,7 @@
 import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
 import type { ImageStore } from '../../image/image-store.ts'
-import type { BackendName } from '../../workspace.ts'
+import type { BackendName } from '../../backend-name.ts'
 import type { Snapshot, Snapshots } from '../snapshot.ts'
 import type { MachineFiles } from './machine-files.ts'
 import { SnapshotFiles } from './snapshot-files.ts'

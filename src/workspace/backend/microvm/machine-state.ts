@@ -1,6 +1,7 @@
 import { messageOf } from '../../../lib/errors/message.ts'
 import { limitsFromWire } from '../../network/narrow.ts'
-import type { BackendName, Workspace, WorkspaceState } from '../../workspace.ts'
+import type { Workspace, WorkspaceState } from '../../workspace.ts'
+import type { BackendName } from '../../backend-name.ts'
 import type { MachineFiles } from './machine-files.ts'
 import { isRunning } from './machine-process.ts'
 import type { Metadata, MetadataReading } from './metadata.ts'

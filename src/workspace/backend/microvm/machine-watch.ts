@@ -1,4 +1,4 @@
-import { nameKey } from '../../lifecycle/name.ts'
+import { nameKey } from '../../name.ts'
 import { boundLog } from './console-log.ts'
 import type { Driver } from './driver.ts'
 import type { MachineFiles } from './machine-files.ts'

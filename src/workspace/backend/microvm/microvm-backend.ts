@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
 import { fault } from '../../errors.ts'
 import { ImageStore } from '../../image/image-store.ts'
-import { nameKey } from '../../lifecycle/name.ts'
+import { nameKey } from '../../name.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import type { Workspace } from '../../workspace.ts'
 import type {

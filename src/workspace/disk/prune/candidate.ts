@@ -1,5 +1,6 @@
-import type { Bytes, MeasuredPart } from '../../backend/backend.ts'
-import type { BackendName } from '../../workspace.ts'
+import type { MeasuredPart } from '../../backend/backend.ts'
+import type { Bytes } from '../../bytes.ts'
+import type { BackendName } from '../../backend-name.ts'
 
 export type ItemKind = 'instance' | 'image' | 'tmp' | 'snapshot' | 'upper' | 'log' | 'trash'
 

@@ -1,6 +1,6 @@
 import { discard, removeLeftTrash } from '../../../lib/fs/trash.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
-import { isWorkspaceName } from '../../lifecycle/name.ts'
+import { isWorkspaceName } from '../../name.ts'
 import type { MachineRoot } from '../machine-root.ts'
 import { findOrphans, type Orphan, type OrphanKind } from '../orphans.ts'
 import type { Candidate, Findings, ItemKind, Removal, Skipped } from './candidate.ts'

@@ -1,4 +1,4 @@
-import type { Bytes } from '../../backend/backend.ts'
+import type { Bytes } from '../../bytes.ts'
 import type { Candidate, Skipped } from './candidate.ts'
 import { freeSpaceAt } from './free-space.ts'
 import type { KeepFree } from './request.ts'

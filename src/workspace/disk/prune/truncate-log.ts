@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { collapseFront } from '../../../native/deallocate.ts'
-import type { Bytes } from '../../backend/backend.ts'
+import type { Bytes } from '../../bytes.ts'
 
 const BLOCK_BYTES = 512
 const COPY_BYTES = 1 << 20

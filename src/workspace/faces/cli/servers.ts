@@ -3,7 +3,7 @@ import { environmentKeys } from '../../../lib/config/environment.ts'
 import { findConfigFile } from '../../../lib/config/find-file.ts'
 import { defineFaults, type Fault, isFault } from '../../../lib/errors/fault.ts'
 import type { ServerAddress } from '../../client/server-address.ts'
-import { findServerRecord } from '../../../lib/process/server-record.ts'
+import { findServerRecord } from '../../../lib/discovery/server-record.ts'
 import { defaultStateDir } from '../../default-places.ts'
 
 const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: 'invalid' })

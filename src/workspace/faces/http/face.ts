@@ -14,7 +14,7 @@ import type { PassTable } from '../../passes/pass-table.ts'
 import type { SessionDirectory } from '../../session/session-directory.ts'
 import type { SnapshotLibrary } from '../../snapshot/snapshot-library.ts'
 import type { UsageSampler } from '../../usage/usage-sampler.ts'
-import type { BackendName } from '../../workspace.ts'
+import type { BackendName } from '../../backend-name.ts'
 
 /** What the routes work on. */
 export interface HttpFace {

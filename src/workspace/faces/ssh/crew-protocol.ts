@@ -1,5 +1,5 @@
 import type { FaultKind } from '../../../lib/errors/fault.ts'
-import type { BackendName } from '../../workspace.ts'
+import type { BackendName } from '../../backend-name.ts'
 import type { Login, LoginRefusal } from './authenticate.ts'
 
 /** What a child process needs to speak SSH by itself. */

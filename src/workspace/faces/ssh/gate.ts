@@ -1,9 +1,10 @@
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Backend, BackendInside } from '../../backend/backend.ts'
 import { fault } from '../../errors.ts'
-import { parseWorkspaceName } from '../../lifecycle/name.ts'
+import { parseWorkspaceName } from '../../name.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
-import type { BackendName, Workspace } from '../../workspace.ts'
+import type { Workspace } from '../../workspace.ts'
+import type { BackendName } from '../../backend-name.ts'
 
 /** Kept free for the API's own use; no workspace can be reached by it. */
 const RESERVED_USER = '_api'

@@ -7,7 +7,7 @@ import { portNumber } from '../../../../lib/cli/arguments.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { makeDirs } from '../../../../lib/fs/make-dirs.ts'
 import type { SupervisorConfig } from '../../../config.ts'
-import { findServerRecord, type ServerRecord } from '../../../../lib/process/server-record.ts'
+import { findServerRecord, type ServerRecord } from '../../../../lib/discovery/server-record.ts'
 import { readToken } from '../../../../lib/fs/token-file.ts'
 import { type GlobalOptions, SupervisorClient } from '../client.ts'
 

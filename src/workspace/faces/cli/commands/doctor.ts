@@ -13,7 +13,7 @@ export function addDoctor(program: Command): void {
       const options: { config?: string; json?: boolean; table?: boolean } = command.optsWithGlobals()
       const [{ loadWorkspaceConfig }, { runChecks }] = await Promise.all([
         import('../../../config.ts'),
-        import('../../../doctor/run-checks.ts'),
+        import('../../../assembly/run-checks.ts'),
       ])
       const checks = await runChecks(loadWorkspaceConfig(process.env, { file: options.config }).config)
       const rows = checks.map((check) => [check.ok ? 'ok' : 'MISSING', check.name, check.found, check.remedy])

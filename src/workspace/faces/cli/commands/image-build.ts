@@ -30,7 +30,7 @@ export function addImageBuild(image: Command): void {
       const output = outputOf(command)
       const [{ loadWorkspaceConfig }, { buildImage }] = await Promise.all([
         import('../../../config.ts'),
-        import('../../../image/build-image.ts'),
+        import('../../../assembly/build-image.ts'),
       ])
       const { config } = loadWorkspaceConfig(process.env, { file: options.config })
       const stop = new AbortController()

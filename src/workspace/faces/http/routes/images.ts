@@ -12,7 +12,8 @@ import {
   tagBodySchema,
 } from '../../../api/image.ts'
 import { fault } from '../../../errors.ts'
-import { BACKEND_NAMES, type BackendName } from '../../../workspace.ts'
+import { BACKEND_NAMES } from '../../../backend-name.ts'
+import type { BackendName } from '../../../backend-name.ts'
 import { imageSubjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 import { parseFlag } from '../parse-flag.ts'

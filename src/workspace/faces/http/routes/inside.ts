@@ -3,7 +3,7 @@ import { Type } from '../../../../lib/schema/type.ts'
 import { logSchema, parseLineCount, portsSchema, portsToWire } from '../../../api/inside.ts'
 import { getBackend } from '../../../lifecycle/get-backend.ts'
 import { getRunning } from '../../../lifecycle/get-running.ts'
-import { parseWorkspaceName } from '../../../lifecycle/name.ts'
+import { parseWorkspaceName } from '../../../name.ts'
 import { listListeningPorts } from '../../../tunnel/listening-ports.ts'
 import type { HttpFace } from '../face.ts'
 

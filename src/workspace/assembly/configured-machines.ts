@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import type { WorkspaceConfig } from '../config.ts'
 import { type ImageBackend, imageDirOf } from '../image/image-backend.ts'
-import { FirecrackerDriver } from './firecracker/firecracker-driver.ts'
-import type { Driver } from './microvm/driver.ts'
-import { MicroVmBackend } from './microvm/microvm-backend.ts'
-import { QemuDriver } from './qemu/qemu-driver.ts'
-import { VzDriver } from './vz/vz-driver.ts'
+import { FirecrackerDriver } from '../backend/firecracker/firecracker-driver.ts'
+import type { Driver } from '../backend/microvm/driver.ts'
+import { MicroVmBackend } from '../backend/microvm/microvm-backend.ts'
+import { QemuDriver } from '../backend/qemu/qemu-driver.ts'
+import { VzDriver } from '../backend/vz/vz-driver.ts'
 
 /** Where a kind of virtual machine has its files, and its sockets. */
 interface MachinePlace {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { nameKey, parseWorkspaceName } from '../../../src/workspace/lifecycle/name.ts'
-import { BAD_NAMES, GOOD_NAMES, NO_NAMES } from '../../contract/names.ts'
+import { nameKey, parseWorkspaceName } from '../../src/workspace/name.ts'
+import { BAD_NAMES, GOOD_NAMES, NO_NAMES } from '../contract/names.ts'
 
 describe('parseWorkspaceName', () => {
   test.each(GOOD_NAMES)('W1 takes %j', (name) => {

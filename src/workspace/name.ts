@@ -1,4 +1,4 @@
-import { fault } from '../errors.ts'
+import { fault } from './errors.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9-]{0,62}$/
 

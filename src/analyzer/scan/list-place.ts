@@ -1,7 +1,7 @@
 import type { ClassPathProblem } from '../classpath/class-container.ts'
 import { displayPath } from '../classpath/class-container.ts'
 import { contentHash } from '../classpath/content-hash.ts'
-import { type SlicedPlace, slicesOf, stampIfThere } from './slices.ts'
+import { type SlicedPlace, slicesOf, stampIfThere } from '../index/slices.ts'
 
 export interface ListTask {
   readonly path: string

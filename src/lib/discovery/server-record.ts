@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeDirs } from '../fs/make-dirs.ts'
 import { writeFileDurable } from '../fs/write-durable.ts'
-import { identityOf, isRunning, type ProcessIdentity } from './process-identity.ts'
+import { identityOf, isRunning, type ProcessIdentity } from '../process/process-identity.ts'
 
 /**
  * A running server, as it reports itself to its user's clients. The record lies in that user's own directory, which no project

@@ -4,9 +4,9 @@ import { createPool, type Pool } from '../../lib/pool/pool.ts'
 import { packageRoot } from '../../lib/process/package.ts'
 import { readPinnedDigests } from '../backend/microvm/pinned-digests.ts'
 import type { WorkspaceConfig } from '../config.ts'
-import type { Converter } from './convert/convert.ts'
-import { type ImageBackend, imageDirOf, isImageBackend } from './image-backend.ts'
-import { ImageStore } from './image-store.ts'
+import type { Converter } from '../image/convert/convert.ts'
+import { type ImageBackend, imageDirOf, isImageBackend } from '../image/image-backend.ts'
+import { ImageStore } from '../image/image-store.ts'
 
 /** Where `npm run build` leaves the programs for guests. */
 export const GUEST_DIR = join(packageRoot, 'dist', 'guest')

@@ -1,12 +1,12 @@
 import { isAlive } from '../../lib/process/is-alive.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
-import type { RecordedRun } from '../state/run-record.ts'
-import type { Engine } from './engine.ts'
-import type { ProcessTable } from './process-table.ts'
-import type { RunningProgram } from './process-runner.ts'
-import { allProcesses, descendantsOf, marksOf } from './process-tree.ts'
-import type { ProcessSpec } from './process-spec.ts'
-import type { Outputs } from './process-runner.ts'
+import type { RecordedRun } from './run-record.ts'
+import type { Engine } from '../process/engine.ts'
+import type { ProcessTable } from '../process/process-table.ts'
+import type { RunningProgram } from '../process/process-runner.ts'
+import { allProcesses, descendantsOf, marksOf } from '../process/process-tree.ts'
+import type { ProcessSpec } from '../process-spec.ts'
+import type { Outputs } from '../process/process-runner.ts'
 
 const END_WAIT_MS = 20
 const END_LIMIT_MS = 5_000

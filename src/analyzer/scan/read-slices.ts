@@ -4,11 +4,11 @@ import type { ClassPathProblem } from '../classpath/class-container.ts'
 import { fileIdentity } from '../classpath/list-classes.ts'
 import { readClasses } from '../classpath/read-classes.ts'
 import { fault } from '../errors.ts'
-import { buildDigest } from './build-digest.ts'
-import { digestLayout } from './digest.ts'
+import { buildDigest } from '../index/build-digest.ts'
+import { digestLayout } from '../index/digest.ts'
 import { type ListTask, placeOf } from './list-place.ts'
-import { type Slice, stampOf } from './slices.ts'
-import { SliceStore } from './store.ts'
+import { type Slice, stampOf } from '../index/slices.ts'
+import { SliceStore } from '../index/store.ts'
 
 export interface ReadTask {
   readonly place: ListTask

@@ -4,8 +4,8 @@ import { run } from '../../lib/process/run.ts'
 import { toolEnvironment } from '../../lib/process/tool-environment.ts'
 import { findInit } from '../../native/init.ts'
 import type { WorkspaceConfig } from '../config.ts'
-import type { Check } from '../doctor/check.ts'
-import { configuredKernel } from './convert/kernel-source.ts'
+import type { Check } from '../check.ts'
+import { configuredKernel } from '../image/convert/kernel-source.ts'
 import { GUEST_DIR, imageBackendsOf } from './open-images.ts'
 
 /** A program that conversions run: how it tells its version, and what brings it. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { WorkspaceConfig } from '../config.ts'
-import type { Check } from './check.ts'
+import type { Check } from '../check.ts'
 
 /** Accounts of people begin here, and end before those of containers. Source: login.defs(5), UID_MIN. */
 const FIRST_UID = 1_000

@@ -1,5 +1,5 @@
 import type { ClassPathEntry } from '../project/class-path.ts'
-import type { SliceEntry } from './indexed-slice.ts'
+import type { SliceEntry } from '../index/indexed-slice.ts'
 import type { ListedPlace } from './list-place.ts'
 
 /** A place of the class path with what is there. */

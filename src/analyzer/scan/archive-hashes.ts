@@ -3,7 +3,7 @@ import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import type { Pool } from '../../lib/pool/pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { StampedHash } from './list-place.ts'
-import { stampIfThere } from './slices.ts'
+import { stampIfThere } from '../index/slices.ts'
 
 /** Archives of at least so many bytes are worth a task of their own. */
 const LARGE_BYTES = 2 ** 23

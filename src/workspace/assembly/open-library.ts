@@ -2,8 +2,8 @@ import type { Logger } from '../../lib/log/logger.ts'
 import { DockerImages } from '../backend/docker/images.ts'
 import type { PulledImages } from '../backend/docker/pulled-images.ts'
 import type { WorkspaceConfig } from '../config.ts'
-import { ImageLibrary } from './image-library.ts'
-import { MicrovmShelf } from './microvm-shelf.ts'
+import { ImageLibrary } from '../image/image-library.ts'
+import { MicrovmShelf } from '../image/microvm-shelf.ts'
 import { converterOf, createImagePool, imageBackendsOf, openImageStore } from './open-images.ts'
 
 /** The images of all enabled backends. The engine's serve VMs as well, which are made from them. */

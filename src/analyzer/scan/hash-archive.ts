@@ -1,6 +1,6 @@
 import { contentHash } from '../classpath/content-hash.ts'
 import type { StampedHash } from './list-place.ts'
-import { stampIfThere } from './slices.ts'
+import { stampIfThere } from '../index/slices.ts'
 
 /** Hashes one archive, in a pool's process. Undefined where it changes meanwhile; listing it then tells what is wrong. */
 export function hashArchive({ path }: { readonly path: string }): StampedHash | undefined {

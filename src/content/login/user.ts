@@ -1,0 +1,6 @@
+/** Somebody who logs in with a password. */
+export interface User {
+  /** Empty where there is one password and no names. */
+  readonly name: string
+  readonly passwordHash: string
+}
