@@ -1,9 +1,10 @@
-// Proves the floor rules of scripts/floor-rules.ts: node scripts/floors.ts [FOLDER]
+// Proves the floor rules of scripts/floor-rules.ts, and that no folders need each other (scripts/folder-rings.ts): node scripts/floors.ts [FOLDER]
 // FOLDER holds src, workers and guest, and is the checkout unless named. Prints one line a violation and exits 1.
 import { existsSync, globSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { cruise } from 'dependency-cruiser'
 import { forbidden, options } from './floor-rules.ts'
+import { folderRings } from './folder-rings.ts'
 
 process.chdir(process.argv[2] ?? resolve(import.meta.dirname, '..'))
 const roots = ['src', 'workers', 'guest'].filter((root) => existsSync(root))
@@ -21,6 +22,7 @@ const lines = [
     const way = cycle ? cycle.map((step) => step.name).join(' → ') : to
     return `${rule.name}: ${from} → ${way}`
   }),
+  ...folderRings(output.modules).map((imports) => `no-folder-rings: ${imports.join(', ')}`),
 ]
 for (const line of lines) console.error(line)
 console.log(`floors: ${files.length - unseen.length} of ${files.length} modules, ${lines.length} violations`)

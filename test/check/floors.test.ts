@@ -43,6 +43,13 @@ describe('floors', () => {
     expect(planted.status).toBe(1)
   })
 
+  test('a ring of folders is found where no file is part of one, with an import for each of its steps', () => {
+    const rings = planted.lines.filter((line) => line.startsWith('no-folder-rings: '))
+    expect(rings).toEqual([
+      'no-folder-rings: src/content/login/throttle.ts → src/content/session/limits.ts, src/content/session/user.ts → src/content/login/throttle.ts',
+    ])
+  })
+
   test('the check fails when dependency-cruiser sees fewer modules than there are files', () => {
     // As it was found: beside TypeScript 7 and without swc it knows no parser for .ts, sees nothing and is content.
     const withoutSwc = `import { registerHooks } from 'node:module'
