@@ -57,7 +57,7 @@ export class ProgramStarter {
     this.#points.clear()
   }
 
-  /** Starts a program directly; undefined where that cannot be done, and the program has then not been started. */
+  /** Starts a program through a launcher. Returns undefined if that is not possible; the program was not started then. */
   async #launch(
     container: string,
     point: MeetingPoint,
@@ -67,7 +67,7 @@ export class ProgramStarter {
     const known = this.#launchers.get(key)
     const process = await (await known)?.run(request)
     if (process !== undefined) return process
-    // There is none, it has ended, or it is another container's or an earlier user's: one that has just been started is neither.
+    // No launcher, or one that exited, hangs or predates a change of users and groups: a new one has none of these problems.
     if (known !== undefined) this.#drop(key, known)
     const starting = this.#launchers.get(key) ?? Launcher.start(this.#engine, container, point, request.user)
     this.#launchers.set(key, starting)

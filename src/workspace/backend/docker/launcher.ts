@@ -12,37 +12,37 @@ import { openPipes, type ProgramStreams } from './program-pipes.ts'
 import { RunnerControl } from './runner-control.ts'
 import { type StartedExec, startExec } from './start-exec.ts'
 
-/** What the engine answers when the container cannot run any program: it is gone, or it does not run. */
+/** Engine statuses for a container that does not exist or is not running: it cannot run any program. */
 const NO_CONTAINER = [404, 409]
 const LOOK_EVERY_MS = 10
-/** A launcher that starts nothing for so long is stuck, as in a paused container. */
+/** A launcher that does not start a program within this time is stuck, for example in a paused container. */
 const START_DEADLINE_MS = 2_000
-/** How long one is kept for the next program. */
+/** How long an unused launcher is kept. */
 const IDLE_MS = 10 * 60_000
-/** What `native/run/control.h` takes for one program. */
+/** Limit of `native/run/control.h` for one request. */
 const MOST_REQUEST_BYTES = 2 * 2 ** 20
-/** What a launcher says is shorter; what is longer somebody else says. */
-const MAX_SAID_BYTES = 256
+/** Longer lines do not come from a launcher. */
+const MAX_REPLY_BYTES = 256
 
 /**
- * Starts programs inside a running container as one user (`native/run/main.cc`), with pipes of ours for their standard streams, so that
- * their bytes pass the engine by. The engine starts the launcher; programs then start without the engine, a fork away.
+ * Starts programs inside a running container as one user (`native/run/main.cc`). The engine starts the launcher once; each program is then a
+ * fork away, with standard streams that bypass the engine. See DESIGN.md.
  */
 export class Launcher {
   readonly #point: MeetingPoint
   readonly #connection: Socket
-  /** Called when a program is not started, by the word that its runner would have said. */
+  /** Callbacks for programs that were not started, by the token of their runner. */
   readonly #refusals = new Map<string, () => void>()
   readonly #idle: NodeJS.Timeout
-  /** When it starts nothing any more. */
+  /** Resolves when the launcher accepts no more programs. */
   readonly closed: Promise<void>
-  #said = ''
+  #unread = ''
 
   private constructor(point: MeetingPoint, connection: Socket, started: StartedExec) {
     this.#point = point
     this.#connection = connection
     this.#idle = setTimeout(() => this.close(), IDLE_MS).unref()
-    connection.unref().on('data', (chunk: Buffer) => this.#hear(chunk.toString('latin1')))
+    connection.unref().on('data', (chunk: Buffer) => this.#parse(chunk.toString('latin1')))
     connection.on('error', () => undefined)
     this.closed = new Promise((resolve) => {
       connection.once('close', () => {
@@ -54,7 +54,7 @@ export class Launcher {
     })
   }
 
-  /** Undefined where none can be started; throws where the engine, or the container, is gone. */
+  /** Returns undefined where no launcher can be started. Throws if the engine or the container is not available. */
   static async start(
     engine: DockerEngine,
     container: string,
@@ -78,18 +78,18 @@ export class Launcher {
     return this.#connection.destroyed || !this.#connection.writable
   }
 
-  /** Starts nothing any more; what runs goes on. */
+  /** Accepts no more programs; running ones continue. */
   close(): void {
     this.#connection.destroy()
   }
 
-  /** Whether a launcher can start it at all: as large a program as the kernel takes, in strings as C has them. */
+  /** Returns whether a launcher can pass on a request: C strings, within the kernel's usual size limit. */
   static canStart(request: ExecRequest): boolean {
     const words = wordsOf(request)
     return words.every((word) => !word.includes('\0')) && sizeOf(words) <= MOST_REQUEST_BYTES
   }
 
-  /** Starts a program. Undefined when it was not started: the launcher is then of no more use. */
+  /** Starts a program. Returns undefined if it was not started; the launcher is then closed. */
   async run(request: ExecRequest): Promise<ExecProcess | undefined> {
     if (this.isGone) return undefined
     this.#idle.refresh()
@@ -106,7 +106,7 @@ export class Launcher {
       const runner = await Promise.race([expected.met, refused.promise])
       const streams = runner === undefined ? undefined : passPipes(runner, request.stdin ?? true)
       if (runner !== undefined && streams !== undefined) return processOf(new RunnerControl(runner), streams)
-      // A runner that comes late starts nothing.
+      // A runner that connects late does not start its program.
       void expected.met.then((late) => late.destroy())
       this.close()
       return undefined
@@ -117,10 +117,10 @@ export class Launcher {
     }
   }
 
-  #hear(text: string): void {
-    const lines = (this.#said + text).split('\n')
-    this.#said = lines.pop() ?? ''
-    if (this.#said.length > MAX_SAID_BYTES) this.close()
+  #parse(text: string): void {
+    const lines = (this.#unread + text).split('\n')
+    this.#unread = lines.pop() ?? ''
+    if (this.#unread.length > MAX_REPLY_BYTES) this.close()
     for (const line of lines) this.#refusals.get(line.split(' ')[1] ?? '')?.()
   }
 }
@@ -133,7 +133,7 @@ function sizeOf(words: readonly string[]): number {
   return words.reduce((sum, word) => sum + Buffer.byteLength(word) + 1, 0)
 }
 
-/** Tells the launcher where to come to, and waits for it; undefined when it has ended instead. */
+/** Sends the launcher the socket's name and waits for its connection. Returns undefined if it exits instead. */
 async function meet(
   engine: DockerEngine,
   { socket }: StartedExec,
@@ -143,16 +143,16 @@ async function meet(
   const ended = new Promise<undefined>((resolve) => {
     socket.once('end', () => resolve(undefined)).once('close', () => resolve(undefined))
   })
-  // By the stream and not as an argument: arguments stand in the process list for every user inside.
+  // Sent by stream: every user in the container can read arguments in the process list.
   socket.write(`${order}\n`)
-  // Where the launcher cannot be started the engine says so here; whoever runs the program instead will hear.
+  // Discards the engine's error message: running the program without a launcher reports the same error.
   socket.resume()
   try {
     return await engine.call('running a program', (signal) =>
       unlessAborted(Promise.race([met, ended]), signal),
     )
   } catch (error) {
-    // A launcher without a server starts nothing, and ends.
+    // A launcher without a connection exits.
     socket.destroy()
     void met.then((launcher) => launcher.destroy())
     throw error
@@ -171,13 +171,13 @@ async function startOrRefuse(
     })
   } catch (error) {
     const status = engineStatus(error)
-    // Some engines refuse a program that cannot be run, and some start it and say so on its stream.
+    // For a program that cannot be run some engines fail the request, and others report the error on its stream.
     if (status !== undefined && !NO_CONTAINER.includes(status)) return undefined
     throw error
   }
 }
 
-/** Gives a runner its program's ends, with which it starts the program; undefined when it has gone. */
+/** Sends a runner its program's ends of the pipes, which starts the program. Returns undefined if the runner has exited. */
 function passPipes(runner: Socket, hasInput: boolean): ProgramStreams | undefined {
   try {
     return openPipes(hasInput, (ends) => sendDescriptors(runner, ends))
@@ -216,7 +216,7 @@ async function statusOf(
   const told = await control.ending
   // What is left of its input nobody will read, or something that it left running, which has no claim to it.
   stdin.destroy()
-  // A runner says nothing when it was killed, with the whole container or for its memory; no other signal ends it.
+  // A runner reports nothing if it was killed, by the container's end or the OOM killer; it blocks every other signal.
   const status = told ?? { status: 128 + constants.signals.SIGKILL }
   await Promise.all([arrived(stdout), arrived(stderr)])
   return status
