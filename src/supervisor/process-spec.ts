@@ -1,3 +1,5 @@
+import type { LogSettings } from './log/process-logs.ts'
+
 export const RESTART_POLICIES = ['always', 'on-failure', 'never'] as const
 type RestartPolicy = (typeof RESTART_POLICIES)[number]
 
@@ -33,15 +35,6 @@ export interface HealthCheck {
   readonly restarts: boolean
 }
 
-interface LogOfProcess {
-  readonly bufferLines: number
-  readonly bufferBytes: number
-  readonly dir: string | undefined
-  readonly maxFileBytes: number
-  readonly keepFiles: number
-  readonly hasTimes: boolean
-}
-
 /** All there is to know to run one process. Two that are equal as JSON are the same. */
 export interface ProcessSpec {
   /** `web`, or `web-2` for the second of several replicas. */
@@ -66,7 +59,7 @@ export interface ProcessSpec {
   readonly memoryBytes: number | undefined
   /** In CPUs: 1.5 is one and a half. */
   readonly cpus: number | undefined
-  readonly log: LogOfProcess
+  readonly log: LogSettings
   readonly proxy: { readonly subdomain: string; readonly port: number } | undefined
   /** When it is started by the clock, as crontab(5) writes it. */
   readonly schedule: string | undefined

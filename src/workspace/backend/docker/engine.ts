@@ -111,8 +111,8 @@ export class DockerEngine {
   }
 
   /**
-   * Runs a call that makes or starts something. Once `signal` is aborted its answer is still awaited for a while: the engine finishes what
-   * it has begun, and that must not appear after whoever gave up has removed what there was.
+   * Runs a call that creates or starts something. After `signal` is aborted it waits a while for the answer: the engine completes a request
+   * that it has begun, and its result must not appear after the caller has removed what existed.
    */
   make<T>(what: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return this.call(what, work, { deadlineMs: CHANGE_DEADLINE_MS, signal, graceMs: GRACE_MS })
