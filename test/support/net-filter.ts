@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -25,9 +26,13 @@ export async function startFilterBefore(standIn: string): Promise<{
   writeFileSync(at('rules'), 'egress open\n')
   const policy = [at('net.sock'), at('rules'), MAC, '10.0.2.15/24', '10.0.2.2', '10.0.2.3', '-']
   const filter = spawn(findNetFilter() ?? 'missing', [...policy, '--', at('passt'), directory], {
-    stdio: 'inherit',
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
-  onTestFinished(() => void filter.kill('SIGKILL'))
+  onTestFinished(async () => {
+    filter.kill('SIGKILL')
+    // The stand-in has the same output: it writes to the directory until it has ended too.
+    await once(filter.stdout.resume(), 'close')
+  })
   await waitFor('the filter', () => existsSync(at('net.sock')), 20_000)
   const guest = connect(at('net.sock'))
   onTestFinished(() => void guest.destroy())

@@ -8,8 +8,8 @@ import { waitFor } from '../../support/wait-for.ts'
 /** Counts what passes the filter. */
 const COUNTING = `
 n = 0
-while True:
-    n += len(s.recv(1 << 20))
+while chunk := s.recv(1 << 20):
+    n += len(chunk)
     report(n)
 `
 const WAIT_MS = 10_000
