@@ -18,7 +18,11 @@ export function setToken(realm: Realm, token: string): void {
 
 /** One that was sent and is asked for again was the wrong one. */
 export function hasToken(realm: Realm): boolean {
-  return sessionStorage.getItem(KEYS[realm]) !== null
+  return tokenOf(realm) !== null
+}
+
+function tokenOf(realm: Realm): string | null {
+  return sessionStorage.getItem(KEYS[realm])
 }
 
 /** What the server answered instead of what was asked for; `status` 0 where it could not be reached. */
@@ -43,12 +47,11 @@ export interface Asking {
 /** The answer to a request, with the tokens that this tab has. Throws a `ServerError`. */
 export async function request(path: string, asking: Asking = {}): Promise<Response> {
   const { method = 'GET', body, signal, accept = 'application/json' } = asking
-  const token = sessionStorage.getItem(KEYS.server)
-  const busToken = sessionStorage.getItem(KEYS.bus)
+  const tokens = { server: tokenOf('server'), bus: tokenOf('bus') }
   const headers = {
     accept,
-    ...(token !== null && { authorization: `Bearer ${token}` }),
-    ...(busToken !== null && path.startsWith('/api/plugins') && { [BUS_TOKEN_HEADER]: busToken }),
+    ...(tokens.server !== null && { authorization: `Bearer ${tokens.server}` }),
+    ...(tokens.bus !== null && path.startsWith('/api/plugins') && { [BUS_TOKEN_HEADER]: tokens.bus }),
     ...(body !== undefined && { 'content-type': 'application/json' }),
   }
   let response: Response
@@ -68,7 +71,8 @@ export async function request(path: string, asking: Asking = {}): Promise<Respon
   if (error.status === 401) {
     // Which of the two it wants is told by the header that its sentence names.
     const realm = error.message.includes(BUS_TOKEN_HEADER) ? 'bus' : 'server'
-    missingTokens.set(new Set([...missingTokens.value, realm]))
+    // A late answer to an earlier token must not reject the one that was entered since.
+    if (tokens[realm] === tokenOf(realm)) missingTokens.set(new Set([...missingTokens.value, realm]))
   }
   throw error
 }
