@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
+/** A button that something pushes aside at every one of them is a defect of the page. */
+const CLICK_ATTEMPTS = 20
+
 /** A page in a real browser without a window, spoken to in its own protocol. */
 export interface BrowserPage {
   /** The value of an expression in the page. */
@@ -12,7 +15,7 @@ export interface BrowserPage {
   /** Keys one after the other; `Control+Shift+V` is one with others held down. */
   readonly press: (...keys: readonly string[]) => Promise<void>
   readonly type: (text: string) => Promise<void>
-  /** Clicks the middle of what a selector finds, once it is in sight. */
+  /** Clicks the middle of what a selector finds; again if it moved away between the look and the click. */
   readonly click: (selector: string) => Promise<void>
   /** Shows the same page anew. */
   readonly reload: () => Promise<void>
@@ -129,18 +132,26 @@ async function connectPage(port: string, url: string): Promise<BrowserPage> {
     },
     type: async (text) => void (await send('Input.insertText', { text })),
     async click(selector) {
-      const { x, y } = await evaluate<{ x: number; y: number }>(
-        `(() => {
-          const found = document.querySelector(${JSON.stringify(selector)})
-          if (found === null) throw new Error(${JSON.stringify(`nothing is ${selector}`)})
-          found.scrollIntoView({ block: 'nearest' })
-          const r = found.getBoundingClientRect()
-          return { x: r.x + r.width / 2, y: r.y + r.height / 2 }
-        })()`,
-      )
-      const event = { x, y, button: 'left', clickCount: 1 }
-      await send('Input.dispatchMouseEvent', { type: 'mousePressed', ...event })
-      await send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event })
+      const text = JSON.stringify(selector)
+      for (let attempt = 0; attempt < CLICK_ATTEMPTS; attempt++) {
+        const { x, y } = await evaluate<{ x: number; y: number }>(
+          `(() => {
+            const found = document.querySelector(${text})
+            if (found === null) throw new Error('nothing matches ' + ${text})
+            window.wasClicked = false
+            found.addEventListener('click', () => (window.wasClicked = true), { once: true, capture: true })
+            found.scrollIntoView({ block: 'nearest' })
+            const r = found.getBoundingClientRect()
+            return { x: r.x + r.width / 2, y: r.y + r.height / 2 }
+          })()`,
+        )
+        const event = { x, y, button: 'left', clickCount: 1 }
+        await send('Input.dispatchMouseEvent', { type: 'mousePressed', ...event })
+        await send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event })
+        // A page that the click replaced knows nothing of it, or cannot be asked at the moment.
+        if ((await evaluate('window.wasClicked').catch(() => true)) !== false) return
+      }
+      throw new Error(`${selector} moved or was covered at each of ${CLICK_ATTEMPTS} clicks`)
     },
     async reload() {
       const again = new Promise<void>((resolve) => heard.set('Page.loadEventFired', resolve))
