@@ -12,8 +12,8 @@
 #include "read-envelopes.h"
 #include "read-extents.h"
 #include "remove-tree.h"
-#include "set-user-timeout.h"
 #include "spawn.h"
+#include "tcp-options.h"
 #include "vsock.h"
 #include "walk-trees.h"
 
@@ -41,6 +41,7 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("closeNestedArchive", Napi::Function::New(env, closeNestedArchive, "closeNestedArchive"));
   exports.Set("readExtents", Napi::Function::New(env, readExtents, "readExtents"));
   exports.Set("readFiles", Napi::Function::New(env, readFiles, "readFiles"));
+  exports.Set("acknowledgeNow", Napi::Function::New(env, acknowledgeNow, "acknowledgeNow"));
   exports.Set("setUserTimeout", Napi::Function::New(env, setUserTimeout, "setUserTimeout"));
   exports.Set("moveToTrash", Napi::Function::New(env, moveToTrash, "moveToTrash"));
   exports.Set("restoreFromTrash", Napi::Function::New(env, restoreFromTrash, "restoreFromTrash"));

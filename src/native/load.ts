@@ -34,6 +34,7 @@ export interface Addon {
   matchNames(bytes: Uint8Array, offsets: Int32Array, ids: Int32Array, pattern: string, part: number): unknown
   lockFile(fd: number, isShared: boolean): boolean
   setUserTimeout(fd: number, timeoutMs: number): boolean
+  acknowledgeNow(fd: number): boolean
   makePipe(capacityBytes: number): [reader: number, writer: number]
   sendDescriptors(socket: number, descriptors: readonly number[]): void
   openPty(columns: number, rows: number): [socket: number, control: number, far: number]

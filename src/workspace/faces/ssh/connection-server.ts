@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import ssh2, { type Connection, type ServerConfig } from '../../../lib/ssh/ssh2.ts'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
+import { acknowledgeNow } from '../../../native/tcp.ts'
 import type { ExecProcess } from '../../backend/backend.ts'
 import { AgentForward } from './agent-forward.ts'
 import { authenticate, type Login, type LoginRefusal } from './authenticate.ts'
@@ -55,6 +56,7 @@ export interface ConnectionEvents {
 interface Admitted {
   readonly socket: Socket
   readonly grace: NodeJS.Timeout
+  readonly acknowledge: () => void
   readonly events: ConnectionEvents
 }
 
@@ -82,7 +84,8 @@ export class ConnectionServer {
   admit(socket: Socket, events: ConnectionEvents = {}): () => void {
     const key = `${socket.remoteAddress} ${socket.remotePort}`
     const grace = setTimeout(() => socket.destroy(), this.#options.graceMs ?? GRACE_MS)
-    this.#admitted.set(key, { socket, grace, events })
+    const acknowledge = (): void => acknowledgeNow(socket)
+    this.#admitted.set(key, { socket, grace, acknowledge, events })
     socket.once('close', () => {
       clearTimeout(grace)
       this.#admitted.delete(key)
@@ -91,6 +94,8 @@ export class ConnectionServer {
     // Without it every small answer waits for the client's delayed acknowledgement, some 40 ms.
     socket.setNoDelay(true)
     this.#server.injectSocket(socket)
+    // Until the login a client sends small packets only when the previous ones are acknowledged (Nagle's algorithm).
+    socket.on('data', acknowledge)
     // It was accepted paused, so that no byte was read in another process.
     socket.resume()
     return () => socket.destroy()
@@ -128,6 +133,7 @@ export class ConnectionServer {
         user = login.user
         refusal = undefined
         clearTimeout(admitted?.grace)
+        if (admitted) admitted.socket.off('data', admitted.acknowledge)
         admitted?.events.onProven?.(login)
       },
       (last) => (refusal = last),

@@ -1,4 +1,4 @@
-#include "user-timeout.h"
+#include "options.h"
 
 #include <cerrno>
 
@@ -14,6 +14,11 @@ int setUserTimeout(int fd, unsigned int timeoutMs) {
   return setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeoutMs, sizeof timeoutMs) == 0 ? 0 : errno;
 }
 
+int acknowledgeNow(int fd) {
+  const int on = 1;
+  return setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on) == 0 ? 0 : errno;
+}
+
 }  // namespace workspace::tcp
 
 #else
@@ -21,6 +26,8 @@ int setUserTimeout(int fd, unsigned int timeoutMs) {
 namespace workspace::tcp {
 
 int setUserTimeout(int, unsigned int) { return ENOSYS; }
+
+int acknowledgeNow(int) { return ENOSYS; }
 
 }  // namespace workspace::tcp
 

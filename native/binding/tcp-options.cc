@@ -1,6 +1,6 @@
-#include "set-user-timeout.h"
+#include "tcp-options.h"
 
-#include "../tcp/user-timeout.h"
+#include "../tcp/options.h"
 
 namespace workspace::binding {
 
@@ -15,6 +15,14 @@ Napi::Value setUserTimeout(const Napi::CallbackInfo& info) {
     throw Napi::RangeError::New(env, "timeoutMs must be between 0 and 86400000");
   }
   return Napi::Boolean::New(env, tcp::setUserTimeout(fd, static_cast<unsigned int>(timeoutMs)) == 0);
+}
+
+Napi::Value acknowledgeNow(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (info.Length() != 1 || !info[0].IsNumber()) {
+    throw Napi::TypeError::New(env, "acknowledgeNow expects a descriptor (number)");
+  }
+  return Napi::Boolean::New(env, tcp::acknowledgeNow(info[0].As<Napi::Number>().Int32Value()) == 0);
 }
 
 }  // namespace workspace::binding
