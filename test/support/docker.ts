@@ -13,13 +13,18 @@ export function uniqueName(stem: string): string {
 
 /** A backend on the machine's engine that sees only its own containers. */
 export function dockerBackend(
-  options: { readonly serverId?: string; readonly host?: string; readonly insideDirs?: InsideDirs } = {},
+  options: {
+    readonly serverId?: string
+    readonly host?: string
+    readonly network?: string
+    readonly insideDirs?: InsideDirs
+  } = {},
 ) {
   return new DockerBackend({
     // As Docker's own client does, so that the suite runs against another engine, such as Podman's.
     host: options.host ?? process.env['DOCKER_HOST'],
     // The host's own network, so that workspaces reach test servers on 127.0.0.1.
-    network: 'host',
+    network: options.network ?? 'host',
     serverId: options.serverId ?? randomUUID(),
     insideDirs: options.insideDirs,
   })

@@ -11,7 +11,7 @@ const ELSEWHERE = new Set(['EPERM', 'EACCES', 'ENOENT', 'ESRCH'])
 const dials = new DialLimit()
 
 /** Where a container's main process is, as its engine reports it. */
-interface ContainerProcess {
+export interface ContainerProcess {
   readonly id: string
   readonly pid: number
 }
@@ -25,18 +25,26 @@ export async function dialContainer(
   port: number,
   exec: (argv: readonly string[]) => Promise<ExecProcess>,
 ): Promise<Duplex> {
+  return (
+    (await dialProcess(container, port)) ??
+    dialByProgram(port, await exec(['/bin/sh', '-c', RELAY, 'sh', String(port)]))
+  )
+}
+
+/**
+ * Connects to a port on the loopback address of a process's network namespace. Returns undefined where the process has ended, is not the
+ * container's, or its namespace cannot be entered. Throws CONNECT_FAILED.
+ */
+export async function dialProcess({ id, pid }: ContainerProcess, port: number): Promise<Duplex | undefined> {
   // Another machine's engine, or a virtual machine's, reports numbers that mean someone else here.
-  if (canDialNamespaces() && container.pid > 1) {
-    try {
-      return await dials.run(container.id, () =>
-        dialNamespace(container.pid, container.id, port, CONNECT_TIMEOUT_MS),
-      )
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (!ELSEWHERE.has(code ?? '')) throw refused(port, messageOf(error), error)
-    }
+  if (!canDialNamespaces() || pid <= 1) return undefined
+  try {
+    return await dials.run(id, () => dialNamespace(pid, id, port, CONNECT_TIMEOUT_MS))
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (!ELSEWHERE.has(code ?? '')) throw refused(port, messageOf(error), error)
+    return undefined
   }
-  return dialByProgram(port, await exec(['/bin/sh', '-c', RELAY, 'sh', String(port)]))
 }
 
 /**

@@ -20,7 +20,7 @@ import type { NetworkPolicy } from '../../network/policy.ts'
 import { type ContainerLimits, engineName } from './container.ts'
 import { ContainerLoads } from './container-load.ts'
 import { readContainerLog } from './container-log.ts'
-import { dialContainer } from './dial.ts'
+import { type ContainerProcess, dialContainer, dialProcess } from './dial.ts'
 import { CHANGE_DEADLINE_MS, DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine.ts'
 import { followEvents } from './events.ts'
 import { ProgramStarter } from './exec.ts'
@@ -76,6 +76,8 @@ export class DockerBackend implements Backend {
   readonly #programs: ProgramStarter
   readonly #loads = new ContainerLoads()
   readonly #logins = new Map<string, LoginEnvironment>()
+  /** Main processes by workspace, as last reported. Each use finds out whether one is still its container's. */
+  readonly #processes = new Map<string, ContainerProcess>()
   /** Undefined where workspaces join another network, or this process starts none. */
   readonly #networks: IsolatedNetworks | undefined
   #events: Promise<void> | undefined
@@ -224,9 +226,13 @@ export class DockerBackend implements Backend {
   }
 
   async dial(name: string, port: number): Promise<Duplex> {
+    const known = this.#processes.get(name)
+    const stream = known && (await dialProcess(known, port))
+    if (stream !== undefined) return stream
     const report = await this.#inspect(engineName(name))
-    const container = { id: report?.Id ?? '', pid: report?.State.Pid ?? 0 }
-    return dialContainer(container, port, (argv) => this.exec(name, { argv }))
+    const process = { id: report?.Id ?? '', pid: report?.State.Pid ?? 0 }
+    this.#processes.set(name, process)
+    return dialContainer(process, port, (argv) => this.exec(name, { argv }))
   }
 
   canListenInside(name: string): boolean {
@@ -328,10 +334,14 @@ export class DockerBackend implements Backend {
     while (!signal.aborted) {
       if (this.isAvailable) {
         await followEvents(this.#engine, this.#options.serverId, signal, {
-          onOpen: () => onChange({ is: 'resync' }),
+          onOpen: () => {
+            this.#processes.clear()
+            onChange({ is: 'resync' })
+          },
           onEvent: (name, action) => {
             if (action === 'oom') return onChange({ is: 'outOfMemory', name })
             this.#logins.delete(name)
+            this.#processes.delete(name)
             this.#programs.forget(name)
             onChange({ is: 'changed', name })
           },

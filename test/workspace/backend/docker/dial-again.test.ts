@@ -1,0 +1,64 @@
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import { backendCreate } from '../../../support/backend-create.ts'
+import { docker, dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../../support/docker.ts'
+import { engineProxy } from '../../../support/engine-proxy.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+
+const PORT = 4000
+
+/** Sends everyone who connects a word. */
+const serving = (word: string) =>
+  `use IO::Socket::INET; $s = IO::Socket::INET->new(Listen => 9, ReuseAddr => 1, LocalAddr => "127.0.0.1", LocalPort => ${PORT}) or die; while ($c = $s->accept) { print $c "${word}"; close $c }`
+
+test.runIf(process.getuid?.() === 0)(
+  'a port is reached without asking the engine again, and still after its container was restarted or replaced',
+  async () => {
+    const proxy = await engineProxy()
+    const backend = dockerBackend({ host: proxy.address, network: 'none' })
+    await backend.open(() => undefined)
+    onTestFinished(() => backend.close())
+    const name = uniqueName('again')
+    onTestFinished(() => removeLeftovers(name))
+    const create = () =>
+      backend.create(backendCreate(name, TEST_IMAGE), () => undefined, new AbortController().signal)
+    const read = async () => {
+      const stream = await backend.dial(name, PORT)
+      const answer = await text(stream)
+      stream.destroy()
+      return answer
+    }
+    const serve = async (word: string) => {
+      await docker('exec', '--detach', `ws-${name}`, 'perl', '-e', serving(word))
+      await waitFor(word, () =>
+        read().then(
+          (answer) => answer === word,
+          () => false,
+        ),
+      )
+    }
+
+    await create()
+    await serve('first')
+    const requests: string[] = []
+    proxy.onRequest = (request) => {
+      requests.push(request)
+      return 'pass'
+    }
+    for (let dial = 0; dial < 5; dial++) expect(await read()).toBe('first')
+    expect(requests).toEqual([])
+
+    await backend.stop(name)
+    await expect(backend.dial(name, PORT)).rejects.toMatchObject({ code: expect.any(String) as string })
+    await backend.start(name)
+    await serve('restarted')
+
+    await backend.remove(name, false)
+    await create()
+    await serve('replaced')
+
+    // Behind the server's back, and with the event not yet there.
+    await docker('restart', '--time', '0', `ws-${name}`)
+    await serve('restarted again')
+  },
+)
