@@ -18,6 +18,7 @@
         "native/binding/lock-file.cc",
         "native/binding/match-names.cc",
         "native/binding/pipe.cc",
+        "native/binding/prioritize.cc",
         "native/binding/pty.cc",
         "native/binding/read-classes.cc",
         "native/binding/read-envelopes.cc",
@@ -64,6 +65,7 @@
         "native/pty/pty.cc",
         "native/relay/direction.cc",
         "native/relay/relay.cc",
+        "native/schedule/schedule.cc",
         "native/spawn/exit-watch.cc",
         "native/spawn/start.cc",
         "native/tcp/options.cc",
@@ -111,7 +113,8 @@
             "native/run/main.cc",
             "native/run/meeting.cc",
             "native/run/program.cc",
-            "native/run/request.cc"
+            "native/run/request.cc",
+            "native/schedule/schedule.cc"
           ],
           "include_dirs!": ["<(node_root_dir)/include/node"],
           "cflags_cc": ["-std=c++20", "-Os", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti"],

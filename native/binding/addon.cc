@@ -7,6 +7,7 @@
 #include "log-store.h"
 #include "match-names.h"
 #include "pipe.h"
+#include "prioritize.h"
 #include "pty.h"
 #include "read-classes.h"
 #include "read-envelopes.h"
@@ -41,6 +42,7 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("closeNestedArchive", Napi::Function::New(env, closeNestedArchive, "closeNestedArchive"));
   exports.Set("readExtents", Napi::Function::New(env, readExtents, "readExtents"));
   exports.Set("readFiles", Napi::Function::New(env, readFiles, "readFiles"));
+  exports.Set("prioritize", Napi::Function::New(env, prioritize, "prioritize"));
   exports.Set("acknowledgeNow", Napi::Function::New(env, acknowledgeNow, "acknowledgeNow"));
   exports.Set("setUserTimeout", Napi::Function::New(env, setUserTimeout, "setUserTimeout"));
   exports.Set("moveToTrash", Napi::Function::New(env, moveToTrash, "moveToTrash"));

@@ -29,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../schedule/schedule.h"
 #include "accounts.h"
 #include "control.h"
 #include "meeting.h"
@@ -203,6 +204,7 @@ int run(const char* file) {
     engine.say("error", -server);
     return FAILED;
   }
+  schedule::shortenSlice();
   Launcher(context, server).run();
   close(server);
   // Their parent takes note of their end: the container's first process may not.

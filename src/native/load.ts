@@ -35,6 +35,7 @@ export interface Addon {
   lockFile(fd: number, isShared: boolean): boolean
   setUserTimeout(fd: number, timeoutMs: number): boolean
   acknowledgeNow(fd: number): boolean
+  prioritize(niceness: number): boolean
   makePipe(capacityBytes: number): [reader: number, writer: number]
   sendDescriptors(socket: number, descriptors: readonly number[]): void
   openPty(columns: number, rows: number): [socket: number, control: number, far: number]

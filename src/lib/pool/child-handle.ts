@@ -1,6 +1,5 @@
 import { fork, type ChildProcess, type ForkOptions } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { atBasePriority } from '../process/priority.ts'
 import { siblingModule } from '../process/sibling.ts'
 import { type Confinement, forkConfined } from '../sandbox/confine.ts'
 import type { SandboxOptions } from '../sandbox/sandbox.ts'
@@ -131,15 +130,13 @@ function start(
     const limits = withReserved(confinement.limits, threads)
     return forkConfined(module, argv, { ...confinement, limits }, { ...plain, execArgv: [] })
   }
-  return atBasePriority(() =>
-    fork(module, argv, {
-      ...plain,
-      // Not the front process's: a second --inspect would find its port taken.
-      execArgv: [],
-      // Nor how that one spares memory (mallopt(3)): here each buffer would be asked of the system anew.
-      env: { ...process.env, MALLOC_ARENA_MAX: undefined, MALLOC_TRIM_THRESHOLD_: undefined },
-    }),
-  )
+  return fork(module, argv, {
+    ...plain,
+    // Not the front process's: a second --inspect would find its port taken.
+    execArgv: [],
+    // Nor how that one spares memory (mallopt(3)): here each buffer would be asked of the system anew.
+    env: { ...process.env, MALLOC_ARENA_MAX: undefined, MALLOC_TRIM_THRESHOLD_: undefined },
+  })
 }
 
 function withReserved<Bounds extends { readonly dataBytes: number }>(

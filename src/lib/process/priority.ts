@@ -1,34 +1,32 @@
-import { getPriority, setPriority } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
+import { loadAddon } from '../../native/load.ts'
 
-/** How much more weight this process gets: with ten steps of niceness some nine times that of what it runs. */
-const STEPS = 10
-const HIGHEST = -20
-
-/** Niceness that this process began with, once it has been raised. */
-let base: number | undefined
+/** Some nine times the weight of the programs that this process runs. */
+const NICENESS = -10
 
 /**
- * Puts the main thread of this process above the programs that it runs, so that it answers while they use every processor. Does nothing
- * where the system does not allow that, as it allows root alone.
+ * Puts the main thread of this process above the programs that it runs, so that it answers while they use every processor; they begin
+ * with niceness 0. Does nothing where the system does not allow that, as Linux allows root alone, and to a process that was started
+ * with a niceness of its own.
  */
 export function raisePriority(): void {
-  const before = getPriority()
+  const loaded = loadAddon()
+  if (loaded.is !== 'loaded' || getPriority() !== 0 || !loaded.addon.prioritize(NICENESS)) return
   try {
-    setPriority(Math.max(before - STEPS, HIGHEST))
-    base = before
+    if (leadsSession()) writeFileSync('/proc/self/autogroup', String(NICENESS))
   } catch {
-    // Everything works without it, and waits longer on a busy machine.
+    // The kernel does not group processes by session.
   }
 }
 
-/** Starts a program with the priority that this process began with: programs inherit that of the thread that starts them. */
-export function atBasePriority<T>(start: () => T): T {
-  if (base === undefined) return start()
-  const raised = getPriority()
-  setPriority(base)
-  try {
-    return start()
-  } finally {
-    setPriority(raised)
-  }
+/**
+ * Whether this process began a session, as a service does. Kernels that group processes by session (sched_autogroup) weigh them by
+ * niceness only inside one: against other sessions and containers counts the niceness of the session, which a terminal's shell shares.
+ * Source: sched(7).
+ */
+function leadsSession(): boolean {
+  const status = readFileSync('/proc/self/stat', 'latin1')
+  const [, , , session] = status.slice(status.lastIndexOf(')') + 2).split(' ')
+  return Number(session) === process.pid
 }

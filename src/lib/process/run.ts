@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { atBasePriority } from './priority.ts'
 
 /** How a command ended and what it said. `status` is null when a signal ended it. */
 export interface RunResult {
@@ -26,27 +25,25 @@ export function run(
   } = {},
 ): Promise<RunResult> {
   return new Promise((resolve, reject) => {
-    const child = atBasePriority(() =>
-      execFile(
-        command,
-        argv,
-        {
-          maxBuffer: 2 ** 24,
-          timeout: options.timeoutMs ?? 0,
-          ...(options.cwd !== undefined && { cwd: options.cwd }),
-          ...(options.environment !== undefined && { env: options.environment }),
-          ...(options.signal !== undefined && { signal: options.signal }),
-        },
-        (error, stdout, stderr) => {
-          if (error && typeof error.code === 'string') return reject(error)
-          resolve({
-            status: error ? (typeof error.code === 'number' ? error.code : null) : 0,
-            signal: error?.signal ?? null,
-            stdout,
-            stderr,
-          })
-        },
-      ),
+    const child = execFile(
+      command,
+      argv,
+      {
+        maxBuffer: 2 ** 24,
+        timeout: options.timeoutMs ?? 0,
+        ...(options.cwd !== undefined && { cwd: options.cwd }),
+        ...(options.environment !== undefined && { env: options.environment }),
+        ...(options.signal !== undefined && { signal: options.signal }),
+      },
+      (error, stdout, stderr) => {
+        if (error && typeof error.code === 'string') return reject(error)
+        resolve({
+          status: error ? (typeof error.code === 'number' ? error.code : null) : 0,
+          signal: error?.signal ?? null,
+          stdout,
+          stderr,
+        })
+      },
     )
     if (options.input === undefined) return
     // A command may end before it has read all of it.

@@ -2,7 +2,6 @@ import { type ChildProcess, execFileSync, fork, type ForkOptions } from 'node:ch
 import { realpathSync, statSync } from 'node:fs'
 import { findConfiner } from '../../native/confiner.ts'
 import { isWithin } from '../fs/is-within.ts'
-import { atBasePriority } from '../process/priority.ts'
 import { nodeFiles } from './node-files.ts'
 import type { Limits } from './sandbox.ts'
 
@@ -72,9 +71,7 @@ export function forkConfined(
   const node = realpathSync(process.execPath)
   const inside = { ...confinement, readable: [...nodeFiles(), ...confinement.readable] }
   const [execPath, ...execArgv] = confined(node, options.execArgv ?? [], inside)
-  return atBasePriority(() =>
-    fork(module, [...argv], { ...options, env: confinedEnvironment(), execPath, execArgv }),
-  )
+  return fork(module, [...argv], { ...options, env: confinedEnvironment(), execPath, execArgv })
 }
 
 /** Returns the environment of a confined process. */

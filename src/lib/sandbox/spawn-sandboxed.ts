@@ -1,7 +1,6 @@
 import { type ChildProcess, fork, type ForkOptions, spawn, type SpawnOptions } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import type { Writable } from 'node:stream'
-import { atBasePriority } from '../process/priority.ts'
 import { callFilter } from './call-filter.ts'
 import { nodeFiles } from './node-files.ts'
 import { sandboxed, type SandboxOptions } from './sandbox.ts'
@@ -48,11 +47,10 @@ function filtered(
   start: (sandbox: SandboxOptions, stdio: Stream[]) => ChildProcess,
 ): ChildProcess {
   const filter = callFilter()
-  const child = atBasePriority(() =>
+  const child =
     filter === undefined
       ? start(sandbox, [...stdio])
-      : start({ ...sandbox, filterDescriptor: stdio.length }, [...stdio, 'pipe']),
-  )
+      : start({ ...sandbox, filterDescriptor: stdio.length }, [...stdio, 'pipe'])
   if (filter === undefined) return child
   // A bubblewrap that did not start says so by its own error.
   const pipe = child.stdio[stdio.length] as Writable | null | undefined

@@ -1,61 +1,77 @@
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run } from '../../../src/lib/process/run.ts'
 
-const PRIORITY = join(packageRoot, 'src/lib/process/priority.ts')
-const RUN = join(packageRoot, 'src/lib/process/run.ts')
-const PROGRAM = `
+const moduleOf = (path: string) => JSON.stringify(join(packageRoot, path))
+const PROGRAM = String.raw`
+  import { readFileSync, readdirSync } from 'node:fs'
   import { getPriority } from 'node:os'
-  import { raisePriority } from ${JSON.stringify(PRIORITY)}
-  import { run } from ${JSON.stringify(RUN)}
-  const before = getPriority()
+  import { raisePriority } from ${moduleOf('src/lib/process/priority.ts')}
+  import { run } from ${moduleOf('src/lib/process/run.ts')}
+  const find = (text, pattern) => { const found = pattern.exec(text)?.[1]; return found === undefined ? null : Number(found) }
+  const read = (file, pattern) => { try { return find(readFileSync(file, 'utf8'), pattern) } catch { return null } }
+  const SLICE = /se\.slice\s*:\s*(\d+)/
+  const group = () => read('/proc/self/autogroup', /nice (-?\d+)/)
+  // Field 19 of proc(5); the name before may have spaces.
+  const nicenessOf = (thread) => Number(readFileSync('/proc/self/task/' + thread + '/stat', 'latin1').split(') ').at(-1).split(' ')[16])
+  const before = { niceness: getPriority(), group: group() }
   raisePriority()
-  const { stdout } = await run('nice', [])
-  console.log(JSON.stringify({ before, raised: getPriority(), child: Number(stdout) }))`
+  const raised = { niceness: getPriority(), group: group(), slice: read('/proc/self/sched', SLICE) }
+  const threads = readdirSync('/proc/self/task').map(nicenessOf)
+  const child = {
+    niceness: Number((await run('nice', [])).stdout),
+    slice: find((await run('cat', ['/proc/self/sched'])).stdout, SLICE),
+  }
+  console.log(JSON.stringify({ before, raised, threads, child }))`
 
-const play = async (program: string, ...argv: readonly string[]) => {
-  const { stdout, stderr } = await run(program, [
-    ...argv,
-    process.execPath,
-    '--input-type=module',
-    '--eval',
-    PROGRAM,
-  ])
-  expect(stderr).toBe('')
-  return JSON.parse(stdout) as { readonly before: number; readonly raised: number; readonly child: number }
+interface Scheduling {
+  readonly niceness: number
+  /** Of the session, where the kernel weighs sessions. */
+  readonly group: number | null
+  /** In nanoseconds, where the kernel reports it. */
+  readonly slice: number | null
 }
 
-test.runIf(process.getuid?.() === 0)(
-  'a raised process starts programs with the priority it had',
-  async () => {
-    const { before, raised, child } = await play('nice', '-n', '3')
-    expect(raised).toBe(before - 10)
-    expect(child).toBe(before)
-  },
-)
+interface Played {
+  readonly before: Scheduling
+  readonly raised: Scheduling
+  readonly threads: readonly number[]
+  readonly child: Omit<Scheduling, 'group'>
+}
 
-test.runIf(process.getuid?.() === 0)('a process that may not be raised goes on as it was', async () => {
-  const { before, raised, child } = await play('setpriv', '--bounding-set=-sys_nice', '--inh-caps=-all', '--')
-  expect(raised).toBe(before)
-  expect(child).toBe(before)
-})
+async function play(...starter: readonly string[]): Promise<Played> {
+  const node = [process.execPath, '--input-type=module', '--eval', PROGRAM]
+  const [program = '', ...argv] = [...starter, ...node]
+  const { stdout, stderr } = await run(program, argv)
+  expect(stderr).toBe('')
+  return JSON.parse(stdout) as Played
+}
 
-test('every file of the server that starts programs does so with the priority it began with', () => {
-  const files = ['src/lib', 'src/workspace'].flatMap((folder) =>
-    globSync('**/*.ts', { cwd: join(packageRoot, folder) }).map((file) => join(folder, file)),
-  )
-  // The command line is its user's own, and inside a sandbox there is nothing raised.
-  const others = /faces\/cli\/|image\/convert\/(?:decompress|formatter-files)\.ts$|process\/fitting-node\.ts$/
-  const starters = files.filter(
-    (file) =>
-      !others.test(file) &&
-      /import .*\b(?:spawn|fork|execFile)(?:Sync)?\b.* from 'node:child_process'/.test(
-        readFileSync(join(packageRoot, file), 'utf8'),
-      ),
-  )
-  expect(starters.length).toBeGreaterThan(4)
-  for (const file of starters)
-    expect(readFileSync(join(packageRoot, file), 'utf8'), file).toContain('atBasePriority(')
+describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('as root', () => {
+  test('a raised process is above the programs that it starts, with all its threads', async () => {
+    const { raised, threads, child } = await play()
+    expect(raised.niceness).toBe(-10)
+    expect(new Set(threads)).toEqual(new Set([-10]))
+    expect(child.niceness).toBe(0)
+    if (raised.slice !== null && child.slice !== null) expect(raised.slice).toBeLessThanOrEqual(child.slice)
+  })
+
+  test('a session is raised by the process that began it alone', async () => {
+    const { before, raised } = await play()
+    expect(raised.group).toBe(before.group)
+    const leader = await play('setsid', '--wait')
+    expect(leader.raised.group).toBe(existsSync('/proc/self/autogroup') ? -10 : null)
+  })
+
+  test.each([
+    ['that was given a niceness', ['nice', '-n', '3']],
+    ['that may not be raised', ['setpriv', '--bounding-set=-sys_nice', '--inh-caps=-all', '--']],
+  ])('a process %s goes on as it was', async (_why, starter) => {
+    const { before, raised, child } = await play(...starter)
+    expect(raised.niceness).toBe(before.niceness)
+    expect(raised.group).toBe(before.group)
+    expect(child.niceness).toBe(before.niceness)
+  })
 })

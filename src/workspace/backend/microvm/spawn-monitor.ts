@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { open } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import { messageOf } from '../../../lib/errors/message.ts'
-import { atBasePriority } from '../../../lib/process/priority.ts'
 import { fault } from '../../errors.ts'
 import { identify, type MachineProcess } from './machine-process.ts'
 
@@ -27,9 +26,7 @@ export async function spawnMonitor(
 ): Promise<Monitor> {
   const log = await open(logFile, 'a', 0o600)
   try {
-    const child = atBasePriority(() =>
-      spawn(program, argv, { detached: true, cwd: '/', stdio: ['ignore', log.fd, log.fd] }),
-    )
+    const child = spawn(program, argv, { detached: true, cwd: '/', stdio: ['ignore', log.fd, log.fd] })
     yieldToServer(child.pid)
     const ended = new Promise<number | string>((resolve) => {
       child.once('exit', (status, signal) => resolve(signal ?? status ?? 0))

@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
-import { atBasePriority } from '../../../lib/process/priority.ts'
 import { siblingModule } from '../../../lib/process/sibling.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { ChildSettings, Entry, Order, Report } from './crew-protocol.ts'
@@ -81,13 +80,11 @@ export class Crew implements ConnectionKeeper {
   }
 
   #start(): void {
-    const process = atBasePriority(() =>
-      fork(
-        fileURLToPath(siblingModule(import.meta.url, './crew-child')),
-        [],
-        // stdout is the server's own; the child logs through us.
-        { execArgv: [...this.#flags], stdio: ['ignore', 2, 2, 'ipc'] },
-      ),
+    const process = fork(
+      fileURLToPath(siblingModule(import.meta.url, './crew-child')),
+      [],
+      // stdout is the server's own; the child logs through us.
+      { execArgv: [...this.#flags], stdio: ['ignore', 2, 2, 'ipc'] },
     )
     const hand: Hand = { process, connections: new Map() }
     this.#hands.add(hand)

@@ -4,7 +4,6 @@ import { pipeline } from 'node:stream/promises'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { type SandboxOptions } from '../../../lib/sandbox/sandbox.ts'
 import { spawnSandboxed } from '../../../lib/sandbox/spawn-sandboxed.ts'
-import { atBasePriority } from '../../../lib/process/priority.ts'
 import { toolEnvironment } from '../../../lib/process/tool-environment.ts'
 import { fault } from '../../errors.ts'
 
@@ -95,13 +94,11 @@ function start(argv: readonly string[], { input, sandbox, environment }: ToolOpt
   // A group of its own, so that it ends whole.
   const detached = true
   if (sandbox === undefined)
-    return atBasePriority(() =>
-      spawn(program, rest, {
-        stdio: [stdin, 'pipe', 'pipe'],
-        env: toolEnvironment(environment),
-        detached,
-      }),
-    )
+    return spawn(program, rest, {
+      stdio: [stdin, 'pipe', 'pipe'],
+      env: toolEnvironment(environment),
+      detached,
+    })
   // Nothing of this process's environment but the path: it may hold secrets.
   const { PATH, LC_ALL } = toolEnvironment()
   const env = { PATH, LC_ALL, ...environment }

@@ -2,6 +2,7 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -45,6 +46,15 @@ const makeForTest = async (stem: string, at = backend) => {
   await createIn(at, name)
   return name
 }
+/** In nanoseconds; 0 where the kernel reports none, as before Linux 6.12. */
+const sliceIn = (sched: string) => Number(/se\.slice\s*:\s*(\d+)/.exec(sched)?.[1] ?? 0)
+function hasSlices(): boolean {
+  try {
+    return sliceIn(readFileSync('/proc/self/sched', 'utf8')) > 0
+  } catch {
+    return false
+  }
+}
 const openDescriptors = () => readdirSync('/proc/self/fd').length
 /** Whether a program's streams are pipes of this process: the runner then is above it. */
 const isRunDirectly = async (name: string, at = backend) =>
@@ -56,6 +66,11 @@ test('programs are run directly, and leave nothing in the workspace’s director
   expect(entries.filter((entry) => entry !== RUNNER)).toHaveLength(1)
   await outputOf(backend, shared, sh('true'))
   expect(readdirSync(dirs.pathOf(shared))).toEqual(entries)
+})
+
+test.runIf(hasSlices())('programs do not wait for the long time slices of busy ones', async () => {
+  const { stdout } = await outputOf(backend, shared, sh('cat /proc/self/sched'))
+  expect(sliceIn(stdout)).toBeLessThanOrEqual(500_000)
 })
 
 test('workspaces that were deleted leave no socket open here', async () => {
