@@ -3,7 +3,8 @@
 import type { ICruiseOptions, IForbiddenRuleType } from 'dependency-cruiser'
 
 const programs = 'workspace|supervisor|content|analyzer'
-const entries = '^(src/bin|workers|guest)/'
+/** Executables, and each program as a library: for others, while inside their parts are imported. */
+const entries = `^(?:(?:src/bin|workers|guest)/|src/(?:${programs})/index\\.ts$)`
 const guestMayUse = ['^guest/', '^src/native/', '^src/lib/(clock|envelope|errors|guest|log|mux|process)/']
 
 /** @param homes where the packages may be named */
@@ -42,8 +43,15 @@ export const forbidden: IForbiddenRuleType[] = [
     comment:
       'A subject imports neither the api nor the faces of its program; nor do its config and its codes.',
     severity: 'error',
-    from: { path: `^src/(${programs})/(?!api/|faces/|index\\.ts$)` },
+    from: { path: `^src/(${programs})/(?!api/|faces/|(?:index|server)\\.ts$)` },
     to: { path: '^src/$1/(api|faces)/' },
+  },
+  {
+    name: 'servers-are-put-together-once',
+    comment: 'What knows every part of a program is known to its command line and its library alone.',
+    severity: 'error',
+    from: { path: '^src/', pathNot: `^src/(?:${programs})/(?:index\\.ts$|faces/cli/)` },
+    to: { path: `^src/(?:${programs})/server\\.ts$` },
   },
   {
     name: 'faces-are-strangers',

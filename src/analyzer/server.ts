@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { basename } from 'node:path'
+import { type DisposalStack, openTogether } from '../lib/lifetime/disposal-stack.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import type { IdlePool } from '../lib/pool/idle-pool.ts'
 import { packageVersion } from '../lib/process/package.ts'
@@ -17,8 +18,6 @@ import { recordFile, removeRecord, writeRecord } from './lifecycle/server-file.t
 import { fault } from './errors.ts'
 import { SourceService } from './source/source-service.ts'
 import { ProjectWatch } from './watch/project-watch.ts'
-
-export { loadAnalyzerConfig, type AnalyzerConfig } from './config.ts'
 
 export interface AnalyzerDeps {
   readonly logger: Logger
@@ -46,85 +45,75 @@ export function create(
   project: { readonly root: string; readonly port?: number | undefined },
   deps: AnalyzerDeps,
 ): { readonly start: () => Promise<AnalyzerServer> } {
-  return { start: () => start(config, project, deps) }
+  return { start: () => openTogether((opened) => start(config, project, deps, opened)) }
 }
 
 async function start(
   config: AnalyzerConfig,
   { root, port }: { readonly root: string; readonly port?: number | undefined },
   { logger, scanner, scanPool }: AnalyzerDeps,
+  opened: DisposalStack,
 ): Promise<AnalyzerServer> {
-  const opened: (() => Promise<void> | void)[] = []
-  const stop = async (): Promise<void> => {
-    for (const close of opened.splice(0).toReversed()) await close()
+  opened.defer(await lockProject(root))
+  const wantsToStop = Promise.withResolvers<void>()
+  const idle = new IdleClock(config.idleTimeoutMs, () => {
+    logger.info('nobody has asked for anything for a while; ending')
+    wantsToStop.resolve()
+  })
+  opened.use(idle)
+  const analysis = opened.use(
+    new Analysis(scanner ?? createProjectScanner(config, root, logger, scanPool), logger),
+  )
+  const source = opened.use(new SourceService(config, root, logger))
+  const lint = opened.use(new LintService(config, root, logger))
+  // Reading takes longest: it begins before there is a face to ask, or even its code.
+  const scanned = analysis.start()
+  scanned.catch(() => undefined)
+  const watch = config.watch ? opened.use(new ProjectWatch(root, analysis, logger)) : undefined
+  const token = randomBytes(32).toString('base64url')
+  const face: AnalyzerFace = {
+    config,
+    version: packageVersion(),
+    projectPath: root,
+    projectName: basename(root),
+    startedAt: new Date(),
+    address: { port: 0 },
+    analysis,
+    source,
+    lint,
+    watch,
+    idle,
+    shutDown: () => wantsToStop.resolve(),
   }
-  try {
-    opened.push(await lockProject(root))
-    const wantsToStop = Promise.withResolvers<void>()
-    const idle = new IdleClock(config.idleTimeoutMs, () => {
-      logger.info('nobody has asked for anything for a while; ending')
-      wantsToStop.resolve()
-    })
-    opened.push(() => idle.close())
-    const analysis = new Analysis(scanner ?? createProjectScanner(config, root, logger, scanPool), logger)
-    opened.push(() => analysis.close())
-    const source = new SourceService(config, root, logger)
-    opened.push(() => source.close())
-    const lint = new LintService(config, root, logger)
-    opened.push(() => lint.close())
-    // Reading takes longest: it begins before there is a face to ask, or even its code.
-    const scanned = analysis.start()
-    scanned.catch(() => undefined)
-    const watch = config.watch ? new ProjectWatch(root, analysis, logger) : undefined
-    opened.push(() => watch?.close())
-    const token = randomBytes(32).toString('base64url')
-    const face: AnalyzerFace = {
-      config,
-      version: packageVersion(),
-      projectPath: root,
-      projectName: basename(root),
-      startedAt: new Date(),
-      address: { port: 0 },
-      analysis,
-      source,
-      lint,
-      watch,
-      idle,
-      shutDown: () => wantsToStop.resolve(),
-    }
-    const { createAnalyzerHttp } = await import('./faces/http/create-server.ts')
-    const http = createAnalyzerHttp(face, token, logger)
-    opened.push(() => http.stop())
-    const listen = (at: number): Promise<number> => http.listen({ host: config.host, port: at })
-    face.address.port =
-      port === undefined ? await listenInRange(config.portRange, listen) : await listenAt(port, listen)
-    const record = {
-      ...identityOf(process.pid),
-      host: config.host,
-      port: face.address.port,
-      token,
-      projectPath: root,
-      mode: config.mode,
-      watch: config.watch,
-      version: face.version,
-      startedAt: face.startedAt.toISOString(),
-    }
-    await writeRecord(record)
-    opened.push(() => removeRecord(recordFile(root), process.pid))
-    const ready = scanned.then((scan) => watch?.follow(scan))
-    ready.catch(() => undefined)
-    const { host } = config
-    return {
-      host,
-      port: face.address.port,
-      version: face.version,
-      ready,
-      wantsToStop: wantsToStop.promise,
-      stop,
-    }
-  } catch (error) {
-    await stop()
-    throw error
+  const { createAnalyzerHttp } = await import('./faces/http/create-server.ts')
+  const http = createAnalyzerHttp(face, token, logger)
+  opened.defer(() => http.stop())
+  const listen = (at: number): Promise<number> => http.listen({ host: config.host, port: at })
+  face.address.port =
+    port === undefined ? await listenInRange(config.portRange, listen) : await listenAt(port, listen)
+  const record = {
+    ...identityOf(process.pid),
+    host: config.host,
+    port: face.address.port,
+    token,
+    projectPath: root,
+    mode: config.mode,
+    watch: config.watch,
+    version: face.version,
+    startedAt: face.startedAt.toISOString(),
+  }
+  await writeRecord(record)
+  opened.defer(() => removeRecord(recordFile(root), process.pid))
+  const ready = scanned.then((scan) => watch?.follow(scan))
+  ready.catch(() => undefined)
+  const { host } = config
+  return {
+    host,
+    port: face.address.port,
+    version: face.version,
+    ready,
+    wantsToStop: wantsToStop.promise,
+    stop: () => opened.close(),
   }
 }
 

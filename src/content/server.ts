@@ -1,5 +1,7 @@
 import { messageOf } from '../lib/errors/message.ts'
+import type { HttpServer } from '../lib/http/server.ts'
 import { configFault } from '../lib/config/check.ts'
+import { type DisposalStack, openTogether } from '../lib/lifetime/disposal-stack.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { ObjectCache } from './cache/object-cache.ts'
@@ -22,11 +24,6 @@ import { HandOver } from './session/hand-over.ts'
 import { Sessions } from './session/sessions.ts'
 import { openStore } from './store/open-store.ts'
 import type { Store } from './store/store.ts'
-
-export { type ContentConfig, loadContentConfig } from './config.ts'
-export { hashPassword } from './login/password.ts'
-export { publish } from './publish/publish.ts'
-export { openStore } from './store/open-store.ts'
 
 export interface ContentDeps {
   readonly logger: Logger
@@ -51,15 +48,19 @@ export function create(
   config: ContentConfig,
   deps: ContentDeps,
 ): { readonly start: () => Promise<RunningContent> } {
-  return { start: () => start(config, deps) }
+  return { start: () => openTogether((opened) => start(config, deps, opened)) }
 }
 
-async function start(config: ContentConfig, deps: ContentDeps): Promise<RunningContent> {
+async function start(
+  config: ContentConfig,
+  deps: ContentDeps,
+  opened: DisposalStack,
+): Promise<RunningContent> {
   const { logger, clock = systemClock } = deps
   checkLogin(config)
   const addresses = new ClientAddress(config.http.trustedProxies)
-  const store = deps.store ?? (await openStore(config.store))
-  const sessionStore = await openSessionStore(config.session.place, clock)
+  const store = deps.store ?? opened.use(await openStore(config.store))
+  const sessionStore = opened.use(await openSessionStore(config.session.place, clock))
   const cache = new ObjectCache(store, config.cache, clock)
   const repos = new RepoList(store, clock, config.cache.ttlMs)
   const search = new SiteSearch(store, repos, clock, {
@@ -100,20 +101,18 @@ async function start(config: ContentConfig, deps: ContentDeps): Promise<RunningC
     },
   }
   const http = createContentHttp(face, logger)
-  let closing: Promise<void> | undefined
-  const close = async (): Promise<void> => {
-    await http.stop()
-    await sessionStore.close()
-    if (deps.store === undefined) store.close()
-  }
+  opened.defer(() => http.stop())
+  const port = await listening(config.http, http)
+  return { port, purge, stop: () => opened.close() }
+}
+
+async function listening({ host, port }: ContentConfig['http'], http: HttpServer): Promise<number> {
   try {
-    const port = await http.listen({ host: config.http.host, port: config.http.port })
-    return { port, purge, stop: () => (closing ??= close()) }
+    return await http.listen({ host, port })
   } catch (error) {
-    await close()
     throw fault(
       'CANNOT_LISTEN',
-      `cannot listen on ${config.http.host} port ${config.http.port}: ${messageOf(error)}; set http.port to another`,
+      `cannot listen on ${host} port ${port}: ${messageOf(error)}; set http.port to another`,
       error,
     )
   }

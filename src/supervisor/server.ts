@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import type { HttpServer } from '../lib/http/server.ts'
 import { messageOf } from '../lib/errors/message.ts'
 import { defineFaults } from '../lib/errors/fault.ts'
+import { type DisposalStack, openTogether } from '../lib/lifetime/disposal-stack.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { type AlarmClock, systemClock } from '../lib/clock/clock.ts'
@@ -18,8 +18,6 @@ import { Supervisor } from './supervisor.ts'
 import { localUrl, writeServerRecord } from '../lib/discovery/server-record.ts'
 import { openStateDir } from './state/state-dir.ts'
 import { openToken } from '../lib/fs/token-file.ts'
-
-export { loadSupervisorConfig, type SupervisorConfig } from './config.ts'
 
 const listenFault = defineFaults({ CANNOT_LISTEN: 'conflict' })
 
@@ -54,13 +52,18 @@ export function create(
   config: SupervisorConfig,
   deps: SupervisorServerDeps,
 ): { readonly start: () => Promise<RunningSupervisor> } {
-  return { start: () => start(config, deps) }
+  return { start: () => openTogether((opened) => start(config, deps, opened)) }
 }
 
-async function start(config: SupervisorConfig, deps: SupervisorServerDeps): Promise<RunningSupervisor> {
+async function start(
+  config: SupervisorConfig,
+  deps: SupervisorServerDeps,
+  opened: DisposalStack,
+): Promise<RunningSupervisor> {
   const { logger, clock = systemClock, environment = process.env } = deps
   const state = await openStateDir(config.stateDir, (message) => logger.warn(message))
-  const supervisor = new Supervisor(config, state, { logger, clock, environment })
+  opened.defer(() => state.release())
+  const supervisor = opened.use(new Supervisor(config, state, { logger, clock, environment }))
   let stopping: Promise<void> | undefined
   let isAsked = false
   let isReady = false
@@ -86,54 +89,52 @@ async function start(config: SupervisorConfig, deps: SupervisorServerDeps): Prom
     },
     reload,
   }
-  let http: HttpServer | undefined
-  let removeRecord: (() => Promise<void>) | undefined
-  const close = async (): Promise<void> => {
-    // First: once the port is free, another program may take it.
-    await removeRecord?.()
-    await Promise.all([http?.stop(), proxy?.server.stop()])
-    supervisor.close()
-    await state.release()
-  }
-  try {
-    http = createSupervisorHttp(face, token, logger)
-    servePage(http)
-    const port = await listening(
-      http.listen({ host: config.api.host, port: config.api.port }),
-      'api',
-      config.api,
+  const http = createSupervisorHttp(face, token, logger)
+  servePage(http)
+  opened.defer(() => Promise.all([http.stop(), proxy?.server.stop()]))
+  const port = await listening(
+    http.listen({ host: config.api.host, port: config.api.port }),
+    'api',
+    config.api,
+  )
+  if (proxy !== undefined)
+    proxy.address.port = await listening(
+      proxy.server.listen(config.proxy.host, config.proxy.port),
+      'proxy',
+      config.proxy,
     )
-    if (proxy !== undefined)
-      proxy.address.port = await listening(
-        proxy.server.listen(config.proxy.host, config.proxy.port),
-        'proxy',
-        config.proxy,
-      )
-    removeRecord = await writeServerRecord(config.recordDir, {
-      url: localUrl(config.api.host, port),
-      tokenFile: token === undefined ? null : config.api.tokenFile,
-    }).catch((error: unknown) => {
-      logger.warn(
-        `${config.recordDir} cannot be written (${messageOf(error)}): commands find this supervisor by --url alone`,
-      )
-      return undefined
-    })
-    // What runs is touched only by who could listen: two supervisors with one config are not both to start it.
-    await supervisor.start()
-    isReady = true
-    return {
-      port,
-      proxyPort: proxy?.address.port ?? 0,
-      supervisor,
-      token,
-      reload,
-      askedToStop: asked.promise,
-      stop: () => (stopping ??= supervisor.stop(config.shutdownTimeoutMs).then(close)),
-      kill: () => supervisor.table.list().forEach((each) => each.kill()),
-    }
+  // Removed first: once the port is free, another program may take it.
+  opened.defer(await recordServer(config, port, token, logger))
+  // What runs is touched only by who could listen: two supervisors with one config are not both to start it.
+  await supervisor.start()
+  isReady = true
+  return {
+    port,
+    proxyPort: proxy?.address.port ?? 0,
+    supervisor,
+    token,
+    reload,
+    askedToStop: asked.promise,
+    stop: () => (stopping ??= supervisor.stop(config.shutdownTimeoutMs).then(() => opened.close())),
+    kill: () => supervisor.table.list().forEach((each) => each.kill()),
+  }
+}
+
+/** Returns what removes the record again. */
+async function recordServer(
+  { api, recordDir }: SupervisorConfig,
+  port: number,
+  token: string | undefined,
+  logger: Logger,
+): Promise<() => Promise<void>> {
+  try {
+    const tokenFile = token === undefined ? null : api.tokenFile
+    return await writeServerRecord(recordDir, { url: localUrl(api.host, port), tokenFile })
   } catch (error) {
-    await close()
-    throw error
+    logger.warn(
+      `${recordDir} cannot be written (${messageOf(error)}): commands find this supervisor by --url alone`,
+    )
+    return () => Promise.resolve()
   }
 }
 

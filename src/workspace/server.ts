@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { messageOf } from '../lib/errors/message.ts'
+import { type DisposalStack, openTogether } from '../lib/lifetime/disposal-stack.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import { ciphersRemedy, sshCiphers } from '../lib/ssh/ciphers.ts'
 import { ActivityTable } from './activity/activity-table.ts'
@@ -12,6 +13,8 @@ import { DockerBackend } from './backend/docker/docker-backend.ts'
 import { InsideDirs } from './backend/docker/inside-dirs.ts'
 import { PulledImages } from './backend/docker/pulled-images.ts'
 import { machinePlaces, microVmBackends } from './assembly/configured-machines.ts'
+import type { Bus } from './bus/bus.ts'
+import type { BusCluster } from './bus/cluster/cluster.ts'
 import { openBus } from './bus/open-bus.ts'
 import type { WorkspaceConfig } from './config.ts'
 import { exposureOf } from './assembly/exposure.ts'
@@ -47,8 +50,6 @@ import type { BackendName } from './backend-name.ts'
 
 const startFault = defineFaults({ ADDRESS_UNUSABLE: 'conflict' })
 
-export { loadWorkspaceConfig, type WorkspaceConfig } from './config.ts'
-
 export interface WorkspaceDeps {
   readonly logger: Logger
   /** Backends in place of the configured ones. */
@@ -75,153 +76,179 @@ export function create(
   config: WorkspaceConfig,
   deps: WorkspaceDeps,
 ): { readonly start: () => Promise<WorkspaceServer> } {
-  return { start: () => start(config, deps) }
+  return { start: () => openTogether((opened) => start(config, deps, opened)) }
+}
+
+/** What the steps of a start share. */
+interface Foundation {
+  readonly config: WorkspaceConfig
+  readonly given: readonly Backend[] | undefined
+  readonly state: StateDir
+  readonly audit: AuditLog
+  readonly logger: Logger
+  readonly now: () => Date
+  readonly opened: DisposalStack
+}
+
+/** Workspaces, and what is done with them. */
+interface Workspaces {
+  readonly backends: ReadonlyMap<BackendName, Backend>
+  /** Undefined where the images of the engine are none of this server's. */
+  readonly pulled: PulledImages | undefined
+  readonly table: WorkspaceTable
+  readonly activity: ActivityTable
+  readonly snapshots: SnapshotLibrary
+  readonly lifecycle: Lifecycle
+  readonly bus: Bus
+  readonly cluster: BusCluster
 }
 
 async function start(
   settings: WorkspaceConfig,
   { logger, backends: given, guestDir, now = () => new Date(), walker = createWalker(logger) }: WorkspaceDeps,
-) {
-  /** What has been opened, undone in reverse on stop and on a failed start. */
-  const opened: (() => Promise<void>)[] = []
-  const stop = async (): Promise<void> => {
-    for (const close of opened.splice(0).toReversed()) await close()
-  }
-  try {
-    const state = await openStateDir(settings.stateDir, logger)
-    opened.push(state.release)
-    const config = await harden(settings)
-    const audit = await AuditLog.open(config.audit.file, logger, now)
-    opened.push(() => audit.close())
-    const hostKey = await loadHostKey(config.ssh.hostKey)
-    logger.info({ fingerprint: hostKey.fingerprint }, 'SSH host key')
-    if (sshCiphers() !== 'compiled') logger.warn(`SSH ciphers run in JavaScript, slowly: ${ciphersRemedy()}`)
-    opened.push(() => walker.close())
-    const pulled = new PulledImages(join(state.path, 'docker-images.json'))
-    const backends = new Map(
-      (given ?? (await configuredBackends(config, state, pulled, logger))).map((backend) => [
-        backend.name,
-        backend,
-      ]),
-    )
-    const table = new WorkspaceTable()
-    const activity = new ActivityTable(table, () => performance.now())
-    const snapshots = new SnapshotLibrary(backends.values(), now)
-    const lifecycle = new Lifecycle({
-      table,
-      backends,
-      snapshots,
-      marks: new CreationMarks(state.path),
-      defaults: {
-        backend: config.defaultBackend,
-        image: config.defaultImage,
-        imageAliases: config.imageAliases,
-        dotfiles: dotfilesOf(config),
-        forbiddenDirs: [state.path],
-        reachOf: (backend) => reachOf(backend, config),
-      },
-      logger,
-      now,
-    })
-    const exposure = exposureOf(config)
-    if (exposure !== undefined) logger.warn(exposure)
-    const { bus, cluster } = openBus(config, backends.values(), { logger, now })
-    opened.push(() => cluster.stop())
-    await lifecycle.open()
-    opened.push(() => lifecycle.close())
+  opened: DisposalStack,
+): Promise<WorkspaceServer> {
+  const state = await openStateDir(settings.stateDir, logger)
+  opened.defer(state.release)
+  const config = await harden(settings)
+  const audit = opened.use(await AuditLog.open(config.audit.file, logger, now))
+  const hostKey = await openHostKey(config, logger)
+  opened.use(walker)
+  const foundation = { config, given, state, audit, logger, now, opened }
 
-    const availableBackends = (): readonly BackendName[] =>
-      [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
-    const images = await openImageLibrary(config, {
-      pulled: given === undefined ? pulled : undefined,
-      guestDir,
-      logger,
-      opened,
-    })
-    const ssh = new SshServer(
-      await connectionKeeper(config, { hostKey, state, table, backends, given, logger }),
-      watchLogins(audit, (user) => (table.find(user) === undefined ? () => undefined : activity.begin(user))),
-      logger,
-    )
-    // Before it listens: its processes are there already, and must not outlive a start that fails.
-    opened.push(() => ssh.stop())
-    const ports = {
-      http: config.http.port,
-      ssh: await listening('ssh', config.ssh, () => ssh.listen(config.ssh)),
-    }
-    const keeping = await openDiskKeeping({
-      config,
-      hasRoots: given === undefined,
-      table,
-      lifecycle,
-      backends: [...backends.values()],
-      images,
-      walker,
-      audit,
-      logger,
-      now,
-      opened,
-    })
-    const sessions = new SessionDirectory(table, backends, logger)
-    const face: HttpFace = {
-      config,
-      version: packageVersion(),
-      hostKey: hostKey.publicKey,
-      ports,
-      availableBackends,
-      table,
-      backends,
-      lifecycle,
-      audit,
-      activity,
-      ...keeping,
-      sessions,
-      passes: new PassTable(now),
-      usage: new UsageSampler(table, backends),
-      images,
-      snapshots,
-      bus,
-      cluster,
-    }
-    const http = createWorkspaceHttp(face, await readSecurity(config), logger)
-    servePage(http)
-    opened.push(() => http.stop())
-    const at = config.http.socket === undefined ? config.http : { path: config.http.socket }
-    ports.http = await listening('http', at, () => http.listen(at))
-    const { tokenFile = null } = config.http
-    opened.push(
-      await writeServerRecord(state.path, {
-        url: localUrl({ ...config.http, port: ports.http }),
-        tokenFile,
-      }),
-    )
-    const idle = new IdleStopper({
-      timeoutMs: config.idleTimeoutMs,
-      table,
-      activity,
-      sessions,
-      lifecycle,
-      audit,
-      logger,
-    })
-    idle.start()
-    opened.push(() => Promise.resolve(idle.close()))
-    // First of all when stopping: requests that wait for a creation or an image keep the HTTP server open.
-    opened.push(async () => {
-      snapshots.close()
-      await Promise.all([lifecycle.endCreations(), images.close()])
-    })
-    return {
-      httpPort: ports.http,
-      sshPort: ports.ssh,
-      sshFingerprint: hostKey.fingerprint,
-      availableBackends,
-      stop,
-    }
-  } catch (error) {
-    await stop()
-    throw error
+  const workspaces = await openWorkspaces(foundation)
+  const { backends, pulled, table, activity, snapshots, lifecycle } = workspaces
+  const availableBackends = (): readonly BackendName[] =>
+    [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
+  const images = await openImageLibrary(config, { pulled, guestDir, logger, opened })
+  const ports = { http: config.http.port, ssh: await listenSsh(foundation, workspaces, hostKey) }
+  const keeping = await openDiskKeeping({
+    config,
+    hasRoots: given === undefined,
+    table,
+    lifecycle,
+    backends: [...backends.values()],
+    images,
+    walker,
+    audit,
+    logger,
+    now,
+    opened,
+  })
+  const sessions = new SessionDirectory(table, backends, logger)
+  ports.http = await listenHttp(foundation, {
+    config,
+    version: packageVersion(),
+    hostKey: hostKey.publicKey,
+    ports,
+    availableBackends,
+    ...workspaces,
+    audit,
+    ...keeping,
+    sessions,
+    passes: new PassTable(now),
+    usage: new UsageSampler(table, backends),
+    images,
+  })
+  const { idleTimeoutMs: timeoutMs } = config
+  const idle = new IdleStopper({ timeoutMs, table, activity, sessions, lifecycle, audit, logger })
+  idle.start()
+  opened.use(idle)
+  // First of all when stopping: requests that wait for a creation or an image keep the HTTP server open.
+  opened.defer(async () => {
+    snapshots.close()
+    await Promise.all([lifecycle.endCreations(), images.close()])
+  })
+  return {
+    httpPort: ports.http,
+    sshPort: ports.ssh,
+    sshFingerprint: hostKey.fingerprint,
+    availableBackends,
+    stop: () => opened.close(),
   }
+}
+
+async function openHostKey({ ssh }: WorkspaceConfig, logger: Logger): Promise<HostKey> {
+  const hostKey = await loadHostKey(ssh.hostKey)
+  logger.info({ fingerprint: hostKey.fingerprint }, 'SSH host key')
+  if (sshCiphers() !== 'compiled') logger.warn(`SSH ciphers run in JavaScript, slowly: ${ciphersRemedy()}`)
+  return hostKey
+}
+
+async function openWorkspaces({
+  config,
+  given,
+  state,
+  logger,
+  now,
+  opened,
+}: Foundation): Promise<Workspaces> {
+  const pulled = new PulledImages(join(state.path, 'docker-images.json'))
+  const all = given ?? (await configuredBackends(config, state, pulled, logger))
+  const backends = new Map(all.map((backend) => [backend.name, backend]))
+  const table = new WorkspaceTable()
+  const activity = new ActivityTable(table, () => performance.now())
+  const snapshots = new SnapshotLibrary(backends.values(), now)
+  const lifecycle = new Lifecycle({
+    table,
+    backends,
+    snapshots,
+    marks: new CreationMarks(state.path),
+    defaults: {
+      backend: config.defaultBackend,
+      image: config.defaultImage,
+      imageAliases: config.imageAliases,
+      dotfiles: dotfilesOf(config),
+      forbiddenDirs: [state.path],
+      reachOf: (backend) => reachOf(backend, config),
+    },
+    logger,
+    now,
+  })
+  const exposure = exposureOf(config)
+  if (exposure !== undefined) logger.warn(exposure)
+  const { bus, cluster } = openBus(config, backends.values(), { logger, now })
+  opened.defer(() => cluster.stop())
+  await lifecycle.open()
+  opened.use(lifecycle)
+  return {
+    backends,
+    pulled: given === undefined ? pulled : undefined,
+    table,
+    activity,
+    snapshots,
+    lifecycle,
+    bus,
+    cluster,
+  }
+}
+
+async function listenSsh(
+  foundation: Foundation,
+  { table, activity, backends }: Workspaces,
+  hostKey: HostKey,
+): Promise<number> {
+  const { config, audit, logger, opened } = foundation
+  const ssh = new SshServer(
+    await connectionKeeper(foundation, { table, backends, hostKey }),
+    watchLogins(audit, (user) => (table.find(user) === undefined ? () => undefined : activity.begin(user))),
+    logger,
+  )
+  // Before it listens: its processes are there already, and must not outlive a start that fails.
+  opened.defer(() => ssh.stop())
+  return listening('ssh', config.ssh, () => ssh.listen(config.ssh))
+}
+
+/** Listens, and lets clients on this machine find the server. */
+async function listenHttp({ config, state, logger, opened }: Foundation, face: HttpFace): Promise<number> {
+  const http = createWorkspaceHttp(face, await readSecurity(config), logger)
+  servePage(http)
+  opened.defer(() => http.stop())
+  const at = config.http.socket === undefined ? config.http : { path: config.http.socket }
+  const port = await listening('http', at, () => http.listen(at))
+  const { tokenFile = null } = config.http
+  opened.defer(await writeServerRecord(state.path, { url: localUrl({ ...config.http, port }), tokenFile }))
+  return port
 }
 
 /** Told at the start, not at the first creation. Throws INVALID_REPO_URL. */
@@ -237,18 +264,11 @@ function dotfilesOf({ dotfiles }: WorkspaceConfig): Repo | undefined {
  * here alone, and so is SSH then.
  */
 async function connectionKeeper(
-  config: WorkspaceConfig,
-  parts: {
-    readonly hostKey: HostKey
-    readonly state: StateDir
-    readonly table: WorkspaceTable
-    readonly backends: ReadonlyMap<BackendName, Backend>
-    readonly given: readonly Backend[] | undefined
-    readonly logger: Logger
-  },
+  { config, state, given, logger }: Foundation,
+  parts: Pick<Workspaces, 'table' | 'backends'> & { readonly hostKey: HostKey },
 ): Promise<ConnectionKeeper> {
   const { ssh, docker, log, tunnel } = config
-  const { hostKey, state, table, backends, given, logger } = parts
+  const { hostKey, table, backends } = parts
   const { authorizedKeys } = ssh
   // A file that could let nobody in is told now, not at the first login.
   if (authorizedKeys !== undefined) await readAuthorizedKeys(authorizedKeys)

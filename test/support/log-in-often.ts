@@ -20,10 +20,18 @@ const { privateKey } = await loadHostKey(join(root, 'host_key'))
 const gate = createGate(new WorkspaceTable(), new Map())
 const logger = createLogger({ level: 'silent', format: 'json' })
 const keeper = new ConnectionServer({ privateKey, gate, keyRule: anyKey, deniedPorts: [], logger })
-const server = createServer({ pauseOnConnect: true }, (socket) => void keeper.admit(socket)).listen(0, '127.0.0.1')
+const server = createServer({ pauseOnConnect: true }, (socket) => void keeper.admit(socket)).listen(
+  0,
+  '127.0.0.1',
+)
 await once(server, 'listening')
 const { port } = server.address() as AddressInfo
-const options = ['UserKnownHostsFile=/dev/null', 'StrictHostKeyChecking=no', 'IdentityFile=none', 'LogLevel=QUIET']
+const options = [
+  'UserKnownHostsFile=/dev/null',
+  'StrictHostKeyChecking=no',
+  'IdentityFile=none',
+  'LogLevel=QUIET',
+]
 const argv = ['-F', '/dev/null', ...options.flatMap((option) => ['-o', option]), '-p', String(port)]
 for (let login = 0; login < Number(process.argv[2]); login++) {
   // Its algorithms and its key are sent before it learns that there is no key to log in with.

@@ -1,3 +1,4 @@
+import type { DisposalStack } from '../../lib/lifetime/disposal-stack.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Backend } from '../backend/backend.ts'
@@ -34,7 +35,7 @@ export async function openDiskKeeping(parts: {
   readonly audit: AuditLog
   readonly logger: Logger
   readonly now: () => Date
-  readonly opened: (() => Promise<void>)[]
+  readonly opened: DisposalStack
 }): Promise<DiskKeeping> {
   const { config, hasRoots, audit, logger, now, opened } = parts
   const roots: readonly MachineRoot[] = await Promise.all(
@@ -51,7 +52,7 @@ export async function openDiskKeeping(parts: {
   const closing = new AbortController()
   const resumed = resumeTrash(roots, closing.signal, logger)
   schedule.start()
-  opened.push(async () => {
+  opened.defer(async () => {
     closing.abort()
     compactor.close()
     await Promise.all([schedule.close(), resumed])

@@ -1,3 +1,4 @@
+import type { DisposalStack } from '../../lib/lifetime/disposal-stack.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { DockerImages } from '../backend/docker/images.ts'
 import type { PulledImages } from '../backend/docker/pulled-images.ts'
@@ -14,7 +15,7 @@ export async function openImageLibrary(
     readonly pulled: PulledImages | undefined
     readonly guestDir: string | undefined
     readonly logger: Logger
-    readonly opened: (() => Promise<void>)[]
+    readonly opened: DisposalStack
   },
 ): Promise<ImageLibrary> {
   const { pulled, guestDir, logger, opened } = parts
@@ -23,10 +24,9 @@ export async function openImageLibrary(
   const isListed = pulled !== undefined && config.enabledBackends.includes('docker')
   if (isListed || backends.length > 0) {
     await engine.open()
-    opened.push(() => engine.close())
+    opened.use(engine)
   }
-  const pool = createImagePool(logger)
-  opened.push(() => pool.close())
+  const pool = opened.use(createImagePool(logger))
   const shelves = await Promise.all(
     backends.map(async (backend) => {
       const store = await openImageStore(config, backend)

@@ -31,8 +31,9 @@ export async function serve(root: string, { port, mode, projectJvm, watch }: Ser
     warn: (details, message) => logger?.warn(details, message),
   })
   try {
-    const [{ create, loadAnalyzerConfig }, { createLogger }] = await Promise.all([
-      import('../../index.ts'),
+    const [{ create }, { loadAnalyzerConfig }, { createLogger }] = await Promise.all([
+      import('../../server.ts'),
+      import('../../config.ts'),
       import('../../../lib/log/logger.ts'),
     ])
     const config = loadAnalyzerConfig(process.env, {

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { createLogger, type Logger } from '../../../lib/log/logger.ts'
 import type { ContentConfig } from '../../config.ts'
-import { create } from '../../index.ts'
+import { create } from '../../server.ts'
 import { runWorkers } from './workers.ts'
 
 const LONGEST_STOP_MS = 10_000

@@ -1,6 +1,6 @@
 import { createLogger, type Logger } from '../../../lib/log/logger.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
-import { create, type RunningSupervisor } from '../../index.ts'
+import { create, type RunningSupervisor } from '../../server.ts'
 import type { LoadedSupervisorConfig, SupervisorConfig } from '../../config.ts'
 import { LogFollower } from '../../log/log-follower.ts'
 import { createLinePainter } from './paint.ts'

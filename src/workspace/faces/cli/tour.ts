@@ -1,4 +1,5 @@
-import type { WorkspaceConfig, WorkspaceServer } from '../../index.ts'
+import type { WorkspaceConfig } from '../../config.ts'
+import type { WorkspaceServer } from '../../server.ts'
 
 /** Where everything is and what to try first, for a person who has just started the server. */
 export function tour(config: WorkspaceConfig, server: WorkspaceServer): string {

@@ -26,7 +26,7 @@ export function addRun(program: Command): void {
     .action(async (words: readonly string[], _options: unknown, command: Command) => {
       const options: RunOptions = command.optsWithGlobals()
       const [{ create }, { loadSupervisorConfig }, { createLogger }] = await Promise.all([
-        import('../../../index.ts'),
+        import('../../../server.ts'),
         import('../../../config.ts'),
         import('../../../../lib/log/logger.ts'),
       ])

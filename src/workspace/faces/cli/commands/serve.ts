@@ -34,8 +34,9 @@ export function addServe(program: Command): void {
 async function serve(options: ServeOptions): Promise<void> {
   // From the first moment: a server told to stop while it starts must still leave in good order.
   const toldToStop = untilToldToStop()
-  const [{ create, loadWorkspaceConfig }, { createLogger }] = await Promise.all([
-    import('../../../index.ts'),
+  const [{ create }, { loadWorkspaceConfig }, { createLogger }] = await Promise.all([
+    import('../../../server.ts'),
+    import('../../../config.ts'),
     import('../../../../lib/log/logger.ts'),
   ])
   const { config } = loadWorkspaceConfig(process.env, { file: options.config, flags: flagSettings(options) })

@@ -1,0 +1,2 @@
+export { type AnalyzerConfig, loadAnalyzerConfig } from './config.ts'
+export { type AnalyzerDeps, type AnalyzerServer, create } from './server.ts'

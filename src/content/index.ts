@@ -1,0 +1,5 @@
+export { type ContentConfig, loadContentConfig } from './config.ts'
+export { hashPassword } from './login/password.ts'
+export { publish } from './publish/publish.ts'
+export { type ContentDeps, create, type RunningContent } from './server.ts'
+export { openStore } from './store/open-store.ts'

@@ -1,0 +1,2 @@
+export { loadSupervisorConfig, type SupervisorConfig } from './config.ts'
+export { create, type RunningSupervisor, type SupervisorServerDeps } from './server.ts'

@@ -1,0 +1,2 @@
+export { loadWorkspaceConfig, type WorkspaceConfig } from './config.ts'
+export { create, type WorkspaceDeps, type WorkspaceServer } from './server.ts'

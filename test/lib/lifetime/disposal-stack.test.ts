@@ -1,0 +1,57 @@
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { DisposalStack, openTogether } from '../../../src/lib/lifetime/disposal-stack.ts'
+
+const recorder = () => {
+  const closed: string[] = []
+  const resource = (name: string, failure?: Error) => ({
+    name,
+    close: async () => {
+      await setImmediate()
+      closed.push(name)
+      if (failure !== undefined) throw failure
+    },
+  })
+  return { closed, resource }
+}
+
+test('what was opened is closed once, in reverse order, each after the one before', async () => {
+  const { closed, resource } = recorder()
+  const opened = new DisposalStack()
+  expect(opened.use(resource('first')).name).toBe('first')
+  opened.defer(() => closed.push('second'))
+  opened.use(resource('third'))
+  await Promise.all([opened.close(), opened.close()])
+  expect(closed).toEqual(['third', 'second', 'first'])
+})
+
+test('a failure keeps nothing open, and the first one is reported', async () => {
+  const { closed, resource } = recorder()
+  const opened = new DisposalStack()
+  opened.use(resource('first', new Error('later')))
+  opened.use(resource('second', new Error('sooner')))
+  await expect(opened.close()).rejects.toThrow('sooner')
+  await expect(opened.close()).rejects.toThrow('sooner')
+  expect(closed).toEqual(['second', 'first'])
+})
+
+test('what was opened before a failure is closed, and that failure is reported', async () => {
+  const { closed, resource } = recorder()
+  const opening = openTogether((opened) => {
+    opened.use(resource('first', new Error('while closing')))
+    return Promise.reject(new Error('while opening'))
+  })
+  await expect(opening).rejects.toThrow('while opening')
+  expect(closed).toEqual(['first'])
+})
+
+test('what was opened without a failure stays open', async () => {
+  const { closed, resource } = recorder()
+  const opened = await openTogether((stack) => {
+    stack.use(resource('first'))
+    return Promise.resolve(stack)
+  })
+  expect(closed).toEqual([])
+  await opened.close()
+  expect(closed).toEqual(['first'])
+})
