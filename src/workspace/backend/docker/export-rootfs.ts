@@ -1,24 +1,29 @@
 import type { Readable } from 'node:stream'
+import type { Container } from 'dockerode'
 import { CHANGE_DEADLINE_MS, type DockerEngine } from './engine.ts'
 
 const LABEL = 'workspace.image-export'
 /** What is older was left by a server that crashed: no export takes that long. */
 const LEFT_AFTER_S = 3_600
 
-/** The root file system of an image as a tar stream, which the engine gives of containers alone: one that never runs. */
+/** Returns the root file system of an image as a tar stream. The engine exports containers only, so it creates one that never runs. */
 export async function exportRootfs(
   engine: DockerEngine,
   image: string,
   signal: AbortSignal,
 ): Promise<Readable> {
   await removeLeftovers(engine)
-  const container = await engine.call(
-    'creating a container to export',
-    (abortSignal) =>
-      engine.docker.createContainer({ Image: image, Cmd: ['true'], Labels: { [LABEL]: '' }, abortSignal }),
-    { deadlineMs: CHANGE_DEADLINE_MS, signal },
-  )
-  const remove = (): void => void container.remove({ force: true, v: true }).catch(() => undefined)
+  const container = await engine.make('creating a container to export', signal, async (abortSignal) => {
+    const created = await engine.docker.createContainer({
+      Image: image,
+      Cmd: ['true'],
+      Labels: { [LABEL]: '' },
+      abortSignal,
+    })
+    if (signal.aborted) await removeContainer(created)
+    return created
+  })
+  const remove = (): void => void removeContainer(container)
   try {
     const stream = (await engine.call(
       'exporting the image',
@@ -32,14 +37,14 @@ export async function exportRootfs(
   }
 }
 
+async function removeContainer(container: Container): Promise<void> {
+  await container.remove({ force: true, v: true }).catch(() => undefined)
+}
+
 async function removeLeftovers(engine: DockerEngine): Promise<void> {
   const rows = await engine.call('listing containers', (abortSignal) =>
     engine.docker.listContainers({ all: true, filters: { label: [LABEL] }, abortSignal }),
   )
   for (const { Id, Created } of rows)
-    if (Date.now() / 1_000 - Created > LEFT_AFTER_S)
-      await engine.docker
-        .getContainer(Id)
-        .remove({ force: true, v: true })
-        .catch(() => undefined)
+    if (Date.now() / 1_000 - Created > LEFT_AFTER_S) await removeContainer(engine.docker.getContainer(Id))
 }

@@ -1,7 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { DockerEngine } from '../../../../src/workspace/backend/docker/engine.ts'
+import { exportRootfs } from '../../../../src/workspace/backend/docker/export-rootfs.ts'
 import { backendCreate } from '../../../support/backend-create.ts'
-import { dockerBackend, leftovers, removeLeftovers, TEST_IMAGE, uniqueName } from '../../../support/docker.ts'
+import {
+  docker,
+  dockerBackend,
+  leftovers,
+  removeLeftovers,
+  TEST_IMAGE,
+  uniqueName,
+} from '../../../support/docker.ts'
 import { engineProxy } from '../../../support/engine-proxy.ts'
 
 const SLOW_MS = 400
@@ -30,3 +39,21 @@ test.each(['POST /volumes/create', 'POST /containers/create', String.raw`POST /c
     expect(await leftovers(name)).toEqual([])
   },
 )
+
+test('an export that is given up while the engine creates its container leaves none', async () => {
+  const proxy = await engineProxy()
+  const engine = new DockerEngine(proxy.address)
+  await engine.open(() => undefined)
+  onTestFinished(() => engine.close())
+  const exported = () => docker('ps', '-aq', '--filter', 'label=workspace.image-export')
+  const before = await exported()
+  const giveUp = new AbortController()
+  proxy.onRequest = (request) => {
+    if (request !== 'POST /containers/create') return 'pass'
+    setTimeout(() => giveUp.abort(new Error('given up')), SLOW_MS / 4)
+    return { delayMs: SLOW_MS }
+  }
+  await expect(exportRootfs(engine, TEST_IMAGE, giveUp.signal)).rejects.toThrow('given up')
+  await delay(2 * SLOW_MS)
+  expect(await exported()).toBe(before)
+})
