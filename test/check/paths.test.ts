@@ -15,12 +15,13 @@ describe.each([
   'SECURITY.md',
   'ARCHITECTURE.md',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
   'docs/workspace.md',
   'docs/supervisor.md',
   'docs/content-server.md',
   'docs/analyzer.md',
   'docs/comparison.md',
-  ...globSync('docs/guides/*.md', { cwd: packageRoot }),
+  ...globSync(['docs/guides/*.md', 'src/**/DESIGN.md'], { cwd: packageRoot }),
 ])('%s', (file) => {
   const text = read(file)
 
