@@ -11,7 +11,7 @@ import {
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 // Linux and macOS count st_blocks in 512-byte units whatever st_blksize says.
-const blockBytes = 512
+const BLOCK_BYTES = 512
 
 const ENTRIES_PER_TURN = 1_000
 
@@ -29,7 +29,7 @@ export async function walkTreesInJs(
     const isCounted = (link: string, stat: Stats): boolean => {
       if (links.has(link)) return true
       links.add(link)
-      if (elsewhere.has(link)) sharedBytes += stat.blocks * blockBytes
+      if (elsewhere.has(link)) sharedBytes += stat.blocks * BLOCK_BYTES
       elsewhere.add(link)
       return false
     }
@@ -117,7 +117,7 @@ function count(
     totals.files++
     if (stat.isFile() || stat.isSymbolicLink()) totals.logicalBytes += stat.size
   }
-  totals.physicalBytes += stat.blocks * blockBytes
+  totals.physicalBytes += stat.blocks * BLOCK_BYTES
 }
 
 // As in the addon: mounts where the system lists them, else device numbers, which do not tell a bind mount.

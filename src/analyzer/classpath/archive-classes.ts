@@ -3,7 +3,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { partOf, type ByteSource } from './byte-source.ts'
 import {
   displayPath,
-  maxClassBytes,
+  MAX_CLASS_BYTES,
   type ClassContainer,
   type ClassEntry,
   type ClassPathProblem,
@@ -11,19 +11,19 @@ import {
 import { isMultiRelease } from './manifest.ts'
 import { withNestedArchive } from './nested-archive.ts'
 import { dataOffset, readExtent } from './read-extent.ts'
-import { maxEntries, readZipDirectory, type ZipEntry } from './zip-directory.ts'
+import { MAX_ENTRIES, readZipDirectory, type ZipEntry } from './zip-directory.ts'
 
-const maxManifestBytes = 2 ** 20
-const maxDepth = 2
+const MAX_MANIFEST_BYTES = 2 ** 20
+const MAX_DEPTH = 2
 /** Class files deflate to a half or a third. What inflates to much, and to so many times its size, was made to be harmful. */
-const manyBytes = 2 ** 26
-const maxRatio = 100
+const MANY_BYTES = 2 ** 26
+const MAX_RATIO = 100
 /**
  * Any archive may have so many entries, with those of the archives inside it; a larger one, one for so many of its bytes. Real ones have one for 1,500 bytes
  * and more. Each takes 600 bytes of memory, and one of a class that says nothing 170 of the archive.
  */
-const fewEntries = 2 ** 14
-const bytesPerEntry = 1_024
+const FEW_ENTRIES = 2 ** 14
+const BYTES_PER_ENTRY = 1_024
 const nestedArchive = /^(?:BOOT-INF\/lib|WEB-INF\/lib|lib)\/[^/]+\.jar$/
 const classOfJar = /^(?:BOOT-INF\/classes\/|WEB-INF\/classes\/)?(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 const classOfJmod = /^classes\/(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
@@ -53,7 +53,7 @@ export function listArchive(
   problems: ClassPathProblem[],
 ): readonly ClassContainer[] {
   const containers: ClassContainer[] = []
-  let left = Math.min(maxEntries, Math.max(fewEntries, Math.floor(source.bytes / bytesPerEntry)))
+  let left = Math.min(MAX_ENTRIES, Math.max(FEW_ENTRIES, Math.floor(source.bytes / BYTES_PER_ENTRY)))
   // A zip file behind a header of its own.
   const isJmod = source.bytes >= 2 && source.read(0, 2).toString('latin1') === 'JM'
   const tryToEnter = (place: Place, entry: ZipEntry): void => {
@@ -81,7 +81,7 @@ export function listArchive(
           message: `${empty} class files in it are empty`,
         })
       containers.push(containerOf(place, entries, isJmod ? classOfJmod : classOfJar, release, problems))
-      if (isJmod || place.inside.length === maxDepth) return
+      if (isJmod || place.inside.length === MAX_DEPTH) return
       for (const entry of entries) if (nestedArchive.test(entry.name)) tryToEnter(place, entry)
     } catch (error) {
       problems.push({ path: displayPath(place), offset: 0, message: messageOf(error) })
@@ -129,8 +129,8 @@ function containerOf(
 
 function refuseBomb({ source }: Place, classes: Iterable<ClassEntry>): void {
   let sum = 0
-  for (const { bytes } of classes) if (bytes <= maxClassBytes) sum += bytes
-  if (sum <= manyBytes || sum <= maxRatio * source.bytes) return
+  for (const { bytes } of classes) if (bytes <= MAX_CLASS_BYTES) sum += bytes
+  if (sum <= MANY_BYTES || sum <= MAX_RATIO * source.bytes) return
   throw new Error(
     `its classes would inflate to ${sum} bytes, ${Math.floor(sum / source.bytes)} times its size`,
   )
@@ -139,7 +139,7 @@ function refuseBomb({ source }: Place, classes: Iterable<ClassEntry>): void {
 function hasVersions({ source }: Place, entries: readonly ZipEntry[]): boolean {
   const manifest = entries.find((entry) => entry.name === 'META-INF/MANIFEST.MF')
   if (manifest === undefined || manifest.isEncrypted) return false
-  return isMultiRelease(readExtent(source, manifest.extent, maxManifestBytes).toString())
+  return isMultiRelease(readExtent(source, manifest.extent, MAX_MANIFEST_BYTES).toString())
 }
 
 /** A nested archive that is stored is a part of the file around it; one that is deflated is inflated while it is visited. */

@@ -48,4 +48,4 @@ export function displayPath(
 }
 
 /** Larger class files are not read. */
-export const maxClassBytes = 2 ** 24
+export const MAX_CLASS_BYTES = 2 ** 24

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { withFile } from './byte-source.ts'
 
-const pieceBytes = 2 ** 20
+const PIECE_BYTES = 2 ** 20
 
 /**
  * The SHA-256 of a file, in hex: what an archive's facts are kept under for all projects. Not a hash over the CRCs of its
@@ -12,8 +12,8 @@ const pieceBytes = 2 ** 20
 export function contentHash(path: string): string {
   return withFile(path, (source) => {
     const hash = createHash('sha256')
-    for (let at = 0; at < source.bytes; at += pieceBytes)
-      hash.update(source.read(at, Math.min(pieceBytes, source.bytes - at)))
+    for (let at = 0; at < source.bytes; at += PIECE_BYTES)
+      hash.update(source.read(at, Math.min(PIECE_BYTES, source.bytes - at)))
     return hash.digest('hex')
   })
 }

@@ -10,10 +10,10 @@ export interface ImageEntry {
 }
 
 // The file format has no specification but its source, jdk.internal.jimage.ImageHeader and ImageLocation.
-const magic = 0xcafedada
-const headerBytes = 28
+const MAGIC = 0xcafedada
+const HEADER_BYTES = 28
 const attribute = { end: 0, module: 1, parent: 2, base: 3, extension: 4, offset: 5, compressed: 6, bytes: 7 }
-const maxIndexBytes = 2 ** 28
+const MAX_INDEX_BYTES = 2 ** 28
 
 /**
  * The resources of a jimage of this machine's byte order, little-endian. A resource that is compressed (`jlink --compress`) is
@@ -22,15 +22,15 @@ const maxIndexBytes = 2 ** 28
  * @throws RangeError or Error with a sentence when it is no such file
  */
 export function readImage(source: ByteSource): readonly ImageEntry[] {
-  const header = source.read(0, headerBytes)
-  if (header.readUInt32LE(0) !== magic) throw new Error('it is no jimage: its first bytes are others')
+  const header = source.read(0, HEADER_BYTES)
+  if (header.readUInt32LE(0) !== MAGIC) throw new Error('it is no jimage: its first bytes are others')
   const tableLength = header.readUInt32LE(16)
   const locationsBytes = header.readUInt32LE(20)
   const stringsBytes = header.readUInt32LE(24)
-  const offsetsAt = headerBytes + tableLength * 4
+  const offsetsAt = HEADER_BYTES + tableLength * 4
   const locationsAt = offsetsAt + tableLength * 4
   const indexBytes = locationsAt + locationsBytes + stringsBytes
-  if (indexBytes > maxIndexBytes) throw new Error(`its index has ${indexBytes} bytes`)
+  if (indexBytes > MAX_INDEX_BYTES) throw new Error(`its index has ${indexBytes} bytes`)
   const index = source.read(0, indexBytes)
   const locations = index.subarray(locationsAt, locationsAt + locationsBytes)
   const texts = new Texts(index.subarray(locationsAt + locationsBytes))

@@ -12,7 +12,7 @@ export interface ClassPathListing {
 }
 
 const CLASS = '.class'
-const imageMagic = 0xdadafeca
+const IMAGE_MAGIC = 0xdadafeca
 
 /**
  * The classes at one place of a class path: a folder, a jar with those inside it, a jmod, or a JDK's `lib/modules`. It reads
@@ -37,7 +37,7 @@ function listFile(
   problems: ClassPathProblem[],
 ): readonly ClassContainer[] {
   const head = source.read(0, Math.min(4, source.bytes))
-  if (head.length === 4 && head.readUInt32BE(0) === imageMagic) return [listImage(path, source)]
+  if (head.length === 4 && head.readUInt32BE(0) === IMAGE_MAGIC) return [listImage(path, source)]
   return listArchive(path, source, release, problems)
 }
 

@@ -29,7 +29,7 @@ const classFolders: Readonly<Record<ProjectModule['build'], readonly string[]>> 
 }
 const libraries = ['lib/*.jar', 'libs/*.jar', 'target/dependency/*.jar', 'target/lib/*.jar']
 
-const maxDepth = 8
+const MAX_DEPTH = 8
 /** Of no module. */
 const skipped = new Set(['node_modules', 'src', 'target', 'build', 'out', 'bin', 'dist', 'buildSrc'])
 
@@ -43,7 +43,7 @@ export function findModules(root: string): readonly ProjectModule[] {
   for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
     const build = buildFiles.find(([file]) => existsSync(join(folder, file)))?.[1]
     if (build !== undefined || folder === root) modules.push(moduleAt(folder, build ?? 'plain'))
-    if (depthOf(root, folder) === maxDepth) continue
+    if (depthOf(root, folder) === MAX_DEPTH) continue
     const names = foldersIn(folder).filter((name) => !name.startsWith('.') && !skipped.has(name))
     waiting.push(...names.toSorted().map((name) => join(folder, name)))
   }

@@ -12,7 +12,7 @@ import { portableReader } from '../bytecode/portable/portable-reader.ts'
 import { withFile, type ByteSource } from './byte-source.ts'
 import {
   displayPath,
-  maxClassBytes,
+  MAX_CLASS_BYTES,
   type ClassContainer,
   type ClassEntry,
   type ClassPathProblem,
@@ -95,7 +95,7 @@ export async function readPortably(
       insideOf(file, container, (source) => {
         for (const [input, { extent }] of entries.entries())
           add(input, () =>
-            extent === undefined ? Buffer.alloc(0) : readExtent(source, extent, maxClassBytes),
+            extent === undefined ? Buffer.alloc(0) : readExtent(source, extent, MAX_CLASS_BYTES),
           )
       }),
     )

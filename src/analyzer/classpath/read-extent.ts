@@ -2,8 +2,8 @@ import { crc32, inflateRawSync } from 'node:zlib'
 import type { Extent } from '../../native/classfile.ts'
 import type { ByteSource } from './byte-source.ts'
 
-const localHeaderBytes = 30
-const localSignature = 0x04034b50
+const LOCAL_HEADER_BYTES = 30
+const LOCAL_SIGNATURE = 0x04034b50
 
 /**
  * The bytes of an extent, inflated.
@@ -25,8 +25,8 @@ export function readExtent(source: ByteSource, extent: Extent, maxBytes: number)
 /** Where an extent's bytes start, behind its local header. */
 export function dataOffset(source: ByteSource, { offset, hasHeader }: Extent): number {
   if (!hasHeader) return offset
-  const header = source.read(offset, localHeaderBytes)
-  if (header.readUInt32LE(0) !== localSignature)
+  const header = source.read(offset, LOCAL_HEADER_BYTES)
+  if (header.readUInt32LE(0) !== LOCAL_SIGNATURE)
     throw new Error('there is no local header where it should be')
-  return offset + localHeaderBytes + header.readUInt16LE(26) + header.readUInt16LE(28)
+  return offset + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28)
 }

@@ -10,22 +10,22 @@ export interface ZipEntry {
 }
 
 // APPNOTE.TXT 4.3; all numbers are little-endian.
-const endSignature = 0x06054b50
-const endBytes = 22
-const end64Signature = 0x06064b50
-const end64Bytes = 56
-const locator64Signature = 0x07064b50
-const locator64Bytes = 20
-const entrySignature = 0x02014b50
-const entryBytes = 46
-const localHeaderBytes = 30
-const zip64Extra = 0x0001
-const in64 = 0xffffffff
+const END_SIGNATURE = 0x06054b50
+const END_BYTES = 22
+const END64_SIGNATURE = 0x06064b50
+const END64_BYTES = 56
+const LOCATOR64_SIGNATURE = 0x07064b50
+const LOCATOR64_BYTES = 20
+const ENTRY_SIGNATURE = 0x02014b50
+const ENTRY_BYTES = 46
+const LOCAL_HEADER_BYTES = 30
+const ZIP64_EXTRA = 0x0001
+const IN64 = 0xffffffff
 
-const maxCommentBytes = 65535
+const MAX_COMMENT_BYTES = 65535
 /** The largest jars in use, bundles of cloud SDKs, have 400,000. With more, the list alone takes more memory than a scan has. */
-export const maxEntries = 2 ** 19
-const maxDirectoryBytes = 2 ** 28
+export const MAX_ENTRIES = 2 ** 19
+const MAX_DIRECTORY_BYTES = 2 ** 28
 
 /**
  * The entries of a zip file in the order of its central directory, read from its end; bytes before the archive are allowed. Of
@@ -38,7 +38,7 @@ const maxDirectoryBytes = 2 ** 28
 export function readZipDirectory(
   source: ByteSource,
   leavesOut: (name: string, bytes: number) => boolean = () => false,
-  most = maxEntries,
+  most = MAX_ENTRIES,
 ): readonly ZipEntry[] {
   const end = findEnd(source)
   if (end.count > most)
@@ -49,18 +49,18 @@ export function readZipDirectory(
   const ends = new Float64Array(end.count)
   let at = 0
   for (let i = 0; i < end.count; i++) {
-    if (at + entryBytes > directory.length || directory.readUInt32LE(at) !== entrySignature)
+    if (at + ENTRY_BYTES > directory.length || directory.readUInt32LE(at) !== ENTRY_SIGNATURE)
       throw new Error(`the central directory has no entry ${i} of ${end.count}`)
     const nameBytes = directory.readUInt16LE(at + 28)
     const extraBytes = directory.readUInt16LE(at + 30)
-    const next = at + entryBytes + nameBytes + extraBytes + directory.readUInt16LE(at + 32)
+    const next = at + ENTRY_BYTES + nameBytes + extraBytes + directory.readUInt16LE(at + 32)
     if (next > directory.length) throw new Error(`entry ${i} reaches beyond the central directory`)
-    const name = directory.toString('utf8', at + entryBytes, at + entryBytes + nameBytes)
-    const extra = directory.subarray(at + entryBytes + nameBytes, at + entryBytes + nameBytes + extraBytes)
+    const name = directory.toString('utf8', at + ENTRY_BYTES, at + ENTRY_BYTES + nameBytes)
+    const extra = directory.subarray(at + ENTRY_BYTES + nameBytes, at + ENTRY_BYTES + nameBytes + extraBytes)
     const sizes = sizesOf(directory, at, extra)
     const offset = end.base + sizes.offset
     starts[i] = offset
-    ends[i] = offset + localHeaderBytes + nameBytes + sizes.storedBytes
+    ends[i] = offset + LOCAL_HEADER_BYTES + nameBytes + sizes.storedBytes
     if (!entries.has(name) && !leavesOut(name, sizes.bytes)) {
       const method = directory.readUInt16LE(at + 10)
       const extent = { ...sizes, offset, method, hasHeader: true, crc: directory.readUInt32LE(at + 16) }
@@ -86,17 +86,17 @@ function sizesOf(directory: Buffer, at: number, extra: Buffer) {
   let bytes = directory.readUInt32LE(at + 24)
   let storedBytes = directory.readUInt32LE(at + 20)
   let offset = directory.readUInt32LE(at + 42)
-  if (bytes === in64 || storedBytes === in64 || offset === in64) {
-    const wide = extraField(extra, zip64Extra)
+  if (bytes === IN64 || storedBytes === IN64 || offset === IN64) {
+    const wide = extraField(extra, ZIP64_EXTRA)
     let next = 0
     const take = (): number => {
       if (next + 8 > wide.length) throw new Error('an entry lacks its sizes of 64 bits')
       next += 8
       return Number(wide.readBigUInt64LE(next - 8))
     }
-    if (bytes === in64) bytes = take()
-    if (storedBytes === in64) storedBytes = take()
-    if (offset === in64) offset = take()
+    if (bytes === IN64) bytes = take()
+    if (storedBytes === IN64) storedBytes = take()
+    if (offset === IN64) offset = take()
   }
   return { offset, storedBytes, bytes }
 }
@@ -120,10 +120,10 @@ interface DirectoryEnd {
 }
 
 function findEnd(source: ByteSource): DirectoryEnd {
-  const tailBytes = Math.min(source.bytes, endBytes + maxCommentBytes)
+  const tailBytes = Math.min(source.bytes, END_BYTES + MAX_COMMENT_BYTES)
   const tail = source.read(source.bytes - tailBytes, tailBytes)
-  for (let at = tailBytes - endBytes; at >= 0; at--) {
-    if (tail.readUInt32LE(at) !== endSignature || at + endBytes + tail.readUInt16LE(at + 20) > tailBytes)
+  for (let at = tailBytes - END_BYTES; at >= 0; at--) {
+    if (tail.readUInt32LE(at) !== END_SIGNATURE || at + END_BYTES + tail.readUInt16LE(at + 20) > tailBytes)
       continue
     const recordAt = source.bytes - tailBytes + at
     const wide = findEnd64(source, recordAt)
@@ -147,13 +147,13 @@ interface Written {
 }
 
 function findEnd64(source: ByteSource, recordAt: number): Written | undefined {
-  const locatorAt = recordAt - locator64Bytes
-  if (locatorAt < end64Bytes) return undefined
-  if (source.read(locatorAt, locator64Bytes).readUInt32LE(0) !== locator64Signature) return undefined
+  const locatorAt = recordAt - LOCATOR64_BYTES
+  if (locatorAt < END64_BYTES) return undefined
+  if (source.read(locatorAt, LOCATOR64_BYTES).readUInt32LE(0) !== LOCATOR64_SIGNATURE) return undefined
   // Right before the locator, wherever the locator says: bytes before the archive shift that.
-  const at = locatorAt - end64Bytes
-  const record = source.read(at, end64Bytes)
-  if (record.readUInt32LE(0) !== end64Signature)
+  const at = locatorAt - END64_BYTES
+  const record = source.read(at, END64_BYTES)
+  if (record.readUInt32LE(0) !== END64_SIGNATURE)
     throw new Error('there is no zip64 end record before its locator')
   return {
     count: Number(record.readBigUInt64LE(32)),
@@ -164,7 +164,8 @@ function findEnd64(source: ByteSource, recordAt: number): Written | undefined {
 }
 
 function checked({ count, directoryBytes, written, recordAt }: Written): DirectoryEnd {
-  if (directoryBytes > maxDirectoryBytes) throw new Error(`its central directory has ${directoryBytes} bytes`)
+  if (directoryBytes > MAX_DIRECTORY_BYTES)
+    throw new Error(`its central directory has ${directoryBytes} bytes`)
   const at = recordAt - directoryBytes
   const base = at - written
   if (at < 0 || base < 0) throw new Error('its central directory starts before the file')

@@ -54,7 +54,7 @@ export interface Pool {
   close(): Promise<void>
 }
 
-const closeTimeoutMs = 2000
+const CLOSE_TIMEOUT_MS = 2000
 
 /** Threads in a child process, which starts with the first task and is replaced after a crash. */
 export function createPool(options: PoolOptions): Pool {
@@ -114,7 +114,7 @@ class ChildPool implements Pool {
     child.kill()
     // The timer also keeps this process up until then: an idle child does not.
     const ended = new AbortController()
-    const limit = delay(closeTimeoutMs, undefined, { signal: ended.signal }).catch(() => undefined)
+    const limit = delay(CLOSE_TIMEOUT_MS, undefined, { signal: ended.signal }).catch(() => undefined)
     await Promise.race([child.gone, limit])
     ended.abort()
   }

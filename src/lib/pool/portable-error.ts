@@ -14,10 +14,10 @@ export interface PortableError {
 }
 
 const detailNames = ['code', 'errno', 'syscall', 'path'] as const
-const maxCauses = 4
+const MAX_CAUSES = 4
 
 /** Takes down anything that was thrown. */
-export function packError(thrown: unknown, causes = maxCauses): PortableError {
+export function packError(thrown: unknown, causes = MAX_CAUSES): PortableError {
   if (!(thrown instanceof Error)) return { name: 'Error', message: String(thrown), details: {} }
   const details: Record<string, string | number> = {}
   for (const name of detailNames) {

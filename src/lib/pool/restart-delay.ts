@@ -1,5 +1,5 @@
-const firstDelayMs = 100
-const maxDelayMs = 10_000
+const FIRST_DELAY_MS = 100
+const MAX_DELAY_MS = 10_000
 
 /**
  * How long to wait before the next process: not at all after one crash, then 100 ms, doubled with every crash in a
@@ -21,7 +21,7 @@ export class RestartDelay {
 
   leftMs(nowMs: number): number {
     if (this.#crashes < 2) return 0
-    const delayMs = Math.min(firstDelayMs * 2 ** (this.#crashes - 2), maxDelayMs)
+    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (this.#crashes - 2), MAX_DELAY_MS)
     return Math.max(0, this.#lastCrashMs + delayMs - nowMs)
   }
 }

@@ -13,7 +13,7 @@ interface Target {
   readonly parameterCount?: number
 }
 
-const maxDepth = 64
+const MAX_DEPTH = 64
 
 /** Adds the annotations of a Runtime…Annotations attribute; false for any other attribute. */
 export function addAnnotations(
@@ -95,7 +95,7 @@ function addValue(
   isVisible: number,
   depth: number,
 ): void {
-  if (depth > maxDepth) throw new ClassFileFault(0, `element values are nested deeper than ${maxDepth}`)
+  if (depth > MAX_DEPTH) throw new ClassFileFault(0, `element values are nested deeper than ${MAX_DEPTH}`)
   const { pool } = context
   const { elements } = context.facts.tables
   const set = (low: number, high = 0) => {

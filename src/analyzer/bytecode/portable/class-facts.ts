@@ -3,7 +3,7 @@ import { addAnnotations } from './annotation-facts.ts'
 import { ClassContext } from './class-context.ts'
 import type { FactsBuilder } from './facts-builder.ts'
 import type { Attribute, ClassFile } from './java-class-tools.ts'
-import { accSynthetic, addField, addMethod } from './member-facts.ts'
+import { ACC_SYNTHETIC, addField, addMethod } from './member-facts.ts'
 import { addModule } from './module-facts.ts'
 import { parseDescriptor } from './descriptor.ts'
 import { Pool, TAG } from './pool.ts'
@@ -65,7 +65,7 @@ function addAttribute(context: ClassContext, attribute: Attribute, row: number):
       setTrait(TRAIT.DEPRECATED)
       break
     case 'Synthetic':
-      classes.accessFlags[row] = (classes.accessFlags[row] ?? 0) | accSynthetic
+      classes.accessFlags[row] = (classes.accessFlags[row] ?? 0) | ACC_SYNTHETIC
       break
     case 'EnclosingMethod':
       classes.enclosingClass[row] = className(attribute.class_index)

@@ -7,8 +7,8 @@ import { ClassFileFault } from './fault.ts'
 import type { Attribute, Member } from './java-class-tools.ts'
 import { TAG } from './pool.ts'
 
-const accStatic = 0x0008
-export const accSynthetic = 0x1000
+const ACC_STATIC = 0x0008
+export const ACC_SYNTHETIC = 0x1000
 
 type Row = Readonly<Record<string, number[]>>
 
@@ -41,7 +41,7 @@ function addShared(context: ClassContext, attribute: Attribute, own: Row, row: n
       orInto(own, 'traits', row, TRAIT.DEPRECATED)
       return true
     case 'Synthetic':
-      orInto(own, 'accessFlags', row, accSynthetic)
+      orInto(own, 'accessFlags', row, ACC_SYNTHETIC)
       return true
     default:
       return false
@@ -86,7 +86,7 @@ function addConstantValue(context: ClassContext, index: number, row: number): vo
 export function addMethod(context: ClassContext, member: Member): void {
   const { row, parsed, own } = addMember(context, member, 'methods', true)
   const { facts } = context
-  const receiver = (member.access_flags & accStatic) === 0 ? 1 : 0
+  const receiver = (member.access_flags & ACC_STATIC) === 0 ? 1 : 0
   let hasParameters = false
   let debug: MethodDebug | undefined
   for (const attribute of member.attributes) {

@@ -1,4 +1,4 @@
-const maxDepth = 64
+const MAX_DEPTH = 64
 const endOfName = /[.;<]/g
 
 /**
@@ -40,7 +40,7 @@ export function classesOfSignature(signature: string): readonly string[] {
       case undefined:
         return false
       case 'L':
-        if (open.length === maxDepth) return false
+        if (open.length === MAX_DEPTH) return false
         open.push('')
         return name()
       case 'T': {

@@ -18,7 +18,7 @@ const widths = new Map([
   [19, 2],
   [20, 2],
 ])
-const utf8 = 1
+const UTF8 = 1
 
 /**
  * Checks that every length and count of a class file stays within it, so that java-class-tools, which believes them, never makes
@@ -76,7 +76,7 @@ class StructureWalk {
     for (let index = 1; index < count; index++) {
       const at = this.#at
       const tag = this.number(1)
-      const width = tag === utf8 ? this.number(2) : widths.get(tag)
+      const width = tag === UTF8 ? this.number(2) : widths.get(tag)
       if (width === undefined) throw new ClassFileFault(at, `constant ${index} has the unknown tag ${tag}`)
       this.skip(width)
       // JVMS §4.4.5: 8-byte constants take two indices.
