@@ -28,7 +28,7 @@ export interface Program {
   readonly hangUp: () => void
 }
 
-/** Starts a program as a user of this machine. Throws GuestFailure. */
+/** Starts a program as a user of this machine. @throws GuestFailure */
 export function startProgram(request: GuestProgram): Program {
   const user = request.user === undefined ? workspaceUser() : findUser(request.user)
   if (user === undefined) throw new GuestFailure('NO_SUCH_USER', `there is no user "${request.user}" inside`)

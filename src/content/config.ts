@@ -64,7 +64,7 @@ export interface LoadedContentConfig {
   readonly file: string | undefined
 }
 
-/** Reads the configuration: defaults, then one file, then the environment, then flags. Throws CONFIG_INVALID. */
+/** Reads the configuration: defaults, then one file, then the environment, then flags. @throws CONFIG_INVALID */
 export function loadContentConfig(
   environment: Readonly<Record<string, string | undefined>>,
   given: {

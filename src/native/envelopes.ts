@@ -25,7 +25,7 @@ export interface EnvelopeHandling {
   readonly maxBytes: number
   /** @param bytes how long its frame is */
   readonly onEnvelope: (envelope: ReceivedEnvelope, bytes: number) => void
-  /** Reads any frame; the addon leaves to it whatever JSON has not just so. Throws where a frame holds no envelope. */
+  /** Reads any frame; the addon leaves to it whatever JSON has not just so. @throws where a frame holds no envelope */
   readonly readFrame: (frame: Buffer) => ReceivedEnvelope
 }
 

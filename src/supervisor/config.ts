@@ -48,7 +48,7 @@ export interface LoadedSupervisorConfig {
   readonly warnings: readonly string[]
 }
 
-/** Reads the configuration: defaults, then one file, then the environment, then flags. Throws CONFIG_INVALID. */
+/** Reads the configuration: defaults, then one file, then the environment, then flags. @throws CONFIG_INVALID */
 export function loadSupervisorConfig(
   environment: Readonly<Record<string, string | undefined>>,
   given: {

@@ -251,7 +251,7 @@ async function listenHttp({ config, state, logger, opened }: Foundation, face: H
   return port
 }
 
-/** Told at the start, not at the first creation. Throws INVALID_REPO_URL. */
+/** Told at the start, not at the first creation. @throws INVALID_REPO_URL */
 function dotfilesOf({ dotfiles }: WorkspaceConfig): Repo | undefined {
   if (dotfiles === undefined) return undefined
   const repo = parseRepo(dotfiles)

@@ -27,8 +27,9 @@ export function insideRoot(stateDir: string): string {
 }
 
 /**
- * Opens the state directory, making it on the first start. Throws STATE_DIR_IN_USE while another server holds it
- * (fault F34) and STATE_DIR_UNUSABLE when it cannot be written, or a newer version wrote it.
+ * Opens the state directory, making it on the first start.
+ *
+ * @throws STATE_DIR_IN_USE while another server holds it (fault F34) and STATE_DIR_UNUSABLE when it cannot be written, or a newer version wrote it
  */
 export async function openStateDir(path: string, logger: Logger): Promise<StateDir> {
   const { content: serverId, release } = await holdStateDir(path, {

@@ -20,8 +20,8 @@ test('all of the source is read', () => {
 })
 
 test('constants of a module have names in upper case', () => {
-  const literal = String.raw`(?:0x[\da-f_]+n?|-?[\d(][\d_.()]*(?: ?[*+-]+ ?[\d_()]+)*|'[^']*'|"[^"]*")`
-  expect(placesOf(new RegExp(`^(?:export )?const [a-z]\\w* = ${literal}$`, 'gim'))).toEqual([])
+  const literal = String.raw`(?:0x[\da-fA-F_]+n?|-?[\d(][\d_.()]*(?: ?[*+-]+ ?[\d_()]+)*|'[^']*'|"[^"]*")`
+  expect(placesOf(new RegExp(`^(?:export )?const [a-z]\\w* = ${literal}$`, 'gm'))).toEqual([])
 })
 
 test('docstrings name errors by @throws', () => {

@@ -16,7 +16,7 @@ export interface ClassFault {
 /** The columns in packed order, "strings.bytes:u8 strings.offsets:i32 classes.input:i32 …". */
 export const factsLayout: string = columnNames(columns).join(' ')
 
-/** The facts in a buffer that a reader of this layout has packed. Throws as `openTables`. */
+/** The facts in a buffer that a reader of this layout has packed. @throws as `openTables` */
 export function openFacts(buffer: ArrayBuffer): Facts {
   return openTables(columns, buffer)
 }

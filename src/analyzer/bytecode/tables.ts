@@ -62,7 +62,7 @@ export function openTables<L extends Layout>(layout: L, buffer: ArrayBuffer): Pa
   return { ...tables, buffer, strings: new StringTable(strings.bytes, strings.offsets) }
 }
 
-/** The tables in a buffer that `packTables` has made, without their strings, in memory of their own. Throws as `openTables`. */
+/** The tables in a buffer that `packTables` has made, without their strings, in memory of their own. @throws as `openTables` */
 export function copyTables<L extends Layout>(layout: L, buffer: ArrayBuffer): Tables<L> {
   const { bytes, offsets } = open(layout, buffer, buffer).strings
   const withoutStrings = buffer.slice(0, Math.min(bytes.byteOffset, offsets.byteOffset))

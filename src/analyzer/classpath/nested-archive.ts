@@ -37,7 +37,7 @@ export function withNestedArchive<Result>(
   }
 }
 
-/** Inflates an archive inside another into memory of JavaScript's. Throws as `withNestedArchive`. */
+/** Inflates an archive inside another into memory of JavaScript's. @throws as `withNestedArchive` */
 export function inflateNested(source: ByteSource, extent: Extent): Buffer {
   if (extent.bytes > MANY_BYTES && extent.bytes > MAX_RATIO * extent.storedBytes)
     throw new Error(`it would inflate to more than ${MAX_RATIO} times its size`)

@@ -24,7 +24,7 @@ export interface Build {
 /** Finds JDK classes by internal name. */
 export type FindOutside = (names: ReadonlySet<string>) => Promise<ReadonlyMap<string, ApiClass>>
 
-/** Reads a jar or class folder. Throws BAD_REQUEST where there is none, and where no class is in it. */
+/** Reads a jar or class folder. @throws BAD_REQUEST where there is none, and where no class is in it */
 export async function readBuild(path: string, findOutside: FindOutside, release: number): Promise<Build> {
   if (!existsSync(path)) throw fault('BAD_REQUEST', `there is no jar or class folder "${path}"`)
   const { containers, problems } = listClasses(path, release)

@@ -12,7 +12,7 @@ export interface DiffTask {
   readonly all: boolean
 }
 
-/** Reads two builds and compares them. Throws BAD_REQUEST where one has no classes. */
+/** Reads two builds and compares them. @throws BAD_REQUEST where one has no classes */
 export async function compareBuilds(task: DiffTask): Promise<BuildDiff> {
   const jdk = jdkClasses(task.jvmHome, {})
   const before = await readBuild(task.old, jdk.find, jdk.release)

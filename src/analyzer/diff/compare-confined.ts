@@ -4,7 +4,7 @@ import { diffConfinement } from '../confinement.ts'
 import type { DiffTask } from './compare-builds.ts'
 import type { BuildDiff } from './diff-builds.ts'
 
-/** Compares two builds in a confined process: they may be of a stranger. Throws as `compareBuilds`. */
+/** Compares two builds in a confined process: they may be of a stranger. @throws as `compareBuilds` */
 export async function compareConfined(task: DiffTask): Promise<BuildDiff> {
   const confinement = diffConfinement([task.old, task.new], task.jvmHome)
   const pool = createPool({ name: 'diff', maxThreads: 1, confinement })

@@ -84,7 +84,7 @@ export function openDigest(buffer: ArrayBuffer): Digest {
   return openTables(digestColumns, buffer)
 }
 
-/** Without the strings, in memory of its own. Throws as `openDigest`. */
+/** Without the strings, in memory of its own. @throws as `openDigest` */
 export function copyDigest({ buffer }: Digest): DigestTables {
   return copyTables(digestColumns, buffer)
 }

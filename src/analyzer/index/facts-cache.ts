@@ -25,7 +25,7 @@ export class FactsCache {
     this.#rest = rest
   }
 
-  /** Throws as `read`. */
+  /** @throws as `read` */
   get(key: string): Facts {
     const known = this.#kept.get(key)
     const facts = known ?? this.#read(key)

@@ -36,7 +36,9 @@ export class Quarantine {
 
   /**
    * Runs tasks together; those of places that are left out have no result. A crash takes with it what else was at work: all that is run again,
-   * one by one, which shows whose it was, and that place is left out from now on. Throws what else went wrong, once all have ended.
+   * one by one, which shows whose it was, and that place is left out from now on.
+   *
+   * @throws what else went wrong, once all have ended
    */
   async runAll<Task extends PlacedTask, Result>(
     tasks: readonly Task[],

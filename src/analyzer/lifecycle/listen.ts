@@ -3,7 +3,9 @@ import { fault } from '../errors.ts'
 
 /**
  * Listens on the first free port of a range, looked for from a random place on, so that servers that start at once do not
- * all try the same. Throws NO_FREE_PORT.
+ * all try the same.
+ *
+ * @throws NO_FREE_PORT
  */
 export async function listenInRange(
   range: { readonly start: number; readonly end: number },

@@ -8,8 +8,9 @@ const ATTEMPTS = 5
 const ATTEMPT_MS = 50
 
 /**
- * Holds a project for this server. The kernel lets go with the process, however it ends. Throws PROJECT_IN_USE while
- * another server holds it.
+ * Holds a project for this server. The kernel lets go with the process, however it ends.
+ *
+ * @throws PROJECT_IN_USE while another server holds it
  */
 export async function lockProject(projectPath: string): Promise<() => Promise<void>> {
   for (let attempt = 1; ; attempt++) {

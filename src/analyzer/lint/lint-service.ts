@@ -49,7 +49,7 @@ export class LintService {
     await this.#pool.close()
   }
 
-  /** One file. Throws FILE_NOT_FOUND, BAD_REQUEST, LINTER_NOT_FOUND. */
+  /** One file. @throws FILE_NOT_FOUND, BAD_REQUEST, LINTER_NOT_FOUND */
   async file(named: string, wish: Wish, signal: AbortSignal): Promise<StyledFile> {
     const place = await placeInProject(this.#root, named)
     const stop = AbortSignal.any([signal, this.#closed.signal])
@@ -69,7 +69,7 @@ export class LintService {
     return wish.writes ? this.#inTurn(style) : style()
   }
 
-  /** All files of a scope; those that are ignored aside. Throws BAD_REQUEST for a pattern that is none. */
+  /** All files of a scope; those that are ignored aside. @throws BAD_REQUEST for a pattern that is none */
   async project(scope: Omit<StyleScope, 'root'>, wish: Wish, signal: AbortSignal): Promise<StyledProject> {
     const stop = AbortSignal.any([signal, this.#closed.signal])
     const style = async (): Promise<StyledProject> => {

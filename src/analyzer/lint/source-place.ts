@@ -49,7 +49,7 @@ interface FileIdentity {
   readonly gid: bigint
 }
 
-/** Reads a whole file that is no link. Throws as node:fs, and an Error with a sentence for what is larger or no file. */
+/** Reads a whole file that is no link. @throws as node:fs, and an Error with a sentence for what is larger or no file */
 export async function readSource(path: string, maxBytes: number): Promise<ReadSource> {
   // A pipe would block until somebody writes to it.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

@@ -22,7 +22,7 @@ const DEFINITIONS = [
 export class BuildToolMemory {
   #known: { readonly stamp: string; readonly answer: BuildToolAnswer } | undefined
 
-  /** Throws as `askBuildTool`. */
+  /** @throws as `askBuildTool` */
   async ask(question: BuildToolQuestion): Promise<BuildToolAnswer> {
     const stamp = stampOf(question.root)
     const known = this.#known

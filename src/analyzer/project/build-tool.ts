@@ -8,7 +8,9 @@ const GRADLE_FILES = ['settings.gradle', 'settings.gradle.kts', 'build.gradle', 
 
 /**
  * Asks the project's build tool for the class paths of its modules. This runs the tool, and so what the project's build
- * defines. Throws an Error that says why there is no answer.
+ * defines.
+ *
+ * @throws an Error that says why there is no answer
  */
 export async function askBuildTool(question: BuildToolQuestion): Promise<BuildToolAnswer> {
   const has = (file: string): boolean => existsSync(join(question.root, file))

@@ -23,7 +23,7 @@ export interface ClassPath {
   readonly resolvedBy: string
 }
 
-/** Throws SCAN_FAILED where the mode is `buildtool` and that fails. */
+/** @throws SCAN_FAILED where the mode is `buildtool` and that fails */
 export async function resolveClassPath(
   { mode, jvmHome }: Pick<AnalyzerConfig, 'mode' | 'jvmHome'>,
   root: string,

@@ -18,7 +18,9 @@ const BUILD_FILES = [
 
 /**
  * The project that a folder belongs to: the nearest folder with a build definition file, from there upwards, its links
- * resolved. Throws PROJECT_NOT_FOUND.
+ * resolved.
+ *
+ * @throws PROJECT_NOT_FOUND
  */
 export function findProjectRoot(from: string): string {
   const start = resolve(from)

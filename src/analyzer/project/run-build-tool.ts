@@ -6,8 +6,9 @@ import type { BuildToolQuestion } from './build-tool-question.ts'
 const TIMEOUT_MS = 170_000
 
 /**
- * Runs the project's own copy of a build tool, else the one on PATH, in the project's root; `name` says which it was. Throws an
- * Error where it is not there or takes too long.
+ * Runs the project's own copy of a build tool, else the one on PATH, in the project's root; `name` says which it was.
+ *
+ * @throws an Error where it is not there or takes too long
  */
 export async function runBuildTool(
   { root, jvm, signal }: Pick<BuildToolQuestion, 'root' | 'jvm' | 'signal'>,

@@ -46,7 +46,9 @@ interface Place {
 
 /**
  * Where an annotation stands, or one that carries it, which is then shown as the one asked for, with the attributes that it
- * has by that. By class, then target and place. Throws BAD_REQUEST and CLASS_NOT_FOUND.
+ * has by that. By class, then target and place.
+ *
+ * @throws BAD_REQUEST and CLASS_NOT_FOUND
  */
 export function annotationUsages(
   snapshot: Snapshot,

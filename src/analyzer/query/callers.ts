@@ -27,7 +27,7 @@ export interface Caller {
   readonly via: 'call' | 'methodRef' | 'lambda'
 }
 
-/** Who calls a method, named `owner#method`, also by method references and out of lambdas. Throws BAD_REQUEST and CLASS_NOT_FOUND. */
+/** Who calls a method, named `owner#method`, also by method references and out of lambdas. @throws BAD_REQUEST and CLASS_NOT_FOUND */
 export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilter, paging: Paging) {
   const [, ownerFqn, name] = /^([^#]+)#([^#]+)$/.exec(member) ?? []
   if (ownerFqn === undefined || name === undefined) {

@@ -35,7 +35,7 @@ interface ConstantArg {
   readonly index: number
 }
 
-/** The call sites of a class, method by method. Throws CLASS_NOT_FOUND, and BAD_REQUEST for a descriptor without a method. */
+/** The call sites of a class, method by method. @throws CLASS_NOT_FOUND, and BAD_REQUEST for a descriptor without a method */
 export function callsOf(snapshot: Snapshot, fqn: string, filter: CallFilter) {
   if (filter.descriptor !== undefined && filter.method === undefined) {
     throw fault('BAD_REQUEST', 'descriptor tells overloads of a method apart: give method too')

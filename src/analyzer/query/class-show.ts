@@ -27,7 +27,7 @@ export interface MethodView {
   readonly isSynthetic: boolean
 }
 
-/** One class with its members. Throws CLASS_NOT_FOUND. */
+/** One class with its members. @throws CLASS_NOT_FOUND */
 export function showClass(snapshot: Snapshot, fqn: string) {
   const id = snapshot.getClass(fqn)
   const summary = classSummary(snapshot, id)

@@ -20,7 +20,7 @@ const MAX_NODES = 200_000
 /** Deeper than any compiler's. */
 const MAX_DEPTH = 1_000
 
-/** A class with all that is above it and all that is below it. Throws CLASS_NOT_FOUND. */
+/** A class with all that is above it and all that is below it. @throws CLASS_NOT_FOUND */
 export function hierarchyOf(snapshot: Snapshot, fqn: string) {
   const id = snapshot.getClass(fqn)
   const walk = new HierarchyWalk(snapshot)

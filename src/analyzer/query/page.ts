@@ -17,7 +17,7 @@ export interface Page<T> {
   readonly totalPages: number
 }
 
-/** Throws BAD_REQUEST for what is no page. */
+/** @throws BAD_REQUEST for what is no page */
 export function parsePaging(page: number | undefined, size: number | undefined): Paging {
   const paging = { page: page ?? 0, size: size ?? DEFAULT_PAGE_SIZE }
   if (!Number.isSafeInteger(paging.page) || paging.page < 0) {

@@ -16,12 +16,12 @@ export class Snapshot {
     this.#facts = facts
   }
 
-  /** Throws as the constructor's `facts`. */
+  /** @throws as the constructor's `facts` */
   facts({ key }: IndexedSlice): Facts {
     return this.#facts(key)
   }
 
-  /** A class by the name people write; `Map.Entry` finds `Map$Entry`. Throws CLASS_NOT_FOUND. */
+  /** A class by the name people write; `Map.Entry` finds `Map$Entry`. @throws CLASS_NOT_FOUND */
   getClass(fqn: string): number {
     const id = this.findClass(fqn)
     if (id === undefined)

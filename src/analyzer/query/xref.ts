@@ -40,7 +40,9 @@ interface Use {
 
 /**
  * Where a type is referred to, by class, kind and place in the class. What the code does with it is looked for in project
- * classes only. Throws BAD_REQUEST for an unknown kind and CLASS_NOT_FOUND for a type that nothing names.
+ * classes only.
+ *
+ * @throws BAD_REQUEST for an unknown kind and CLASS_NOT_FOUND for a type that nothing names
  */
 export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, paging: Paging) {
   const kind = parseKind(filter.kind)

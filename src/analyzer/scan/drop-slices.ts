@@ -5,7 +5,7 @@ export interface DropTask {
   readonly keys: readonly string[]
 }
 
-/** Takes slices out of the store, whose room new ones then get. Throws SCAN_FAILED on a full disk. */
+/** Takes slices out of the store, whose room new ones then get. @throws SCAN_FAILED on a full disk */
 export async function dropSlices({ storeDir, keys }: DropTask): Promise<void> {
   await writingStore(storeDir).drop(keys)
 }

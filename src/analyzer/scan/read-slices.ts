@@ -31,7 +31,9 @@ let store: { readonly directory: string; readonly store: SliceStore } | undefine
 
 /**
  * Reads slices of one place into the store, in a pool's process: class files are untrusted, and the store is written in no
- * server's. A slice whose classes have changed since they were listed is not stored. Throws SCAN_FAILED on a full disk.
+ * server's. A slice whose classes have changed since they were listed is not stored.
+ *
+ * @throws SCAN_FAILED on a full disk
  */
 export async function readSlices({ place, keys, storeDir }: ReadTask): Promise<ReadReport> {
   const { slices, stamp } = placeOf(place, keys)

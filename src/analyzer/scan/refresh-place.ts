@@ -19,7 +19,7 @@ export interface RefreshedPlace {
   readonly report?: ReadReport
 }
 
-/** Lists one place of a class path, in a pool's process. Throws as `readSlices`. */
+/** Lists one place of a class path, in a pool's process. @throws as `readSlices` */
 export async function refreshPlace({ place, held, storeDir, mayRead }: RefreshTask): Promise<RefreshedPlace> {
   const listed = listPlace(place)
   if (!mayRead) return { listed }

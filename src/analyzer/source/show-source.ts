@@ -34,7 +34,7 @@ export interface SourceView {
   readonly endLine?: number | null
 }
 
-/** A class's source, whole or in excerpts. Throws CLASS_NOT_FOUND and as `SourceService.text`. */
+/** A class's source, whole or in excerpts. @throws CLASS_NOT_FOUND and as `SourceService.text` */
 export async function showSource(
   service: SourceService,
   scan: Scan,

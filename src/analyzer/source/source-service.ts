@@ -87,7 +87,7 @@ export class SourceService {
     await this.#pool.close()
   }
 
-  /** Throws CLASS_NOT_FOUND. */
+  /** @throws CLASS_NOT_FOUND */
   async find({ snapshot }: Scan, fqn: string, language: Language | undefined): Promise<ClassOrigin> {
     const id = snapshot.getClass(fqn)
     const place = placeOfClass(snapshot, id)
@@ -133,7 +133,7 @@ export class SourceService {
     }
   }
 
-  /** Throws as the pool does. */
+  /** @throws as the pool does */
   async extract(question: ExtractQuestion): Promise<Extracted | undefined> {
     return (await this.#pool.run(workerFile('analyzer-extract-text'), question, {
       timeoutMs: this.#config.source.timeLimitMs,

@@ -16,7 +16,7 @@ export async function giveClasses(folder: string, files: ClassFiles): Promise<vo
   await writeFile(join(folder, GIVEN_ARCHIVE), archive)
 }
 
-/** Reads the text that Vineflower wrote. Throws Error with a sentence where there is none. */
+/** Reads the text that Vineflower wrote. @throws Error with a sentence where there is none */
 export function takeText(folder: string, outermost: string): string {
   return withArchive(join(folder, TEXT_ARCHIVE), (entries, source) => {
     const entry = entries.get(`${outermost}.java`)

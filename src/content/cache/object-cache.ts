@@ -109,7 +109,7 @@ export class ObjectCache {
     return entry.known
   }
 
-  /** What the store has for a key. Throws STORE_UNAVAILABLE when it fails and no old copy is held. */
+  /** What the store has for a key. @throws STORE_UNAVAILABLE when it fails and no old copy is held */
   async look(key: string, missingTtlMs?: number): Promise<Looked> {
     const fresh = this.fresh(key, missingTtlMs)
     if (fresh !== undefined) return { known: fresh, staleMs: undefined }

@@ -33,7 +33,7 @@ export class OpenIdLogin {
     return `oidc:${this.#config.issuer} ${this.#config.client_id}`
   }
 
-  /** Where the browser goes, and what it takes along. Throws PROVIDER_UNAVAILABLE. */
+  /** Where the browser goes, and what it takes along. @throws PROVIDER_UNAVAILABLE */
   async begin(redirectUri: string, next: string): Promise<{ readonly url: string; readonly flow: Flow }> {
     const provider = await this.#connect()
     const flow: Flow = {
@@ -53,7 +53,7 @@ export class OpenIdLogin {
     return { url: url.href, flow }
   }
 
-  /** Who has come back from the provider. Throws LOGIN_REFUSED or PROVIDER_UNAVAILABLE. */
+  /** Who has come back from the provider. @throws LOGIN_REFUSED or PROVIDER_UNAVAILABLE */
   async finish(currentUrl: URL, { state, nonce, verifier }: Flow): Promise<string> {
     const provider = await this.#connect()
     let claims: Readonly<Record<string, unknown>>

@@ -25,7 +25,9 @@ export class Throttle {
 
   /**
    * Counts a try as failed. Returns how long to wait where it is one too many; it then counts no further, so that nobody uses up
-   * the tries of a user with those that are refused. Throws SESSIONS_UNAVAILABLE.
+   * the tries of a user with those that are refused.
+   *
+   * @throws SESSIONS_UNAVAILABLE
    * @param user '' where users have no names: then only addresses are counted
    */
   async take(user: string, address: string): Promise<number | undefined> {

@@ -50,7 +50,7 @@ export class FileSessionStore implements SessionStore {
     this.#find = database.prepare(FIND)
   }
 
-  /** Opens the file, made where it is missing. Throws SESSIONS_UNAVAILABLE: one that is damaged is nobody's to empty. */
+  /** Opens the file, made where it is missing. @throws SESSIONS_UNAVAILABLE: one that is damaged is nobody's to empty */
   static async open(file: string, clock: Clock): Promise<FileSessionStore> {
     try {
       // Node has it from 22.13 on.

@@ -44,7 +44,7 @@ export class Sessions {
     return id
   }
 
-  /** The session of an id on a repository's host, else on the common host. Throws SESSIONS_UNAVAILABLE. */
+  /** The session of an id on a repository's host, else on the common host. @throws SESSIONS_UNAVAILABLE */
   find(id: string | undefined, repo?: string): Session | undefined | Promise<Session | undefined> {
     if (id === undefined) return undefined
     const found = this.#find(id)

@@ -26,7 +26,8 @@ const FORMATS = {
 
 /**
  * Fills in defaults and checks raw settings against their schema; durations become milliseconds, sizes bytes.
- * Throws CONFIG_INVALID with one line per mistake, each naming the key and, for an unknown one, the nearest known.
+ *
+ * @throws CONFIG_INVALID with one line per mistake, each naming the key and, for an unknown one, the nearest known
  */
 export function checkSettings(schema: SchemaNode, raw: unknown, source: string): unknown {
   const settings = withDefaults(schema, raw ?? {})

@@ -26,8 +26,9 @@ export interface LoadedConfig<T> {
 }
 
 /**
- * Reads a program's configuration. Throws CONFIG_UNREADABLE when the named file cannot be read or is no YAML, and
- * CONFIG_INVALID as `checkSettings` says.
+ * Reads a program's configuration.
+ *
+ * @throws CONFIG_UNREADABLE when the named file cannot be read or is no YAML, and CONFIG_INVALID as `checkSettings` says
  */
 export function loadConfig<T>(sources: ConfigSources): LoadedConfig<T> {
   const file = findConfigFile(sources)
@@ -50,7 +51,7 @@ function readYaml(file: string): Record<string, unknown> {
   }
 }
 
-/** Keys and values of a YAML text; errors name its file. Throws CONFIG_UNREADABLE. */
+/** Keys and values of a YAML text; errors name its file. @throws CONFIG_UNREADABLE */
 export function parseYaml(text: string, file: string): Record<string, unknown> {
   let content: unknown
   try {

@@ -33,7 +33,7 @@ export class FrameDecoder {
     this.#read = read
   }
 
-  /** Hands on what the frames hold that are whole now. Throws FrameFault; what came before in this piece is then handed on. */
+  /** Hands on what the frames hold that are whole now. @throws FrameFault; what came before in this piece is then handed on */
   take(piece: Buffer): void {
     const bytes = this.#joined(piece)
     if (bytes === undefined) return

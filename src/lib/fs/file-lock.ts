@@ -30,7 +30,7 @@ export async function tryLock(
   return () => file.close()
 }
 
-/** Waits for the lock on a file; `onWait` is called once where another holds it. Throws the signal's reason. */
+/** Waits for the lock on a file; `onWait` is called once where another holds it. @throws the signal's reason */
 export async function lockFile(
   path: string,
   options: {

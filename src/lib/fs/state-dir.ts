@@ -17,8 +17,9 @@ interface StateDirOptions<T> {
 }
 
 /**
- * Makes a program's own directory on its first start, and holds it: one program at a time (fault F34). Throws what `taken` says
- * while another has it, and STATE_DIR_UNUSABLE when it cannot be written or a newer version wrote it; it is then free again.
+ * Makes a program's own directory on its first start, and holds it: one program at a time (fault F34).
+ *
+ * @throws what `taken` says while another has it, and STATE_DIR_UNUSABLE when it cannot be written or a newer version wrote it; it is then free again
  */
 export async function holdStateDir<T>(
   path: string,

@@ -18,7 +18,7 @@ export async function openToken(path: string): Promise<string> {
   return token
 }
 
-/** The token in a file; undefined when there is no file. Throws TOKEN_FILE_UNUSABLE. */
+/** The token in a file; undefined when there is no file. @throws TOKEN_FILE_UNUSABLE */
 export async function readToken(path: string): Promise<string | undefined> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined

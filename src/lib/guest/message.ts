@@ -17,7 +17,9 @@ export function encodeMessage(message: unknown): Buffer {
 
 /**
  * Reads one message off a connection and not a byte more: what follows belongs to whoever reads next. Undefined when the
- * connection ends before it. Throws when what comes is not a message; its length is checked before anything is kept.
+ * connection ends before it.
+ *
+ * @throws when what comes is not a message; its length is checked before anything is kept
  */
 export async function readMessage(connection: Duplex, mostBytes = MAX_REQUEST_BYTES): Promise<unknown> {
   const length = await readExactly(connection, LENGTH_BYTES)

@@ -21,7 +21,9 @@ export class PublishError extends Error {
 
 /**
  * The guest's side of an extension: asks the listener of a namespace on the host, and returns the payload of its answer. For programs inside a
- * virtual machine. Throws PublishError.
+ * virtual machine.
+ *
+ * @throws PublishError
  */
 export async function publish(
   namespace: string,
@@ -34,7 +36,7 @@ export async function publish(
   throw new PublishError('INTERNAL_ERROR', 'the agent’s answer holds no payload')
 }
 
-/** Sends what nobody answers. Throws PublishError when it is not taken. */
+/** Sends what nobody answers. @throws PublishError when it is not taken */
 export async function publishEvent(
   namespace: string,
   payload: Readonly<Record<string, unknown>>,

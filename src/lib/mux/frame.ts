@@ -49,7 +49,7 @@ export class FrameReader {
     this.#pendingBytes += chunk.length
   }
 
-  /** Returns the next frame that is whole; undefined when there is none yet. Throws BrokenFrame. */
+  /** Returns the next frame that is whole; undefined when there is none yet. @throws BrokenFrame */
   next(): Frame | undefined {
     if (this.#pendingBytes < HEADER_BYTES) return undefined
     const header = this.#look(HEADER_BYTES)

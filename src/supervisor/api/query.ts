@@ -13,14 +13,14 @@ export function querySchema(parameters: Readonly<Record<string, string>>) {
   )
 }
 
-/** One value, or undefined. Throws INVALID_QUERY for several. */
+/** One value, or undefined. @throws INVALID_QUERY for several */
 export function textOf(query: RawQuery, name: string): string | undefined {
   const value = query[name]
   if (value === undefined || typeof value === 'string') return value
   throw fault('INVALID_QUERY', `"${name}" is given more than once`)
 }
 
-/** A whole number within bounds. Throws INVALID_QUERY. */
+/** A whole number within bounds. @throws INVALID_QUERY */
 export function numberOf(
   query: RawQuery,
   name: string,
@@ -36,7 +36,7 @@ export function numberOf(
   )
 }
 
-/** `true` or `false`. Throws INVALID_QUERY. */
+/** `true` or `false`. @throws INVALID_QUERY */
 export function flagOf(query: RawQuery, name: string): boolean {
   const text = textOf(query, name)
   if (text === undefined || text === '' || text === 'false') return false

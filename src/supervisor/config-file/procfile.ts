@@ -7,7 +7,9 @@ const PORTS_APART = 100
 
 /**
  * Reads a Procfile, `name: command` lines: processes that all run and are all restarted, with `.env` beside it, and each with a
- * PORT of its own, as foreman gives them (5000, 5100 …). Throws CONFIG_UNREADABLE.
+ * PORT of its own, as foreman gives them (5000, 5100 …).
+ *
+ * @throws CONFIG_UNREADABLE
  */
 export function parseProcfile(
   content: string,

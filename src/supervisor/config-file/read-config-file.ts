@@ -22,7 +22,9 @@ const MOST_BYTES = 256 * 1024
 /**
  * Reads a config file as keys and values of our own: YAML, a Procfile, or process-compose's. Adds to `warnings` what is not
  * understood of those. A file that nobody named (`isFound`) must be a regular one of at most 256 KiB that belongs to the user
- * or to root and that not everybody may write. Throws CONFIG_UNREADABLE.
+ * or to root and that not everybody may write.
+ *
+ * @throws CONFIG_UNREADABLE
  */
 export function readConfigFile(
   file: string,

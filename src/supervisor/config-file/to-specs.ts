@@ -20,7 +20,7 @@ const MOST_PROCESSES = 10_000
 /** A name is part of paths, of file names and of host names. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 
-/** The processes of a config, replicas told apart. Throws CONFIG_INVALID with a line for each mistake. */
+/** The processes of a config, replicas told apart. @throws CONFIG_INVALID with a line for each mistake */
 export function toSpecs(settings: FileSettings, place: Place): readonly ProcessSpec[] {
   const processes = Object.entries(settings.processes)
   const mistakes = processes.flatMap(([name, one]) => mistakesOf(name, one, settings.processes))

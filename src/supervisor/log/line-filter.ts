@@ -10,7 +10,9 @@ export type LineTest = (text: string) => boolean
 
 /**
  * Reads a pattern: a text that a line must hold, or a regular expression in RE2's syntax, which takes time in proportion
- * to the line whatever the pattern (threat V3). Throws INVALID_PATTERN.
+ * to the line whatever the pattern (threat V3).
+ *
+ * @throws INVALID_PATTERN
  */
 export function createLineTest(pattern: string | undefined, isRegex: boolean): LineTest | undefined {
   if (pattern === undefined || pattern === '') return undefined

@@ -23,7 +23,9 @@ export function interpolate(text: string, environment: Readonly<Record<string, s
 
 /**
  * Reads an env file: `NAME=value` lines, comments behind `#`, values in single quotes as they are, others with references
- * resolved and, in double quotes, with `\n`, `\"` and `\\`. Throws an Error that names the first line that is none of these.
+ * resolved and, in double quotes, with `\n`, `\"` and `\\`.
+ *
+ * @throws an Error that names the first line that is none of these
  */
 export function parseEnvFile(
   content: string,

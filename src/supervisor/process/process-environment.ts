@@ -6,7 +6,9 @@ import type { ProcessSpec } from '../process-spec.ts'
 
 /**
  * The environment of a process: ours, then its files, read anew at each start, then its own settings, whose references are
- * resolved against what came before. Throws PROCESS_START_FAILED.
+ * resolved against what came before.
+ *
+ * @throws PROCESS_START_FAILED
  */
 export function environmentOf(
   spec: ProcessSpec,

@@ -44,7 +44,7 @@ export class ProcessTable {
     return this.#processes.get(name)
   }
 
-  /** Throws PROCESS_NOT_FOUND. */
+  /** @throws PROCESS_NOT_FOUND */
   get(name: string): SupervisedProcess {
     const process = this.#processes.get(name)
     if (process === undefined) throw fault('PROCESS_NOT_FOUND', `there is no process "${name}"`)

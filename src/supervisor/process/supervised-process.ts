@@ -85,7 +85,7 @@ export class SupervisedProcess {
     return 'sinceMs' in this.#state ? this.#deps.clock.nowMs() - this.#state.sinceMs : 0
   }
 
-  /** Throws PROCESS_ALREADY_RUNNING and PROCESS_START_FAILED. */
+  /** @throws PROCESS_ALREADY_RUNNING and PROCESS_START_FAILED */
   start(reason = 'asked for'): void {
     if (!this.isDown)
       throw fault(
@@ -99,7 +99,7 @@ export class SupervisedProcess {
       throw fault('PROCESS_START_FAILED', state.exit.failure)
   }
 
-  /** Resolves when nothing of it is left. Throws PROCESS_NOT_RUNNING. */
+  /** Resolves when nothing of it is left. @throws PROCESS_NOT_RUNNING */
   async stop(reason = 'asked for'): Promise<void> {
     const { state } = this
     if (state.is === 'stopped' || (state.is === 'crashed' && state.retryAtMs === undefined))

@@ -11,7 +11,7 @@ export interface SystemUser {
   readonly groups: readonly number[]
 }
 
-/** The user of a name or number; `user:group` names another group. Throws PROCESS_START_FAILED. */
+/** The user of a name or number; `user:group` names another group. @throws PROCESS_START_FAILED */
 export function findUser(written: string): SystemUser {
   const [user = '', group] = written.split(':')
   const entry = lines('/etc/passwd').find(([name, , uid]) => name === user || uid === user)

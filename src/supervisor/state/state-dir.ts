@@ -23,8 +23,9 @@ export function stateDirOf(home: string, configFile: string): string {
 }
 
 /**
- * Opens the directory, making it on the first start. Throws SUPERVISOR_RUNS_ALREADY while another holds it (fault F34) and
- * STATE_DIR_UNUSABLE when it cannot be written, or a newer version wrote it.
+ * Opens the directory, making it on the first start.
+ *
+ * @throws SUPERVISOR_RUNS_ALREADY while another holds it (fault F34) and STATE_DIR_UNUSABLE when it cannot be written, or a newer version wrote it
  */
 export async function openStateDir(path: string, warn: (message: string) => void): Promise<StateDir> {
   const { content: instance, release } = await holdStateDir(path, {

@@ -109,7 +109,7 @@ function payloadToWire(shown: ShownPayload): Pick<WireNews, 'payload' | 'payload
   return shown.is === 'shown' ? { payload: shown.payload } : { payload_left_out: shown.because }
 }
 
-/** What a listener says, as far as it is heeded. Throws INVALID_BODY and MISSING_WORKSPACE. */
+/** What a listener says, as far as it is heeded. @throws INVALID_BODY and MISSING_WORKSPACE */
 export function answerFromWire(body: unknown): Answer {
   if (!isRecord(body)) throw fault('INVALID_BODY', 'an answer is a JSON object')
   const { workspace, in_reply_to: inReplyTo, final, payload } = body

@@ -3,7 +3,7 @@ import { credentialFault, type Credentials } from '../credentials/credentials.ts
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** Nothing else of a request is heeded: a workspace cannot choose its role (threat C1). Throws INVALID_OPERATION. */
+/** Nothing else of a request is heeded: a workspace cannot choose its role (threat C1). @throws INVALID_OPERATION */
 export function checkOperation({ operation }: Payload): void {
   if (operation === 'get_credentials') return
   throw credentialFault('INVALID_OPERATION', 'operation must be get_credentials')

@@ -24,7 +24,7 @@ export function portsToWire(ports: readonly ListeningPort[]): Static<typeof port
 
 export const logSchema = Type.Object({ lines: Type.Array(Type.String()) })
 
-/** How many lines are asked for. Throws INVALID_REQUEST. */
+/** How many lines are asked for. @throws INVALID_REQUEST */
 export function parseLineCount(text: string | undefined): number {
   if (text === undefined) return DEFAULT_LINES
   if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= MAX_LINES) return Number(text)

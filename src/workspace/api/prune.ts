@@ -61,7 +61,7 @@ export const pruneReportSchema = Type.Object({
 })
 export type WirePruneReport = Static<typeof pruneReportSchema>
 
-/** Throws INVALID_REQUEST. */
+/** @throws INVALID_REQUEST */
 export function pruneRequestFromWire(query: SystemPruneQuery): PruneRequest {
   const { scope: scopes = [], until, log_tail_bytes: logTail, keep_free: keepFree } = query
   return {

@@ -23,7 +23,7 @@ export function parseTerminalMessage(text: string): TerminalMessage | undefined 
   return undefined
 }
 
-/** Throws INVALID_REQUEST. */
+/** @throws INVALID_REQUEST */
 export function terminalFromQuery(query: URLSearchParams): TerminalRequest {
   const size = (name: string, otherwise: number): number => {
     const text = query.get(name)

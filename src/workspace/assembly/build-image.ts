@@ -24,7 +24,7 @@ export interface BuildRequest {
   readonly guestDir?: string | undefined
 }
 
-/** Makes an image on this machine, where a server may be running. Throws INVALID_REQUEST, BACKEND_ERROR. */
+/** Makes an image on this machine, where a server may be running. @throws INVALID_REQUEST, BACKEND_ERROR */
 export async function buildImage(
   config: WorkspaceConfig,
   request: BuildRequest,

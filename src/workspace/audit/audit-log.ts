@@ -74,7 +74,7 @@ export class AuditLog {
   #pending: string[] = []
   #writing: Promise<void> | undefined
 
-  /** Without a file it records nothing. Throws AUDIT_FILE_UNUSABLE when the file cannot be appended to. */
+  /** Without a file it records nothing. @throws AUDIT_FILE_UNUSABLE when the file cannot be appended to */
   static async open(file: string | undefined, logger: Logger, now: () => Date): Promise<AuditLog> {
     const log = new AuditLog(file, logger, now)
     try {

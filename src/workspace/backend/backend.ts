@@ -150,7 +150,7 @@ export interface Backend {
   /** Removes the workspace if it is there, and its volume unless told to keep it. */
   readonly remove: (name: string, keepVolume: boolean) => Promise<void>
   readonly exec: (name: string, request: ExecRequest) => Promise<ExecProcess>
-  /** Connects to a port on the loopback address inside the workspace. Throws CONNECT_FAILED. */
+  /** Connects to a port on the loopback address inside the workspace. @throws CONNECT_FAILED */
   readonly dial: (name: string, port: number) => Promise<Duplex>
   /** Whether `listenInside` can be expected to work. */
   readonly canListenInside: (name: string) => boolean

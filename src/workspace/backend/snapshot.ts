@@ -24,7 +24,7 @@ export interface Snapshots {
   readonly list: () => Promise<readonly Snapshot[]>
   /** Undefined when there is none of that name; one that cannot be read is there. */
   readonly find: (name: string) => Promise<Snapshot | undefined>
-  /** Copies a stopped workspace's disk. Throws BACKEND_ERROR with nothing left of it. */
+  /** Copies a stopped workspace's disk. @throws BACKEND_ERROR with nothing left of it */
   readonly take: (
     request: {
       readonly name: string

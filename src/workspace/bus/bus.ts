@@ -126,7 +126,7 @@ export class Bus {
     return [...this.#listeners.values()].map(({ namespace, createdAt }) => ({ namespace, createdAt }))
   }
 
-  /** Throws INVALID_NAMESPACE, NAMESPACE_RESERVED and NAMESPACE_ALREADY_REGISTERED. */
+  /** @throws INVALID_NAMESPACE, NAMESPACE_RESERVED and NAMESPACE_ALREADY_REGISTERED */
   checkFree(namespace: unknown): string {
     const checked = parseNamespace(namespace)
     if (checked.startsWith(RESERVED))

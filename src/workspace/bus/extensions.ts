@@ -14,7 +14,7 @@ export interface ExtensionSettings {
   readonly enabled: readonly string[]
 }
 
-/** Throws CONFIG_INVALID. */
+/** @throws CONFIG_INVALID */
 export function extensionSettings({ enabled }: Static<typeof extensionsSection>): ExtensionSettings {
   const wrong = enabled.find((name) => !isExtensionName(name))
   if (wrong === undefined) return { enabled: [...new Set(enabled)] }

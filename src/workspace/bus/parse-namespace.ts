@@ -1,7 +1,7 @@
 import { isNamespace } from '../../lib/envelope/envelope.ts'
 import { fault } from '../errors.ts'
 
-/** Throws INVALID_NAMESPACE. */
+/** @throws INVALID_NAMESPACE */
 export function parseNamespace(value: unknown): string {
   if (isNamespace(value)) return value
   const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)

@@ -15,7 +15,7 @@ import { requestTo } from './server-request.ts'
 const SILENCE_MS = 45_000
 const NDJSON = 'application/x-ndjson'
 
-/** Speaks the REST API. Throws the server's own faults, and SERVER_UNREACHABLE when none answers. */
+/** Speaks the REST API. @throws the server's own faults, and SERVER_UNREACHABLE when none answers */
 export class WorkspaceClient {
   readonly #server: ServerAddress
 

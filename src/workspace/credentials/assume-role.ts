@@ -10,7 +10,7 @@ const TIMEOUT_MS = 15_000
 /** Where no profile and no variable names one; STS answers for all regions here. */
 const DEFAULT_REGION = 'us-east-1'
 
-/** Asks for credentials of a role. Throws ASSUME_ROLE_FAILED. */
+/** Asks for credentials of a role. @throws ASSUME_ROLE_FAILED */
 export type AssumeRole = (role: string, workspace: string) => Promise<Credentials>
 
 /**

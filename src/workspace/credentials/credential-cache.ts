@@ -10,7 +10,7 @@ const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 60_000
 
 export interface CacheOptions {
-  /** Throws what the asker is told. */
+  /** @throws what the asker is told */
   readonly fetch: (workspace: string) => Promise<Credentials>
   readonly sessionMs: number
   /** Credentials with less than this left are not given out before it was tried to get new ones. */
@@ -47,7 +47,7 @@ export class CredentialCache {
     this.#options = options
   }
 
-  /** Throws what `fetch` throws. */
+  /** @throws what `fetch` throws */
   async get(workspace: string): Promise<Credentials> {
     const entry = this.#entryOf(workspace)
     const { held } = entry

@@ -21,7 +21,7 @@ export class CredentialIssuer {
     })
   }
 
-  /** Throws NO_ROLE and ASSUME_ROLE_FAILED. */
+  /** @throws NO_ROLE and ASSUME_ROLE_FAILED */
   async issue(workspace: string): Promise<Credentials> {
     this.#roleOf(workspace)
     return this.#cache.get(workspace)

@@ -41,7 +41,7 @@ export interface CloudSettings {
   readonly isUsed: boolean
 }
 
-/** Throws CONFIG_INVALID for what STS would refuse later. */
+/** @throws CONFIG_INVALID for what STS would refuse later */
 export function cloudSettings(settings: Static<typeof cloudSection>): CloudSettings {
   const { session_duration: sessionMs, cache_refresh_before: refreshBeforeMs } = settings
   if (sessionMs < MIN_SESSION_MS || sessionMs > MAX_SESSION_MS)

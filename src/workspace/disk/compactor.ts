@@ -49,7 +49,7 @@ export class Compactor {
     this.#closing.abort()
   }
 
-  /** Of the workspaces named, or of all. Throws WORKSPACE_NOT_FOUND. */
+  /** Of the workspaces named, or of all. @throws WORKSPACE_NOT_FOUND */
   async compact(
     names: readonly string[],
     progress: (message: string) => void = () => undefined,

@@ -6,8 +6,9 @@ const CHECK_MS = 600_000
 
 /**
  * The stretches of a file with an ext4 file system that this does not use. Before they are believed, e2fsck(8) has to find the
- * whole file system in order, its bitmaps among that, with nothing left in its journal; nothing is written. Throws an Error that
- * says why they cannot be told.
+ * whole file system in order, its bitmaps among that, with nothing left in its journal; nothing is written.
+ *
+ * @throws an Error that says why they cannot be told
  */
 export async function findFreeStretches(file: string, signal: AbortSignal): Promise<readonly Stretch[]> {
   const options = { environment: toolEnvironment(), timeoutMs: CHECK_MS, signal }

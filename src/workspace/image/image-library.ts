@@ -68,7 +68,7 @@ export class ImageLibrary {
     return all
   }
 
-  /** Throws INVALID_REQUEST and IMAGE_NOT_FOUND, as all below do. */
+  /** @throws INVALID_REQUEST and IMAGE_NOT_FOUND, as all below do */
   async inspect(
     text: string,
     { backend, verify }: { readonly backend?: BackendName | undefined; readonly verify: boolean },

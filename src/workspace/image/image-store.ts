@@ -17,8 +17,9 @@ export interface ImageStoreOptions {
   /** The directory that holds `blobs` and `tags`. */
   readonly root: string
   /**
-   * The digests that workspaces and snapshots boot from. Throws when it cannot be told of any of them; every image counts
-   * as in use then.
+   * The digests that workspaces and snapshots boot from.
+   *
+   * @throws when it cannot be told of any of them; every image counts as in use then
    */
   readonly pinnedDigests: () => Promise<ReadonlySet<string>>
 }
@@ -80,8 +81,9 @@ export class ImageStore {
 
   /**
    * The image that a tag, a digest or the Docker reference of a tag stands for, looked at without reading its large
-   * files. It may be pruned until it is pinned: pin it, then resolve it again. Throws IMAGE_NOT_FOUND, and BACKEND_ERROR
-   * for one that is damaged.
+   * files. It may be pruned until it is pinned: pin it, then resolve it again.
+   *
+   * @throws IMAGE_NOT_FOUND, and BACKEND_ERROR for one that is damaged
    */
   async resolve(name: string): Promise<BootImage> {
     const { digest, manifest } = await this.get(name)
@@ -107,7 +109,7 @@ export class ImageStore {
     throw fault('BACKEND_ERROR', `image ${shown(name)} is damaged (${reading.why}); ${remedy}`)
   }
 
-  /** The digest that a name stands for, whether or not that image is there. Throws IMAGE_NOT_FOUND. */
+  /** The digest that a name stands for, whether or not that image is there. @throws IMAGE_NOT_FOUND */
   async digestOf(name: string): Promise<string> {
     if (isDigest(name)) return name
     const tag = isTag(name) ? await this.#tags.find(name) : undefined
@@ -139,12 +141,12 @@ export class ImageStore {
     return { images, unreadableTags: tags.filter((tag) => tag.is === 'unreadable') }
   }
 
-  /** Whether a workspace or a snapshot boots from an image. Throws what `pinnedDigests` throws. */
+  /** Whether a workspace or a snapshot boots from an image. @throws what `pinnedDigests` throws */
   async pinned(): Promise<ReadonlySet<string>> {
     return this.#pinnedDigests()
   }
 
-  /** Lets a tag stand for an image that is there, in place of what it stood for. Throws INVALID_REQUEST, IMAGE_NOT_FOUND. */
+  /** Lets a tag stand for an image that is there, in place of what it stood for. @throws INVALID_REQUEST, IMAGE_NOT_FOUND */
   async setTag(tag: string, digest: string, dockerRef: string): Promise<void> {
     parseTag(tag)
     await this.#exclusively(async () => {
@@ -153,7 +155,7 @@ export class ImageStore {
     })
   }
 
-  /** Takes a tag away; its image stays. Throws IMAGE_NOT_FOUND. */
+  /** Takes a tag away; its image stays. @throws IMAGE_NOT_FOUND */
   async removeTag(tag: string): Promise<void> {
     parseTag(tag)
     await this.#exclusively(async () => {
@@ -164,8 +166,9 @@ export class ImageStore {
   }
 
   /**
-   * Deletes an image with its tags, unless it is in use: false then. Throws what `pinnedDigests` throws, and then deletes
-   * nothing.
+   * Deletes an image with its tags, unless it is in use: false then.
+   *
+   * @throws what `pinnedDigests` throws, and then deletes nothing
    */
   async remove(digest: string, mayRemove: (image: StoredImage) => boolean): Promise<boolean> {
     return this.#exclusively(async () => {
@@ -268,7 +271,7 @@ export class ImageStore {
   }
 }
 
-/** Throws BACKEND_ERROR where a tag may stand for any image. */
+/** @throws BACKEND_ERROR where a tag may stand for any image */
 export function checkTags({ unreadableTags: [unreadable] }: StoreContent): void {
   if (unreadable === undefined) return
   const { tag, why } = unreadable

@@ -41,7 +41,7 @@ export function digestOfParts(arch: string, files: Manifest['files']): string {
   return `sha256:${createHash('sha256').update(parts.join('\n')).digest('hex')}`
 }
 
-/** Reads a manifest's text. Throws a plain Error that says what is wrong with it. */
+/** Reads a manifest's text. @throws a plain Error that says what is wrong with it */
 export function parseManifest(text: string): Manifest {
   const value = JSON.parse(text) as Partial<Manifest> | null
   if (typeof value !== 'object' || value === null) throw new Error('it is no object')

@@ -5,7 +5,9 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/
 
 /**
  * An image's tag, which is the name of a file: 1 to 63 lower-case letters, digits, dots, hyphens and underscores, a
- * letter or digit at both ends, no two dots in a row. Throws INVALID_REQUEST (threat W5).
+ * letter or digit at both ends, no two dots in a row.
+ *
+ * @throws INVALID_REQUEST (threat W5)
  */
 export function parseTag(value: unknown): string {
   if (typeof value === 'string' && isTag(value)) return value

@@ -16,8 +16,9 @@ done`
 
 /**
  * Clones a repository inside a workspace, as the workspace's own user: nothing that the repository makes git do
- * reaches the host (threat W3). Returns whether there is a devcontainer.json in it. Throws CLONE_FAILED with git's last
- * words.
+ * reaches the host (threat W3). Returns whether there is a devcontainer.json in it.
+ *
+ * @throws CLONE_FAILED with git's last words
  */
 export async function cloneInside(
   backend: Backend,

@@ -69,7 +69,7 @@ export interface CreateDefaults {
   readonly forbiddenDirs: readonly string[]
   /** What a backend's workspaces reach. */
   readonly reachOf: (backend: BackendName) => NetworkReach
-  /** Throws SNAPSHOT_NOT_FOUND, and what keeps one from being used. */
+  /** @throws SNAPSHOT_NOT_FOUND, and what keeps one from being used */
   readonly getSnapshot: (name: unknown) => Promise<Snapshot>
 }
 

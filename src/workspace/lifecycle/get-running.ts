@@ -5,8 +5,9 @@ import type { BackendName } from '../backend-name.ts'
 import type { WorkspaceTable } from './table.ts'
 
 /**
- * A workspace that can be entered, and what runs it. Throws WORKSPACE_NOT_FOUND and WORKSPACE_NOT_RUNNING: for sessions
- * of the kind `conflict`, for tunnels `unavailable`, as the wire format has it.
+ * A workspace that can be entered, and what runs it.
+ *
+ * @throws WORKSPACE_NOT_FOUND and WORKSPACE_NOT_RUNNING: for sessions of the kind `conflict`, for tunnels `unavailable`, as the wire format has it
  */
 export function getRunning(
   table: WorkspaceTable,

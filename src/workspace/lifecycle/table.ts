@@ -50,7 +50,7 @@ export class WorkspaceTable {
     this.#listeners.push(listener)
   }
 
-  /** Takes a name for a workspace about to be made. Throws WORKSPACE_ALREADY_EXISTS, whatever the letters' case. */
+  /** Takes a name for a workspace about to be made. @throws WORKSPACE_ALREADY_EXISTS, whatever the letters' case */
   reserve(workspace: Workspace): void {
     const existing = this.find(workspace.name)
     if (existing !== undefined) {

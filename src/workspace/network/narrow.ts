@@ -64,7 +64,7 @@ export function parseNetworkLimits(
   return limits
 }
 
-/** Returns limits that were checked when they were written down. Throws INVALID_REQUEST where they cannot be understood. */
+/** Returns limits that were checked when they were written down. @throws INVALID_REQUEST where they cannot be understood */
 export function limitsFromWire(wire: WireNetworkLimits | null | undefined): NetworkLimits | undefined {
   const { allow_host_ports: ports, egress } = wire ?? {}
   if (ports === undefined && egress === undefined) return undefined

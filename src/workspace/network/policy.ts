@@ -45,7 +45,7 @@ export const networkSection = section({
   egress: egressKey,
 })
 
-/** Throws INVALID_REQUEST when an entry of the list is not a name, an IPv4 address or a network. */
+/** @throws INVALID_REQUEST when an entry of the list is not a name, an IPv4 address or a network */
 export function networkPolicy(settings: Static<typeof networkSection>): NetworkPolicy {
   return {
     allowHostPorts: parsePorts(settings.allow_host_ports),
@@ -58,7 +58,7 @@ export function parsePorts(ports: readonly number[]): readonly number[] {
   return [...new Set(ports)].toSorted((a, b) => a - b)
 }
 
-/** Parses a mode, or a list; as one text, its entries have commas between them. Throws INVALID_REQUEST. */
+/** Parses a mode, or a list; as one text, its entries have commas between them. @throws INVALID_REQUEST */
 export function parseEgress(value: string | readonly string[]): Egress {
   const mode = MODES.find((each) => each === value)
   if (mode !== undefined) return mode

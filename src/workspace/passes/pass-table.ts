@@ -40,7 +40,7 @@ export class PassTable {
     return { pass, expiresAt: new Date(expiresAtMs) }
   }
 
-  /** Uses a pass up, whatever it was for. Throws UNAUTHORIZED when it does not open this, or nothing any more. */
+  /** Uses a pass up, whatever it was for. @throws UNAUTHORIZED when it does not open this, or nothing any more */
   take(pass: string | undefined, workspace: string, purpose: PassPurpose): void {
     const known = pass === undefined ? undefined : this.#passes.get(pass)
     if (pass !== undefined) this.#passes.delete(pass)

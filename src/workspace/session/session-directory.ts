@@ -25,7 +25,7 @@ export class SessionDirectory {
     this.#logger = logger
   }
 
-  /** Throws WORKSPACE_NOT_FOUND or WORKSPACE_NOT_RUNNING. */
+  /** @throws WORKSPACE_NOT_FOUND or WORKSPACE_NOT_RUNNING */
   async list(nameInput: unknown): Promise<readonly Session[]> {
     const { workspace, backend } = this.#getRunning(nameInput)
     return listTmuxSessions(backend, workspace.name)
@@ -38,7 +38,7 @@ export class SessionDirectory {
     return lists.flat()
   }
 
-  /** Ends the session of exactly this name. Throws SESSION_NOT_FOUND beside what `list` throws. */
+  /** Ends the session of exactly this name. @throws SESSION_NOT_FOUND beside what `list` throws */
   async kill(nameInput: unknown, sessionName: string): Promise<void> {
     const { workspace, backend } = this.#getRunning(nameInput)
     const sessions = await listTmuxSessions(backend, workspace.name)
@@ -50,7 +50,7 @@ export class SessionDirectory {
     await killTmuxSession(backend, session)
   }
 
-  /** Whether anybody is attached to one of a workspace's sessions. Throws as `list`, and when there is no answer in 3 s. */
+  /** Whether anybody is attached to one of a workspace's sessions. @throws as `list`, and when there is no answer in 3 s */
   async isAttached(nameInput: unknown): Promise<boolean> {
     return (await inTime(this.list(nameInput))).some((session) => session.isAttached)
   }

@@ -41,12 +41,12 @@ export class SnapshotLibrary {
     return lists.flat().toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
   }
 
-  /** Throws INVALID_REQUEST and SNAPSHOT_NOT_FOUND, as all below do. */
+  /** @throws INVALID_REQUEST and SNAPSHOT_NOT_FOUND, as all below do */
   async get(nameInput: unknown): Promise<Snapshot> {
     return (await this.#find(parseName(nameInput))).snapshot
   }
 
-  /** One of which a workspace can be made. Throws BACKEND_ERROR where it is not whole, or its image is not here. */
+  /** One of which a workspace can be made. @throws BACKEND_ERROR where it is not whole, or its image is not here */
   async getUsable(nameInput: unknown): Promise<Snapshot> {
     const snapshot = await this.get(nameInput)
     if (snapshot.failure !== '') throw fault('BACKEND_ERROR', snapshot.failure)
@@ -55,8 +55,9 @@ export class SnapshotLibrary {
   }
 
   /**
-   * Copies a workspace's disk, which nobody else changes meanwhile. Throws SNAPSHOT_SOURCE_RUNNING, WORKSPACE_NOT_STOPPED and
-   * SNAPSHOT_ALREADY_EXISTS.
+   * Copies a workspace's disk, which nobody else changes meanwhile.
+   *
+   * @throws SNAPSHOT_SOURCE_RUNNING, WORKSPACE_NOT_STOPPED and SNAPSHOT_ALREADY_EXISTS
    */
   async take(
     { name: workspace, state, localDir }: Workspace,

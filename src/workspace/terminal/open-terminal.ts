@@ -13,7 +13,7 @@ export interface TerminalRequest {
 /** tmux expands what it is given as a name, down to running programs (threat W6): names of new sessions are plain. */
 const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
-/** Starts a login shell or tmux at a terminal inside a running workspace. Throws INVALID_REQUEST for a session's name. */
+/** Starts a login shell or tmux at a terminal inside a running workspace. @throws INVALID_REQUEST for a session's name */
 export async function openTerminal(
   backend: Backend,
   workspaceName: string,

@@ -25,7 +25,7 @@ export class TerminalTable {
     })
   }
 
-  /** Throws TOO_MANY_TERMINALS. */
+  /** @throws TOO_MANY_TERMINALS */
   enter(workspaceName: string): TerminalPlace {
     const key = nameKey(workspaceName)
     const places = this.#places.get(key) ?? new Set()

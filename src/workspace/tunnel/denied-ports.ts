@@ -2,7 +2,9 @@ import { fault } from '../errors.ts'
 
 /**
  * Keeps ports inside workspaces, such as the one that hands out credentials, from whoever can reach the server (threat
- * W8). Throws PORT_DENIED.
+ * W8).
+ *
+ * @throws PORT_DENIED
  */
 export function refuseDenied(port: number, deniedPorts: readonly number[]): void {
   if (deniedPorts.includes(port)) {

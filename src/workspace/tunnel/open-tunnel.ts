@@ -7,7 +7,7 @@ import type { WorkspaceTable } from '../lifecycle/table.ts'
 import type { BackendName } from '../backend-name.ts'
 import { refuseDenied } from './denied-ports.ts'
 
-/** A TCP port, in decimal and nothing else (threat W7). Throws INVALID_PORT. */
+/** A TCP port, in decimal and nothing else (threat W7). @throws INVALID_PORT */
 export function parsePort(text: string): number {
   if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw fault('INVALID_PORT', `port ${JSON.stringify(text.slice(0, 20))} must be a number from 1 to 65535`)

@@ -18,13 +18,13 @@ export function addProjectOption(command: Command): Command {
   return command.option('-p, --project <dir>', 'a directory of the project; default the current one')
 }
 
-/** The project's root. Throws PROJECT_NOT_FOUND. */
+/** The project's root. @throws PROJECT_NOT_FOUND */
 export function projectOf(command: Command): string {
   const { project = '.' }: { project?: string } = command.optsWithGlobals()
   return findProjectRoot(project)
 }
 
-/** Throws PROJECT_NOT_FOUND and SERVER_NOT_RUNNING. */
+/** @throws PROJECT_NOT_FOUND and SERVER_NOT_RUNNING */
 export async function contextOf(command: Command): Promise<CliContext> {
   const { record } = await getServer(projectOf(command))
   return {

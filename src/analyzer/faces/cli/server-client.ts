@@ -50,7 +50,7 @@ export interface LiveServer {
   readonly info: ServerInfo
 }
 
-/** Sends one request to a server. Throws SERVER_UNREACHABLE, SERVER_TIMEOUT, and the server's own errors. */
+/** Sends one request to a server. @throws SERVER_UNREACHABLE, SERVER_TIMEOUT, and the server's own errors */
 export async function ask<T>(
   record: ServerRecord,
   path: string,
@@ -119,7 +119,7 @@ export async function findServer(projectPath: string): Promise<LiveServer | unde
   return probed.is === 'live' ? probed.live : undefined
 }
 
-/** The running server of a project. Throws SERVER_NOT_RUNNING, and SERVER_TIMEOUT or SERVER_UNREACHABLE for a silent one. */
+/** The running server of a project. @throws SERVER_NOT_RUNNING, and SERVER_TIMEOUT or SERVER_UNREACHABLE for a silent one */
 export async function getServer(projectPath: string): Promise<LiveServer> {
   const probed = await probe(recordFile(projectPath))
   if (probed.is === 'live') return probed.live
@@ -141,7 +141,7 @@ export async function findHolder(projectPath: string): Promise<HeldProject | und
   return { record, isSilent: probed.is === 'silent' }
 }
 
-/** The same. Throws SERVER_NOT_RUNNING. */
+/** The same. @throws SERVER_NOT_RUNNING */
 export async function getHolder(projectPath: string): Promise<HeldProject> {
   const holder = await findHolder(projectPath)
   if (holder === undefined) throw notRunning(projectPath)

@@ -24,7 +24,9 @@ export interface StartOptions {
 
 /**
  * Starts a project's server where none runs, and waits until it is ready. Where two are started at once, both wait for the
- * one that was first. Throws SERVER_START_FAILED and SERVER_TIMEOUT.
+ * one that was first.
+ *
+ * @throws SERVER_START_FAILED and SERVER_TIMEOUT
  */
 export async function startServer(projectPath: string, options: StartOptions): Promise<LiveServer> {
   const untilMs = performance.now() + options.timeoutMs

@@ -7,7 +7,7 @@ import { ask, type HeldProject } from './server-client.ts'
 const STOP_MS = 10_000
 const POLL_MS = 25
 
-/** Ends a server and waits until it is gone. Throws SERVER_TIMEOUT where it does not end and is not to be killed. */
+/** Ends a server and waits until it is gone. @throws SERVER_TIMEOUT where it does not end and is not to be killed */
 export async function stopServer({ record, isSilent }: HeldProject, force: boolean): Promise<void> {
   const { pid, projectPath } = record
   if (!isSilent && (await isAskedToEnd(record)) && (await isGone(pid))) return

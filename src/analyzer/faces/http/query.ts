@@ -6,7 +6,7 @@ import { type Paging, parsePaging } from '../../query/page.ts'
 export class QueryReader {
   readonly #values: ReadonlyMap<string, string>
 
-  /** Throws BAD_REQUEST for a parameter that is not among the known ones, or given twice. */
+  /** @throws BAD_REQUEST for a parameter that is not among the known ones, or given twice */
   constructor(request: FastifyRequest, known: readonly string[]) {
     const values = new Map<string, string>()
     for (const [key, value] of Object.entries(request.query as Record<string, string | string[]>)) {

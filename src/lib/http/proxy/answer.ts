@@ -24,9 +24,9 @@ export function mustClose(request: IncomingMessage): boolean {
 }
 
 /**
- * Sends the head of an answer to the client, framed for this connection. Throws what Node throws of a header that it would not
- * send.
+ * Sends the head of an answer to the client, framed for this connection.
  *
+ * @throws what Node throws of a header that it would not send
  * @param headers the end-to-end headers that the client may see
  */
 export function sendHead(

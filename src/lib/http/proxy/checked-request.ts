@@ -17,7 +17,7 @@ const NOT_OPTIONS = new Set(['content-length', 'host', 'trailer', 'transfer-enco
 /** Protocols that would let a client speak HTTP past the proxy, on a connection that it does not read. */
 const STILL_HTTP = /^(?:h2c?|http|tls)(?:\/|$)/
 
-/** Throws INVALID_REQUEST for a request whose end, host or target two servers could see differently (threat H6). */
+/** @throws INVALID_REQUEST for a request whose end, host or target two servers could see differently (threat H6) */
 export function checkRequest(message: IncomingMessage): CheckedRequest {
   const { rawHeaders } = message
   const named = tokensOf(rawHeaders, 'connection').find((option) => NOT_OPTIONS.has(option))

@@ -15,7 +15,7 @@ export interface StreamEvent {
   readonly data: unknown
 }
 
-/** Speaks the API of a supervisor. Throws its own faults, and SUPERVISOR_UNREACHABLE when none answers. */
+/** Speaks the API of a supervisor. @throws its own faults, and SUPERVISOR_UNREACHABLE when none answers */
 export class SupervisorClient {
   readonly url: string
   readonly #token: string | undefined

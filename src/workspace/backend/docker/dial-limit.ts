@@ -12,7 +12,7 @@ interface Queue {
 export class DialLimit {
   readonly #queues = new Map<string, Queue>()
 
-  /** Runs a dial when it is its turn. Throws CONNECT_FAILED when too many wait already. */
+  /** Runs a dial when it is its turn. @throws CONNECT_FAILED when too many wait already */
   async run<T>(workspace: string, dial: () => Promise<T>): Promise<T> {
     const queue = this.#queues.get(workspace) ?? { underWay: 0, waiting: [] }
     this.#queues.set(workspace, queue)

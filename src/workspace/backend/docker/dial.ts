@@ -18,7 +18,9 @@ export interface ContainerProcess {
 
 /**
  * Connects to a port on the loopback address inside a container: from its own network namespace where the engine runs
- * on this machine and the kernel lets us, else by a program that the container has. Throws CONNECT_FAILED.
+ * on this machine and the kernel lets us, else by a program that the container has.
+ *
+ * @throws CONNECT_FAILED
  */
 export async function dialContainer(
   container: ContainerProcess,
@@ -33,7 +35,9 @@ export async function dialContainer(
 
 /**
  * Connects to a port on the loopback address of a process's network namespace. Returns undefined where the process has ended, is not the
- * container's, or its namespace cannot be entered. Throws CONNECT_FAILED.
+ * container's, or its namespace cannot be entered.
+ *
+ * @throws CONNECT_FAILED
  */
 export async function dialProcess({ id, pid }: ContainerProcess, port: number): Promise<Duplex | undefined> {
   // Another machine's engine, or a virtual machine's, reports numbers that mean someone else here.

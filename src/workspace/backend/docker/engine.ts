@@ -72,7 +72,8 @@ export class DockerEngine {
 
   /**
    * Runs one call. `what` names it in the error; `deadlineMs` bounds it, or 0 leaves that to `signal` and the watch.
-   * Throws BACKEND_UNAVAILABLE when the engine does not answer, else BACKEND_ERROR with the engine's own words.
+   *
+   * @throws BACKEND_UNAVAILABLE when the engine does not answer, else BACKEND_ERROR with the engine's own words
    */
   async call<T>(
     what: string,

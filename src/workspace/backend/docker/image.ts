@@ -5,7 +5,7 @@ import type { PulledImages } from './pulled-images.ts'
 
 const PROGRESS_EVERY_MS = 1_000
 
-/** Pulls an image, telling how far it is about once a second. Throws BACKEND_ERROR with the registry's answer. */
+/** Pulls an image, telling how far it is about once a second. @throws BACKEND_ERROR with the registry's answer */
 export async function pullImage(
   engine: DockerEngine,
   image: string,

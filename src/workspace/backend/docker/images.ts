@@ -220,7 +220,7 @@ function splitVariable(text: string): [string, string] {
   return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }
 
-/** A colon before the last slash belongs to a registry's port. Throws INVALID_REQUEST. */
+/** A colon before the last slash belongs to a registry's port. @throws INVALID_REQUEST */
 function splitReference(reference: string): { readonly repo: string; readonly tag: string } {
   const at = reference.indexOf(':', reference.lastIndexOf('/') + 1)
   const [repo, tag] = at === -1 ? [reference, 'latest'] : [reference.slice(0, at), reference.slice(at + 1)]

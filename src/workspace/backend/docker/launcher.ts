@@ -54,7 +54,7 @@ export class Launcher {
     })
   }
 
-  /** Returns undefined where no launcher can be started. Throws if the engine or the container is not available. */
+  /** Returns undefined where no launcher can be started. @throws if the engine or the container is not available */
   static async start(
     engine: DockerEngine,
     container: string,

@@ -16,7 +16,9 @@ export interface ProgramStreams {
 
 /**
  * Makes pipes for a program's standard streams and gives its ends to `pass`, in the order of their numbers, without the
- * first when there is no input. Throws what `pass` throws, and like node:fs when no descriptor is left; nothing is open then.
+ * first when there is no input.
+ *
+ * @throws what `pass` throws, and like node:fs when no descriptor is left; nothing is open then
  */
 export function openPipes(hasInput: boolean, pass: (ends: readonly number[]) => void): ProgramStreams {
   const theirs: number[] = []

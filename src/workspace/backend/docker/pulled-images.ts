@@ -16,7 +16,7 @@ export class PulledImages {
     this.#file = file
   }
 
-  /** Throws BACKEND_ERROR where that cannot be told. */
+  /** @throws BACKEND_ERROR where that cannot be told */
   async list(): Promise<ReadonlySet<string>> {
     try {
       const value: unknown = JSON.parse(await readFile(this.#file, 'utf8'))

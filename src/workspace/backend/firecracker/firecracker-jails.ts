@@ -52,7 +52,9 @@ export class FirecrackerJails implements Jails {
   }
 
   /**
-   * Makes a machine's jail, of which nothing may be left from before, and puts its sockets' directory into it. Throws BACKEND_ERROR.
+   * Makes a machine's jail, of which nothing may be left from before, and puts its sockets' directory into it.
+   *
+   * @throws BACKEND_ERROR
    */
   async enclose(machine: Machine, argvAt: (directory: string) => readonly string[]): Promise<MonitorCommand> {
     const { id, image, upper, socketDir } = machine

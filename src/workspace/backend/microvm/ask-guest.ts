@@ -18,8 +18,9 @@ export class GuestRefusal extends Error {
 
 /**
  * Says one request to a guest's agent and reads its answer; what follows on the connection is the caller's. A guest is what
- * its user makes of it: the answer is checked as far as it is used. Throws GuestRefusal, and BACKEND_ERROR when the agent does
- * not answer within 30 s, or not in its language; the connection is then gone.
+ * its user makes of it: the answer is checked as far as it is used.
+ *
+ * @throws GuestRefusal, and BACKEND_ERROR when the agent does not answer within 30 s, or not in its language; the connection is then gone
  */
 export async function askGuest<T extends object = Record<string, never>>(
   connection: Duplex,

@@ -23,8 +23,9 @@ export interface Booting {
 }
 
 /**
- * Waits until a booting machine's agent answers, and tells it how the machine is to be. Throws BACKEND_ERROR with what is known
- * of the reason when the machine ends, its init gives up, or the time is over.
+ * Waits until a booting machine's agent answers, and tells it how the machine is to be.
+ *
+ * @throws BACKEND_ERROR with what is known of the reason when the machine ends, its init gives up, or the time is over
  */
 export async function awaitAgent(booting: Booting): Promise<void> {
   const until = performance.now() + booting.timeoutMs

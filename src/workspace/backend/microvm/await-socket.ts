@@ -9,8 +9,9 @@ const START_TIMEOUT_MS = 20_000
 const LOOK_EVERY_MS = 20
 
 /**
- * Waits until a monitor, or a helper of one, listens at a socket. Throws BACKEND_ERROR when it ends before or takes longer than
- * 20 s, with what it said last; it then runs no more.
+ * Waits until a monitor, or a helper of one, listens at a socket.
+ *
+ * @throws BACKEND_ERROR when it ends before or takes longer than 20 s, with what it said last; it then runs no more
  */
 export async function awaitSocket(
   path: string,

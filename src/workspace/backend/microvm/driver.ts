@@ -67,7 +67,7 @@ export interface Driver {
   readonly missing: () => Promise<string | undefined>
   /** Whether a host's directory can be given to machines here; a sentence where not. */
   readonly cannotShare: () => Promise<string | undefined>
-  /** Starts a machine. Throws BACKEND_ERROR with nothing left running. */
+  /** Starts a machine. @throws BACKEND_ERROR with nothing left running */
   readonly start: (machine: Machine, signal: AbortSignal) => Promise<StartedMachine>
   /** Presses its power button, as far as it has one; does nothing where it has none. */
   readonly pressPower: (at: { readonly socketDir: string }) => Promise<void>

@@ -54,7 +54,7 @@ export class GuestDoor implements BackendInside {
     })
   }
 
-  /** Throws CONNECT_FAILED. */
+  /** @throws CONNECT_FAILED */
   async dial(name: string, port: number): Promise<Duplex> {
     const connection = await this.#dialAgent(name, await this.#reach(name))
     try {

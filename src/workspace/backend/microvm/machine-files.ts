@@ -54,7 +54,7 @@ export class MachineFiles {
     return readMetadata(join(this.instanceOf(name), METADATA), keyOf(name))
   }
 
-  /** What is known of a machine that must be there. Throws BACKEND_ERROR. */
+  /** What is known of a machine that must be there. @throws BACKEND_ERROR */
   async get(name: string): Promise<Metadata> {
     const reading = await this.read(name)
     if (reading.is === 'known') return reading.record
@@ -66,7 +66,7 @@ export class MachineFiles {
     )
   }
 
-  /** Throws BACKEND_ERROR. */
+  /** @throws BACKEND_ERROR */
   async write(metadata: Metadata): Promise<void> {
     try {
       const file = join(this.instanceOf(metadata.name), METADATA)

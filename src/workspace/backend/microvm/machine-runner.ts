@@ -54,8 +54,9 @@ export class MachineRunner {
   }
 
   /**
-   * Starts a machine and waits until its agent answers; returns what is then known of it, written down. Throws BACKEND_ERROR
-   * with nothing left running, and the reason written down.
+   * Starts a machine and waits until its agent answers; returns what is then known of it, written down.
+   *
+   * @throws BACKEND_ERROR with nothing left running, and the reason written down
    */
   async boot(
     known: Metadata,

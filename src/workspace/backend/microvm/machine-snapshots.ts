@@ -67,7 +67,7 @@ export class MachineSnapshots implements Snapshots {
     await this.#files.remove(name)
   }
 
-  /** Throws SNAPSHOT_NOT_FOUND, and BACKEND_ERROR when it cannot be read. */
+  /** @throws SNAPSHOT_NOT_FOUND, and BACKEND_ERROR when it cannot be read */
   async read(name: string): Promise<SnapshotRecord> {
     const reading = await this.#files.read(name)
     if (reading.is === 'known') return reading.record
@@ -75,7 +75,7 @@ export class MachineSnapshots implements Snapshots {
     throw fault('BACKEND_ERROR', unusable(name, reading.why))
   }
 
-  /** Gives a machine that is being made a copy of a snapshot's disk. Throws BACKEND_ERROR. */
+  /** Gives a machine that is being made a copy of a snapshot's disk. @throws BACKEND_ERROR */
   async restore(name: string, workspace: string, signal: AbortSignal): Promise<void> {
     try {
       await this.#machines.copyUpper(this.#files.upperOf(name), workspace, signal)

@@ -4,7 +4,8 @@ import { SnapshotFiles } from './snapshot-files.ts'
 
 /**
  * The images that machines boot from and that snapshots lie above, those of machines included whose files are kept for later.
- * Throws BACKEND_ERROR when what is known of one cannot be read: it may use any of them (threat P3).
+ *
+ * @throws BACKEND_ERROR when what is known of one cannot be read: it may use any of them (threat P3)
  */
 export async function readPinnedDigests(root: string): Promise<ReadonlySet<string>> {
   const machines = await new MachineFiles(root).list()

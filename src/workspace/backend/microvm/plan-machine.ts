@@ -19,9 +19,9 @@ interface MachinePlan {
 }
 
 /**
- * What is known of a machine before anything of it is made. Throws IMAGE_NOT_FOUND, and BACKEND_ERROR where kept files do not
- * fit.
+ * What is known of a machine before anything of it is made.
  *
+ * @throws IMAGE_NOT_FOUND, and BACKEND_ERROR where kept files do not fit
  * @param kept what an earlier workspace of that name left
  * @param snapshot what its disk is to be a copy of
  */

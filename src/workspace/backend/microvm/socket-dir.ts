@@ -23,7 +23,7 @@ export class SocketDirs {
     return join(this.#root, id)
   }
 
-  /** Throws BACKEND_ERROR where sockets could not be made, before anything of a machine is. */
+  /** @throws BACKEND_ERROR where sockets could not be made, before anything of a machine is */
   check(): void {
     const longest = join(this.#root, '00000000', LONGEST)
     const bytes = Buffer.byteLength(longest)
@@ -34,7 +34,11 @@ export class SocketDirs {
     )
   }
 
-  /** Makes a machine's directory, empty; a driver may put a link to another one in its place. Throws BACKEND_ERROR when its parent could be another user's. */
+  /**
+   * Makes a machine's directory, empty; a driver may put a link to another one in its place.
+   *
+   * @throws BACKEND_ERROR when its parent could be another user's
+   */
   async make(id: string): Promise<string> {
     this.check()
     const path = this.pathOf(id)

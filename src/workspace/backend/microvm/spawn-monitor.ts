@@ -16,8 +16,9 @@ export interface Monitor {
 }
 
 /**
- * Starts a monitor or one of its helpers, apart from the server's own group and output. Throws BACKEND_ERROR, with the
- * program's name, when it cannot be started.
+ * Starts a monitor or one of its helpers, apart from the server's own group and output.
+ *
+ * @throws BACKEND_ERROR, with the program's name, when it cannot be started
  */
 export async function spawnMonitor(
   program: string,

@@ -153,7 +153,9 @@ export class QemuDriver implements Driver {
 
 /**
  * Returns QEMU's own process, which is the one child of the sandbox around it. The kernel is asked, and no file that the machine's user
- * could write. Throws BACKEND_ERROR when it has ended. Source: proc(5), /proc/PID/task/TID/children.
+ * could write. Source: proc(5), /proc/PID/task/TID/children.
+ *
+ * @throws BACKEND_ERROR when it has ended
  */
 async function findInside({ pid }: MachineProcess, monitorLog: string): Promise<MachineProcess> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')

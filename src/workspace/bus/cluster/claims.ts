@@ -62,7 +62,7 @@ export class Claims {
     return this.#pending.has(namespace)
   }
 
-  /** Resolves once no other server stands against it. Throws NAMESPACE_ALREADY_REGISTERED. */
+  /** Resolves once no other server stands against it. @throws NAMESPACE_ALREADY_REGISTERED */
   async make(nats: NatsConnection, namespace: string): Promise<void> {
     const claim = {
       server: this.#server,

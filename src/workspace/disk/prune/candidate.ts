@@ -26,7 +26,7 @@ export interface Candidate {
   readonly freed?: Bytes
   /** The oldest goes first where not all has to. */
   readonly changedAt: Date
-  /** Looks again, with everybody else kept away, and removes it if it still can go. Throws what keeps it from that. */
+  /** Looks again, with everybody else kept away, and removes it if it still can go. @throws what keeps it from that */
   readonly remove: (onSeen: (removed: number) => void) => Promise<Removal>
 }
 

@@ -33,7 +33,7 @@ export class PlanShelf {
     return plan
   }
 
-  /** Takes a plan away: it is done once. Throws INVALID_REQUEST for one that is not known any more. */
+  /** Takes a plan away: it is done once. @throws INVALID_REQUEST for one that is not known any more */
   take(id: string): Plan {
     const plan = this.#plans.get(id)
     this.#plans.delete(id)

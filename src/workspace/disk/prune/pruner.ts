@@ -74,7 +74,7 @@ export class Pruner {
     return { isDryRun: true, planId: plan.id, request, items, skipped, notes, freed }
   }
 
-  /** Does a plan, with what it was made with. Throws INVALID_REQUEST for one that is not known. */
+  /** Does a plan, with what it was made with. @throws INVALID_REQUEST for one that is not known */
   async applyPlan(id: string, progress: (message: string) => void): Promise<PruneReport> {
     this.#check()
     const plan = this.#plans.take(id)

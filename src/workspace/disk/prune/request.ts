@@ -24,7 +24,7 @@ export interface PruneRequest {
   readonly keepFree?: KeepFree | undefined
 }
 
-/** Throws INVALID_REQUEST, as all below do. */
+/** @throws INVALID_REQUEST, as all below do */
 export function parseScopes(values: readonly string[]): readonly PruneScope[] {
   if (values.length === 0) return DEFAULT_SCOPES
   for (const value of values)

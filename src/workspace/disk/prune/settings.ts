@@ -16,7 +16,7 @@ export const pruneSection = section({
   ),
 })
 
-/** Throws INVALID_REQUEST. */
+/** @throws INVALID_REQUEST */
 export function pruneSchedule({ every, scope, until, keep_free: keepFree }: Static<typeof pruneSection>): {
   /** 0: never. */
   readonly everyMs: number

@@ -61,7 +61,9 @@ interface CliSettings {
 
 /**
  * The server that a command is meant for: the one named, else WORKSPACE_URL (with the files that WORKSPACE_TOKEN_FILE and WORKSPACE_BUS_TOKEN_FILE name), else the configured default, else the one
- * on this machine. Throws SERVER_UNKNOWN for a name that the configuration does not know, and SERVER_URL_INVALID.
+ * on this machine.
+ *
+ * @throws SERVER_UNKNOWN for a name that the configuration does not know, and SERVER_URL_INVALID
  */
 export async function findServer(
   environment: Readonly<Record<string, string | undefined>>,

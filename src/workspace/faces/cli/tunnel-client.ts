@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { faultFromAnswer, type ServerAddress, unreachable } from '../../client/server-address.ts'
 import { requestTo } from '../../client/server-request.ts'
 
-/** Opens a tunnel through a server's API. Throws the server's own faults, and SERVER_UNREACHABLE when none answers. */
+/** Opens a tunnel through a server's API. @throws the server's own faults, and SERVER_UNREACHABLE when none answers */
 export function openTunnelTo(server: ServerAddress, path: string): Promise<Duplex> {
   const headers = { connection: 'Upgrade', upgrade: 'workspace-tcp' }
   return new Promise((resolve, reject) => {

@@ -26,8 +26,9 @@ export function listedKeys(file: string): KeyRule {
 }
 
 /**
- * The public blobs in an authorized_keys file. Throws AUTHORIZED_KEYS_UNUSABLE, naming the line: options before a key
- * (`from=`, `command=`) would restrict it elsewhere, and here be taken for nothing.
+ * The public blobs in an authorized_keys file.
+ *
+ * @throws AUTHORIZED_KEYS_UNUSABLE, naming the line: options before a key (`from=`, `command=`) would restrict it elsewhere, and here be taken for nothing
  */
 export async function readAuthorizedKeys(file: string): Promise<readonly Buffer[]> {
   let content: string

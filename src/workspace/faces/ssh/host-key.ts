@@ -17,8 +17,9 @@ export interface HostKey {
 }
 
 /**
- * Reads the host key, making an Ed25519 one on the first start. Throws HOST_KEY_UNUSABLE for a damaged file: a new key
- * in its place would break every client that pinned the old one (threat S7).
+ * Reads the host key, making an Ed25519 one on the first start.
+ *
+ * @throws HOST_KEY_UNUSABLE for a damaged file: a new key in its place would break every client that pinned the old one (threat S7)
  */
 export async function loadHostKey(file: string): Promise<HostKey> {
   let content: string

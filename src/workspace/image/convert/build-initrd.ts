@@ -12,7 +12,9 @@ const MOUNT_POINTS = ['dev', 'proc', 'sys', 'lower', 'upper', 'new', 'format'] a
 
 /**
  * The initrd of VMs with one kernel: our init, the modules that it loads, and what formats an upper. The same input makes
- * the same bytes. `moduleFile` says where a file of the kernel's directory of modules is. Synchronous: for worker threads. Throws BACKEND_ERROR.
+ * the same bytes. `moduleFile` says where a file of the kernel's directory of modules is. Synchronous: for worker threads.
+ *
+ * @throws BACKEND_ERROR
  */
 export function buildInitrd(moduleFile: (path: string) => string): Buffer {
   const init = findInit()

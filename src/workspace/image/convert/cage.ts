@@ -27,7 +27,7 @@ const LIMITS: Limits = {
   openFiles: 4_096,
 }
 
-/** Throws BACKEND_ERROR where conversions cannot be caged. */
+/** @throws BACKEND_ERROR where conversions cannot be caged */
 export async function requireCage(): Promise<void> {
   const missing = await sandboxMissing()
   if (missing !== undefined)

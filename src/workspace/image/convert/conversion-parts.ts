@@ -14,7 +14,7 @@ export interface ConversionParts {
   readonly modules: string
 }
 
-/** Synchronous: for worker threads. Throws BACKEND_ERROR. */
+/** Synchronous: for worker threads. @throws BACKEND_ERROR */
 export function conversionParts(task: {
   readonly guestDir: string
   readonly kernel: ConfiguredKernel

@@ -46,7 +46,9 @@ export interface ConversionOptions {
 
 /**
  * Makes a root file system into an image of the store, or finds the one that was made of the same. What a failure leaves is
- * removed, what a crash leaves is named `*.tmp`. Throws BACKEND_ERROR, INVALID_REQUEST for another machine's architecture.
+ * removed, what a crash leaves is named `*.tmp`.
+ *
+ * @throws BACKEND_ERROR, INVALID_REQUEST for another machine's architecture
  */
 export async function convert(
   converter: Converter,

@@ -34,7 +34,9 @@ export function compressionOf(bytes: Uint8Array): Format | undefined {
 
 /**
  * Returns what compressed bytes stand for, at most `maxBytes`; bytes after their end are left out. `what` names them in errors. Synchronous: for
- * worker threads. Throws BACKEND_ERROR when they are damaged or too many, or the program of that format is not installed.
+ * worker threads.
+ *
+ * @throws BACKEND_ERROR when they are damaged or too many, or the program of that format is not installed
  */
 export function decompress(bytes: Uint8Array, format: Format, what: string, maxBytes: number): Buffer {
   try {

@@ -13,7 +13,9 @@ export function findMke2fs(): string | undefined {
 
 /**
  * This machine's mke2fs and the libraries it is linked with, as files of an initrd: an image may have none. Paths have no
- * leading slash. Synchronous: for worker threads. Throws BACKEND_ERROR.
+ * leading slash. Synchronous: for worker threads.
+ *
+ * @throws BACKEND_ERROR
  */
 export function formatterFiles(): readonly { readonly path: string; readonly content: Buffer }[] {
   const program = findMke2fs()

@@ -9,7 +9,9 @@ const MAX_LINKS = 40
 /**
  * Where a path of an image is in the tree that it was unpacked to, all links of the image followed as the image would,
  * so that none leads out of the tree. The last part, and what is below a part that is missing, need not exist.
- * Synchronous: for worker threads. Throws BACKEND_ERROR for links that lead in circles.
+ * Synchronous: for worker threads.
+ *
+ * @throws BACKEND_ERROR for links that lead in circles
  */
 export function pathInTree(tree: string, path: string): string {
   const done: string[] = []
@@ -50,7 +52,9 @@ export function kindInTree(tree: string, path: string): 'file' | 'directory' | '
 
 /**
  * Reads a file of an image, or of this machine's kernel, whose path has been resolved: a regular file of at most `maxBytes` and nothing else, so that no FIFO is waited for
- * and no device read. Synchronous: for worker threads. Throws BACKEND_ERROR.
+ * and no device read. Synchronous: for worker threads.
+ *
+ * @throws BACKEND_ERROR
  */
 export function readImageFile(path: string, maxBytes: number, what: string): Buffer {
   try {

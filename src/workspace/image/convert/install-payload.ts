@@ -16,7 +16,9 @@ const SYSTEMD = ['/lib/systemd/systemd', '/usr/lib/systemd/systemd'] as const
 /**
  * Puts into an unpacked image what makes it a workspace's: the guest's programs, what the image says of its user, and their
  * units where it has systemd. Takes away what would make every VM of it take itself for the same machine, or for a
- * container. Returns the paths in the image that are ours. Synchronous: for worker threads. Throws BACKEND_ERROR.
+ * container. Returns the paths in the image that are ours. Synchronous: for worker threads.
+ *
+ * @throws BACKEND_ERROR
  */
 export function installPayload(tree: string, guestDir: string, config: ImageConfig): readonly string[] {
   if (!existsSync(guestDir))

@@ -28,7 +28,9 @@ export function releaseOf(kernel: Buffer): string | undefined {
 
 /**
  * The kernel without what unpacks it: for x86 the ELF file (vmlinux) inside the bzImage, for arm64 the image that a
- * gzip file holds. A kernel that is not packed is returned as it is. Throws BACKEND_ERROR for what is no kernel.
+ * gzip file holds. A kernel that is not packed is returned as it is.
+ *
+ * @throws BACKEND_ERROR for what is no kernel
  */
 export function unpackKernel(kernel: Buffer, name: string): Buffer {
   if (isElf(kernel) || isArmImage(kernel)) return kernel

@@ -43,7 +43,9 @@ export interface KernelModule {
 
 /**
  * The modules that an initrd needs, each after those it depends on, by `modules.dep` of a kernel's directory of modules;
- * `fileOf` says where a file of that directory is. Synchronous: for worker threads. Throws BACKEND_ERROR when one that is needed is missing.
+ * `fileOf` says where a file of that directory is. Synchronous: for worker threads.
+ *
+ * @throws BACKEND_ERROR when one that is needed is missing
  */
 export function modulesToLoad(fileOf: (path: string) => string): readonly KernelModule[] {
   const table = new Map<string, { readonly path: string; readonly needs: readonly string[] }>()

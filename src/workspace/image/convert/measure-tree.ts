@@ -16,8 +16,9 @@ export interface TreeMeasure {
 /**
  * Counts an unpacked image, and readies it to be made into a file system whose bytes depend on nothing but it: device nodes
  * go, which a VM's kernel makes itself, and what was changed since `startMs` gets the time 0 of all images. Names are bytes, in whatever
- * encoding. Synchronous: for worker threads. Throws BACKEND_ERROR for a tree that is too large.
+ * encoding. Synchronous: for worker threads.
  *
+ * @throws BACKEND_ERROR for a tree that is too large
  * @param nodes inode numbers of files that stand for device nodes
  */
 export function measureTree(tree: string, startMs: number, nodes: readonly number[] = []): TreeMeasure {

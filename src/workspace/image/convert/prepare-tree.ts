@@ -30,7 +30,7 @@ export interface PreparedTree extends TreeMeasure {
   readonly ownPaths: readonly string[]
 }
 
-/** What is done to an unpacked image before it becomes a file system. Synchronous: for worker threads. Throws BACKEND_ERROR. */
+/** What is done to an unpacked image before it becomes a file system. Synchronous: for worker threads. @throws BACKEND_ERROR */
 export function prepareTree(task: PrepareTask): PreparedTree {
   const { tree, target, backend, guestDir, config, startMs, nodes } = task
   const kernel = kernelOfImage(tree) ?? configuredKernel(task.kernel)

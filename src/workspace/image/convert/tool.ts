@@ -32,8 +32,9 @@ export interface ToolOptions {
 }
 
 /**
- * Runs a program without a shell to its end, which it has come to when this returns or throws. Throws BACKEND_ERROR with
- * its last words when it fails, saying so when a disk is full; the signal's reason when told to stop.
+ * Runs a program without a shell to its end, which it has come to when this returns or throws.
+ *
+ * @throws BACKEND_ERROR with its last words when it fails, saying so when a disk is full; the signal's reason when told to stop
  */
 export async function runTool(argv: readonly string[], options: ToolOptions): Promise<string> {
   const [program = ''] = argv

@@ -18,7 +18,9 @@ export interface TarSource extends RootfsSource {
 
 /**
  * A root file system in a tar archive, compressed or not. A stream is first written to disk in the store: what is made of
- * it is known by its digest. Throws INVALID_REQUEST for a file that cannot be read, BACKEND_ERROR when the disk is full.
+ * it is known by its digest.
+ *
+ * @throws INVALID_REQUEST for a file that cannot be read, BACKEND_ERROR when the disk is full
  */
 export async function tarSource(
   archive: string | Readable,

@@ -7,7 +7,7 @@ type Arguments = Readonly<Record<string, unknown>>
 /** A tool for agents: what it takes, and the request to the project's server, or the command, that gives the answer. */
 export interface AgentTool {
   readonly tool: Tool
-  /** Throws BAD_REQUEST for arguments that make no request. */
+  /** @throws BAD_REQUEST for arguments that make no request */
   readonly request: (given: Arguments) => ToolRequest
 }
 

@@ -118,7 +118,7 @@ export function addBus(program: Command): void {
     )
 }
 
-/** Undefined for an event, which is not answered. Throws what the agent says. */
+/** Undefined for an event, which is not answered. @throws what the agent says */
 async function publish(
   tunnel: Awaited<ReturnType<typeof openTunnelTo>>,
   message: object,

@@ -95,7 +95,7 @@ export class PortDoor implements Diversion {
     await this.#forward(checked, responseOn(socket, request), place, upgrade)
   }
 
-  /** Throws UNAUTHORIZED, and as `openTunnel`. */
+  /** @throws UNAUTHORIZED, and as `openTunnel` */
   async #forward(
     checked: CheckedRequest,
     response: ServerResponse,
@@ -134,7 +134,7 @@ export class PortDoor implements Diversion {
     })
   }
 
-  /** Accepts a pass that came with a path, or the token. Throws UNAUTHORIZED. */
+  /** Accepts a pass that came with a path, or the token. @throws UNAUTHORIZED */
   #admit(request: IncomingMessage, target: PortTarget, pass: string | undefined): void {
     if (this.#parts.token === undefined || this.#bearsToken(request)) return
     this.#recording(request, target, () =>
@@ -157,7 +157,7 @@ export class PortDoor implements Diversion {
     return connection
   }
 
-  /** Finds the port a request is for. The target stays as it was written. Throws INVALID_REQUEST, INVALID_PORT. */
+  /** Finds the port a request is for. The target stays as it was written. @throws INVALID_REQUEST, INVALID_PORT */
   #placeOf({ message, target }: CheckedRequest): Place {
     const host = this.#parts.hosts.parse(message.headers.host)
     return host === undefined

@@ -9,8 +9,9 @@ export interface StreamEvent {
 }
 
 /**
- * Reads a stream of server-sent events to its end. Throws a `ServerError` where there is no such stream, and any error
- * when it breaks off. `EventSource` is not used: it cannot send a token.
+ * Reads a stream of server-sent events to its end. `EventSource` is not used: it cannot send a token.
+ *
+ * @throws a `ServerError` where there is no such stream, and any error when it breaks off
  */
 export async function readEvents(
   path: string,
@@ -53,7 +54,7 @@ function parseEvent(block: string): StreamEvent | undefined {
   return data === undefined ? undefined : { name, data: JSON.parse(data) as unknown }
 }
 
-/** Does long work, telling how it goes; resolves with its result. Throws a `ServerError`, also for what failed on the way. */
+/** Does long work, telling how it goes; resolves with its result. @throws a `ServerError`, also for what failed on the way */
 export async function followWork<T>(
   path: string,
   asking: Asking,

@@ -44,7 +44,7 @@ export interface Asking {
   readonly accept?: string
 }
 
-/** The answer to a request, with the tokens that this tab has. Throws a `ServerError`. */
+/** The answer to a request, with the tokens that this tab has. @throws a `ServerError` */
 export async function request(path: string, asking: Asking = {}): Promise<Response> {
   const { method = 'GET', body, signal, accept = 'application/json' } = asking
   const tokens = { server: tokenOf('server'), bus: tokenOf('bus') }

@@ -113,7 +113,7 @@ export function connectTerminal(options: ConnectionOptions): TerminalConnection 
   }
 }
 
-/** With a pass, since a WebSocket carries no token. Throws a `ServerError`. */
+/** With a pass, since a WebSocket carries no token. @throws a `ServerError` */
 async function terminalUrl(
   name: string,
   session: string | undefined,
