@@ -251,7 +251,7 @@ export class Bus {
     const { id, namespace } = message.envelope
     this.counts.requests++
     const isFull = guest.pending.size >= MAX_PENDING || guest.pendingBytes + bytes > MAX_PENDING_BYTES
-    if (isFull || (deliver === undefined && !this.#waiting.add(message, bytes)))
+    if (isFull || (deliver === undefined && !this.#makeWait(message, bytes)))
       return this.#refuse(guest, message.envelope)
     const timer = setTimeout(() => {
       this.counts.expiredRequests++
@@ -262,6 +262,18 @@ export class Bus {
     guest.pendingBytes += bytes
     this.#tell(guest, message.envelope)
     deliver?.(message)
+  }
+
+  /** Returns whether a request for a namespace without a listener may wait for one. Refuses the requests that it replaces. */
+  #makeWait(message: GuestMessage, bytes: number): boolean {
+    const { isAdded, replaced } = this.#waiting.add(message, bytes)
+    for (const { envelope, workspace } of replaced) {
+      const guest = this.#guests.get(nameKey(workspace.name))
+      if (guest === undefined) continue
+      this.#settle(guest, envelope.id)
+      this.#refuse(guest, envelope)
+    }
+    return isAdded
   }
 
   #tell({ workspace }: Guest, envelope: BusNews['envelope'], lost?: BusNews['lost']): void {

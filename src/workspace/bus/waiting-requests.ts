@@ -3,34 +3,66 @@ import type { GuestMessage } from './guest-message.ts'
 const MAX_REQUESTS = 1_000
 const MAX_BYTES = 16 * 1024 * 1024
 
-interface Queue {
-  /** Oldest first. */
-  readonly messages: Map<string, { readonly message: GuestMessage; readonly bytes: number }>
+/** Part of a queue that one workspace uses. */
+interface Part {
+  /** By id, oldest first. */
+  readonly messages: Map<string, GuestMessage>
   bytes: number
 }
 
-/** Requests for namespaces that have no listener yet, by namespace: at most 1,000 and 16 MiB for each (threat B5). */
+interface Queue {
+  /** By workspace and id, oldest first. */
+  readonly messages: Map<string, { readonly message: GuestMessage; readonly bytes: number }>
+  /** By workspace. */
+  readonly parts: Map<string, Part>
+  bytes: number
+}
+
+/**
+ * Requests for namespaces that have no listener yet, by namespace: at most 1,000 and 16 MiB for each (threat B5). A full queue is shared
+ * fairly: a request replaces the newest of the workspace that uses most, if its own workspace uses less.
+ */
 export class WaitingRequests {
   readonly #queues = new Map<string, Queue>()
 
-  /** False when there is no room for it. */
-  add(message: GuestMessage, bytes: number): boolean {
+  /** Returns whether there is room for a request, and the requests that it replaces. */
+  add(
+    message: GuestMessage,
+    bytes: number,
+  ): { readonly isAdded: boolean; readonly replaced: readonly GuestMessage[] } {
     const { namespace, id } = message.envelope
-    const queue = this.#queues.get(namespace) ?? { messages: new Map(), bytes: 0 }
-    if (queue.messages.size >= MAX_REQUESTS || queue.bytes + bytes > MAX_BYTES) return false
-    queue.messages.set(keyOf(message.workspace.name, id), { message, bytes })
-    queue.bytes += bytes
+    const { name } = message.workspace
+    const queue = this.#queues.get(namespace) ?? { messages: new Map(), parts: new Map(), bytes: 0 }
+    const part = queue.parts.get(name) ?? { messages: new Map(), bytes: 0 }
+    const replaced: GuestMessage[] = []
+    while (queue.messages.size >= MAX_REQUESTS || queue.bytes + bytes > MAX_BYTES) {
+      const largest = largestOf(queue)
+      if (largest === undefined || shareOf(largest) <= shareOf(part, 1, bytes))
+        return { isAdded: false, replaced }
+      const newest = [...largest.messages.values()].at(-1) as GuestMessage
+      replaced.push(newest)
+      this.remove(namespace, newest.workspace.name, newest.envelope.id)
+    }
     this.#queues.set(namespace, queue)
-    return true
+    queue.messages.set(keyOf(name, id), { message, bytes })
+    queue.bytes += bytes
+    queue.parts.set(name, part)
+    part.messages.set(id, message)
+    part.bytes += bytes
+    return { isAdded: true, replaced }
   }
 
   /** One that nobody waits for any more; nothing where it does not wait here. */
   remove(namespace: string, workspaceName: string, id: string): void {
     const queue = this.#queues.get(namespace)
     const found = queue?.messages.get(keyOf(workspaceName, id))
-    if (queue === undefined || found === undefined) return
+    const part = queue?.parts.get(workspaceName)
+    if (queue === undefined || found === undefined || part === undefined) return
     queue.messages.delete(keyOf(workspaceName, id))
     queue.bytes -= found.bytes
+    part.messages.delete(id)
+    part.bytes -= found.bytes
+    if (part.messages.size === 0) queue.parts.delete(workspaceName)
     if (queue.messages.size === 0) this.#queues.delete(namespace)
   }
 
@@ -40,6 +72,18 @@ export class WaitingRequests {
     this.#queues.delete(namespace)
     return [...(queue?.messages.values() ?? [])].map(({ message }) => message)
   }
+}
+
+function largestOf(queue: Queue): Part | undefined {
+  let largest: Part | undefined
+  for (const part of queue.parts.values())
+    if (largest === undefined || shareOf(part) > shareOf(largest)) largest = part
+  return largest
+}
+
+/** Returns how much of a queue a part uses, of requests or of bytes, whichever is more: from 0 to 1. */
+function shareOf(part: Part, moreRequests = 0, moreBytes = 0): number {
+  return Math.max((part.messages.size + moreRequests) / MAX_REQUESTS, (part.bytes + moreBytes) / MAX_BYTES)
 }
 
 function keyOf(workspaceName: string, id: string): string {

@@ -182,6 +182,31 @@ test('B5 what waits for a listener is bounded, what is too much is refused, and 
   expect(bus.counts).toMatchObject({ requests: 1_010, refusedRequests: 10 })
 })
 
+test('B5 a workspace that fills the queue of a namespace leaves the others their share', async () => {
+  const count = 1_000
+  const bus = newBus()
+  const [greedy, modest] = [await guestOf(bus, 'greedy'), await guestOf(bus, 'modest')]
+  const fill = () => {
+    for (let i = 0; i < count; i++) greedy.channel.send(made('request', 'demo'))
+  }
+  fill()
+  await waitFor('the flood', () => bus.counts.requests === count)
+  const requests = Array.from({ length: 100 }, () => made('request', 'demo'))
+  for (const request of requests) modest.channel.send(request)
+  await waitFor('the modest', () => bus.counts.requests === count + requests.length)
+  fill()
+  await waitFor('another flood', () => bus.counts.requests === 2 * count + requests.length)
+  expect(modest.heard).toEqual([])
+  const messages: GuestMessage[] = []
+  bus.listen('demo', (message) => messages.push(message))
+  const ofModest = messages.filter(({ workspace }) => workspace.name === 'modest')
+  expect(ofModest.map(({ envelope }) => envelope.id)).toEqual(requests.map(({ id }) => id))
+  // What was replaced has been refused: each request of the greedy one is waiting or answered, and none twice.
+  await waitFor('the refusals', () => greedy.heard.length === bus.counts.refusedRequests)
+  expect(messages.length + bus.counts.refusedRequests).toBe(bus.counts.requests)
+  expect(new Set(greedy.heard.map(({ inReplyTo }) => inReplyTo)).size).toBe(greedy.heard.length)
+})
+
 test('an event that nobody listens for is dropped and counted', async () => {
   const bus = newBus()
   const { channel } = await guestOf(bus, 'one')
