@@ -1,6 +1,7 @@
-import { closeSync, constants as fsConstants, openSync } from 'node:fs'
+import { closeSync, constants as fsConstants, fstatSync, openSync, type Stats, statSync } from 'node:fs'
 import { constants } from 'node:os'
 import { messageOf } from '../../lib/errors/message.ts'
+import { makePipe } from '../../native/pipe.ts'
 import { ExitWatch, type ProgramExit, reapChild, startProgram } from '../../native/programs.ts'
 import { fault } from '../errors.ts'
 import { type ControlGroup, type ControlGroups, hasLimits } from './control-groups.ts'
@@ -69,8 +70,8 @@ export class NativeRunner implements ProcessRunner {
   }
 
   /**
-   * Takes over a program that an earlier supervisor has started; undefined when it has just ended, or when its output cannot be
-   * reached.
+   * Takes over a program that an earlier supervisor has started. Returns undefined when it has just ended, or when its output cannot be
+   * read. A program that has closed or redirected its output since then has none.
    */
   adopt(
     pid: number,
@@ -80,7 +81,7 @@ export class NativeRunner implements ProcessRunner {
     const fds: number[] = []
     try {
       const open = (fd: number): number => {
-        const opened = openSync(`/proc/${pid}/fd/${fd}`, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK)
+        const opened = openOutput(`/proc/${pid}/fd/${fd}`)
         fds.push(opened)
         return opened
       }
@@ -133,4 +134,21 @@ export class NativeRunner implements ProcessRunner {
 
 function reportOf({ code, signal }: ProgramExit): ExitReport {
   return { code, signal: signal === undefined ? undefined : (SIGNAL_NAMES.get(signal) ?? 'SIGKILL') }
+}
+
+/** Opens a pipe again for reading; anything else, which may be a device, stays closed, and a pipe that has ended is returned. */
+function openOutput(path: string): number {
+  if (isPipe(statSync(path, { throwIfNoEntry: false }))) {
+    const opened = openSync(path, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK)
+    // It may have been redirected in between.
+    if (isPipe(fstatSync(opened))) return opened
+    closeSync(opened)
+  }
+  const { reader, writer } = makePipe(1)
+  closeSync(writer)
+  return reader
+}
+
+function isPipe(stats: Stats | undefined): boolean {
+  return stats?.isFIFO() === true
 }

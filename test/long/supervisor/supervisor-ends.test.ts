@@ -45,6 +45,35 @@ test('F26 a supervisor that was killed is followed by one that takes its process
   expect(numbers.length).toBeGreaterThan(15)
 })
 
+test('F26 processes that have redirected or closed their output are taken over like others', async () => {
+  const redirections = [
+    '> file 2>&1',
+    '> /dev/null',
+    '>&- 2>&-',
+    '> /dev/full',
+    '2> file',
+    '> /proc/self/fd/2',
+  ]
+  const user = await supervisorUser({
+    ...Object.fromEntries(
+      redirections.map((redirection, i) => [`p${i}`, { cmd: `exec sleep 1000 ${redirection}` }]),
+    ),
+    piped: { cmd: `exec bash -c 'exec > >(cat > piped); exec sleep 1000'` },
+  })
+  const first = await user.up()
+  const names = [...redirections.map((_, i) => `p${i}`), 'piped']
+  const pids = () =>
+    Promise.all(names.map(async (name) => (await user.ask(`/processes/${name}`)).pid as number))
+  const before = await pids()
+  await waitFor('the record', () => before.every((pid) => readRecord(user.dir).includes(`"pid":${pid}`)))
+  first.child.kill('SIGKILL')
+  await first.ended
+  await user.up()
+  expect(await pids()).toEqual(before)
+  await user.supervisor('down')
+  expect(before.some(isAlive)).toBe(false)
+})
+
 function recordFile(dir: string): string {
   const root = `${dir}/.supervisor/state`
   const [name = 'none'] = listOf(root)
