@@ -45,7 +45,7 @@ export class MuxChannel extends Duplex {
     this.#isWriteOnly = isWriteOnly
   }
 
-  /** Memory in bytes behind what waits for the reader: at most twice the window and one block, whatever frames it came in. */
+  /** Memory in bytes behind what waits for the reader: at most twice the window and two blocks, whatever frames it came in. */
   get heldBytes(): number {
     const memory = new Set(this.#arrived.map(({ buffer }) => buffer))
     return [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0)
@@ -131,29 +131,28 @@ export class MuxChannel extends Duplex {
   }
 
   /**
-   * Copies a waiting piece that is small to the end of a block that it shares with the piece before: thousands of frames of a byte each
-   * must not hold a buffer each.
+   * Copies a waiting piece that is small to the end of a block that it shares with the small pieces before it: thousands of frames of a
+   * byte each must not hold a buffer each.
    */
   #compact(): void {
     const piece = this.#arrived.pop()
     if (piece === undefined) return
     if (piece.length >= BLOCK_BYTES) {
       this.#arrived.push(piece)
-      this.#blockEnd = BLOCK_BYTES
       return
     }
     for (let rest = piece; rest.length > 0;) {
-      const last = this.#arrived.at(-1)
-      const isOpen = last !== undefined && last.buffer === this.#block.buffer && this.#blockEnd < BLOCK_BYTES
-      if (!isOpen) {
+      if (this.#blockEnd === this.#block.length) {
         this.#block = Buffer.from(new ArrayBuffer(BLOCK_BYTES))
         this.#blockEnd = 0
       }
       const count = Math.min(rest.length, BLOCK_BYTES - this.#blockEnd)
-      const start = isOpen ? last.byteOffset : 0
       rest.copy(this.#block, this.#blockEnd, 0, count)
+      const last = this.#arrived.at(-1)
+      const isBeside = last?.buffer === this.#block.buffer && last.byteOffset + last.length === this.#blockEnd
+      if (isBeside) this.#arrived.pop()
+      const start = isBeside ? last.byteOffset : this.#blockEnd
       this.#blockEnd += count
-      if (isOpen) this.#arrived.pop()
       this.#arrived.push(this.#block.subarray(start, this.#blockEnd))
       rest = rest.subarray(count)
     }
