@@ -24,6 +24,11 @@ export class ClockWatch {
     return this.#clock.now()
   }
 
+  /** The earliest time that it can be, however the clock has been set since this began: nothing is older than that says. */
+  get earliest(): Date {
+    return new Date(Math.min(this.#clock.now().getTime(), this.#offsetMs + this.#clock.uptimeMs()))
+  }
+
   /** By how much it was set, ahead or back, since this began; 0 for up to an hour. */
   get setByMs(): number {
     const setByMs = this.#offset() - this.#offsetMs

@@ -172,7 +172,7 @@ export class Pruner {
     const find = {
       images: () => findImages(images, table),
       instances: () => findInstances(this.#options, untilMs),
-      orphans: () => findPrunableOrphans(roots, lifecycle, () => clock.now),
+      orphans: () => findPrunableOrphans(roots, lifecycle, () => clock.earliest),
       logs: () => findLogs(roots, logTailBytes),
     } as const
     const findings: Findings[] = []

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { HOUR_MS, MachineDisk } from '../../../support/machine-disk.ts'
 import { names, OLD, prune, reasonOf } from '../../../support/prune.ts'
@@ -31,6 +31,28 @@ describe('P6 a clock that was set makes nothing old', () => {
     },
   )
 })
+
+test.each([2 * HOUR_MS, 50 * 60_000, -2 * HOUR_MS])(
+  'P6 a file that is being written stays when the clock is set by %d ms',
+  async (byMs) => {
+    let aheadMs = 0
+    const disk = new MachineDisk()
+    disk.machine('demo', OLD)
+    const server = await disk.serve({}, { now: () => new Date(Date.now() + aheadMs) })
+    const write = (name: string, ageMs: number) => {
+      const file = disk.at(`instances/demo/metadata.json.${name}.tmp`)
+      writeFileSync(file, 'half')
+      const time = new Date(Date.now() - ageMs)
+      utimesSync(file, time, time)
+    }
+    write('young', 15 * 60_000)
+    write('left', 3 * HOUR_MS)
+    aheadMs = byMs
+    const body = await prune(server, 'scope=orphans')
+    expect(reasonOf(body, 'metadata.json.young.tmp')).toMatch(/too recent/)
+    if (byMs > 0) expect(names(body.items)).toEqual(['metadata.json.left.tmp'])
+  },
+)
 
 describe('P7 what is done is what was shown, or less', () => {
   test('P7 a plan deletes its own items alone, and those that still qualify', async () => {
