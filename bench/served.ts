@@ -24,7 +24,7 @@ export async function serve(
   const argv = [program, 'serve', '--http-port', '0', '--ssh-port', '0', '--state-dir', stateDir]
   const child = spawn(process.execPath, argv, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // As a service has it: with a session of its own it is not weighed together with the clients.
+    // A separate session, as a service has: the kernel then does not weigh it together with the clients.
     detached: true,
     env: { ...process.env, WORKSPACE_DOCKER__NETWORK: 'host', WORKSPACE_LOG__FORMAT: 'json', ...environment },
   })

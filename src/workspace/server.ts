@@ -79,7 +79,7 @@ export function create(
   return { start: () => openTogether((opened) => start(config, deps, opened)) }
 }
 
-/** What the steps of a start share. */
+/** Values that all steps of a start need. */
 interface Foundation {
   readonly config: WorkspaceConfig
   readonly given: readonly Backend[] | undefined
@@ -90,7 +90,7 @@ interface Foundation {
   readonly opened: DisposalStack
 }
 
-/** Workspaces, and what is done with them. */
+/** The workspaces, and the subjects that act on them. */
 interface Workspaces {
   readonly backends: ReadonlyMap<BackendName, Backend>
   /** Undefined where the images of the engine are none of this server's. */
@@ -116,8 +116,8 @@ async function start(
   opened.use(walker)
   const foundation = { config, given, state, audit, logger, now, opened }
 
-  const workspaces = await openWorkspaces(foundation)
-  const { backends, pulled, table, activity, snapshots, lifecycle } = workspaces
+  const { pulled, ...workspaces } = await openWorkspaces(foundation)
+  const { backends, table, activity, snapshots, lifecycle } = workspaces
   const availableBackends = (): readonly BackendName[] =>
     [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
   const images = await openImageLibrary(config, { pulled, guestDir, logger, opened })
@@ -225,7 +225,7 @@ async function openWorkspaces({
 
 async function listenSsh(
   foundation: Foundation,
-  { table, activity, backends }: Workspaces,
+  { table, activity, backends }: Pick<Workspaces, 'table' | 'activity' | 'backends'>,
   hostKey: HostKey,
 ): Promise<number> {
   const { config, audit, logger, opened } = foundation

@@ -12,8 +12,8 @@ import { createGate } from '../../src/workspace/faces/ssh/gate.ts'
 import { loadHostKey } from '../../src/workspace/faces/ssh/host-key.ts'
 import { WorkspaceTable } from '../../src/workspace/lifecycle/table.ts'
 
-// Logs in over SSH as often as its argument says, and prints how many acknowledgements the kernel delayed meanwhile. For a network
-// namespace of its own, where nobody else is counted.
+// Logs in over SSH as often as its argument says, and prints how many acknowledgements the kernel delayed meanwhile. To be run in a
+// separate network namespace, whose counters no other program changes.
 
 const root = mkdtempSync(join(tmpdir(), 'logins-'))
 const { privateKey } = await loadHostKey(join(root, 'host_key'))

@@ -6,9 +6,9 @@ import { loadAddon } from '../../native/load.ts'
 const NICENESS = -10
 
 /**
- * Puts the main thread of this process above the programs that it runs, so that it answers while they use every processor; they begin
- * with niceness 0. Does nothing where the system does not allow that, as Linux allows root alone, and to a process that was started
- * with a niceness of its own.
+ * Gives all threads of this process priority over the programs that it starts, so that it answers while they use every processor. They
+ * begin with niceness 0. Does nothing where the system does not permit it (Linux permits it to root only), or where the process was
+ * started with another niceness than 0.
  */
 export function raisePriority(): void {
   const loaded = loadAddon()
@@ -21,9 +21,9 @@ export function raisePriority(): void {
 }
 
 /**
- * Whether this process began a session, as a service does. Kernels that group processes by session (sched_autogroup) weigh them by
- * niceness only inside one: against other sessions and containers counts the niceness of the session, which a terminal's shell shares.
- * Source: sched(7).
+ * Returns whether this process leads its session, as a service does. Kernels that group processes by session (sched_autogroup) apply
+ * niceness only inside a session. Against other sessions and containers, the niceness of the session counts, which a terminal's shell
+ * shares. Source: sched(7).
  */
 function leadsSession(): boolean {
   const status = readFileSync('/proc/self/stat', 'latin1')

@@ -16,7 +16,7 @@ function attacked() {
   const mux = new Mux(link, { isFirst: true })
   const channels = [mux.channel(1), mux.channel(2)]
   for (const channel of channels) channel.on('error', () => undefined)
-  // Memory of its own for each chunk, as a socket has it; Buffer.concat takes small ones from a pool.
+  // Separate memory for each chunk, as from a socket; Buffer.concat takes small ones from a pool.
   const send = (...bytes: readonly Uint8Array[]) =>
     link.push(Buffer.from(new Uint8Array(Buffer.concat(bytes)).buffer))
   return { mux, link, channels, send }
@@ -34,7 +34,7 @@ test('B5 H12 whatever frames come, what is held stays within the windows', async
     size: fc.oneof(fc.constantFrom(0, 1, 65_536), fc.constant(8_192), fc.integer({ min: 2, max: 200 })),
     /** Bytes for a channel that does not exist, in the same chunk. */
     filler: fc.constantFrom(0, 8_000, 60_000),
-    /** Bytes of another frame of the channel, in a chunk of its own. */
+    /** Bytes of another frame of the channel, in a separate chunk. */
     next: fc.constantFrom(0, 1, 5_000),
     times: fc.integer({ min: 1, max: 3_000 }),
   })
