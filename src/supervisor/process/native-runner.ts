@@ -1,4 +1,4 @@
-import { closeSync, constants as fsConstants, fstatSync, openSync, type Stats, statSync } from 'node:fs'
+import { closeSync, constants as fsConstants, fstatSync, openSync, statSync } from 'node:fs'
 import { constants } from 'node:os'
 import { messageOf } from '../../lib/errors/message.ts'
 import { makePipe } from '../../native/pipe.ts'
@@ -80,12 +80,14 @@ export class NativeRunner implements ProcessRunner {
   ): { readonly program: RunningProgram; readonly outputs: Outputs } | undefined {
     const fds: number[] = []
     try {
-      const open = (fd: number): number => {
-        const opened = openOutput(`/proc/${pid}/fd/${fd}`)
-        fds.push(opened)
-        return opened
+      const add = (fd: number): number => {
+        fds.push(fd)
+        return fd
       }
-      const outputs = [open(1), open(2)] as const
+      const [out, err] = [1, 2].map((fd) => pipeAt(`/proc/${pid}/fd/${fd}`)) as [OpenPipe?, OpenPipe?]
+      // One reader for both, as after `2>&1`: two would tear its lines apart.
+      const isOne = out !== undefined && out.identity === err?.identity
+      const outputs = [add(openOutput(out)), add(openOutput(isOne ? undefined : err))] as const
       return { program: this.#follow(pid, name, this.#parts.groups?.find(name), onExit), outputs }
     } catch {
       for (const fd of fds) closeSync(fd)
@@ -136,19 +138,26 @@ function reportOf({ code, signal }: ProgramExit): ExitReport {
   return { code, signal: signal === undefined ? undefined : (SIGNAL_NAMES.get(signal) ?? 'SIGKILL') }
 }
 
-/** Opens a pipe again for reading; anything else, which may be a device, stays closed, and a pipe that has ended is returned. */
-function openOutput(path: string): number {
-  if (isPipe(statSync(path, { throwIfNoEntry: false }))) {
-    const opened = openSync(path, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK)
+interface OpenPipe {
+  readonly path: string
+  readonly identity: string
+}
+
+/** Returns the pipe that a program has open as a path of /proc, or undefined where it has something else or nothing there. */
+function pipeAt(path: string): OpenPipe | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats?.isFIFO() === true ? { path, identity: `${stats.dev}:${stats.ino}` } : undefined
+}
+
+/** Opens a pipe again for reading. Without one, returns a pipe that has ended; what is no pipe, such as a device, is never opened. */
+function openOutput(pipe: OpenPipe | undefined): number {
+  if (pipe !== undefined) {
+    const opened = openSync(pipe.path, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK)
     // It may have been redirected in between.
-    if (isPipe(fstatSync(opened))) return opened
+    if (fstatSync(opened).isFIFO()) return opened
     closeSync(opened)
   }
   const { reader, writer } = makePipe(1)
   closeSync(writer)
   return reader
-}
-
-function isPipe(stats: Stats | undefined): boolean {
-  return stats?.isFIFO() === true
 }

@@ -74,6 +74,34 @@ test('F26 processes that have redirected or closed their output are taken over l
   expect(before.some(isAlive)).toBe(false)
 })
 
+test('F26 lines of a process whose two outputs are one pipe stay whole after a take-over', async () => {
+  const width = 900
+  // More at once than a pipe has room for, so that reads end within lines.
+  const burst = `seq -f %0${width}g 1 100`
+  const user = await supervisorUser({
+    joined: { cmd: `exec 2>&1; while sleep 0.01; do ${burst}; done`, log: { dir: 'logs' } },
+  })
+  const file = `${user.dir}/logs/joined.log`
+  const written = () => (existsSync(file) ? readFileSync(file, 'utf8') : '')
+  const first = await user.up()
+  await waitFor('lines', () => written().length > 500_000)
+  const { pid } = await user.ask('/processes/joined')
+  await waitFor('the record', () => readRecord(user.dir).includes(`"pid":${pid}`))
+  first.child.kill('SIGKILL')
+  await first.ended
+  await user.up()
+  expect((await user.ask('/processes/joined')).pid).toBe(pid)
+  const before = written().length
+  await waitFor('more lines', () => written().length > before + 3_000_000)
+  await user.ask('/processes/joined/stop', 'POST')
+  const torn = written()
+    .trimEnd()
+    .split('\n')
+    .filter((line) => line.length !== width)
+  // The one that was being read at the kill, and the one that was being written at the stop, may be.
+  expect(torn.length).toBeLessThanOrEqual(2)
+})
+
 function recordFile(dir: string): string {
   const root = `${dir}/.supervisor/state`
   const [name = 'none'] = listOf(root)
