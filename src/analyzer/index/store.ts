@@ -151,7 +151,7 @@ function openDatabase(path: string, mode: 'read' | 'write'): Opened {
     maxDbs: 4,
     mapSize: MAP_BYTES,
     readOnly: mode === 'read',
-    // A crash of the machine can lose the last slices, which are then read again.
+    // A crash of the machine can lose the last slices, or damage pages: the next start checks the store, and reads all again if it has to.
     noSync: true,
   })
   return { root, data: root.openDB<Buffer, string>({ name: `v${STORE_VERSION}`, encoding: 'binary' }) }
