@@ -104,18 +104,18 @@ test('F22 a store that is cut, or says nothing, is STORE_UNAVAILABLE in bounded 
 })
 
 test('F32 a reader who takes longer than the store may is served to the end', async () => {
-  const store = new S3Store(config('slow/', { timeoutMs: 300 }))
+  const store = new S3Store(config('slow/', { timeoutMs: 1_000 }))
   const bytes = randomBytes(4_000_000)
   await store.write('x', bytes, { contentType: '' })
   const object = await store.open('x')
   if (typeof object === 'string') throw new Error(object)
   const parts: Buffer[] = []
-  // A link of some 2 MB a second, with what TCP and the streams hold taken out by bursts.
+  // A link of some 1 MB a second, with what TCP and the streams hold taken out by bursts.
   const slow = new Writable({
     highWaterMark: 1,
     write(chunk: Buffer, _encoding, done) {
       parts.push(chunk)
-      setTimeout(done, parts.length % 10 === 0 ? 450 : 0)
+      setTimeout(done, parts.length % 20 === 0 ? 1_500 : 0)
     },
   })
   await pipeline(object.body, slow)
