@@ -28,6 +28,12 @@ export async function serve(
     detached: true,
     env: { ...process.env, WORKSPACE_DOCKER__NETWORK: 'host', WORKSPACE_LOG__FORMAT: 'json', ...environment },
   })
+  // Ctrl-C reaches the terminal's own session only.
+  const interrupted = (): void => {
+    child.kill('SIGTERM')
+    process.exit(130)
+  }
+  process.once('SIGINT', interrupted)
   const [httpPort, sshPort] = await new Promise<[number, number]>((resolve, reject) => {
     let log = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -56,6 +62,7 @@ export async function serve(
     post: (path, body) => send(path, 'POST', body),
     delete: (path) => send(path, 'DELETE'),
     async stop() {
+      process.off('SIGINT', interrupted)
       child.kill('SIGTERM')
       await once(child, 'exit')
       rmSync(stateDir, { recursive: true })
