@@ -1,5 +1,6 @@
 import { fork, type ChildProcess, type ForkOptions } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { endGroup } from '../process/end-group.ts'
 import { siblingModule } from '../process/sibling.ts'
 import { type Confinement, forkConfined } from '../sandbox/confine.ts'
 import type { SandboxOptions } from '../sandbox/sandbox.ts'
@@ -28,6 +29,7 @@ export class ChildHandle {
   /** Settles when the process is gone, with how it ended ("by SIGSEGV"). */
   readonly gone: Promise<string>
   readonly #process: ChildProcess
+  readonly #isSandboxed: boolean
   readonly #tasks = new Map<number, RunningTask>()
   #lastId = 0
 
@@ -40,6 +42,7 @@ export class ChildHandle {
       // stdout is the front process's own: a CLI's may be parsed.
       stdio: ['ignore', 2, 2, 'ipc'],
     } as const
+    this.#isSandboxed = cage.sandbox !== undefined
     this.#process = start(module, argv, cage, settings.maxThreads + 1, options)
     this.#process.on('message', (report: Report) => {
       const task = this.#tasks.get(report.id)
@@ -89,7 +92,11 @@ export class ChildHandle {
 
   /** Ends the process, whatever runs in it. */
   kill(): void {
-    this.#process.kill('SIGKILL')
+    // bubblewrap has a child before that one notices its parent's end: killed alone at that moment, it would leave it behind for good.
+    if (this.#isSandboxed) endGroup(this.#process.pid, 'SIGKILL')
+    else this.#process.kill('SIGKILL')
+    // A child of bubblewrap's that has left the group by then ends itself.
+    if (this.#process.connected) this.#process.disconnect()
   }
 
   async #endTasks(): Promise<void> {
@@ -122,7 +129,7 @@ function start(
       module,
       argv,
       limits === undefined ? sandbox : { ...sandbox, limits: withReserved(limits, threads) },
-      options,
+      { ...options, detached: true },
     )
   }
   const plain = { ...options, stdio: [...options.stdio] }

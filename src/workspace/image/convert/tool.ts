@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { type SandboxOptions } from '../../../lib/sandbox/sandbox.ts'
 import { spawnSandboxed } from '../../../lib/sandbox/spawn-sandboxed.ts'
+import { endGroup } from '../../../lib/process/end-group.ts'
 import { toolEnvironment } from '../../../lib/process/tool-environment.ts'
 import { fault } from '../../errors.ts'
 
@@ -135,14 +136,6 @@ function sinkOf(stdin: Writable): Writable {
       done(error)
     },
   })
-}
-
-function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, signal)
-  } catch {
-    // It has ended by itself.
-  }
 }
 
 /** The end of what a stream says. */

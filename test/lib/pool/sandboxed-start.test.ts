@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { test } from 'vitest'
+import { createPool } from '../../../src/lib/pool/pool.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+const ROUNDS = 60
+const limits = { dataBytes: 2 ** 28, fileBytes: 2 ** 20, cpuSeconds: 10, processes: 64, openFiles: 64 }
+
+/** The command lines of the processes that name a directory. */
+function processesOf(directory: string): readonly string[] {
+  return readdirSync('/proc').flatMap((entry) => {
+    try {
+      const line = readFileSync(`/proc/${Number(entry)}/cmdline`, 'utf8')
+      return line.includes(directory) ? [line.replaceAll('\0', ' ').slice(0, 80)] : []
+    } catch {
+      return []
+    }
+  })
+}
+
+test.runIf(process.platform === 'linux')(
+  'a sandboxed pool that is closed at any moment of its start leaves no process',
+  async () => {
+    const directory = tempDir()
+    for (let round = 0; round < ROUNDS; round++) {
+      const sandbox = { writable: [directory], network: 'none', hidesProcesses: true, limits } as const
+      const pool = createPool({ name: 'start', maxThreads: 1, sandbox })
+      pool.warm()
+      await delay(round / 4)
+      await pool.close()
+    }
+    await waitFor('the end of all', () => processesOf(directory).length === 0, 10_000)
+  },
+)
