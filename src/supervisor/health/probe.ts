@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { connect } from 'node:net'
+import { endGroup } from '../../lib/process/end-group.ts'
 import { requestFor } from '../../lib/http/node-http.ts'
 import type { HealthCheck } from '../process-spec.ts'
 import type { Probe } from './health-monitor.ts'
@@ -37,11 +38,7 @@ function runCommand(
       ...user,
     })
     const end = (): void => {
-      try {
-        process.kill(-(child.pid ?? 0), 'SIGKILL')
-      } catch {
-        // It has ended by itself.
-      }
+      endGroup(child.pid, 'SIGKILL')
       reject(new Error('the check was ended'))
     }
     signal.addEventListener('abort', end, { once: true })
