@@ -10,7 +10,7 @@ const WORKSPACE_DIR = '/workspace'
 const RUN_DIR = '/run/workspace'
 const RESOLVER = '/etc/resolv.conf'
 
-/** Makes this machine what the host wants it to be; once more changes nothing. @throws GuestFailure */
+/** Configures this machine as the host requests. Idempotent. @throws GuestFailure */
 export async function prepare({ hostname, network, share, credentialsToken }: GuestSetting): Promise<void> {
   setHostname(hostname)
   if (credentialsToken !== undefined) keepCredentialsToken(credentialsToken)

@@ -28,7 +28,7 @@ import type { Store } from './store/store.ts'
 export interface ContentDeps {
   readonly logger: Logger
   readonly clock?: Clock
-  /** Instead of the config's; closed by whoever made it. */
+  /** Replaces the configured store. The caller closes it. */
   readonly store?: Store
   /** Told when a reader has emptied the cache, so that other processes empty theirs. */
   readonly onPurge?: () => void

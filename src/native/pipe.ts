@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { loadAddon } from './load.ts'
+import { socketDescriptor } from './socket-descriptor.ts'
 
 /** The descriptors of a pipe's two ends, which are the caller's to close. */
 export interface Pipe {
@@ -29,10 +30,7 @@ export function makePipe(capacityBytes: number): Pipe {
  * @throws Error with code, errno and syscall: EPIPE when nobody is there any more
  */
 export function sendDescriptors(socket: Socket, descriptors: readonly number[]): void {
-  // Node tells a socket's descriptor nowhere else.
-  // oxlint-disable-next-line no-underscore-dangle
-  const fd = (socket as Socket & { readonly _handle?: { readonly fd?: number } | null })._handle?.fd ?? -1
-  addon().sendDescriptors(fd, descriptors)
+  addon().sendDescriptors(socketDescriptor(socket) ?? -1, descriptors)
 }
 
 function addon() {

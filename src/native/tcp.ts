@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { loadAddon } from './load.ts'
+import { socketDescriptor } from './socket-descriptor.ts'
 
 /** How long a connection may be silent before the kernel asks whether its other end is still there. */
 const KEEP_ALIVE_MS = 10_000
@@ -12,7 +13,7 @@ const KEEP_ALIVE_MS = 10_000
 export function noticeLoss(socket: Socket, timeoutMs: number): void {
   socket.setKeepAlive(true, KEEP_ALIVE_MS)
   const loaded = loadAddon()
-  const fd = descriptorOf(socket)
+  const fd = socketDescriptor(socket)
   if (loaded.is === 'loaded' && fd !== undefined) loaded.addon.setUserTimeout(fd, timeoutMs)
 }
 
@@ -22,14 +23,6 @@ export function noticeLoss(socket: Socket, timeoutMs: number): void {
  */
 export function acknowledgeNow(socket: Socket): void {
   const loaded = loadAddon()
-  const fd = descriptorOf(socket)
+  const fd = socketDescriptor(socket)
   if (loaded.is === 'loaded' && fd !== undefined) loaded.addon.acknowledgeNow(fd)
-}
-
-/** Undefined for a socket that is closed, or has none. */
-function descriptorOf(socket: Socket): number | undefined {
-  // Node reports a socket's descriptor nowhere else.
-  // oxlint-disable-next-line no-underscore-dangle
-  const fd = (socket as Socket & { readonly _handle?: { readonly fd?: number } | null })._handle?.fd
-  return fd !== undefined && fd >= 0 ? fd : undefined
 }

@@ -23,10 +23,10 @@ const listenFault = defineFaults({ CANNOT_LISTEN: 'conflict' })
 
 export interface SupervisorServerDeps {
   readonly logger: Logger
-  /** What processes inherit; this process's own when left out. */
+  /** Environment that processes inherit; default: that of this process. */
   readonly environment?: NodeJS.ProcessEnv
   readonly clock?: AlarmClock
-  /** Reads the config anew when asked to; the same file when left out. */
+  /** Reads the configuration for a reload; default: the same file. */
   readonly reloadConfig?: () => LoadedSupervisorConfig
 }
 
@@ -153,7 +153,7 @@ function createReload(
 
 const LATER = 'what has changed of api, proxy and state_dir counts from the next start on'
 
-/** What is settled when a supervisor starts. */
+/** Returns the settings that a reload cannot change, as text to compare. */
 function fixedPart({ api, proxy, stateDir }: SupervisorConfig): string {
   return JSON.stringify([api, proxy, stateDir])
 }

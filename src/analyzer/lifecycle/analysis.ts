@@ -32,7 +32,7 @@ export class Analysis {
     return this.#scan(undefined)
   }
 
-  /** What queries read. @throws SCAN_NOT_READY before the first scan is done, and SCAN_FAILED */
+  /** Returns the scan that queries read. @throws SCAN_NOT_READY before the first scan is done, and SCAN_FAILED */
   get scan(): Scan {
     const state = this.#state
     this.#scanner.used?.()

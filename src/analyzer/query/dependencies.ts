@@ -12,7 +12,7 @@ export interface Dependency {
   readonly location: string
 }
 
-/** What a class depends on, and what depends on it, one line for each class and type. @throws CLASS_NOT_FOUND */
+/** Returns the dependencies and dependents of a class, one line for each class and type. @throws CLASS_NOT_FOUND */
 export function dependenciesOf(snapshot: Snapshot, fqn: string, includeLibraries: boolean) {
   const { index } = snapshot
   const target = snapshot.getClass(fqn)

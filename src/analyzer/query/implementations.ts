@@ -2,7 +2,7 @@ import { classSummary, type ClassSummary } from './class-summary.ts'
 import type { Snapshot } from './snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
 
-/** What extends or implements a class, by name. @throws CLASS_NOT_FOUND */
+/** Returns the classes that extend or implement a class, by name. @throws CLASS_NOT_FOUND */
 export function implementationsOf(snapshot: Snapshot, fqn: string, includeLibraries: boolean) {
   const target = snapshot.getClass(fqn)
   const below = [...allSubtypes(snapshot, snapshot.index.nameIdOf(target))]

@@ -109,7 +109,7 @@ export class ObjectCache {
     return entry.known
   }
 
-  /** What the store has for a key. @throws STORE_UNAVAILABLE when it fails and no old copy is held */
+  /** Returns the cached entry for a key, or fetches it from the store. @throws STORE_UNAVAILABLE when the store fails and no copy is cached */
   async look(key: string, missingTtlMs?: number): Promise<Looked> {
     const fresh = this.fresh(key, missingTtlMs)
     if (fresh !== undefined) return { known: fresh, staleMs: undefined }

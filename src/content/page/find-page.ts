@@ -25,7 +25,7 @@ export type Page =
   | { readonly is: 'home' }
   | { readonly is: 'missing' }
 
-/** Finds what a path leads to. @throws STORE_UNAVAILABLE */
+/** Resolves a path. @throws STORE_UNAVAILABLE */
 export class PageFinder {
   readonly #cache: ObjectCache
   readonly #repos: RepoList

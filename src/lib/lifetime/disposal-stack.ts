@@ -1,4 +1,4 @@
-/** What has been opened, closed in reverse order. In place of AsyncDisposableStack, which Node 22 does not have. */
+/** Resources in the order they were opened, to close in reverse order. Stands in for AsyncDisposableStack, which Node 22 lacks. */
 export class DisposalStack {
   readonly #closers: (() => unknown)[] = []
   #closed: Promise<void> | undefined

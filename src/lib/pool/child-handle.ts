@@ -92,10 +92,9 @@ export class ChildHandle {
 
   /** Ends the process, whatever runs in it. */
   kill(): void {
-    // bubblewrap has a child before that one notices its parent's end: killed alone at that moment, it would leave it behind for good.
     if (this.#isSandboxed) endGroup(this.#process.pid, 'SIGKILL')
     else this.#process.kill('SIGKILL')
-    // A child of bubblewrap's that has left the group by then ends itself.
+    // A child of bubblewrap that has left the group by then terminates itself.
     if (this.#process.connected) this.#process.disconnect()
   }
 
@@ -129,7 +128,7 @@ function start(
       module,
       argv,
       limits === undefined ? sandbox : { ...sandbox, limits: withReserved(limits, threads) },
-      { ...options, detached: true },
+      options,
     )
   }
   const plain = { ...options, stdio: [...options.stdio] }

@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { loadAddon } from '../../native/load.ts'
+import { readProcStat } from './proc-stat.ts'
 
 /** Some nine times the weight of the programs that this process runs. */
 const NICENESS = -10
@@ -26,7 +27,5 @@ export function raisePriority(): void {
  * shares. Source: sched(7).
  */
 function leadsSession(): boolean {
-  const status = readFileSync('/proc/self/stat', 'latin1')
-  const [, , , session] = status.slice(status.lastIndexOf(')') + 2).split(' ')
-  return Number(session) === process.pid
+  return readProcStat(process.pid)?.session === process.pid
 }

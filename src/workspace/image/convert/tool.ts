@@ -93,18 +93,17 @@ export async function runTool(argv: readonly string[], options: ToolOptions): Pr
 function start(argv: readonly string[], { input, sandbox, environment }: ToolOptions): ChildProcess {
   const [program = '', ...rest] = argv
   const stdin = input === undefined ? 'ignore' : 'pipe'
-  // A group of its own, so that it ends whole.
-  const detached = true
   if (sandbox === undefined)
     return spawn(program, rest, {
       stdio: [stdin, 'pipe', 'pipe'],
       env: toolEnvironment(environment),
-      detached,
+      // A separate group, so that it ends whole.
+      detached: true,
     })
   // Nothing of this process's environment but the path: it may hold secrets.
   const { PATH, LC_ALL } = toolEnvironment()
   const env = { PATH, LC_ALL, ...environment }
-  return spawnSandboxed(program, rest, sandbox, { stdio: [stdin, 'pipe', 'pipe'], env, detached })
+  return spawnSandboxed(program, rest, sandbox, { stdio: [stdin, 'pipe', 'pipe'], env })
 }
 
 /** The limit of a sandbox that ended a program, in words; undefined where it ended otherwise. */
