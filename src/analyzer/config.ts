@@ -1,18 +1,16 @@
 import { MODES } from './choices.ts'
 import { defaultCacheDir } from './cache-dir.ts'
 import { Type } from '../lib/schema/type.ts'
-import type { Static } from 'typebox'
-import type { SchemaNode } from '../lib/config/check.ts'
+import type { Decoded } from '../lib/config/decode.ts'
 import { duration, optionalText, section, size, text } from '../lib/config/fields.ts'
 import { loadConfig } from '../lib/config/load.ts'
 import { LOG_LEVELS } from '../lib/log/levels.ts'
 
-type Mode = (typeof MODES)[number]
-
 const portOfRange = (value: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 65_535, default: value, description })
 
-const fileSchema = section({
+/** Every key of the analyzer's config file. */
+export const analyzerSchema = section({
   server: section({
     mode: Type.Enum(MODES, {
       default: 'auto',
@@ -55,35 +53,15 @@ const fileSchema = section({
   }),
 })
 
-/** Every key of the analyzer's config file. */
-export const analyzerSchema = fileSchema as SchemaNode
-
-export interface AnalyzerConfig {
-  readonly mode: Mode
-  /** 0: never. */
-  readonly idleTimeoutMs: number
-  readonly host: string
-  readonly portRange: { readonly start: number; readonly end: number }
-  readonly watch: boolean
-  readonly auth: 'none' | 'token'
-  readonly jvmHome: string | undefined
-  readonly repoPath: string | undefined
-  readonly cacheDir: string
-  readonly source: {
-    readonly vineflower: string | undefined
-    readonly timeLimitMs: number
-    readonly memoryLimitBytes: number
-  }
-  readonly lint: { readonly ktlint: string | undefined }
-  readonly logLevel: (typeof LOG_LEVELS)[number]
-}
+/** The analyzer's effective configuration. */
+export type AnalyzerConfig = Decoded<typeof analyzerSchema> & { readonly cacheDir: string }
 
 /** Reads the configuration: defaults, then one file, then the environment (`ANALYZER_…`), then flags. */
 export function loadAnalyzerConfig(
   environment: Readonly<Record<string, string | undefined>>,
   flags: Readonly<Record<string, unknown>> = {},
 ): AnalyzerConfig {
-  const { settings } = loadConfig<Static<typeof fileSchema>>({
+  const { decoded } = loadConfig({
     program: 'analyzer',
     fileVariable: 'ANALYZER_CONFIG',
     environmentPrefix: 'ANALYZER',
@@ -91,23 +69,5 @@ export function loadAnalyzerConfig(
     environment,
     flags,
   })
-  const { server } = settings
-  return {
-    mode: server.mode,
-    idleTimeoutMs: server.idle_timeout,
-    host: server.host,
-    portRange: server.port_range,
-    watch: server.watch,
-    auth: server.auth,
-    jvmHome: settings.jvm_home,
-    repoPath: settings.repo_path,
-    cacheDir: settings.cache_dir ?? defaultCacheDir(environment),
-    source: {
-      vineflower: settings.source.vineflower,
-      timeLimitMs: settings.source.time_limit,
-      memoryLimitBytes: settings.source.memory_limit,
-    },
-    lint: { ktlint: settings.lint.ktlint },
-    logLevel: settings.log.level,
-  }
+  return { ...decoded, cacheDir: decoded.cacheDir ?? defaultCacheDir(environment) }
 }

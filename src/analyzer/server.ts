@@ -56,7 +56,7 @@ async function start(
 ): Promise<AnalyzerServer> {
   opened.defer(await lockProject(root))
   const wantsToStop = Promise.withResolvers<void>()
-  const idle = new IdleClock(config.idleTimeoutMs, () => {
+  const idle = new IdleClock(config.server.idleTimeoutMs, () => {
     logger.info('nobody has asked for anything for a while; ending')
     wantsToStop.resolve()
   })
@@ -69,7 +69,7 @@ async function start(
   // Reading takes longest: it begins before there is a face to ask, or even its code.
   const scanned = analysis.start()
   scanned.catch(() => undefined)
-  const watch = config.watch ? opened.use(new ProjectWatch(root, analysis, logger)) : undefined
+  const watch = config.server.watch ? opened.use(new ProjectWatch(root, analysis, logger)) : undefined
   const token = randomBytes(32).toString('base64url')
   const face: AnalyzerFace = {
     config,
@@ -88,17 +88,17 @@ async function start(
   const { createAnalyzerHttp } = await import('./faces/http/create-server.ts')
   const http = createAnalyzerHttp(face, token, logger)
   opened.defer(() => http.stop())
-  const listen = (at: number): Promise<number> => http.listen({ host: config.host, port: at })
+  const listen = (at: number): Promise<number> => http.listen({ host: config.server.host, port: at })
   face.address.port =
-    port === undefined ? await listenInRange(config.portRange, listen) : await listenAt(port, listen)
+    port === undefined ? await listenInRange(config.server.portRange, listen) : await listenAt(port, listen)
   const record = {
     ...identityOf(process.pid),
-    host: config.host,
+    host: config.server.host,
     port: face.address.port,
     token,
     projectPath: root,
-    mode: config.mode,
-    watch: config.watch,
+    mode: config.server.mode,
+    watch: config.server.watch,
     version: face.version,
     startedAt: face.startedAt.toISOString(),
   }
@@ -106,7 +106,7 @@ async function start(
   opened.defer(() => removeRecord(recordFile(root), process.pid))
   const ready = scanned.then((scan) => watch?.follow(scan))
   ready.catch(() => undefined)
-  const { host } = config
+  const { host } = config.server
   return {
     host,
     port: face.address.port,

@@ -1,4 +1,4 @@
-import type { Static } from 'typebox'
+import type { Decoded } from '../lib/config/decode.ts'
 import {
   duration,
   flag,
@@ -17,7 +17,7 @@ const secret = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, writeOnly: true, description }))
 
 /** Every key of the content server's config file. */
-export const fileSchema = section({
+export const contentSchema = section({
   title: text('Documentation', 'name of the site, on its pages'),
   http: section({
     host: text('127.0.0.1', 'address to listen on'),
@@ -90,4 +90,4 @@ export const fileSchema = section({
   }),
 })
 
-export type FileSettings = Static<typeof fileSchema>
+export type Settings = Decoded<typeof contentSchema>

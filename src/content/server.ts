@@ -65,7 +65,7 @@ async function start(
   const repos = new RepoList(store, clock, config.cache.ttlMs)
   const search = new SiteSearch(store, repos, clock, {
     ttlMs: config.cache.ttlMs,
-    maxBytes: config.searchBytes,
+    maxBytes: config.search.maxBytes,
   })
   const passwords = new PasswordLogin(config.users, new Throttle(sessionStore))
   const openId = config.oidc === undefined ? undefined : await openIdLogin(config.oidc)

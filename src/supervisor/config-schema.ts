@@ -1,8 +1,10 @@
-import type { Static } from 'typebox'
+import type { Decoded } from '../lib/config/decode.ts'
 import {
   duration,
   flag,
+  named,
   optionalSection,
+  optionalSize,
   optionalText,
   port,
   section,
@@ -12,7 +14,7 @@ import {
 } from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
 import { Type } from '../lib/schema/type.ts'
-import { CONDITIONS, RESOURCES, RESTART_POLICIES } from './process-spec.ts'
+import { CONDITIONS, RESTART_POLICIES } from './process-spec.ts'
 
 const words = (description: string) =>
   Type.Unsafe<string | readonly string[]>({
@@ -22,16 +24,6 @@ const words = (description: string) =>
     minItems: 1,
     description,
   })
-const optionalSize = (description: string) =>
-  Type.Optional(Type.Unsafe<number>({ type: ['string', 'integer'], format: 'size', description }))
-const named = <T>(value: object, description: string) =>
-  Type.Unsafe<Readonly<Record<string, T>>>({
-    type: 'object',
-    additionalProperties: value,
-    default: {},
-    description,
-  })
-
 const count = (value: number, description: string) =>
   Type.Integer({ minimum: 0, default: value, description })
 
@@ -61,13 +53,18 @@ const healthcheck = optionalSection({
   restart: flag(false, 'whether an unhealthy process is restarted'),
 })
 
+const resource = Type.Optional(Type.Integer({ minimum: 0, description: 'resource of setrlimit(2)' }))
+
 const limits = optionalSection({
-  ...Object.fromEntries(
-    Object.keys(RESOURCES).map((name) => [
-      name,
-      Type.Optional(Type.Integer({ minimum: 0, description: `resource of setrlimit(2)` })),
-    ]),
-  ),
+  cpu_time: resource,
+  file_size: resource,
+  data: resource,
+  stack: resource,
+  core: resource,
+  nproc: resource,
+  nofile: resource,
+  memlock: resource,
+  address_space: resource,
   memory: optionalSize('most memory of all its processes; needs control groups'),
   cpus: Type.Optional(
     Type.Unsafe<number>({
@@ -82,8 +79,8 @@ const processSchema = Type.Object(
   {
     cmd: words('what is run: a text by /bin/sh, a list as it is'),
     cwd: optionalText("working directory, relative to the config file's, which is the default"),
-    env: named<string | number | boolean>(
-      { type: ['string', 'number', 'boolean'] },
+    env: named(
+      Type.Unsafe<string | number | boolean>({ type: ['string', 'number', 'boolean'] }),
       'variables; $NAME and ${NAME:-otherwise} are resolved',
     ),
     env_file: Type.Optional(words('files of variables, read anew at each start')),
@@ -96,8 +93,8 @@ const processSchema = Type.Object(
       default: [0],
       description: 'exit codes that are no failure',
     }),
-    depends_on: named<(typeof CONDITIONS)[number]>(
-      { enum: CONDITIONS },
+    depends_on: named(
+      Type.Enum(CONDITIONS),
       'processes that must be started, healthy or completed before it starts',
     ),
     healthcheck,
@@ -125,7 +122,8 @@ const processSchema = Type.Object(
   { additionalProperties: false },
 )
 
-export const fileSchema = section({
+/** Every key of the supervisor's config file. */
+export const supervisorSchema = section({
   api: section({
     host: text('127.0.0.1', 'address the API listens on'),
     port: port(5555, 'port the API listens on'),
@@ -170,8 +168,8 @@ export const fileSchema = section({
   }),
   shutdown_timeout: duration('9s', 'what is left of all processes after this time is ended by SIGKILL'),
   state_dir: optionalText('where it is kept what runs; default below ~/.supervisor/state'),
-  processes: named<Static<typeof processSchema>>(processSchema, 'what is run, by name'),
+  processes: named(processSchema, 'what is run, by name'),
 })
 
-export type FileSettings = Static<typeof fileSchema>
-export type ProcessSettings = Static<typeof processSchema>
+export type Settings = Decoded<typeof supervisorSchema>
+export type ProcessSettings = Decoded<typeof processSchema>

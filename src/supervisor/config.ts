@@ -1,44 +1,13 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { SchemaNode } from '../lib/config/check.ts'
 import { type LoadedConfig, loadConfig } from '../lib/config/load.ts'
-import type { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
-import { type FileSettings, fileSchema } from './config-schema.ts'
+import { supervisorSchema } from './config-schema.ts'
 import { CONFIG_SOURCES, type ConfigPlace, findSupervisorConfig } from './config-file/find-config.ts'
 import { readConfigFile } from './config-file/read-config-file.ts'
 import { toSpecs } from './config-file/to-specs.ts'
-import type { ProcessSpec } from './process-spec.ts'
-
-/** Every key of the supervisor's config file. */
-export const supervisorSchema = fileSchema as SchemaNode
 
 /** The supervisor's effective configuration. */
-export interface SupervisorConfig {
-  /** Undefined where there is none. */
-  readonly configFile: string | undefined
-  readonly stateDir: string
-  /** The user's own directory in which clients find the running supervisor; `state_dir` of a file does not move it. */
-  readonly recordDir: string
-  readonly api: {
-    readonly host: string
-    readonly port: number
-    readonly allowedHosts: readonly string[]
-    readonly token: 'auto' | 'always'
-    readonly tokenFile: string
-    readonly showsEnv: boolean
-  }
-  readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
-  readonly proxy: {
-    readonly isEnabled: boolean
-    readonly host: string
-    readonly port: number
-    readonly domains: readonly string[]
-    readonly keep: number
-    readonly timeoutMs: number
-  }
-  readonly shutdownTimeoutMs: number
-  readonly processes: readonly ProcessSpec[]
-}
+export type SupervisorConfig = ReturnType<typeof resolveConfig>
 
 export interface LoadedSupervisorConfig {
   readonly config: SupervisorConfig
@@ -59,7 +28,7 @@ export function loadSupervisorConfig(
 ): LoadedSupervisorConfig {
   const place = findSupervisorConfig(environment, given)
   const warnings: string[] = []
-  const loaded = loadConfig<FileSettings>({
+  const loaded = loadConfig({
     ...CONFIG_SOURCES,
     environmentPrefix: 'SUPERVISOR',
     schema: supervisorSchema,
@@ -69,39 +38,30 @@ export function loadSupervisorConfig(
     read: (path) => readConfigFile(path, environment, warnings, place.isFound),
   })
   const { settings, file } = loaded
-  return { config: fromSettings(loaded, environment, place), settings, file, warnings }
+  return { config: resolveConfig(loaded, environment, place), settings, file, warnings }
 }
 
-function fromSettings(
-  { settings, file, source }: LoadedConfig<FileSettings>,
+/** Fills in what depends on where the file is, and reads the processes. */
+function resolveConfig(
+  { decoded, file, source }: LoadedConfig<typeof supervisorSchema>,
   environment: Readonly<Record<string, string | undefined>>,
   { base, recordDir }: ConfigPlace,
-): SupervisorConfig {
-  const { api, log, proxy } = settings
+) {
+  const { api, proxy, stateDir } = decoded
   const home = environment['HOME'] ?? homedir()
   return {
+    ...decoded,
+    /** Undefined where there is none. */
     configFile: file,
-    stateDir: settings.state_dir === undefined ? recordDir : resolve(base, settings.state_dir),
+    stateDir: stateDir === undefined ? recordDir : resolve(base, stateDir),
+    /** The user's own directory in which clients find the running supervisor; `state_dir` of a file does not move it. */
     recordDir,
     api: {
-      host: api.host,
-      port: api.port,
-      allowedHosts: api.allowed_hosts,
-      token: api.token,
+      ...api,
       tokenFile:
-        api.token_file === undefined ? join(home, '.supervisor', 'token') : resolve(base, api.token_file),
-      showsEnv: api.show_env,
+        api.tokenFile === undefined ? join(home, '.supervisor', 'token') : resolve(base, api.tokenFile),
     },
-    log: { level: log.level, format: log.format },
-    proxy: {
-      isEnabled: proxy.enabled,
-      host: proxy.host,
-      port: proxy.port,
-      domains: proxy.domains.map((domain) => domain.toLowerCase()),
-      keep: proxy.keep,
-      timeoutMs: proxy.timeout,
-    },
-    shutdownTimeoutMs: settings.shutdown_timeout,
-    processes: toSpecs(settings, { file: source, base, environment }),
+    proxy: { ...proxy, domains: proxy.domains.map((domain) => domain.toLowerCase()) },
+    processes: toSpecs(decoded, { file: source, base, environment }),
   }
 }

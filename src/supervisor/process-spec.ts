@@ -9,15 +9,15 @@ export type Condition = (typeof CONDITIONS)[number]
 
 /** Resources of setrlimit(2) that a process may be given, and how Linux numbers them. */
 export const RESOURCES = {
-  cpu_time: 0,
-  file_size: 1,
+  cpuTime: 0,
+  fileSize: 1,
   data: 2,
   stack: 3,
   core: 4,
   nproc: 6,
   nofile: 7,
   memlock: 8,
-  address_space: 9,
+  addressSpace: 9,
 } as const
 
 export interface HealthCheck {

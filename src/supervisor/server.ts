@@ -73,7 +73,7 @@ async function start(
     config.api.token === 'always' || !isLoopback(config.api.host)
       ? await openToken(config.api.tokenFile)
       : undefined
-  const proxy = config.proxy.isEnabled ? createProxy(config, supervisor) : undefined
+  const proxy = config.proxy.enabled ? createProxy(config, supervisor) : undefined
   const face: SupervisorFace = {
     config,
     version: packageVersion(),

@@ -1,12 +1,12 @@
 import { availableParallelism, hostname, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { Type } from '../lib/schema/type.ts'
-import type { Static } from 'typebox'
-import type { SchemaNode } from '../lib/config/check.ts'
+import type { Decoded } from '../lib/config/decode.ts'
 import { loadConfig } from '../lib/config/load.ts'
 import {
   duration,
   flag,
+  named,
   optionalSection,
   optionalText,
   port,
@@ -15,14 +15,13 @@ import {
   texts,
 } from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
-import { NETWORK_MODES, type NetworkMode } from './backend/microvm/network.ts'
-import type { ContainerLimits } from './backend/docker/container.ts'
+import { NETWORK_MODES } from './backend/microvm/network.ts'
 import { ACCELERATORS } from './backend/qemu/accelerator.ts'
-import { type BusSettings, busSection, busSettings } from './bus/settings.ts'
-import { type ExtensionSettings, extensionSettings, extensionsSection } from './bus/extensions.ts'
-import { cloudSection, cloudSettings, type CloudSettings } from './credentials/settings.ts'
+import { busSection, busSettings } from './bus/settings.ts'
+import { extensionSettings, extensionsSection } from './bus/extensions.ts'
+import { cloudSection, cloudSettings } from './credentials/settings.ts'
 import { defaultRunDir, defaultStateDir, localUrl } from './default-places.ts'
-import { type NetworkPolicy, networkPolicy, networkSection } from './network/policy.ts'
+import { networkPolicy, networkSection } from './network/policy.ts'
 import { pruneSchedule, pruneSection } from './disk/prune/settings.ts'
 import { KEYS_FILE, TOKEN_FILE } from './state-dir.ts'
 import { BACKEND_NAMES } from './backend-name.ts'
@@ -31,7 +30,8 @@ import type { BackendName } from './backend-name.ts'
 const backend = (value: BackendName, description: string) =>
   Type.Enum(BACKEND_NAMES, { default: value, description })
 
-const fileSchema = section({
+/** Every key of the server's config file. */
+export const workspaceSchema = section({
   name: text(hostname(), "this server's name, shown by GET /api/info"),
   state_dir: optionalText(
     'where the server keeps its host key and marks; default /var/lib/workspace for root, else ~/.local/share/workspace',
@@ -74,10 +74,7 @@ const fileSchema = section({
     description: 'backends to offer; one whose engine does not answer is not reported as enabled',
   }),
   default_image: text('workspace-base:1', 'image of a workspace that names none'),
-  image_aliases: Type.Record(Type.String(), Type.String(), {
-    default: {},
-    description: 'short names for images',
-  }),
+  image_aliases: named(Type.String(), 'short names for images'),
   dotfiles: optionalText(
     'repository that sets up the home directory of a workspace that names none; no password in it',
   ),
@@ -195,73 +192,8 @@ const fileSchema = section({
   }),
 })
 
-/** Every key of the server's config file. */
-export const workspaceSchema = fileSchema as SchemaNode
-
 /** The server's effective configuration. */
-export interface WorkspaceConfig {
-  readonly name: string
-  readonly stateDir: string
-  /** Whether what is left open by default is closed: see `harden`. */
-  readonly isHardened: boolean
-  readonly http: {
-    readonly host: string
-    readonly port: number
-    readonly allowedHosts: readonly string[]
-    readonly portsDomain: string | undefined
-    readonly tokenFile: string | undefined
-    readonly socket: string | undefined
-    readonly tls: { readonly cert: string; readonly key: string } | undefined
-  }
-  readonly ssh: {
-    readonly host: string
-    readonly port: number
-    readonly hostKey: string
-    readonly authorizedKeys: string | undefined
-    readonly processes: number
-  }
-  readonly defaultBackend: BackendName
-  readonly enabledBackends: readonly BackendName[]
-  readonly defaultImage: string
-  readonly imageAliases: ReadonlyMap<string, string>
-  readonly dotfiles: string | undefined
-  /** 0: never. */
-  readonly idleTimeoutMs: number
-  readonly tunnel: { readonly denyPorts: readonly number[] }
-  readonly bus: BusSettings
-  readonly extensions: ExtensionSettings
-  readonly cloud: CloudSettings
-  /** Where extensions on the host reach this server. */
-  readonly server: { readonly url: string; readonly tokenFile: string | undefined }
-  readonly audit: { readonly file: string | undefined }
-  readonly upperSizeDefaultBytes: number
-  /** What workspaces reach. */
-  readonly network: NetworkPolicy
-  readonly vm: {
-    readonly network: NetworkMode
-    readonly cpus: number
-    readonly memoryMb: number
-    readonly bootTimeoutMs: number
-    readonly runDir: string
-  }
-  readonly qemu: {
-    readonly root: string
-    readonly binary: string
-    readonly accelerator: (typeof ACCELERATORS)[number]
-    readonly vhostVsock: string | undefined
-    readonly virtiofsd: string | undefined
-  }
-  readonly docker: {
-    readonly host: string | undefined
-    readonly network: string | undefined
-    readonly limits: ContainerLimits
-  }
-  readonly firecracker: { readonly root: string; readonly binary: string; readonly jailer?: string }
-  readonly vz: { readonly root: string; readonly vfkit: string }
-  readonly image: { readonly kernel: string | undefined; readonly modules: string | undefined }
-  readonly prune: ReturnType<typeof pruneSchedule>
-  readonly log: { readonly level: (typeof LOG_LEVELS)[number]; readonly format: (typeof LOG_FORMATS)[number] }
-}
+export type WorkspaceConfig = ReturnType<typeof resolveConfig>
 
 const sources = {
   program: 'workspace',
@@ -275,85 +207,44 @@ export function loadWorkspaceConfig(
   environment: Readonly<Record<string, string | undefined>>,
   given: { readonly file?: string | undefined; readonly flags?: Readonly<Record<string, unknown>> } = {},
 ): { readonly config: WorkspaceConfig; readonly settings: unknown; readonly file: string | undefined } {
-  const { settings, file } = loadConfig<Static<typeof fileSchema>>({
-    ...sources,
-    environment,
-    ...given,
-  })
-  return { config: fromSettings(settings, environment), settings, file }
+  const { settings, decoded, file } = loadConfig({ ...sources, environment, ...given })
+  return { config: resolveConfig(decoded, environment), settings, file }
 }
 
-function fromSettings(
-  settings: Static<typeof fileSchema>,
+/** Fills in what depends on the machine, on the user or on other settings. */
+function resolveConfig(
+  settings: Decoded<typeof workspaceSchema>,
   environment: Readonly<Record<string, string | undefined>>,
-): WorkspaceConfig {
-  const { http, ssh, docker, vm, qemu, firecracker } = settings
-  const stateDir = settings.state_dir ?? defaultStateDir(environment)
-  const tokenFile = http.token_file ?? (settings.hardened ? join(stateDir, TOKEN_FILE) : undefined)
+) {
+  const { http, ssh, docker, vm, qemu, firecracker, vz, hardened } = settings
+  const stateDir = settings.stateDir ?? defaultStateDir(environment)
+  const tokenFile = http.tokenFile ?? (hardened ? join(stateDir, TOKEN_FILE) : undefined)
   return {
-    name: settings.name,
+    ...settings,
     stateDir,
-    isHardened: settings.hardened,
-    http: {
-      host: http.host,
-      port: http.port,
-      allowedHosts: http.allowed_hosts,
-      portsDomain: http.ports_domain,
-      tokenFile,
-      socket: http.socket,
-      tls: http.tls,
-    },
+    http: { ...http, tokenFile },
     ssh: {
-      host: ssh.host,
-      port: ssh.port,
-      hostKey: ssh.host_key ?? join(stateDir, 'ssh_host_ed25519_key'),
-      authorizedKeys: ssh.authorized_keys ?? (settings.hardened ? join(stateDir, KEYS_FILE) : undefined),
+      ...ssh,
+      hostKey: ssh.hostKey ?? join(stateDir, 'ssh_host_ed25519_key'),
+      authorizedKeys: ssh.authorizedKeys ?? (hardened ? join(stateDir, KEYS_FILE) : undefined),
       processes: ssh.processes ?? Math.min(4, availableParallelism()),
     },
-    defaultBackend: settings.default_backend,
-    enabledBackends: settings.enabled_backends,
-    defaultImage: settings.default_image,
-    imageAliases: new Map(Object.entries(settings.image_aliases)),
-    dotfiles: settings.dotfiles,
-    idleTimeoutMs: settings.idle_timeout,
-    tunnel: { denyPorts: settings.tunnel.deny_ports },
+    imageAliases: new Map(Object.entries(settings.imageAliases)),
     bus: busSettings(settings.bus),
     extensions: extensionSettings(settings.extensions),
     cloud: cloudSettings(settings.cloud),
     server: { url: settings.server.url ?? localUrl(http), tokenFile },
-    audit: { file: settings.audit.file },
-    upperSizeDefaultBytes: settings.upper_size_default * 2 ** 30,
+    upperSizeDefaultBytes: settings.upperSizeDefault * 2 ** 30,
     network: networkPolicy(settings.network),
-    vm: {
-      network: vm.network,
-      cpus: vm.cpus,
-      memoryMb: vm.memory_mb,
-      bootTimeoutMs: vm.boot_timeout,
-      runDir: vm.run_dir ?? defaultRunDir(environment),
-    },
-    qemu: {
-      root: qemu.root ?? join(stateDir, 'qemu'),
-      binary: qemu.binary,
-      accelerator: qemu.accel,
-      vhostVsock: qemu.vhost_device_vsock,
-      virtiofsd: qemu.virtiofsd,
-    },
+    vm: { ...vm, runDir: vm.runDir ?? defaultRunDir(environment) },
+    qemu: { ...qemu, root: qemu.root ?? join(stateDir, 'qemu') },
     docker: {
+      ...docker,
       host: docker.host ?? environment['DOCKER_HOST'],
-      network: docker.network,
-      limits: {
-        pids: docker.pids_limit,
-        memoryMb: docker.memory_mb ?? Math.floor((totalmem() / 2 ** 20) * 0.9),
-        noNewPrivileges: docker.no_new_privileges,
-        runtime: docker.runtime,
-        userNamespace: docker.userns_mode,
-        addedCapabilities: docker.cap_add,
-      },
+      memoryMb: docker.memoryMb ?? Math.floor((totalmem() / 2 ** 20) * 0.9),
     },
     firecracker: { ...firecracker, root: firecracker.root ?? join(stateDir, 'firecracker') },
-    vz: { ...settings.vz, root: settings.vz.root ?? join(stateDir, 'vz') },
-    image: { kernel: settings.image.kernel, modules: settings.image.modules },
+    vz: { ...vz, root: vz.root ?? join(stateDir, 'vz') },
     prune: pruneSchedule(settings.prune),
-    log: settings.log,
   }
 }

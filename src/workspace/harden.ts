@@ -20,7 +20,7 @@ const HEADER =
  * @throws INVALID_REQUEST when that user has no public key; TOKEN_FILE_UNUSABLE
  */
 export async function harden(config: WorkspaceConfig, home = homedir()): Promise<WorkspaceConfig> {
-  if (!config.isHardened) return config
+  if (!config.hardened) return config
   const { stateDir, http, ssh, bus } = config
   if (http.tokenFile === join(stateDir, TOKEN_FILE)) await openToken(http.tokenFile)
   if (ssh.authorizedKeys === join(stateDir, KEYS_FILE)) await writeKeys(ssh.authorizedKeys, stateDir, home)

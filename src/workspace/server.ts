@@ -308,6 +308,7 @@ async function configuredBackends(
   pulled: PulledImages,
   logger: Logger,
 ): Promise<readonly Backend[]> {
+  const { docker } = config
   const machines = microVmBackends(config)
   if (!config.enabledBackends.includes('docker')) return machines
   // Without them everything works, and slower.
@@ -317,7 +318,9 @@ async function configuredBackends(
   })
   return [
     new DockerBackend({
-      ...config.docker,
+      host: docker.host,
+      network: docker.network,
+      limits: docker,
       policy: config.network,
       helperImage: config.defaultImage,
       serverId,

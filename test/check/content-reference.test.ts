@@ -1,4 +1,4 @@
-import { contentSchema } from '../../src/content/config.ts'
+import { contentSchema } from '../../src/content/config-schema.ts'
 import { CONTENT_CODES } from '../../src/content/errors.ts'
 import { createContentProgram } from '../../src/content/faces/cli/main.ts'
 import { startContent } from '../support/content-server.ts'

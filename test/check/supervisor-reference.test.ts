@@ -1,4 +1,4 @@
-import { supervisorSchema } from '../../src/supervisor/config.ts'
+import { supervisorSchema } from '../../src/supervisor/config-schema.ts'
 import { SUPERVISOR_CODES } from '../../src/supervisor/errors.ts'
 import { createSupervisorProgram } from '../../src/supervisor/faces/cli/main.ts'
 import { referenceSuite } from '../support/reference-suite.ts'

@@ -58,7 +58,7 @@ const MACHINE_BACKENDS: readonly TestedBackend[] = [
   {
     kind: 'qemu over a serial port',
     name: 'qemu',
-    make: () => machineBackend({ vhostVsock: '/nonexistent' }),
+    make: () => machineBackend({ vhostDeviceVsock: '/nonexistent' }),
     isVariant: true,
     isDocker: false,
     isReal: true,

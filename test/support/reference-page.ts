@@ -41,11 +41,10 @@ export const sorted = (words: Iterable<string>): readonly string[] => [...new Se
 
 /** Every key of a schema, with names of the user's own as `<name>`. */
 export function keysOf(node: SchemaNode, path: readonly string[] = []): readonly string[] {
-  const { properties, additionalProperties } = node
+  const { properties, patternProperties = {} } = node
   if (properties) return Object.entries(properties).flatMap(([key, child]) => keysOf(child, [...path, key]))
-  return typeof additionalProperties === 'object' && additionalProperties.properties
-    ? keysOf(additionalProperties, [...path, '<name>'])
-    : [path.join('.')]
+  const [ofMap] = Object.values(patternProperties)
+  return ofMap?.properties ? keysOf(ofMap, [...path, '<name>']) : [path.join('.')]
 }
 
 /** Every key with its variable and default, as the page shows them. */

@@ -37,9 +37,9 @@ export async function qemuBackend(
   return new MicroVmBackend({
     driver: new QemuDriver({
       binary: 'qemu-system-x86_64',
-      accelerator: 'tcg',
+      accel: 'tcg',
       root: roots.root,
-      vhostVsock: undefined,
+      vhostDeviceVsock: undefined,
       virtiofsd: undefined,
       ...qemu,
     }),

@@ -25,7 +25,7 @@ export interface ClassPath {
 
 /** @throws SCAN_FAILED where the mode is `buildtool` and that fails */
 export async function resolveClassPath(
-  { mode, jvmHome }: Pick<AnalyzerConfig, 'mode' | 'jvmHome'>,
+  { server: { mode }, jvmHome }: Pick<AnalyzerConfig, 'server' | 'jvmHome'>,
   root: string,
   logger: Logger,
   signal: AbortSignal,

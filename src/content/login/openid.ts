@@ -1,11 +1,11 @@
 import * as client from 'openid-client'
 import { messageOf } from '../../lib/errors/message.ts'
-import type { FileSettings } from '../config-schema.ts'
+import type { Settings } from '../config-schema.ts'
 import { fault } from '../errors.ts'
 
 const ANSWER_S = 10
 
-type OpenIdConfig = NonNullable<FileSettings['oidc']>
+type OpenIdConfig = NonNullable<Settings['oidc']>
 
 /** What the browser keeps between its way to the provider and back. */
 export interface Flow {
@@ -30,7 +30,7 @@ export class OpenIdLogin {
 
   /** What sessions of this provider are proven with. */
   get proof(): string {
-    return `oidc:${this.#config.issuer} ${this.#config.client_id}`
+    return `oidc:${this.#config.issuer} ${this.#config.clientId}`
   }
 
   /** Where the browser goes, and what it takes along. @throws PROVIDER_UNAVAILABLE */
@@ -78,7 +78,7 @@ export class OpenIdLogin {
   }
 
   #admit(claims: Readonly<Record<string, unknown>>): string {
-    const { allowed_emails: emails, allowed_domains: domains } = this.#config
+    const { allowedEmails: emails, allowedDomains: domains } = this.#config
     const email = typeof claims['email'] === 'string' ? claims['email'].toLowerCase() : undefined
     if (emails.length === 0 && domains.length === 0) return email ?? String(claims['sub'])
     const isVerified = email !== undefined && claims['email_verified'] === true
@@ -101,7 +101,7 @@ export class OpenIdLogin {
   }
 
   #discover(): Promise<client.Configuration> {
-    const { issuer, client_id: id, client_secret: secret } = this.#config
+    const { issuer, clientId: id, clientSecret: secret } = this.#config
     const url = new URL(issuer)
     return client.discovery(url, id, secret, secret === undefined ? client.None() : undefined, {
       timeout: ANSWER_S,

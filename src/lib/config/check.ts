@@ -1,3 +1,4 @@
+import type { Static, TSchema } from 'typebox'
 import { defineFaults } from '../errors/fault.ts'
 import { type Violation, violations, withDefaults } from '../schema/violations.ts'
 import { parseDuration } from './duration.ts'
@@ -8,6 +9,8 @@ export const configFault = defineFaults({ CONFIG_INVALID: 'invalid', CONFIG_UNRE
 
 /** A JSON Schema node, as far as configuration uses it. */
 export interface SchemaNode {
+  /** A mark of TypeBox's, by which the compiler takes all of its types for this. */
+  readonly '~unsafe'?: unknown
   readonly type?: string | readonly string[]
   readonly format?: string
   readonly default?: unknown
@@ -15,7 +18,8 @@ export interface SchemaNode {
   readonly enum?: readonly unknown[]
   readonly writeOnly?: boolean
   readonly properties?: Readonly<Record<string, SchemaNode>>
-  readonly additionalProperties?: boolean | SchemaNode
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>
+  readonly additionalProperties?: boolean
   readonly items?: SchemaNode
 }
 
@@ -25,18 +29,19 @@ const FORMATS = {
 }
 
 /**
- * Fills in defaults and checks raw settings against their schema; durations become milliseconds, sizes bytes.
+ * Returns raw settings with the defaults of what they leave out, checked against their schema.
  *
  * @throws CONFIG_INVALID with one line per mistake, each naming the key and, for an unknown one, the nearest known
  */
-export function checkSettings(schema: SchemaNode, raw: unknown, source: string): unknown {
+export function checkSettings<S extends TSchema>(schema: S, raw: unknown, source: string): Static<S> {
   const settings = withDefaults(schema, raw ?? {})
   const wrong = [...violations(schema, settings, FORMATS)]
   if (wrong.length > 0) {
     const lines = wrong.map((violation) => `${source}: ${sentence(violation, schema)}`)
     throw configFault('CONFIG_INVALID', lines.join('\n'))
   }
-  return decode(schema, settings)
+  // It has no violation of the schema whose type this is.
+  return settings as Static<S>
 }
 
 function sentence({ path, keyword, message }: Violation, schema: SchemaNode): string {
@@ -64,21 +69,8 @@ function nodeAt(schema: SchemaNode, path: readonly string[]): SchemaNode | undef
   let node: SchemaNode | undefined = schema
   for (const step of path) {
     const named: SchemaNode | undefined = node?.properties?.[step]
-    const other: SchemaNode | undefined =
-      typeof node?.additionalProperties === 'object' ? node.additionalProperties : undefined
-    node = named ?? node?.items ?? other
+    const [ofMap]: readonly SchemaNode[] = Object.values(node?.patternProperties ?? {})
+    node = named ?? node?.items ?? ofMap
   }
   return node
-}
-
-function decode(schema: SchemaNode, value: unknown): unknown {
-  if (schema.format === 'duration' && typeof value === 'string') return parseDuration(value)
-  if (schema.format === 'size') return typeof value === 'string' ? parseSize(value) : value
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : {}
-  return Object.freeze(
-    Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [key, decode(schema.properties?.[key] ?? rest, inner)]),
-    ),
-  )
 }

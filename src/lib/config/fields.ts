@@ -1,5 +1,5 @@
 import { Type } from '../schema/type.ts'
-import type { TUnsafe } from 'typebox'
+import type { TSchema, TUnsafe } from 'typebox'
 
 /**
  * The kinds of value a config file can hold. Every field has a default, so that every key is optional, and a sentence
@@ -13,13 +13,26 @@ export const flag = (value: boolean, description: string) => Type.Boolean({ defa
 export const texts = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { default: [], description })
 
-/** A duration as people write it (`72h`); read as milliseconds. */
-export const duration = (value: string, description: string): TUnsafe<number> =>
-  Type.Unsafe<number>({ type: 'string', format: 'duration', default: value, description })
+export type TDuration = TUnsafe<string> & { readonly format: 'duration' }
+export type TSize = TUnsafe<string | number> & { readonly format: 'size' }
 
-/** A size as people write it (`5MiB`); read as bytes. */
-export const size = (value: string, description: string): TUnsafe<number> =>
-  Type.Unsafe<number>({ type: ['string', 'integer'], format: 'size', default: value, description })
+/** A duration as people write it (`72h`); decoded to milliseconds. */
+export const duration = (value: string, description: string): TDuration => ({
+  ...Type.Unsafe<string>({ type: 'string', default: value, description }),
+  format: 'duration',
+})
+
+/** A size as people write it (`5MiB`); decoded to bytes. */
+export const size = (value: string, description: string) => sizeOf({ default: value, description })
+export const optionalSize = (description: string) => Type.Optional(sizeOf({ description }))
+
+function sizeOf(options: object): TSize {
+  return { ...Type.Unsafe<string | number>({ type: ['string', 'integer'], ...options }), format: 'size' }
+}
+
+/** A map whose names users choose. */
+export const named = <S extends TSchema>(value: S, description: string) =>
+  Type.Record(Type.String(), value, { default: {}, description })
 
 /** A group of keys; an unknown one is an error. */
 export const section = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>

@@ -1,16 +1,18 @@
 import { readFileSync } from 'node:fs'
+import type { Static, TSchema } from 'typebox'
 import { type Fault, isFault } from '../errors/fault.ts'
 import { messageOf } from '../errors/message.ts'
-import { checkSettings, configFault, type SchemaNode } from './check.ts'
+import { checkSettings, configFault } from './check.ts'
+import { type Decoded, decodeSettings } from './decode.ts'
 import { settingsFromEnvironment } from './environment.ts'
 import { type FileSources, findConfigFile } from './find-file.ts'
 import { yaml } from './yaml.ts'
 
 /** Where a program's settings come from, weakest first: defaults, one file, environment, flags. */
-export interface ConfigSources extends FileSources {
+export interface ConfigSources<S extends TSchema> extends FileSources {
   /** The prefix of the variables that give settings. */
   readonly environmentPrefix: string
-  readonly schema: SchemaNode
+  readonly schema: S
   /** Settings that flags gave, in the file's shape. */
   readonly flags?: Readonly<Record<string, unknown>>
   /** Reads a file whose shape is not the schema's; YAML of that shape when left out. */
@@ -18,8 +20,10 @@ export interface ConfigSources extends FileSources {
 }
 
 /** Checked settings, and the file they came from if there was one. */
-export interface LoadedConfig<T> {
-  readonly settings: T
+export interface LoadedConfig<S extends TSchema> {
+  /** In the file's shape. */
+  readonly settings: Static<S>
+  readonly decoded: Decoded<S>
   readonly file: string | undefined
   /** What a sentence about a setting begins with. */
   readonly source: string
@@ -30,17 +34,15 @@ export interface LoadedConfig<T> {
  *
  * @throws CONFIG_UNREADABLE when the named file cannot be read or is no YAML, and CONFIG_INVALID as `checkSettings` says
  */
-export function loadConfig<T>(sources: ConfigSources): LoadedConfig<T> {
+export function loadConfig<S extends TSchema>(sources: ConfigSources<S>): LoadedConfig<S> {
+  const { schema } = sources
   const file = findConfigFile(sources)
   const fromFile = file === undefined ? {} : (sources.read ?? readYaml)(file)
-  const fromEnvironment = settingsFromEnvironment(
-    sources.environmentPrefix,
-    sources.schema,
-    sources.environment,
-  )
-  const merged = merge(merge(fromFile, fromEnvironment), sources.flags ?? {})
+  const fromEnvironment = settingsFromEnvironment(sources.environmentPrefix, schema, sources.environment)
   const source = file ?? 'configuration'
-  return { settings: checkSettings(sources.schema, merged, source) as T, file, source }
+  const merged = merge(merge(fromFile, fromEnvironment), sources.flags ?? {})
+  const settings = checkSettings(schema, merged, source)
+  return { settings, decoded: decodeSettings(schema, settings), file, source }
 }
 
 function readYaml(file: string): Record<string, unknown> {

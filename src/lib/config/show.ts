@@ -9,10 +9,9 @@ export function showSettings(schema: SchemaNode, settings: unknown): string {
 /** The effective settings as a value, masked alike. */
 export function maskSecrets(schema: SchemaNode, value: unknown): unknown {
   if (schema.writeOnly === true && value !== undefined) return '********'
-  if (schema.format === 'duration' && typeof value === 'number') return `${value / 1000}s`
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const rest = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : {}
+  const [ofMap = {}] = Object.values(schema.patternProperties ?? {})
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, maskSecrets(schema.properties?.[key] ?? rest, inner)]),
+    Object.entries(value).map(([key, inner]) => [key, maskSecrets(schema.properties?.[key] ?? ofMap, inner)]),
   )
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { configFault } from '../../lib/config/check.ts'
 import { nearest } from '../../lib/config/nearest.ts'
-import type { FileSettings, ProcessSettings } from '../config-schema.ts'
+import type { Settings, ProcessSettings } from '../config-schema.ts'
 import { findCycle } from '../process/dependency-order.ts'
 import type { HealthCheck, ProcessSpec } from '../process-spec.ts'
 import { scheduleComplaint } from '../process/schedule.ts'
@@ -21,10 +21,10 @@ const MOST_PROCESSES = 10_000
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 
 /** The processes of a config, replicas told apart. @throws CONFIG_INVALID with a line for each mistake */
-export function toSpecs(settings: FileSettings, place: Place): readonly ProcessSpec[] {
+export function toSpecs(settings: Settings, place: Place): readonly ProcessSpec[] {
   const processes = Object.entries(settings.processes)
   const mistakes = processes.flatMap(([name, one]) => mistakesOf(name, one, settings.processes))
-  const cycle = findCycle(new Map(processes.map(([name, one]) => [name, Object.keys(one.depends_on)])))
+  const cycle = findCycle(new Map(processes.map(([name, one]) => [name, Object.keys(one.dependsOn)])))
   if (cycle !== undefined) mistakes.push(`"depends_on" goes in a circle: ${cycle.join(' → ')}`)
   const count = processes.reduce((sum, [, { replicas }]) => sum + replicas, 0)
   if (count > MOST_PROCESSES)
@@ -53,14 +53,14 @@ export function toSpecs(settings: FileSettings, place: Place): readonly ProcessS
   return specs
 }
 
-function mistakesOf(name: string, one: ProcessSettings, all: FileSettings['processes']): string[] {
+function mistakesOf(name: string, one: ProcessSettings, all: Settings['processes']): string[] {
   const key = `processes.${name}`
   const mistakes: string[] = []
   if (!NAME.test(name))
     mistakes.push(
       `process name "${name}" must be 1 to 63 letters, digits, dots, dashes and underscores, and begin with a letter or digit`,
     )
-  for (const [other, condition] of Object.entries(one.depends_on)) {
+  for (const [other, condition] of Object.entries(one.dependsOn)) {
     const needed = Object.hasOwn(all, other) ? all[other] : undefined
     if (needed === undefined) {
       const meant = nearest(other, Object.keys(all))
@@ -89,7 +89,7 @@ function mistakesOf(name: string, one: ProcessSettings, all: FileSettings['proce
 function replicasOf(
   base: string,
   one: ProcessSettings,
-  settings: FileSettings,
+  settings: Settings,
   place: Place,
 ): readonly ProcessSpec[] {
   return Array.from({ length: one.replicas }, (_, at) => {
@@ -103,13 +103,13 @@ function toSpec(
   base: string,
   at: number,
   one: ProcessSettings,
-  { log }: FileSettings,
+  { log }: Settings,
   place: Place,
 ): ProcessSpec {
-  const { memory, cpus, ...resources } = one.limits ?? {}
+  const { memoryBytes, cpus, ...resources } = one.limits ?? {}
   const port = one.proxy === undefined ? undefined : one.proxy.port + at
-  const own = one.log ?? {}
-  const dir = own.dir ?? log.dir
+  const own = one.log
+  const dir = own?.dir ?? log.dir
   const resolved = (text: string): string => interpolate(text, place.environment)
   return {
     name,
@@ -121,24 +121,24 @@ function toSpec(
       ...(one.replicas > 1 && { SUPERVISOR_REPLICA: String(at + 1) }),
       ...Object.fromEntries(Object.entries(one.env).map(([variable, value]) => [variable, String(value)])),
     },
-    envFiles: listOf(one.env_file).map((file) => resolve(place.base, resolved(file))),
+    envFiles: listOf(one.envFile).map((file) => resolve(place.base, resolved(file))),
     autostart: one.autostart && one.schedule === undefined,
     restart: one.restart,
-    successCodes: one.success_codes,
-    dependsOn: one.depends_on,
+    successCodes: one.successCodes,
+    dependsOn: one.dependsOn,
     healthCheck: one.healthcheck === undefined ? undefined : healthOf(one.healthcheck, resolved),
-    stopSignal: one.stop_signal,
-    stopTimeoutMs: one.stop_timeout,
+    stopSignal: one.stopSignal,
+    stopTimeoutMs: one.stopTimeoutMs,
     user: one.user,
-    limits: resources,
-    memoryBytes: memory,
+    limits: Object.fromEntries(Object.entries(resources).filter(([, limit]) => limit !== undefined)),
+    memoryBytes,
     cpus,
     log: {
-      bufferLines: own.buffer_lines ?? log.buffer_lines,
-      bufferBytes: own.buffer_bytes ?? log.buffer_bytes,
+      bufferLines: own?.bufferLines ?? log.bufferLines,
+      bufferBytes: own?.bufferBytes ?? log.bufferBytes,
       dir: dir === undefined ? undefined : resolve(place.base, resolved(dir)),
-      maxFileBytes: log.max_file_bytes,
-      keepFiles: log.keep_files,
+      maxFileBytes: log.maxFileBytes,
+      keepFiles: log.keepFiles,
       hasTimes: log.times,
     },
     proxy: port === undefined ? undefined : { subdomain: (one.proxy?.subdomain ?? base).toLowerCase(), port },
@@ -152,10 +152,10 @@ function healthOf(
 ): HealthCheck {
   return {
     probe: probeOf(check, resolved),
-    intervalMs: check.interval,
-    timeoutMs: check.timeout,
+    intervalMs: check.intervalMs,
+    timeoutMs: check.timeoutMs,
     retries: check.retries,
-    startPeriodMs: check.start_period,
+    startPeriodMs: check.startPeriodMs,
     restarts: check.restart,
   }
 }

@@ -35,7 +35,7 @@ export function microVmBackends(config: WorkspaceConfig): readonly MicroVmBacken
           socketRoot: vm.runDir,
           network: vm.network,
           policy: network,
-          isHardened: config.isHardened,
+          isHardened: config.hardened,
           defaults: { cpus: vm.cpus, memoryMb: vm.memoryMb, upperBytes: upperSizeDefaultBytes },
           bootTimeoutMs: vm.bootTimeoutMs,
         }),

@@ -8,13 +8,13 @@ const LAST_UID = 59_999
 
 /** Returns whether the server's defaults fit this machine: they let in whoever reaches its ports. */
 export async function probeHardened({
-  isHardened,
+  hardened,
   http,
   ssh,
   network,
-}: Pick<WorkspaceConfig, 'isHardened' | 'http' | 'ssh' | 'network'>): Promise<Check> {
+}: Pick<WorkspaceConfig, 'hardened' | 'http' | 'ssh' | 'network'>): Promise<Check> {
   const name = 'hardened'
-  if (isHardened) return { name, ok: true, found: 'yes', remedy: '' }
+  if (hardened) return { name, ok: true, found: 'yes', remedy: '' }
   const isClosed =
     (http.tokenFile !== undefined || http.socket !== undefined) && ssh.authorizedKeys !== undefined
   const others = await otherAccounts()

@@ -64,7 +64,7 @@ async function vsockCheck({ qemu }: WorkspaceConfig): Promise<Check> {
     () => false,
   )
   if (isUsable && canUseVsock()) return { name, ok: true, found: '/dev/vhost-vsock', remedy: '' }
-  const helper = await findHelper(qemu.vhostVsock, 'vhost-device-vsock')
+  const helper = await findHelper(qemu.vhostDeviceVsock, 'vhost-device-vsock')
   if (helper !== undefined) return { name, ok: true, found: helper, remedy: '' }
   const remedy = 'for faster connections: modprobe vhost_vsock, or scripts/vhost-device-vsock'
   return { name, ok: true, found: 'a serial port in its place', remedy }

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import { configFault } from '../../lib/config/check.ts'
+import type { Decoded } from '../../lib/config/decode.ts'
 import { section, texts } from '../../lib/config/fields.ts'
 import { isRecord } from '../../lib/envelope/envelope.ts'
 import type { ExtensionHealth } from '../../lib/guest/extension.ts'
@@ -10,12 +10,10 @@ export const extensionsSection = section({
   enabled: texts('namespaces of the extensions that virtual machines start'),
 })
 
-export interface ExtensionSettings {
-  readonly enabled: readonly string[]
-}
+export type ExtensionSettings = Decoded<typeof extensionsSection>
 
 /** @throws CONFIG_INVALID */
-export function extensionSettings({ enabled }: Static<typeof extensionsSection>): ExtensionSettings {
+export function extensionSettings({ enabled }: ExtensionSettings): ExtensionSettings {
   const wrong = enabled.find((name) => !isExtensionName(name))
   if (wrong === undefined) return { enabled: [...new Set(enabled)] }
   throw configFault(

@@ -1,4 +1,4 @@
-import type { Static } from 'typebox'
+import type { Decoded } from '../../lib/config/decode.ts'
 import { duration, section, size, texts } from '../../lib/config/fields.ts'
 import { Type } from '../../lib/schema/type.ts'
 
@@ -24,26 +24,9 @@ export const busSection = section({
   }),
 })
 
-export interface BusSettings {
-  readonly requestTimeoutMs: number
-  readonly maxMessageBytes: number
-  /** What whoever listens and answers has to show. */
-  readonly token: string | undefined
-  /** By which it is one with the buses of other servers; undefined for this server alone. */
-  readonly nats: NatsSettings | undefined
-}
+export type BusSettings = ReturnType<typeof busSettings>
+export type NatsSettings = NonNullable<BusSettings['nats']>
 
-export interface NatsSettings {
-  readonly servers: readonly string[]
-  readonly token: string | undefined
-}
-
-export function busSettings(settings: Static<typeof busSection>): BusSettings {
-  const { nats } = settings
-  return {
-    requestTimeoutMs: settings.request_timeout,
-    maxMessageBytes: settings.max_message_bytes,
-    token: settings.token,
-    nats: nats.servers.length === 0 ? undefined : { servers: nats.servers, token: nats.token },
-  }
+export function busSettings({ nats, ...settings }: Decoded<typeof busSection>) {
+  return { ...settings, nats: nats.servers.length === 0 ? undefined : nats }
 }

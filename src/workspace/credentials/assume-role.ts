@@ -20,7 +20,7 @@ export type AssumeRole = (role: string, workspace: string) => Promise<Credential
  */
 export async function stsAssumeRole(
   sourceProfile: string | undefined,
-  sessionMs: number,
+  sessionDurationMs: number,
   now: () => Date,
 ): Promise<AssumeRole> {
   const client = await openClient(sourceProfile)
@@ -28,7 +28,7 @@ export async function stsAssumeRole(
     const command = new AssumeRoleCommand({
       RoleArn: role,
       RoleSessionName: sessionName(workspace, now()),
-      DurationSeconds: Math.floor(sessionMs / 1000),
+      DurationSeconds: Math.floor(sessionDurationMs / 1000),
     })
     try {
       const { Credentials: given } = await client.send(command, {

@@ -12,11 +12,11 @@ const LAST_RETRY_MS = 60_000
 export interface CacheOptions {
   /** @throws what the asker is told */
   readonly fetch: (workspace: string) => Promise<Credentials>
-  readonly sessionMs: number
+  readonly sessionDurationMs: number
   /** Credentials with less than this left are not given out before it was tried to get new ones. */
-  readonly refreshBeforeMs: number
+  readonly cacheRefreshBeforeMs: number
   /** Whether old ones are given out, for as long as they live, while new ones cannot be had. */
-  readonly isServedWhileValid: boolean
+  readonly serveWhileValid: boolean
   readonly logger: Logger
   readonly now: () => Date
   readonly monotonicMs: () => number
@@ -56,14 +56,14 @@ export class CredentialCache {
       delete entry.held
       return this.#fetch(workspace, entry)
     }
-    const { refreshBeforeMs, sessionMs, isServedWhileValid } = this.#options
-    if (leftMs > Math.max(refreshBeforeMs, sessionMs * AHEAD_SHARE)) return held.credentials
+    const { cacheRefreshBeforeMs, sessionDurationMs, serveWhileValid } = this.#options
+    if (leftMs > Math.max(cacheRefreshBeforeMs, sessionDurationMs * AHEAD_SHARE)) return held.credentials
     const fetched = this.#fetch(workspace, entry)
-    if (leftMs > refreshBeforeMs) {
+    if (leftMs > cacheRefreshBeforeMs) {
       fetched.catch(() => undefined)
       return held.credentials
     }
-    return isServedWhileValid ? orElse(fetched, held.credentials) : fetched
+    return serveWhileValid ? orElse(fetched, held.credentials) : fetched
   }
 
   #entryOf(workspace: string): Entry {
@@ -109,7 +109,8 @@ export class CredentialCache {
     const nowMs = this.#options.now().getTime()
     const toldMs = credentials.expiration.getTime() - nowMs
     // A clock that disagrees with that of STS by a whole life says nothing of it.
-    const lifeMs = toldMs > 0 ? Math.min(toldMs, this.#options.sessionMs) : this.#options.sessionMs
+    const lifeMs =
+      toldMs > 0 ? Math.min(toldMs, this.#options.sessionDurationMs) : this.#options.sessionDurationMs
     return {
       credentials,
       untilWallMs: nowMs + lifeMs,

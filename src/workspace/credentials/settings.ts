@@ -1,6 +1,6 @@
-import type { Static } from 'typebox'
 import { configFault } from '../../lib/config/check.ts'
-import { duration, optionalText, section } from '../../lib/config/fields.ts'
+import type { Decoded } from '../../lib/config/decode.ts'
+import { duration, named, optionalText, section } from '../../lib/config/fields.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { nameKey } from '../name.ts'
 
@@ -14,13 +14,12 @@ export const cloudSection = section({
     "profile of the user's own credentials file that roles are assumed with; default what the AWS SDK finds",
   ),
   default_role: optionalText('role of a workspace that has no entry of its own'),
-  workspaces: Type.Record(
-    Type.String(),
+  workspaces: named(
     Type.Object(
       { role: Type.String({ minLength: 1, description: 'role of that workspace, which cannot choose one' }) },
       { additionalProperties: false },
     ),
-    { default: {}, description: 'workspaces with a role of their own' },
+    'workspaces with a role of their own',
   ),
   session_duration: duration('1h', 'how long issued credentials live, 15m to 12h'),
   cache_refresh_before: duration('5m', 'credentials that live for less than this are issued anew'),
@@ -31,33 +30,25 @@ export const cloudSection = section({
 })
 
 /** Whose role is which, and how long credentials of them live. */
-export interface CloudSettings {
-  readonly sourceProfile: string | undefined
-  readonly roleOf: (workspace: string) => string | undefined
-  readonly sessionMs: number
-  readonly refreshBeforeMs: number
-  readonly isServedWhileValid: boolean
-  /** Whether any workspace can have credentials. */
-  readonly isUsed: boolean
-}
+export type CloudSettings = ReturnType<typeof cloudSettings>
 
 /** @throws CONFIG_INVALID for what STS would refuse later */
-export function cloudSettings(settings: Static<typeof cloudSection>): CloudSettings {
-  const { session_duration: sessionMs, cache_refresh_before: refreshBeforeMs } = settings
-  if (sessionMs < MIN_SESSION_MS || sessionMs > MAX_SESSION_MS)
+export function cloudSettings(settings: Decoded<typeof cloudSection>) {
+  const { sessionDurationMs, cacheRefreshBeforeMs, defaultRole, workspaces, ...others } = settings
+  if (sessionDurationMs < MIN_SESSION_MS || sessionDurationMs > MAX_SESSION_MS)
     throw configFault('CONFIG_INVALID', '"cloud.session_duration" must be from 15m to 12h')
-  if (refreshBeforeMs >= sessionMs)
+  if (cacheRefreshBeforeMs >= sessionDurationMs)
     throw configFault(
       'CONFIG_INVALID',
       '"cloud.cache_refresh_before" must be shorter than "cloud.session_duration"',
     )
-  const roles = new Map(Object.entries(settings.workspaces).map(([name, { role }]) => [nameKey(name), role]))
+  const roles = new Map(Object.entries(workspaces).map(([name, { role }]) => [nameKey(name), role]))
   return {
-    sourceProfile: settings.source_profile,
-    roleOf: (workspace) => roles.get(nameKey(workspace)) ?? settings.default_role,
-    sessionMs,
-    refreshBeforeMs,
-    isServedWhileValid: settings.serve_while_valid,
-    isUsed: roles.size > 0 || settings.default_role !== undefined,
+    ...others,
+    sessionDurationMs,
+    cacheRefreshBeforeMs,
+    roleOf: (workspace: string): string | undefined => roles.get(nameKey(workspace)) ?? defaultRole,
+    /** Whether any workspace can have credentials. */
+    isUsed: roles.size > 0 || defaultRole !== undefined,
   }
 }

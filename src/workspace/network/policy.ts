@@ -1,5 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
-import type { Static, TUnsafe } from 'typebox'
+import type { TUnsafe } from 'typebox'
+import type { Decoded } from '../../lib/config/decode.ts'
 import { section } from '../../lib/config/fields.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
@@ -46,9 +47,9 @@ export const networkSection = section({
 })
 
 /** @throws INVALID_REQUEST when an entry of the list is not a name, an IPv4 address or a network */
-export function networkPolicy(settings: Static<typeof networkSection>): NetworkPolicy {
+export function networkPolicy(settings: Decoded<typeof networkSection>): NetworkPolicy {
   return {
-    allowHostPorts: parsePorts(settings.allow_host_ports),
+    allowHostPorts: parsePorts(settings.allowHostPorts),
     egress: parseEgress(settings.egress),
   }
 }

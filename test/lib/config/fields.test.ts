@@ -1,18 +1,11 @@
 import { expect, test } from 'vitest'
-import { checkSettings, type SchemaNode } from '../../../src/lib/config/check.ts'
+import { checkSettings } from '../../../src/lib/config/check.ts'
 import { environmentKeys } from '../../../src/lib/config/environment.ts'
 import { duration, section, size } from '../../../src/lib/config/fields.ts'
 import { workspaceSchema } from '../../../src/workspace/config.ts'
 
 const schema = section({
   log: section({ until: duration('72h', 'age'), tail: size('5MiB', 'bytes kept') }),
-}) as SchemaNode
-
-test('durations are read as milliseconds and sizes as bytes, defaults too', () => {
-  expect(checkSettings(schema, {}, 'file')).toEqual({ log: { until: 259_200_000, tail: 5_242_880 } })
-  expect(checkSettings(schema, { log: { until: '1m30s', tail: 4096 } }, 'file')).toEqual({
-    log: { until: 90_000, tail: 4096 },
-  })
 })
 
 test('a duration or size that is none is refused with an example', () => {

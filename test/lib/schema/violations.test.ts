@@ -5,8 +5,8 @@ import { type SchemaNode } from '../../../src/lib/config/check.ts'
 import { violations, withDefaults } from '../../../src/lib/schema/violations.ts'
 import { Type } from '../../../src/lib/schema/type.ts'
 import { analyzerSchema } from '../../../src/analyzer/config.ts'
-import { fileSchema as contentSchema } from '../../../src/content/config-schema.ts'
-import { supervisorSchema } from '../../../src/supervisor/config.ts'
+import { contentSchema } from '../../../src/content/config-schema.ts'
+import { supervisorSchema } from '../../../src/supervisor/config-schema.ts'
 import { workspaceSchema } from '../../../src/workspace/config.ts'
 import { cliSchema } from '../../../src/workspace/faces/cli/servers.ts'
 
@@ -26,7 +26,7 @@ const everyKeyword = Type.Object(
 const schemas: Readonly<Record<string, SchemaNode>> = {
   'every keyword': everyKeyword,
   analyzer: analyzerSchema,
-  content: contentSchema as SchemaNode,
+  content: contentSchema,
   supervisor: supervisorSchema,
   workspace: workspaceSchema,
   'the command line of workspace': cliSchema,

@@ -95,7 +95,7 @@ test('the environment is stronger than the file', () => {
     SUPERVISOR_API__PORT: '2',
     SUPERVISOR_PROXY__ENABLED: 'true',
   })
-  expect([config.api.port, config.proxy.isEnabled]).toEqual([2, true])
+  expect([config.api.port, config.proxy.enabled]).toEqual([2, true])
 })
 
 test('an env file is read as shells and other tools read it', () => {

@@ -8,7 +8,7 @@ const MINUTE = 60_000
 const LIFE_MS = 60 * MINUTE
 
 /** A cache on clocks of the test's own, before an STS that does what it is told. */
-function cacheOf(options: { readonly isServedWhileValid?: boolean; readonly stsClockAheadMs?: number } = {}) {
+function cacheOf(options: { readonly serveWhileValid?: boolean; readonly stsClockAheadMs?: number } = {}) {
   const clock = { wallMs: Date.UTC(2026, 10, 21), monotonicMs: 5_000 }
   const sts = { calls: 0, answer: (): Promise<void> => Promise.resolve() }
   const log: string[] = []
@@ -24,9 +24,9 @@ function cacheOf(options: { readonly isServedWhileValid?: boolean; readonly stsC
         expiration: new Date(clock.wallMs + (options.stsClockAheadMs ?? 0) + LIFE_MS),
       }
     },
-    sessionMs: LIFE_MS,
-    refreshBeforeMs: 5 * MINUTE,
-    isServedWhileValid: options.isServedWhileValid ?? true,
+    sessionDurationMs: LIFE_MS,
+    cacheRefreshBeforeMs: 5 * MINUTE,
+    serveWhileValid: options.serveWhileValid ?? true,
     logger: createLogger({ level: 'trace', format: 'json', destination }),
     now: () => new Date(clock.wallMs),
     monotonicMs: () => clock.monotonicMs,
@@ -97,7 +97,7 @@ test('C3 with STS slow the old ones are given out before an SDK gives up', async
 })
 
 test('C3 told so, old ones are not given out while new ones cannot be had', async () => {
-  const { pass, id, breakDown } = cacheOf({ isServedWhileValid: false })
+  const { pass, id, breakDown } = cacheOf({ serveWhileValid: false })
   await id()
   pass(56 * MINUTE)
   breakDown()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { describePolicy, networkPolicy } from '../../../src/workspace/network/policy.ts'
 
 const policy = (egress: string | string[], ports: number[] = []) =>
-  networkPolicy({ egress, allow_host_ports: ports })
+  networkPolicy({ egress, allowHostPorts: ports })
 
 test.each(['open', 'internet', 'none'])('%s is a mode', (mode) => {
   expect(policy(mode).egress).toBe(mode)

@@ -40,7 +40,7 @@ export async function serve(root: string, { port, mode, projectJvm, watch }: Ser
       server: { ...(mode !== undefined && { mode }), ...(watch !== undefined && { watch }) },
       ...(projectJvm !== undefined && { jvm_home: projectJvm }),
     })
-    logger = createLogger({ level: config.logLevel, format: 'json' })
+    logger = createLogger({ level: config.log.level, format: 'json' })
     const server = await create(config, { root, port }, { logger, scanPool }).start()
     const ended = Promise.race([told.then(() => 'told' as const), server.wantsToStop])
     try {

@@ -19,7 +19,7 @@ export function createAnalyzerHttp(face: AnalyzerFace, token: string, logger: Lo
     logger,
     allowedHosts: [],
     token,
-    tokenGuards: face.config.auth === 'token' ? 'all' : 'changes',
+    tokenGuards: face.config.server.auth === 'token' ? 'all' : 'changes',
     errors: { render: errorToWire },
   })
   adminRoutes(server, face)

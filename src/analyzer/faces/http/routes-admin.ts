@@ -29,9 +29,9 @@ export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
     pid: process.pid,
     projectPath: face.projectPath,
     projectName: face.projectName,
-    host: config.host,
+    host: config.server.host,
     port: address.port,
-    mode: config.mode,
+    mode: config.server.mode,
     status: analysis.state.is,
     ...(analysis.state.is === 'FAILED' && { reason: analysis.state.reason }),
     ...(face.watch !== undefined && { watch: face.watch.view }),
@@ -40,7 +40,7 @@ export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
     uptime: sayDuration(Date.now() - face.startedAt.getTime()),
     lastActivityAt: idle.lastActivity.toISOString(),
     idleDuration: sayDuration(Date.now() - idle.lastActivity.getTime()),
-    idleTimeout: sayDuration(config.idleTimeoutMs),
+    idleTimeout: sayDuration(config.server.idleTimeoutMs),
   }))
 
   app.post(

@@ -33,7 +33,7 @@ async function serveHere(config: ContentConfig, logger: Logger): Promise<void> {
     { url: `http://${host.includes(':') ? `[${host}]` : host}:${running.port}` },
     'content server is ready',
   )
-  if (config.session.isSecure && config.http.publicUrl?.startsWith('http:') === true)
+  if (config.session.secure && config.http.publicUrl?.startsWith('http:') === true)
     logger.warn('browsers send the session over https alone: logins over http need session.secure false')
   await told
   setTimeout(() => process.exit(1), LONGEST_STOP_MS).unref()

@@ -26,14 +26,14 @@ const MAX_USER = 256
 
 /** Lets those in who have logged in, and sends all others to the login page. */
 export function createAdmission(face: ContentFace): onRequestHookHandler {
-  const { isMetricsOpen } = face.config.http
+  const { openMetrics } = face.config.http
   const isOpen = ({ routeOptions: { config, url = '' } }: FastifyRequest): boolean =>
-    config.needsNoLogin === true || (isMetricsOpen && BESIDE.test(url))
+    config.needsNoLogin === true || (openMetrics && BESIDE.test(url))
   return (request, reply, done) => {
     const repo = face.hosts.repoOf(request.headers.host ?? '')
     if (repo !== undefined) checkRepoHost(request, reply, repo)
     // Looking at a route's options takes a while, and pages are for nobody but readers.
-    const mayBeOpen = isMetricsOpen || request.raw.url?.startsWith('/_') === true
+    const mayBeOpen = openMetrics || request.raw.url?.startsWith('/_') === true
     if (mayBeOpen && isOpen(request)) return done()
     if (face.cookies.isAmbiguous(request.raw)) throw ambiguous(face, reply)
     const settle = (reader: Reader | undefined): void => {

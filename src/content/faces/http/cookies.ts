@@ -23,7 +23,7 @@ export class Cookies {
   constructor(config: ContentConfig) {
     this.#config = config
     this.#domain = config.http.repoDomain
-    this.#prefix = this.#domain !== undefined && config.session.isSecure ? '__Host-' : ''
+    this.#prefix = this.#domain !== undefined && config.session.secure ? '__Host-' : ''
   }
 
   /** Id of the session; undefined where there is none. */
@@ -93,7 +93,7 @@ export class Cookies {
       `Path=${path}`,
       `Max-Age=${maxAgeS}`,
       'HttpOnly',
-      ...(this.#config.session.isSecure ? ['Secure'] : []),
+      ...(this.#config.session.secure ? ['Secure'] : []),
       'SameSite=Lax',
     ].join('; ')
   }

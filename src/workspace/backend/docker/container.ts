@@ -21,7 +21,7 @@ const LOG_BOUNDS = { 'max-size': '8m', 'max-file': '2' } as const
 /** What every container is bounded by, whatever its image and its user ask for. */
 export interface ContainerLimits {
   /** Processes and threads at once. */
-  readonly pids: number
+  readonly pidsLimit: number
   /** Of a container whose creation names no memory. */
   readonly memoryMb: number
   /** Whether programs gain no privileges by setuid files; `sudo` does not work then. */
@@ -29,9 +29,9 @@ export interface ContainerLimits {
   /** The engine's name for another runtime, such as `runsc`. */
   readonly runtime: string | undefined
   /** The engine's name for another user namespace, such as Podman's `auto`. */
-  readonly userNamespace: string | undefined
+  readonly usernsMode: string | undefined
   /** Capabilities beside the engine's default ones without NET_RAW. */
-  readonly addedCapabilities: readonly string[]
+  readonly capAdd: readonly string[]
 }
 
 /** Returns how a workspace's container is created. */
@@ -77,13 +77,13 @@ export function containerOptions(
       LogConfig: { Type: 'json-file', Config: LOG_BOUNDS },
       ...(request.cpus > 0 && { NanoCpus: request.cpus * 1e9 }),
       ...(memoryMb > 0 && { Memory: memoryMb * 2 ** 20 }),
-      ...(limits !== undefined && { PidsLimit: limits.pids }),
+      ...(limits !== undefined && { PidsLimit: limits.pidsLimit }),
       ...(limits?.runtime !== undefined && { Runtime: limits.runtime }),
-      ...(limits?.userNamespace !== undefined && { UsernsMode: limits.userNamespace }),
+      ...(limits?.usernsMode !== undefined && { UsernsMode: limits.usernsMode }),
       ...(limits?.noNewPrivileges === true && { SecurityOpt: ['no-new-privileges'] }),
       // With it a container could send frames in the name of others.
       CapDrop: ['NET_RAW'],
-      CapAdd: [...(limits?.addedCapabilities ?? [])],
+      CapAdd: [...(limits?.capAdd ?? [])],
       ...((policy?.allowHostPorts.length ?? 0) > 0 && {
         ExtraHosts: ['host.docker.internal:host-gateway'],
       }),

@@ -8,10 +8,10 @@ const PROCESSORS = '/proc/cpuinfo'
 
 /** What runs the guest's code: the host's processor where it may be used, else QEMU itself, ten times slower. */
 export async function findAccelerator(
-  { accelerator }: { readonly accelerator: 'auto' | Accelerator },
+  { accel }: { readonly accel: 'auto' | Accelerator },
   host = { kvm: KVM, processors: PROCESSORS, architecture: process.arch as string },
 ): Promise<Accelerator> {
-  if (accelerator !== 'auto') return accelerator
+  if (accel !== 'auto') return accel
   try {
     await access(host.kvm, constants.R_OK | constants.W_OK)
     return (await canVirtualize(host)) ? 'kvm' : 'tcg'

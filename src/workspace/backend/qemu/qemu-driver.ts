@@ -31,9 +31,9 @@ export interface QemuOptions {
   readonly root: string
   /** Name or path of the program. */
   readonly binary: string
-  readonly accelerator: (typeof ACCELERATORS)[number]
+  readonly accel: (typeof ACCELERATORS)[number]
   /** Path of vhost-device-vsock, where it is not to be looked for. */
-  readonly vhostVsock: string | undefined
+  readonly vhostDeviceVsock: string | undefined
   /** Path of virtiofsd, where it is not to be looked for. */
   readonly virtiofsd: string | undefined
 }
@@ -107,7 +107,7 @@ export class QemuDriver implements Driver {
     { readonly is: 'vsock' | 'serial' } | { readonly is: 'hybrid'; readonly helper: string }
   > {
     if (canUseVsock() && (await isUsable('/dev/vhost-vsock'))) return { is: 'vsock' }
-    const helper = await findHelper(this.#options.vhostVsock, 'vhost-device-vsock')
+    const helper = await findHelper(this.#options.vhostDeviceVsock, 'vhost-device-vsock')
     return helper === undefined ? { is: 'serial' } : { is: 'hybrid', helper }
   }
 

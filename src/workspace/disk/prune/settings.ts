@@ -1,4 +1,4 @@
-import type { Static } from 'typebox'
+import type { Decoded } from '../../../lib/config/decode.ts'
 import { duration, optionalText, section } from '../../../lib/config/fields.ts'
 import { Type } from '../../../lib/schema/type.ts'
 import { DEFAULT_LOG_TAIL_BYTES, parseKeepFree, PRUNE_SCOPES, type PruneRequest } from './request.ts'
@@ -17,16 +17,16 @@ export const pruneSection = section({
 })
 
 /** @throws INVALID_REQUEST */
-export function pruneSchedule({ every, scope, until, keep_free: keepFree }: Static<typeof pruneSection>): {
+export function pruneSchedule({ everyMs, scope, untilMs, keepFree }: Decoded<typeof pruneSection>): {
   /** 0: never. */
   readonly everyMs: number
   readonly request: PruneRequest
 } {
   const request = {
     scopes: scope,
-    untilMs: until,
+    untilMs,
     logTailBytes: DEFAULT_LOG_TAIL_BYTES,
     keepFree: parseKeepFree(keepFree),
   }
-  return { everyMs: every, request }
+  return { everyMs, request }
 }

@@ -1,7 +1,9 @@
-import type { SchemaNode } from '../../../lib/config/check.ts'
+import type { Decoded } from '../../../lib/config/decode.ts'
 import { environmentKeys } from '../../../lib/config/environment.ts'
+import { named as namedSections, optionalSection, optionalText, section } from '../../../lib/config/fields.ts'
 import { findConfigFile } from '../../../lib/config/find-file.ts'
 import { defineFaults, type Fault, isFault } from '../../../lib/errors/fault.ts'
+import { Type } from '../../../lib/schema/type.ts'
 import type { ServerAddress } from '../../client/server-address.ts'
 import { findServerRecord } from '../../../lib/discovery/server-record.ts'
 import { defaultStateDir } from '../../default-places.ts'
@@ -11,35 +13,26 @@ const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: '
 const LOCAL: ServerAddress = { name: 'local', url: 'http://127.0.0.1:8080' }
 
 /** Every key of the command line's own configuration file. */
-export const cliSchema: SchemaNode = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    servers: {
-      type: 'object',
-      default: {},
-      description: 'servers by name',
-      additionalProperties: {
-        type: 'object',
-        additionalProperties: false,
-        properties: {
-          url: { type: 'string', description: 'where its API is; http, https or unix:///path' },
-          token_file: { type: 'string', description: 'file with its bearer token' },
-          bus_token_file: { type: 'string', description: 'file with the token of its bus' },
-          ssh: {
-            type: 'object',
-            additionalProperties: false,
-            properties: {
-              host: { type: 'string', description: "host of its SSH server; default the API's" },
-              port: { type: 'integer', description: 'port of its SSH server; default what the API tells' },
-            },
-          },
-        },
+export const cliSchema = section({
+  servers: namedSections(
+    Type.Object(
+      {
+        url: optionalText('where its API is; http, https or unix:///path'),
+        token_file: optionalText('file with its bearer token'),
+        bus_token_file: optionalText('file with the token of its bus'),
+        ssh: optionalSection({
+          host: optionalText("host of its SSH server; default the API's"),
+          port: Type.Optional(
+            Type.Integer({ description: 'port of its SSH server; default what the API tells' }),
+          ),
+        }),
       },
-    },
-    default_server: { type: 'string', description: 'the server meant when none is named' },
-  },
-}
+      { additionalProperties: false },
+    ),
+    'servers by name',
+  ),
+  default_server: optionalText('the server meant when none is named'),
+})
 
 const sources = {
   program: 'workspace',
@@ -49,15 +42,7 @@ const sources = {
   schema: cliSchema,
 } as const
 
-interface CliSettings {
-  readonly servers: Readonly<
-    Record<
-      string,
-      { url?: string; token_file?: string; bus_token_file?: string; ssh?: { host?: string; port?: number } }
-    >
-  >
-  readonly default_server?: string
-}
+type CliSettings = Decoded<typeof cliSchema>
 
 /**
  * The server that a command is meant for: the one named, else WORKSPACE_URL (with the files that WORKSPACE_TOKEN_FILE and WORKSPACE_BUS_TOKEN_FILE name), else the configured default, else the one
@@ -78,7 +63,7 @@ export async function findServer(
       busTokenFile: environment['WORKSPACE_BUS_TOKEN_FILE'] || undefined,
     }
   const settings = await readSettings(environment)
-  const name = named ?? settings.default_server
+  const name = named ?? settings.defaultServer
   if (name === undefined) return findLocal(environment)
   return serverOf(name, settings)
 }
@@ -121,8 +106,8 @@ function serverOf(name: string, settings: CliSettings): ServerAddress {
   return {
     name,
     url: checkUrl(server.url, `server "${name}"`),
-    tokenFile: server.token_file,
-    busTokenFile: server.bus_token_file,
+    tokenFile: server.tokenFile,
+    busTokenFile: server.busTokenFile,
     ssh: server.ssh,
   }
 }
@@ -140,7 +125,7 @@ async function readSettings(environment: Readonly<Record<string, string | undefi
   const isGiven =
     findConfigFile({ ...sources, environment }) !== undefined ||
     environmentKeys(sources.environmentPrefix, cliSchema).some(({ variable }) => variable in environment)
-  if (!isGiven) return { servers: {} }
+  if (!isGiven) return { servers: {}, defaultServer: undefined }
   const { loadConfig } = await import('../../../lib/config/load.ts')
-  return loadConfig<CliSettings>({ ...sources, environment }).settings
+  return loadConfig({ ...sources, environment }).decoded
 }

@@ -38,7 +38,7 @@ async function serveCredentials(
   signal: AbortSignal,
 ): Promise<void> {
   if (!cloud.isUsed) logger.warn('no workspace has a role: set cloud.default_role or cloud.workspaces')
-  const assumeRole = await stsAssumeRole(cloud.sourceProfile, cloud.sessionMs, now)
+  const assumeRole = await stsAssumeRole(cloud.sourceProfile, cloud.sessionDurationMs, now)
   const issuer = new CredentialIssuer(cloud, assumeRole, {
     logger,
     now,

@@ -4,12 +4,12 @@ import type { BackendCreate } from '../../../../src/workspace/backend/backend.ts
 import { backendCreate } from '../../../support/backend-create.ts'
 
 const LIMITS: ContainerLimits = {
-  pids: 4_096,
+  pidsLimit: 4_096,
   memoryMb: 512,
   noNewPrivileges: false,
   runtime: undefined,
-  userNamespace: undefined,
-  addedCapabilities: [],
+  usernsMode: undefined,
+  capAdd: [],
 }
 const hostConfig = (limits: Partial<ContainerLimits> = {}, request: Partial<BackendCreate> = {}) =>
   containerOptions(
@@ -38,10 +38,10 @@ test('a container is bounded, and can forge no frames', () => {
 
 test.each([
   [{ runtime: 'runsc' }, { Runtime: 'runsc' }],
-  [{ userNamespace: 'auto' }, { UsernsMode: 'auto' }],
+  [{ usernsMode: 'auto' }, { UsernsMode: 'auto' }],
   [{ noNewPrivileges: true }, { SecurityOpt: ['no-new-privileges'] }],
-  [{ addedCapabilities: ['NET_RAW'] }, { CapAdd: ['NET_RAW'] }],
-  [{ pids: 16 }, { PidsLimit: 16 }],
+  [{ capAdd: ['NET_RAW'] }, { CapAdd: ['NET_RAW'] }],
+  [{ pidsLimit: 16 }, { PidsLimit: 16 }],
 ])('%j is passed to the engine', (limits, expected) => {
   expect(hostConfig(limits)).toMatchObject(expected)
 })

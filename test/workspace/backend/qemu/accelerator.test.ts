@@ -22,9 +22,9 @@ test.each([
   ['a device that is of no use: the processor cannot', { processors: WITHOUT }, 'tcg'],
   ['a processor that does not tell', { processors: WITHOUT, architecture: 'arm64' }, 'kvm'],
 ])('auto, with %s', async (_what, of, found) => {
-  expect(await findAccelerator({ accelerator: 'auto' }, host(of))).toBe(found)
+  expect(await findAccelerator({ accel: 'auto' }, host(of))).toBe(found)
 })
 
 test('what the configuration says is not doubted', async () => {
-  expect(await findAccelerator({ accelerator: 'kvm' }, host({ device: false }))).toBe('kvm')
+  expect(await findAccelerator({ accel: 'kvm' }, host({ device: false }))).toBe('kvm')
 })

@@ -17,6 +17,6 @@ export function addMcp(program: Command): void {
         import('../mcp/serve-mcp.ts'),
         import('../../../config.ts'),
       ])
-      await serveMcp(root, optionsOf(flags), loadAnalyzerConfig(process.env).idleTimeoutMs)
+      await serveMcp(root, optionsOf(flags), loadAnalyzerConfig(process.env).server.idleTimeoutMs)
     })
 }

@@ -19,7 +19,8 @@ export function addConfig(program: Command): void {
       )
     })
   addConfigShow(config, async (file) => {
-    const { loadContentConfig, contentSchema } = await import('../../../config.ts')
+    const { loadContentConfig } = await import('../../../config.ts')
+    const { contentSchema } = await import('../../../config-schema.ts')
     return { schema: contentSchema, settings: loadContentConfig(process.env, { file }).settings }
   })
 }

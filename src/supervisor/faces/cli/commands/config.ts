@@ -22,7 +22,8 @@ export function addConfig(program: Command): void {
       )
     })
   addConfigShow(config, async (file) => {
-    const { loadSupervisorConfig, supervisorSchema } = await import('../../../config.ts')
+    const { loadSupervisorConfig } = await import('../../../config.ts')
+    const { supervisorSchema } = await import('../../../config-schema.ts')
     return { schema: supervisorSchema, settings: loadSupervisorConfig(process.env, { file }).settings }
   })
 }

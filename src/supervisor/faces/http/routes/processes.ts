@@ -30,7 +30,7 @@ export function processRoutes({ app }: HttpServer, { supervisor, usage, config }
   app.get<Named>(
     `${API}/processes/:name`,
     { schema: { summary: 'One process', params, response: { 200: Type.Ref('ProcessDetail'), ...errors } } },
-    ({ params: { name } }) => detailToWire(table.get(name), config.api.showsEnv),
+    ({ params: { name } }) => detailToWire(table.get(name), config.api.showEnv),
   )
 
   app.get(
