@@ -43,8 +43,15 @@ export const forbidden: IForbiddenRuleType[] = [
     comment:
       'A subject imports neither the api nor the faces of its program; nor do its config and its codes.',
     severity: 'error',
-    from: { path: `^src/(${programs})/(?!api/|faces/|(?:index|server)\\.ts$)` },
+    from: { path: `^src/(${programs})/(?!api/|client/|faces/|(?:index|server)\\.ts$)` },
     to: { path: '^src/$1/(api|faces)/' },
+  },
+  {
+    name: 'clients-know-the-api-alone',
+    comment: 'What speaks to a server shares the shapes of its API and nothing else that serves them.',
+    severity: 'error',
+    from: { path: `^src/(${programs})/client/` },
+    to: { path: '^src/$1/faces/' },
   },
   {
     name: 'servers-are-put-together-once',

@@ -1,5 +1,7 @@
 import { defineFaults, type Fault } from '../lib/errors/fault.ts'
 import { STATUS_OF_KIND } from '../lib/http/status.ts'
+import type { Static } from 'typebox'
+import { Type } from '../lib/schema/type.ts'
 
 /** Every code that the analyzer's own routes and commands answer with; the shared ones are in lib/http/faults. */
 export const ANALYZER_CODES = {
@@ -48,12 +50,13 @@ const TYPE_OF_KIND: Readonly<Record<keyof typeof STATUS_OF_KIND, string>> = {
   unsupported: 'Unsupported',
 }
 
-export interface WireError {
-  readonly error: true
-  readonly code: number
-  readonly type: string
-  readonly message: string
-}
+export const errorSchema = Type.Object({
+  error: Type.Literal(true),
+  code: Type.Integer(),
+  type: Type.String(),
+  message: Type.String(),
+})
+export type WireError = Readonly<Static<typeof errorSchema>>
 
 export function errorToWire(failure: Fault): WireError {
   const { kind, message } = failure

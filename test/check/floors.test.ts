@@ -21,6 +21,7 @@ describe('floors', () => {
     'lib-imports-no-program': 'src/lib/log/program.ts',
     'programs-are-strangers': 'src/workspace/session/stranger.ts',
     'subjects-know-no-face': 'src/workspace/session/wire.ts',
+    'clients-know-the-api-alone': 'src/workspace/client/print.ts',
     'servers-are-put-together-once': 'src/workspace/faces/http/whole.ts',
     'faces-are-strangers': 'src/workspace/faces/web/command.ts',
     'fastify-only-in-faces': 'src/workspace/image/http.ts',

@@ -3,23 +3,29 @@ import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { makeDirs } from '../../lib/fs/make-dirs.ts'
-import type { ProcessIdentity } from '../../lib/process/process-identity.ts'
+import { processIdentity } from '../../lib/process/process-identity.ts'
 import { fault } from '../errors.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+import type { Static } from 'typebox'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
+
+const recordSchema = Type.Object({
+  ...processIdentity,
+  host: Type.String(),
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  /** Sent as a bearer token. */
+  token: Type.String(),
+  projectPath: Type.String(),
+  mode: Type.String(),
+  watch: Type.Boolean(),
+  version: Type.String(),
+  /** RFC 3339. */
+  startedAt: Type.String(),
+})
 
 /** A running server, as it reports itself to its user's clients. */
-export interface ServerRecord extends ProcessIdentity {
-  readonly host: string
-  readonly port: number
-  /** Sent as a bearer token. */
-  readonly token: string
-  readonly projectPath: string
-  readonly mode: string
-  readonly watch: boolean
-  readonly version: string
-  /** RFC 3339. */
-  readonly startedAt: string
-}
+export type ServerRecord = Readonly<Static<typeof recordSchema>>
 
 /**
  * The folder of the user's server records, for nobody else's eyes (threat A8): below XDG_RUNTIME_DIR, else in the machine's
@@ -49,14 +55,7 @@ export function writeRecord(record: ServerRecord): Promise<void> {
 /** Undefined for a file that is not there or holds no record. */
 export function readRecord(file: string): ServerRecord | undefined {
   try {
-    const record = JSON.parse(readFileSync(file, 'utf8')) as Partial<ServerRecord>
-    const isWhole =
-      Number.isSafeInteger(record.pid) &&
-      typeof record.began === 'string' &&
-      typeof record.boot === 'string' &&
-      Number.isSafeInteger(record.port) &&
-      typeof record.token === 'string'
-    return isWhole ? (record as ServerRecord) : undefined
+    return parseJson(recordSchema, readFileSync(file, 'utf8'))
   } catch {
     return undefined
   }

@@ -1,14 +1,22 @@
 import { run } from '../../lib/process/run.ts'
 import type { KtlintCommand } from './ktlint-command.ts'
+import type { Static } from 'typebox'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
+
+const place = Type.Integer({ minimum: 0 })
 
 /** What ktlint says of a file; its lines and columns count from 1, or are 0 where it does not know. */
-export interface KtlintIssue {
-  readonly line: number
-  readonly column: number
-  readonly message: string
+const issueSchema = Type.Object({
+  line: place,
+  column: place,
+  message: Type.String(),
   /** "" for what is no Kotlin. */
-  readonly rule: string
-}
+  rule: Type.String(),
+})
+const reportSchema = Type.Array(Type.Object({ file: Type.String(), errors: Type.Array(issueSchema) }))
+
+export type KtlintIssue = Readonly<Static<typeof issueSchema>>
 
 const TIMEOUT_MS = 300_000
 
@@ -33,11 +41,9 @@ export async function runKtlint(
     signal,
   })
   if (result.signal !== null) throw new Error(`ktlint took longer than ${TIMEOUT_MS / 1_000} s`)
-  try {
-    const report = JSON.parse(result.stdout) as readonly { file: string; errors: readonly KtlintIssue[] }[]
+  const report = parseJson(reportSchema, result.stdout)
+  if (report !== undefined)
     return new Map(report.map(({ file, errors }) => [file.replaceAll('\\', '/'), errors]))
-  } catch (error) {
-    const said = (result.stderr || result.stdout).trim().slice(0, 500)
-    throw new Error(`ktlint ended with status ${result.status} and gave no report: ${said}`, { cause: error })
-  }
+  const said = (result.stderr || result.stdout).trim().slice(0, 500)
+  throw new Error(`ktlint ended with status ${result.status} and gave no report: ${said}`)
 }

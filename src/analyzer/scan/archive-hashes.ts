@@ -4,6 +4,8 @@ import type { Pool } from '../../lib/pool/pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { StampedHash } from './list-place.ts'
 import { stampIfThere } from '../index/slices.ts'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
 
 /** Archives of at least so many bytes are worth a task of their own. */
 const LARGE_BYTES = 2 ** 23
@@ -54,13 +56,13 @@ function isLarge(path: string): boolean {
   return stat?.isFile() === true && stat.size >= LARGE_BYTES
 }
 
+const hashesSchema = Type.Record(Type.String(), Type.String())
+
 function readHashes(file: string): Record<string, string> {
+  const none = Object.create(null) as Record<string, string>
   try {
-    return Object.assign(
-      Object.create(null) as object,
-      JSON.parse(readFileSync(file, 'utf8')) as object,
-    ) as Record<string, string>
+    return Object.assign(none, parseJson(hashesSchema, readFileSync(file, 'utf8')))
   } catch {
-    return Object.create(null) as Record<string, string>
+    return none
   }
 }

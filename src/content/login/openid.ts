@@ -2,18 +2,11 @@ import * as client from 'openid-client'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Settings } from '../config-schema.ts'
 import { fault } from '../errors.ts'
+import type { Flow } from './flow.ts'
 
 const ANSWER_S = 10
 
 type OpenIdConfig = NonNullable<Settings['oidc']>
-
-/** What the browser keeps between its way to the provider and back. */
-export interface Flow {
-  readonly state: string
-  readonly nonce: string
-  readonly verifier: string
-  readonly next: string
-}
 
 /** Login by an OpenID provider: the authorization code flow with PKCE. */
 export class OpenIdLogin {

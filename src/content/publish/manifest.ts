@@ -1,19 +1,28 @@
 import { readAll } from '../cache/object-cache.ts'
 import type { Store } from '../store/store.ts'
+import type { Static } from 'typebox'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
 
 /** Where a repository, or a version of it, keeps what was published of it, and from which bytes. */
 export const MANIFEST_FILE = '_files.json'
 
-export interface Published {
-  readonly sha256: string
-  readonly size: number
-  /** Whether compressed forms are beside it. */
-  readonly compressed: boolean
-}
+const FORMAT = 1
 
+const publishedSchema = Type.Object({
+  sha256: Type.String(),
+  size: Type.Integer({ minimum: 0 }),
+  /** Whether compressed forms are beside it. */
+  compressed: Type.Boolean(),
+})
+const manifestSchema = Type.Object({
+  format: Type.Literal(FORMAT),
+  files: Type.Record(Type.String(), publishedSchema),
+})
+
+export type Published = Readonly<Static<typeof publishedSchema>>
 export type Manifest = ReadonlyMap<string, Published>
 
-const FORMAT = 1
 const MAX_BYTES = 256 * 2 ** 20
 
 /** What an earlier publish has left; empty where that cannot be read, and everything is then published anew. */
@@ -25,15 +34,7 @@ export async function readManifest(store: Store, folder: string): Promise<Manife
     return new Map()
   }
   const bytes = await readAll(opened)
-  try {
-    const { format, files } = JSON.parse(bytes.toString()) as {
-      readonly format: unknown
-      readonly files: Readonly<Record<string, Published>>
-    }
-    return new Map(format === FORMAT ? Object.entries(files) : [])
-  } catch {
-    return new Map()
-  }
+  return new Map(Object.entries(parseJson(manifestSchema, bytes.toString())?.files ?? {}))
 }
 
 export async function writeManifest(store: Store, folder: string, manifest: Manifest): Promise<void> {

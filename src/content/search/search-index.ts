@@ -1,4 +1,6 @@
-import MiniSearch, { type Options } from 'minisearch'
+import MiniSearch, { type AsPlainObject, type Options } from 'minisearch'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
 
 /** Where a repository, or a version of it, keeps its index. */
 export const INDEX_FILE = '_search.json'
@@ -22,6 +24,12 @@ const EXCERPT = 240
 /** A file of another number was made in another way, and is not read. */
 const FORMAT = 1
 
+const storedSchema = Type.Object({
+  format: Type.Literal(FORMAT),
+  /** Checked by the library that made it. */
+  index: Type.Unsafe<AsPlainObject>({ type: 'object' }),
+})
+
 const OPTIONS: Options<Stored> = {
   fields: ['title', 'text'],
   storeFields: ['path', 'title', 'excerpt'],
@@ -38,11 +46,8 @@ export function buildIndex(pages: readonly IndexedPage[]): Buffer {
 /** Reads a stored index; undefined for what is none. */
 export function parseIndex(bytes: Uint8Array): SearchIndex | undefined {
   try {
-    const { format, index } = JSON.parse(Buffer.from(bytes).toString()) as {
-      readonly format: unknown
-      readonly index: unknown
-    }
-    return format === FORMAT ? MiniSearch.loadJS(index as never, OPTIONS) : undefined
+    const stored = parseJson(storedSchema, Buffer.from(bytes).toString())
+    return stored && MiniSearch.loadJS(stored.index, OPTIONS)
   } catch {
     return undefined
   }

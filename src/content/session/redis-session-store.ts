@@ -1,7 +1,15 @@
 import { Redis } from 'ioredis'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
-import type { Session, SessionStore, Ticket, Tries } from './session-store.ts'
+import {
+  type Session,
+  sessionSchema,
+  type SessionStore,
+  type Ticket,
+  ticketSchema,
+  type Tries,
+} from './session-store.ts'
+import { parseJson } from '../../lib/schema/parse-json.ts'
 
 const ANSWER_MS = 2_000
 /** For a counter whose window has ended while a try of it was returned. */
@@ -53,7 +61,7 @@ export class RedisSessionStore implements SessionStore {
 
   async find(digest: string): Promise<Session | undefined> {
     const text = await this.#try(() => this.#redis.get(SESSION + digest))
-    return text === null ? undefined : (JSON.parse(text) as Session)
+    return text === null ? undefined : parseJson(sessionSchema, text)
   }
 
   async addTicket(digest: string, ticket: Ticket): Promise<void> {
@@ -66,7 +74,7 @@ export class RedisSessionStore implements SessionStore {
     const answers = await this.#try(() => this.#redis.multi().get(key).del(key).exec())
     const [error, text] = answers?.[0] ?? []
     if (error) throw error
-    return typeof text === 'string' ? (JSON.parse(text) as Ticket) : undefined
+    return typeof text === 'string' ? parseJson(ticketSchema, text) : undefined
   }
 
   async remove(digest: string): Promise<void> {

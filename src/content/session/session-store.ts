@@ -1,26 +1,33 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { Static } from 'typebox'
+import { Type } from '../../lib/schema/type.ts'
+
+/** Milliseconds since the epoch. */
+const time = Type.Integer({ minimum: 0 })
+
+export const sessionSchema = Type.Object({
+  user: Type.String(),
+  /** What the login was proven with: it ends when that is another one. */
+  proof: Type.String(),
+  expiresMs: time,
+  /** Set on the session of a repository's own host: it ends with the one that it comes from. */
+  of: Type.Optional(Type.Object({ repo: Type.String(), parent: Type.String() })),
+})
 
 /** A login that counts. */
-export interface Session {
-  readonly user: string
-  /** What the login was proven with: it ends when that is another one. */
-  readonly proof: string
-  /** Milliseconds since the epoch. */
-  readonly expiresMs: number
-  /** Set on the session of a repository's own host: it ends with the one that it comes from. */
-  readonly of?: { readonly repo: string; readonly parent: string }
-}
+export type Session = Readonly<Static<typeof sessionSchema>>
+
+export const ticketSchema = Type.Object({
+  /** Digest of the session on the common host. */
+  parent: Type.String(),
+  repo: Type.String(),
+  /** Digest of what the browser keeps for that host. */
+  state: Type.String(),
+  expiresMs: time,
+})
 
 /** A reader's way from the common host to a repository's: for one host and one browser, once, and soon. */
-export interface Ticket {
-  /** Digest of the session on the common host. */
-  readonly parent: string
-  readonly repo: string
-  /** Digest of what the browser keeps for that host. */
-  readonly state: string
-  /** Milliseconds since the epoch. */
-  readonly expiresMs: number
-}
+export type Ticket = Readonly<Static<typeof ticketSchema>>
 
 /**
  * Where sessions are, under the digests of their ids: whoever reads the store cannot log in with what is in it. Every method

@@ -2,19 +2,24 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeDirs } from '../fs/make-dirs.ts'
 import { writeFileDurable } from '../fs/write-durable.ts'
-import { identityOf, isRunning, type ProcessIdentity } from '../process/process-identity.ts'
+import { identityOf, isRunning, processIdentity } from '../process/process-identity.ts'
+import type { Static } from 'typebox'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
+
+const recordSchema = Type.Object({
+  process: Type.Object(processIdentity),
+  /** Address of the API, `http://HOST:PORT`. */
+  url: Type.String(),
+  /** File of the token that requests need; null where they need none. */
+  tokenFile: Type.Union([Type.String(), Type.Null()]),
+})
 
 /**
  * A running server, as it reports itself to its user's clients. The record lies in that user's own directory, which no project
  * can name: a token goes only where such a record says.
  */
-export interface ServerRecord {
-  readonly process: ProcessIdentity
-  /** Address of the API, `http://HOST:PORT`. */
-  readonly url: string
-  /** File of the token that requests need; null where they need none. */
-  readonly tokenFile: string | null
-}
+export type ServerRecord = Readonly<Static<typeof recordSchema>>
 
 const FILE = 'server.json'
 
@@ -43,13 +48,8 @@ export async function findServerRecord(directory: string): Promise<ServerRecord 
 
 async function readRecord(file: string): Promise<ServerRecord | undefined> {
   try {
-    const { process, url, tokenFile } = JSON.parse(await readFile(file, 'utf8')) as Partial<ServerRecord>
-    const isWhole =
-      typeof process?.pid === 'number' &&
-      typeof url === 'string' &&
-      URL.canParse(url) &&
-      (tokenFile === null || typeof tokenFile === 'string')
-    return isWhole ? { process, url, tokenFile } : undefined
+    const record = parseJson(recordSchema, await readFile(file, 'utf8'))
+    return record !== undefined && URL.canParse(record.url) ? record : undefined
   } catch {
     return undefined
   }

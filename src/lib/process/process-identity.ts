@@ -1,15 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { isAlive } from './is-alive.ts'
 import { readProcStat } from './proc-stat.ts'
+import type { Static } from 'typebox'
+import { Type } from '../../lib/schema/type.ts'
+
+/** The properties of a process's identity, for schemas of records. */
+export const processIdentity = {
+  pid: Type.Integer({ minimum: 1 }),
+  /** Clock ticks from the machine's start to the process's; '' where there is no /proc. */
+  began: Type.String(),
+  /** The kernel's id of this boot; '' where there is none. */
+  boot: Type.String(),
+} as const
+
+const identitySchema = Type.Object(processIdentity)
 
 /** A process that no later one is mistaken for: ids are given out again, ids with a beginning and a boot are not. */
-export interface ProcessIdentity {
-  readonly pid: number
-  /** Clock ticks from the machine's start to the process's; '' where there is no /proc. */
-  readonly began: string
-  /** The kernel's id of this boot; '' where there is none. */
-  readonly boot: string
-}
+export type ProcessIdentity = Readonly<Static<typeof identitySchema>>
 
 /** Identity of a running process; of one that does not run, it matches none. */
 export function identityOf(pid: number): ProcessIdentity {

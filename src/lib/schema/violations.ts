@@ -59,7 +59,7 @@ export function* violations(
   }
 }
 
-export function hasViolations(schema: object, value: unknown, formats: Formats = {}): boolean {
+function hasViolations(schema: object, value: unknown, formats: Formats = {}): boolean {
   return violations(schema, value, formats).next().done !== true
 }
 
@@ -116,7 +116,7 @@ function isOfType(type: string, value: unknown): boolean {
 
 /** Those that `violations` itself follows, and those that say nothing of the value. */
 const STRUCTURE =
-  /^(?:type|required|properties|patternProperties|additionalProperties|items|anyOf|format|default|description|writeOnly)$/
+  /^(?:type|required|properties|patternProperties|additionalProperties|items|anyOf|format|default|description|writeOnly|\$id)$/
 
 const number =
   (isRight: (value: number, limit: number) => boolean, sign: string) => (limit: number, value: unknown) =>

@@ -5,6 +5,8 @@ import { yaml } from '../../lib/config/yaml.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { readUntrusted } from '../../lib/fs/read-untrusted.ts'
 import { parseProcfile } from './procfile.ts'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
 
 const MOST_BYTES = 2 ** 20
 
@@ -40,9 +42,11 @@ function fromProcfile(file: string): Readonly<Record<string, object>> | undefine
   return Object.keys(found).length === 0 ? undefined : found
 }
 
+const packageSchema = Type.Object({ scripts: Type.Optional(Type.Record(Type.String(), Type.String())) })
+
 function fromScripts(file: string): Readonly<Record<string, string>> | undefined {
   if (!existsSync(file)) return undefined
-  const { scripts = {} } = JSON.parse(read(file)) as { scripts?: Record<string, string> }
+  const { scripts = {} } = parseJson(packageSchema, read(file)) ?? {}
   const names = Object.keys(scripts).filter((name) => LONG_RUNNING.test(name))
   if (names.length === 0) return undefined
   return Object.fromEntries(

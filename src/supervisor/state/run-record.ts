@@ -5,24 +5,28 @@ import { readProcStat } from '../../lib/process/proc-stat.ts'
 import { bootId } from '../../lib/process/process-identity.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { ProcessTable } from '../process/process-table.ts'
+import type { Static } from 'typebox'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
+
+const runSchema = Type.Object({
+  name: Type.String(),
+  pid: Type.Integer({ minimum: 1 }),
+  /** When it began, as the kernel counts it: with that an id is no other's. */
+  began: Type.String(),
+  startedMs: Type.Unsafe<number>({ type: 'number' }),
+  restarts: Type.Integer({ minimum: 0 }),
+  /** The settings that it runs with, as JSON. */
+  spec: Type.String(),
+})
+const recordSchema = Type.Object({
+  /** Ids and beginnings mean nothing after the machine has started anew. */
+  boot: Type.String(),
+  runs: Type.Array(runSchema),
+})
 
 /** A program that ran when this was written. */
-export interface RecordedRun {
-  readonly name: string
-  readonly pid: number
-  /** When it began, as the kernel counts it: with that an id is no other's. */
-  readonly began: string
-  readonly startedMs: number
-  readonly restarts: number
-  /** The settings that it runs with, as JSON. */
-  readonly spec: string
-}
-
-interface Written {
-  /** Ids and beginnings mean nothing after the machine has started anew. */
-  readonly boot: string
-  readonly runs: readonly RecordedRun[]
-}
+export type RecordedRun = Readonly<Static<typeof runSchema>>
 
 const GATHER_MS = 100
 
@@ -44,16 +48,13 @@ export class RunRecord {
   async read(): Promise<readonly RecordedRun[]> {
     const text = await readFile(this.#file, 'utf8').catch(() => undefined)
     if (text === undefined) return []
-    try {
-      const written = JSON.parse(text) as Written
-      if (written.boot !== bootId()) return []
-      return written.runs.filter(({ pid, began }) => readProcStat(pid)?.began === began)
-    } catch (error) {
-      this.#warn(
-        `${this.#file} cannot be read, what it says of running programs is lost: ${messageOf(error)}`,
-      )
+    const written = parseJson(recordSchema, text)
+    if (written === undefined) {
+      this.#warn(`${this.#file} is damaged; what it says of running programs is lost`)
       return []
     }
+    if (written.boot !== bootId()) return []
+    return written.runs.filter(({ pid, began }) => readProcStat(pid)?.began === began)
   }
 
   /** Something has changed: it is written soon, together with what else changes till then. */
@@ -69,7 +70,7 @@ export class RunRecord {
     const before = this.#writing
     const write = async (): Promise<void> => {
       await before
-      const content: Written = { boot: bootId(), runs: runsOf(table, this.#clock) }
+      const content: Static<typeof recordSchema> = { boot: bootId(), runs: [...runsOf(table, this.#clock)] }
       try {
         await writeFileDurable(this.#file, JSON.stringify(content), { mode: 0o600 })
       } catch (error) {

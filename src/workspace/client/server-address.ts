@@ -1,7 +1,10 @@
+import type { Static } from 'typebox'
 import { readFileSync } from 'node:fs'
 import { Fault, type FaultKind } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { STATUS_OF_KIND } from '../../lib/http/status.ts'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { errorSchema } from '../api/error.ts'
 
 /** Carries the token of the bus, `bus.token`: the usual header may carry the server's. */
 export const BUS_TOKEN_HEADER = 'workspace-bus-token'
@@ -57,18 +60,11 @@ export function unreachable({ name, url }: ServerAddress, why: string): Fault {
   )
 }
 
-export interface ErrorBody {
-  readonly code: string
-  readonly message: string
-}
+export type ErrorBody = Static<typeof errorSchema>['error']
 
 /** The server's own fault, from the status and body of its answer. */
 export function faultFromAnswer(status: number, body: string): Fault {
-  try {
-    return toFault(status, (JSON.parse(body) as { error?: ErrorBody }).error)
-  } catch {
-    return toFault(status, undefined)
-  }
+  return toFault(status, parseJson(errorSchema, body)?.error)
 }
 
 export function toFault(status: number, error: ErrorBody | undefined): Fault {

@@ -5,6 +5,7 @@ const DIRECTORIES = { firecracker: 'images', qemu: 'images', vz: '.' } as const 
   Record<BackendName, string>
 >
 export type ImageBackend = keyof typeof DIRECTORIES
+export const IMAGE_BACKENDS: readonly ImageBackend[] = ['firecracker', 'qemu', 'vz']
 
 export function isImageBackend(name: BackendName): name is ImageBackend {
   return name in DIRECTORIES

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
-import { isDigest } from './tag.ts'
-import type { ImageBackend } from './image-backend.ts'
+import type { Static } from 'typebox'
+import { complaint, fits } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
+import { IMAGE_BACKENDS } from './image-backend.ts'
 
 const MANIFEST_VERSION = 1
 
@@ -8,32 +10,35 @@ const MANIFEST_VERSION = 1
 export const BOOT_FILES = ['rootfs.ext4', 'kernel', 'initrd'] as const
 export type BootFile = (typeof BOOT_FILES)[number]
 
+const digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
+const bytes = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const fileSchema = Type.Object({ digest, bytes })
+
+const manifestSchema = Type.Object({
+  schemaVersion: Type.Literal(MANIFEST_VERSION),
+  /** Of the image: the digest over its architecture and its files' digests. */
+  digest,
+  backend: Type.Enum(IMAGE_BACKENDS),
+  /** As Node names it: x64, arm64. */
+  arch: Type.String(),
+  /** The Docker reference, file name or recipe that was asked for. */
+  sourceRef: Type.String(),
+  /** Of what that stood for then. */
+  sourceRefDigest: digest,
+  files: Type.Object({ 'rootfs.ext4': fileSchema, kernel: fileSchema, initrd: fileSchema }),
+  rootfsPhysicalBytes: bytes,
+  kernelVersion: Type.String(),
+  /** Of everything that the conversion depends on: a second one of the same key would make the same image. */
+  conversionKey: digest,
+  /** RFC 3339. */
+  createdAt: Type.String(),
+})
+
 /** What is known of one file. */
-export interface FileFacts {
-  readonly digest: string
-  readonly bytes: number
-}
+export type FileFacts = Readonly<Static<typeof fileSchema>>
 
 /** What an image is made of and came from; lies beside its files. Digests are `sha256:…`, sizes bytes. */
-export interface Manifest {
-  readonly schemaVersion: typeof MANIFEST_VERSION
-  /** Of the image: the digest over its architecture and its files' digests. */
-  readonly digest: string
-  readonly backend: ImageBackend
-  /** As Node names it: x64, arm64. */
-  readonly arch: string
-  /** The Docker reference, file name or recipe that was asked for. */
-  readonly sourceRef: string
-  /** Of what that stood for then. */
-  readonly sourceRefDigest: string
-  readonly files: Readonly<Record<BootFile, FileFacts>>
-  readonly rootfsPhysicalBytes: number
-  readonly kernelVersion: string
-  /** Of everything that the conversion depends on: a second one of the same key would make the same image. */
-  readonly conversionKey: string
-  /** RFC 3339. */
-  readonly createdAt: string
-}
+export type Manifest = Readonly<Static<typeof manifestSchema>>
 
 /** The digest of an image, from its files' digests. */
 export function digestOfParts(arch: string, files: Manifest['files']): string {
@@ -43,25 +48,9 @@ export function digestOfParts(arch: string, files: Manifest['files']): string {
 
 /** Reads a manifest's text. @throws a plain Error that says what is wrong with it */
 export function parseManifest(text: string): Manifest {
-  const value = JSON.parse(text) as Partial<Manifest> | null
-  if (typeof value !== 'object' || value === null) throw new Error('it is no object')
-  if (value.schemaVersion !== MANIFEST_VERSION)
-    throw new Error(`its schema version is ${String(value.schemaVersion)}, and ${MANIFEST_VERSION} is known`)
-  for (const name of ['backend', 'arch', 'sourceRef', 'kernelVersion', 'createdAt'] as const)
-    if (typeof value[name] !== 'string') throw new Error(`its ${name} is no text`)
-  for (const name of ['digest', 'sourceRefDigest', 'conversionKey'] as const)
-    if (!isDigest(value[name] ?? '')) throw new Error(`its ${name} is no digest`)
-  if (!isSize(value.rootfsPhysicalBytes)) throw new Error('its rootfsPhysicalBytes is no size')
-  for (const name of BOOT_FILES) {
-    const facts: Partial<FileFacts> | undefined = value.files?.[name]
-    if (!isDigest(facts?.digest ?? '') || !isSize(facts?.bytes)) throw new Error(`it does not tell ${name}`)
-  }
-  const manifest = value as Manifest
+  const manifest: unknown = JSON.parse(text)
+  if (!fits(manifestSchema, manifest)) throw new Error(complaint(manifestSchema, manifest))
   if (digestOfParts(manifest.arch, manifest.files) !== manifest.digest)
     throw new Error('its digest is not that of its files')
   return manifest
-}
-
-function isSize(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0
 }

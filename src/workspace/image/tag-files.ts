@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import { removeFileDurable, writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { isDigest, isTag } from './tag.ts'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
 
 /** What a tag stands for. */
 export interface Tag {
@@ -11,6 +13,8 @@ export interface Tag {
   /** The Docker reference that it was pulled from; '' for none. */
   readonly dockerRef: string
 }
+
+const tagSchema = Type.Object({ digest: Type.String(), dockerRef: Type.String() })
 
 /** A tag's file as it is found. What cannot be read may stand for any image: it is never taken for absent. */
 export type TagReading =
@@ -41,11 +45,10 @@ export class TagFiles {
   async find(tag: string): Promise<TagReading | undefined> {
     const path = this.#path(tag)
     try {
-      const value = JSON.parse(await readFile(path, 'utf8')) as Partial<Tag> | null
-      const { digest, dockerRef } = value ?? {}
-      if (typeof digest !== 'string' || !isDigest(digest) || typeof dockerRef !== 'string')
-        return { is: 'unreadable', tag, why: `${path} does not say which image it stands for` }
-      return { is: 'known', tag, digest, dockerRef }
+      const value = parseJson(tagSchema, await readFile(path, 'utf8'))
+      return value !== undefined && isDigest(value.digest)
+        ? { is: 'known', tag, digest: value.digest, dockerRef: value.dockerRef }
+        : { is: 'unreadable', tag, why: `${path} does not say which image it stands for` }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
       return { is: 'unreadable', tag, why: `${path} cannot be used: ${messageOf(error)}` }

@@ -4,7 +4,7 @@ import { messageOf } from '../../../lib/errors/message.ts'
 import { request } from '../../../lib/http/node-http.ts'
 import { isRunning } from '../../../lib/process/process-identity.ts'
 import type { ConfinementLevel } from '../../../lib/sandbox/confine.ts'
-import { fault, type WireError } from '../../errors.ts'
+import { errorSchema, fault } from '../../errors.ts'
 import { isProjectHeld } from '../../lifecycle/project-lock.ts'
 import {
   allRecordFiles,
@@ -13,6 +13,7 @@ import {
   removeRecord,
   type ServerRecord,
 } from '../../lifecycle/server-file.ts'
+import { parseJson } from '../../../lib/schema/parse-json.ts'
 
 const PROBE_MS = 3_000
 /** For a question; the slowest is the hierarchy of java.lang.Object. */
@@ -96,15 +97,13 @@ function connectable(host: string): string {
 }
 
 function errorOf(status: number, body: string, where: string): Error {
-  try {
-    const { type, message } = JSON.parse(body) as WireError
-    if (type === 'NotFound') return fault('CLASS_NOT_FOUND', message)
-    if (type === 'BadRequest') return fault('BAD_REQUEST', message)
-    if (type === 'ScanNotReady') return fault('SCAN_NOT_READY', message)
-    return fault('SERVER_ERROR', message)
-  } catch {
-    return fault('SERVER_ERROR', `${where} answered ${status}`)
-  }
+  const answer = parseJson(errorSchema, body)
+  if (answer === undefined) return fault('SERVER_ERROR', `${where} answered ${status}`)
+  const { type, message } = answer
+  if (type === 'NotFound') return fault('CLASS_NOT_FOUND', message)
+  if (type === 'BadRequest') return fault('BAD_REQUEST', message)
+  if (type === 'ScanNotReady') return fault('SCAN_NOT_READY', message)
+  return fault('SERVER_ERROR', message)
 }
 
 /** What a record leads to. `silent` is a server that holds its project, but does not answer now. */

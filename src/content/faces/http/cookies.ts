@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { ContentConfig } from '../../config.ts'
-import type { Flow } from '../../login/openid.ts'
+import { type Flow, flowSchema } from '../../login/flow.ts'
 import { createSessionId, isSessionId } from '../../session/session-store.ts'
+import { parseJson } from '../../../lib/schema/parse-json.ts'
 
 const SESSION = '_session'
 const FLOW = '_login_flow'
@@ -57,15 +58,7 @@ export class Cookies {
   }
 
   flowOf(request: IncomingMessage): Flow | undefined {
-    try {
-      const text = Buffer.from(this.#read(request, FLOW) ?? '', 'base64url').toString()
-      const { state, nonce, verifier, next } = JSON.parse(text) as Record<keyof Flow, unknown>
-      return typeof state === 'string' && typeof nonce === 'string' && typeof verifier === 'string'
-        ? { state, nonce, verifier, next: String(next) }
-        : undefined
-    } catch {
-      return undefined
-    }
+    return parseJson(flowSchema, Buffer.from(this.#read(request, FLOW) ?? '', 'base64url').toString())
   }
 
   /** The browser's secret for the way to a repository's host; the same for all that are on it at once. */

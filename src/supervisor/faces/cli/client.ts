@@ -6,6 +6,8 @@ import { defineFaults, Fault, type FaultKind } from '../../../lib/errors/fault.t
 import { messageOf } from '../../../lib/errors/message.ts'
 import { requestFor } from '../../../lib/http/node-http.ts'
 import { STATUS_OF_KIND } from '../../../lib/http/status.ts'
+import { parseJson } from '../../../lib/schema/parse-json.ts'
+import { errorSchema } from '../../api/error.ts'
 
 const clientFault = defineFaults({ SUPERVISOR_UNREACHABLE: 'unavailable', SERVER_URL_INVALID: 'invalid' })
 
@@ -96,12 +98,10 @@ export class SupervisorClient {
 function faultFrom(status: number, body: string): Fault {
   const kinds = Object.entries(STATUS_OF_KIND) as [FaultKind, number][]
   const kind = kinds.find(([, known]) => known === status)?.[0] ?? 'internal'
-  try {
-    const { error, code } = JSON.parse(body) as { error: string; code: string }
-    return new Fault(code, kind, error)
-  } catch {
-    return new Fault('INTERNAL_ERROR', kind, `the supervisor answered ${status}`)
-  }
+  const answer = parseJson(errorSchema, body)
+  return answer === undefined
+    ? new Fault('INTERNAL_ERROR', kind, `the supervisor answered ${status}`)
+    : new Fault(answer.code, kind, answer.error)
 }
 
 export interface GlobalOptions {

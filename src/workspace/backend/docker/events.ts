@@ -2,6 +2,8 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type { DockerEngine } from './engine.ts'
 import { ownFilter, workspaceNameOf } from './labels.ts'
+import { parseJson } from '../../../lib/schema/parse-json.ts'
+import { Type } from '../../../lib/schema/type.ts'
 
 /** Podman filters by its own words for `die` and `destroy`. */
 const PODMAN_KINDS = ['died', 'remove']
@@ -38,11 +40,13 @@ export async function followEvents(
   }
 }
 
+/** What an event of the engine says, as far as it is used. Source: Docker Engine API, SystemEvents. */
+const eventSchema = Type.Object({
+  Action: Type.Optional(Type.String()),
+  Actor: Type.Optional(Type.Object({ Attributes: Type.Optional(Type.Record(Type.String(), Type.String())) })),
+})
+
 function parseEvent(line: string): { readonly name: string | undefined; readonly action: string } {
-  try {
-    const event = JSON.parse(line) as { Action?: string; Actor?: { Attributes?: Record<string, string> } }
-    return { name: workspaceNameOf(event.Actor?.Attributes), action: event.Action ?? '' }
-  } catch {
-    return { name: undefined, action: '' }
-  }
+  const event = parseJson(eventSchema, line)
+  return { name: workspaceNameOf(event?.Actor?.Attributes), action: event?.Action ?? '' }
 }

@@ -4,9 +4,10 @@ import {
   limitsFromWire,
   limitsToWire,
   type NetworkLimits,
-  type WireNetworkLimits,
+  networkLimitsSchema,
 } from '../../network/narrow.ts'
 import type { BackendCreate } from '../backend.ts'
+import { parseJson } from '../../../lib/schema/parse-json.ts'
 
 /** Labels are all the state that a Docker workspace has: the server's table is rebuilt from them. */
 const LABEL = {
@@ -67,10 +68,12 @@ export function networkLimitsOf(labels: Labels): NetworkLimits | undefined {
   const text = labels[LABEL.network]
   if (text === undefined) return undefined
   try {
-    return limitsFromWire(JSON.parse(text) as WireNetworkLimits)
+    const limits = parseJson(networkLimitsSchema, text)
+    if (limits !== undefined) return limitsFromWire(limits)
   } catch {
-    return { allowHostPorts: [], egress: 'none' }
+    // A network that is none.
   }
+  return { allowHostPorts: [], egress: 'none' }
 }
 
 /** A workspace from one row of the engine's container list. */

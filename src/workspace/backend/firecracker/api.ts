@@ -1,4 +1,6 @@
 import { request } from '../../../lib/http/node-http.ts'
+import { parseJson } from '../../../lib/schema/parse-json.ts'
+import { Type } from '../../../lib/schema/type.ts'
 
 const TIMEOUT_MS = 10_000
 
@@ -38,12 +40,9 @@ export function callFirecracker(
   })
 }
 
+const faultSchema = Type.Object({ fault_message: Type.String() })
+
+/** Returns what an answer says is wrong; one of another shape is told as it is. */
 function faultOf(text: string): string {
-  try {
-    const { fault_message: message } = JSON.parse(text) as { readonly fault_message?: unknown }
-    if (typeof message === 'string') return message.slice(0, 500)
-  } catch {
-    // Not what it answers with: told as it is.
-  }
-  return text.slice(0, 500)
+  return (parseJson(faultSchema, text)?.fault_message ?? text).slice(0, 500)
 }

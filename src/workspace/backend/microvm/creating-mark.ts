@@ -1,15 +1,16 @@
 import { lstat, readFile } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { readHostBoot } from './host-boot.ts'
+import type { Static } from 'typebox'
+import { parseJson } from '../../../lib/schema/parse-json.ts'
+import { Type } from '../../../lib/schema/type.ts'
 
 /** The file that marks a directory as being made. */
 export const CREATING = '.creating'
 
 /** What the file says: when it was written, by a clock that nobody sets. */
-interface Mark {
-  readonly hostBoot: string
-  readonly uptimeMs: number
-}
+const markSchema = Type.Object({ hostBoot: Type.String(), uptimeMs: Type.Unsafe<number>({ type: 'number' }) })
+type Mark = Static<typeof markSchema>
 
 export async function creationMark(): Promise<string> {
   return JSON.stringify({ hostBoot: await readHostBoot(), uptimeMs: uptime() * 1_000 } satisfies Mark)
@@ -31,8 +32,8 @@ export async function creationMarkAgeMs(path: string, now: Date): Promise<number
   // A time to come is a clock that was set.
   const ageMs = Math.max(0, fileAgeMs)
   try {
-    const mark = JSON.parse(await readFile(path, 'utf8')) as Partial<Mark> | null
-    if (typeof mark?.uptimeMs !== 'number' || mark.hostBoot !== (await readHostBoot())) return ageMs
+    const mark = parseJson(markSchema, await readFile(path, 'utf8'))
+    if (mark === undefined || mark.hostBoot !== (await readHostBoot())) return ageMs
     return Math.min(ageMs, Math.max(0, uptime() * 1_000 - mark.uptimeMs))
   } catch {
     return ageMs

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { Type } from '../../../lib/schema/type.ts'
-import { hasViolations } from '../../../lib/schema/violations.ts'
+import { fits } from '../../../lib/schema/parse-json.ts'
 import { networkLimitsSchema } from '../../network/narrow.ts'
 import { type RecordReading, readRecord } from './known-files.ts'
 
@@ -59,7 +59,7 @@ const metadataSchema = Type.Object({
 export type Metadata = Static<typeof metadataSchema>
 export type MachineRun = Static<typeof runSchema>
 
-const isMetadata = (value: unknown): value is Metadata => !hasViolations(metadataSchema, value)
+const isMetadata = (value: unknown): value is Metadata => fits(metadataSchema, value)
 
 export type MetadataReading = RecordReading<Metadata>
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { Type } from '../../../lib/schema/type.ts'
-import { hasViolations } from '../../../lib/schema/violations.ts'
+import { fits } from '../../../lib/schema/parse-json.ts'
 import { type RecordReading, readRecord } from './known-files.ts'
 import { machineFacts } from './metadata.ts'
 
@@ -16,7 +16,7 @@ const schema = Type.Object({
 /** What is remembered of a snapshot, in `snapshots/NAME/snapshot.json`, which is written last of all. */
 export type SnapshotRecord = Static<typeof schema>
 
-const isRecord = (value: unknown): value is SnapshotRecord => !hasViolations(schema, value)
+const isRecord = (value: unknown): value is SnapshotRecord => fits(schema, value)
 
 export type SnapshotReading = RecordReading<SnapshotRecord>
 
