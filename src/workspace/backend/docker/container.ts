@@ -1,17 +1,10 @@
+import { engineName } from './labels.ts'
 import type { ContainerCreateOptions } from 'dockerode'
 import { WORKSPACE_DIR } from '../../workspace.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import type { BackendCreate } from '../backend.ts'
 import { INSIDE } from './inside-dirs.ts'
 import type { Labels } from './labels.ts'
-
-/**
- * What a workspace's container and its volume are called; the engine keeps the two apart. Names are unique without
- * regard to case, and the engine's are not: so they are always lower-case there.
- */
-export function engineName(workspace: string): string {
-  return `ws-${workspace.toLowerCase()}`
-}
 
 /** Half of what other control groups have: workspaces share among themselves what the server, the engine and its host leave. */
 const CPU_SHARES = 512

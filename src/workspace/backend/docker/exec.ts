@@ -1,5 +1,5 @@
 import type { ExecProcess, ExecRequest } from '../backend.ts'
-import { engineName } from './container.ts'
+import { engineName } from './labels.ts'
 import type { DockerEngine } from './engine.ts'
 import { execByEngine } from './engine-exec.ts'
 import type { InsideDirs } from './inside-dirs.ts'

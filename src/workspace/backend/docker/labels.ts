@@ -50,6 +50,14 @@ export function labelsOfServer(serverId: string): Labels {
   return { [LABEL.schema]: SCHEMA, [LABEL.serverId]: serverId }
 }
 
+/**
+ * What a workspace's container and its volume are called; the engine keeps the two apart. Names are unique without
+ * regard to case, and the engine's are not: so they are always lower-case there.
+ */
+export function engineName(workspace: string): string {
+  return `ws-${workspace.toLowerCase()}`
+}
+
 /** The engine's filter for what belongs to one server. */
 export function ownFilter(serverId: string): readonly string[] {
   return [`${LABEL.serverId}=${serverId}`]

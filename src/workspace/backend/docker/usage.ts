@@ -1,5 +1,5 @@
 import type { BackendUsage, UsagePart } from '../backend.ts'
-import { engineName } from './container.ts'
+import { engineName } from './labels.ts'
 import type { DockerEngine } from './engine.ts'
 import { workspaceNameOf } from './labels.ts'
 
