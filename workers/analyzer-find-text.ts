@@ -1,5 +1,5 @@
-import type { TextAnswer, TextQuestion } from '../src/analyzer/source/class-text.ts'
-import { findText } from '../src/analyzer/source/find-text.ts'
+import type { TextAnswer, TextQuestion } from '../src/analyzer/source/archive/class-text.ts'
+import { findText } from '../src/analyzer/source/archive/find-text.ts'
 
 /** Looks for a class's source text; see findText. */
 export default function analyzerFindText(task: TextQuestion): TextAnswer {

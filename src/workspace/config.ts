@@ -15,7 +15,7 @@ import {
   texts,
 } from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
-import { NETWORK_MODES } from './backend/microvm/network.ts'
+import { NETWORK_MODES } from './backend/microvm/network/network.ts'
 import { ACCELERATORS } from './backend/qemu/accelerator.ts'
 import { busSection, busSettings } from './bus/settings.ts'
 import { extensionSettings, extensionsSection } from './bus/extensions.ts'

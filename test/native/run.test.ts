@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sendDescriptors } from '../../src/native/pipe.ts'
-import { openPipes } from '../../src/workspace/backend/docker/program-pipes.ts'
+import { openPipes } from '../../src/workspace/backend/docker/exec/program-pipes.ts'
 import {
   MEETING,
   metLauncher,

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { run } from '../../src/lib/process/run.ts'
 import { DockerBackend } from '../../src/workspace/backend/docker/docker-backend.ts'
-import type { InsideDirs } from '../../src/workspace/backend/docker/inside-dirs.ts'
+import type { InsideDirs } from '../../src/workspace/backend/docker/exec/inside-dirs.ts'
 
 /** The image that scripts/setup makes. */
 export const TEST_IMAGE = 'workspace-base:1'

@@ -4,7 +4,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { joinStreams } from '../../src/lib/process/join-streams.ts'
-import { dialHybrid } from '../../src/workspace/backend/microvm/hybrid-dial.ts'
+import { dialHybrid } from '../../src/workspace/backend/microvm/guest/hybrid-dial.ts'
 import { bootByQemu, end } from './stand-in.ts'
 
 const argv = process.argv.slice(2)

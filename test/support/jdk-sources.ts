@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { withArchive } from '../../src/analyzer/source/archive-entries.ts'
+import { withArchive } from '../../src/analyzer/source/archive/archive-entries.ts'
 import { readExtent } from '../../src/analyzer/classpath/read-extent.ts'
 import { jdkHome } from './jdk.ts'
 

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { sendDescriptors } from '../../src/native/pipe.ts'
 import { findRunner, RUNNER } from '../../src/native/runner.ts'
-import { openPipes, type ProgramStreams } from '../../src/workspace/backend/docker/program-pipes.ts'
+import { openPipes, type ProgramStreams } from '../../src/workspace/backend/docker/exec/program-pipes.ts'
 import { waitFor } from './wait-for.ts'
 
 /** Where the launcher and its runners are to come, and what they are to say there. */

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import type { AnnotationUsage } from '../../src/analyzer/query/annotation-usages.ts'
-import type { AnnotationView, ValueView } from '../../src/analyzer/query/annotation-value.ts'
+import type { AnnotationUsage } from '../../src/analyzer/query/annotations/annotation-usages.ts'
+import type { AnnotationView, ValueView } from '../../src/analyzer/query/annotations/annotation-value.ts'
 
 const MODULES = ['model', 'core', 'web', 'app']
 

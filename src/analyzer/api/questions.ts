@@ -1,7 +1,7 @@
 import { CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../choices.ts'
-import { SOURCE_FORMATS } from '../source/formats.ts'
-import { SHOWN_LANGUAGES } from '../source/source-text.ts'
-import { VISIBILITIES } from '../source/visibility.ts'
+import { SOURCE_FORMATS } from '../source/java/formats.ts'
+import { SHOWN_LANGUAGES } from '../source/archive/source-text.ts'
+import { VISIBILITIES } from '../source/java/visibility.ts'
 
 /** A parameter of a question, as JSON Schema describes it. */
 export interface QuestionParameter {

@@ -1,6 +1,6 @@
 import { CONSTANT, TARGET, TRAIT } from '../bytecode/columns.ts'
 import { type Facts, rows } from '../bytecode/facts.ts'
-import { annotationsOn, valueView } from '../query/annotation-value.ts'
+import { annotationsOn, valueView } from '../query/annotations/annotation-value.ts'
 import { ACC } from '../bytecode/access-flags.ts'
 
 /** A method or constructor. */

@@ -1,4 +1,4 @@
-import { type JavaNode, parseJava } from '../source/java-parser.ts'
+import { type JavaNode, parseJava } from '../source/java/java-parser.ts'
 import { fileIssue, type StyleIssue } from './style-issue.ts'
 
 /** Where a text stops being Java; undefined where it does not. */

@@ -1,7 +1,7 @@
 import { CYCLE_MEMBERS } from '../choices.ts'
 import { packageOf } from './names.ts'
 import { classGraph } from './graph.ts'
-import { compare } from './implementations.ts'
+import { compare } from './types/implementations.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** What cycles can be made of. */

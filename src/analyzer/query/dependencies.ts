@@ -1,5 +1,5 @@
 import { type DependencyType, dependencyType } from './dependency-type.ts'
-import { compare } from './implementations.ts'
+import { compare } from './types/implementations.ts'
 import { toFqn } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
 

@@ -1,5 +1,5 @@
 import type { Scan } from './scanner.ts'
-import { classSummary } from '../query/class-summary.ts'
+import { classSummary } from '../query/types/class-summary.ts'
 
 /** How much there is. */
 export function statsOf({ snapshot, ...scan }: Scan) {

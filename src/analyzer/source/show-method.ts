@@ -1,7 +1,7 @@
 import { fault } from '../errors.ts'
 import type { Scan } from '../scan/scanner.ts'
-import { showClass } from '../query/class-show.ts'
-import { type MethodText, parseParameterTypes } from './find-methods.ts'
+import { showClass } from '../query/types/class-show.ts'
+import { type MethodText, parseParameterTypes } from './java/find-methods.ts'
 import { textOf } from './show-source.ts'
 import type { ClassText, SourceService, TextWish } from './source-service.ts'
 

@@ -1,7 +1,7 @@
 import type { Scan } from '../scan/scanner.ts'
-import { showClass } from '../query/class-show.ts'
-import type { Excerpt, SourceFormat } from './formats.ts'
-import { renderClassFile } from './render-class-file.ts'
+import { showClass } from '../query/types/class-show.ts'
+import type { Excerpt, SourceFormat } from './java/formats.ts'
+import { renderClassFile } from './java/render-class-file.ts'
 import {
   type ClassOrigin,
   type ClassText,
@@ -9,7 +9,7 @@ import {
   type SourceService,
   type TextWish,
 } from './source-service.ts'
-import type { VisibilityLevel } from './visibility.ts'
+import type { VisibilityLevel } from './java/visibility.ts'
 
 export interface ShowWish extends TextWish {
   readonly format: SourceFormat

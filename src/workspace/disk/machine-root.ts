@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { TrashPlace } from '../../lib/fs/trash.ts'
-import { MachineFiles } from '../backend/microvm/machine-files.ts'
+import { MachineFiles } from '../backend/microvm/files/machine-files.ts'
 import type { ImageBackend } from '../image/image-backend.ts'
 import type { ImageStore } from '../image/image-store.ts'
 

@@ -9,7 +9,7 @@ import {
 } from '../../../src/analyzer/confinement.ts'
 import { createScanPool } from '../../../src/analyzer/scan/scan-pool.ts'
 import { createTextPool } from '../../../src/analyzer/source/source-service.ts'
-import { startDecompiler } from '../../../src/analyzer/source/decompiler.ts'
+import { startDecompiler } from '../../../src/analyzer/source/decompile/decompiler.ts'
 import { makeDirs } from '../../../src/lib/fs/make-dirs.ts'
 import { messageOf } from '../../../src/lib/errors/message.ts'
 import { createPool, type Pool } from '../../../src/lib/pool/pool.ts'

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { dialContainer } from '../../../src/workspace/backend/docker/dial.ts'
+import { dialContainer } from '../../../src/workspace/backend/docker/exec/dial.ts'
 import { backendCreate } from '../../support/backend-create.ts'
 import { dockerBackend, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
 

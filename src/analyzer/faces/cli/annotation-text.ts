@@ -1,4 +1,4 @@
-import type { AnnotationView, ValueView } from '../../query/annotation-value.ts'
+import type { AnnotationView, ValueView } from '../../query/annotations/annotation-value.ts'
 
 /** An annotation's attributes as the source has them, `path = "/orders", required = true`; empty ones are left out. */
 export function attributesText({ parameters }: AnnotationView): string {

@@ -1,5 +1,5 @@
 import { lastLogLines } from '../log-lines.ts'
-import type { DockerEngine } from './engine.ts'
+import type { DockerEngine } from './engine/engine.ts'
 
 const HEADER_BYTES = 8
 

@@ -1,10 +1,10 @@
-import { engineName } from './labels.ts'
+import { engineName } from './engine/labels.ts'
 import type { ContainerCreateOptions } from 'dockerode'
 import { WORKSPACE_DIR } from '../../workspace.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import type { BackendCreate } from '../backend.ts'
-import { INSIDE } from './inside-dirs.ts'
-import type { Labels } from './labels.ts'
+import { INSIDE } from './exec/inside-dirs.ts'
+import type { Labels } from './engine/labels.ts'
 
 /** Half of what other control groups have: workspaces share among themselves what the server, the engine and its host leave. */
 const CPU_SHARES = 512

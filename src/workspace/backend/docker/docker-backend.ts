@@ -18,14 +18,14 @@ import type {
 import { narrowed, type NetworkLimits } from '../../network/narrow.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import { type ContainerLimits } from './container.ts'
-import { engineName } from './labels.ts'
-import { ContainerLoads } from './container-load.ts'
+import { engineName } from './engine/labels.ts'
+import { ContainerLoads } from './exec/container-load.ts'
 import { readContainerLog } from './container-log.ts'
-import { type ContainerProcess, dialContainer, dialProcess } from './dial.ts'
-import { CHANGE_DEADLINE_MS, DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine.ts'
-import { followEvents } from './events.ts'
-import { ProgramStarter } from './exec.ts'
-import { INSIDE, type InsideDirs } from './inside-dirs.ts'
+import { type ContainerProcess, dialContainer, dialProcess } from './exec/dial.ts'
+import { CHANGE_DEADLINE_MS, DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine/engine.ts'
+import { followEvents } from './engine/events.ts'
+import { ProgramStarter } from './exec/exec.ts'
+import { INSIDE, type InsideDirs } from './exec/inside-dirs.ts'
 import {
   isOwn,
   labelsOf,
@@ -34,12 +34,12 @@ import {
   ownFilter,
   workspaceFromInspect,
   workspaceFromRow,
-} from './labels.ts'
-import { IsolatedNetworks } from './isolated-networks.ts'
-import { listenForUser } from './listen-for-user.ts'
+} from './engine/labels.ts'
+import { IsolatedNetworks } from './network/isolated-networks.ts'
+import { listenForUser } from './exec/listen-for-user.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
-import { prepareOwner } from './owner.ts'
-import type { PulledImages } from './pulled-images.ts'
+import { prepareOwner } from './engine/owner.ts'
+import type { PulledImages } from './images/pulled-images.ts'
 import { startContainer, takenByAnother } from './start-container.ts'
 import { readUsage } from './usage.ts'
 

@@ -1,7 +1,7 @@
 import type { BackendUsage, UsagePart } from '../backend.ts'
-import { engineName } from './labels.ts'
-import type { DockerEngine } from './engine.ts'
-import { workspaceNameOf } from './labels.ts'
+import { engineName } from './engine/labels.ts'
+import type { DockerEngine } from './engine/engine.ts'
+import { workspaceNameOf } from './engine/labels.ts'
 
 /**
  * Where this server's containers and volumes are: the writable layer and the volume of each, on the engine's machine; and the

@@ -6,7 +6,7 @@ import { discard } from '../../../lib/fs/trash.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import { fault } from '../../errors.ts'
 import type { Jails, Machine } from '../microvm/driver.ts'
-import { machineUser } from '../microvm/machine-user.ts'
+import { machineUser } from '../microvm/monitor/machine-user.ts'
 import type { MachinePaths } from './requests.ts'
 
 /** Where jails are below the root, and what a jail calls its own sockets' directory, which the jailer makes itself. */

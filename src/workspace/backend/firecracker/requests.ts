@@ -1,5 +1,5 @@
 import type { Machine } from '../microvm/driver.ts'
-import { cidOf, VSOCK_SOCKET } from '../microvm/guest-line.ts'
+import { cidOf, VSOCK_SOCKET } from '../microvm/guest/guest-line.ts'
 
 interface FirecrackerRequest {
   readonly path: string

@@ -1,8 +1,8 @@
 import type { BootImage } from '../../image/image-store.ts'
 import type { ImageBackend } from '../../image/image-backend.ts'
-import type { MachineProcess } from './machine-process.ts'
-import type { MachineRun } from './metadata.ts'
-import type { GuestAddress, NetworkPlan } from './network.ts'
+import type { MachineProcess } from './monitor/machine-process.ts'
+import type { MachineRun } from './files/metadata.ts'
+import type { GuestAddress, NetworkPlan } from './network/network.ts'
 
 /** A machine about to be started. */
 export interface Machine {

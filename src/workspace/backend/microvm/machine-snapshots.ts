@@ -3,9 +3,9 @@ import { fault } from '../../errors.ts'
 import type { ImageStore } from '../../image/image-store.ts'
 import type { BackendName } from '../../backend-name.ts'
 import type { Snapshot, Snapshots } from '../snapshot.ts'
-import type { MachineFiles } from './machine-files.ts'
-import { SnapshotFiles } from './snapshot-files.ts'
-import type { SnapshotReading, SnapshotRecord } from './snapshot-record.ts'
+import type { MachineFiles } from './files/machine-files.ts'
+import { SnapshotFiles } from './files/snapshot-files.ts'
+import type { SnapshotReading, SnapshotRecord } from './files/snapshot-record.ts'
 
 /** Snapshots of machines that do not run: of their disks, without what was in memory. */
 export class MachineSnapshots implements Snapshots {

@@ -2,9 +2,9 @@ import { messageOf } from '../../../lib/errors/message.ts'
 import { limitsFromWire } from '../../network/narrow.ts'
 import type { Workspace, WorkspaceState } from '../../workspace.ts'
 import type { BackendName } from '../../backend-name.ts'
-import type { MachineFiles } from './machine-files.ts'
-import { isRunning } from './machine-process.ts'
-import type { Metadata, MetadataReading } from './metadata.ts'
+import type { MachineFiles } from './files/machine-files.ts'
+import { isRunning } from './monitor/machine-process.ts'
+import type { Metadata, MetadataReading } from './files/metadata.ts'
 
 /** Where a machine is in its life, from what is remembered of it and what runs. */
 async function stateOf({ run, failure }: Metadata, hostBoot: string): Promise<WorkspaceState> {

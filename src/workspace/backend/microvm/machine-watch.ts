@@ -1,9 +1,9 @@
 import { nameKey } from '../../name.ts'
-import { boundLog } from './console-log.ts'
+import { boundLog } from './monitor/console-log.ts'
 import type { Driver } from './driver.ts'
-import type { MachineFiles } from './machine-files.ts'
-import { isRunning } from './machine-process.ts'
-import type { Metadata } from './metadata.ts'
+import type { MachineFiles } from './files/machine-files.ts'
+import { isRunning } from './monitor/machine-process.ts'
+import type { Metadata } from './files/metadata.ts'
 
 const LOOK_EVERY_MS = 500
 /** At every so many looks the consoles' logs are looked at too. */

@@ -5,9 +5,9 @@ import { ByLimits } from '../../network/by-limits.ts'
 import type { NetworkLimits } from '../../network/narrow.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import type { Driver, UserNetwork } from './driver.ts'
-import { hasFilterRules, writeFilterRules } from './filter-rules.ts'
-import { macOf, type NetworkMode, type NetworkPlan } from './network.ts'
-import { tapMissing, Taps } from './tap.ts'
+import { hasFilterRules, writeFilterRules } from './network/filter-rules.ts'
+import { macOf, type NetworkMode, type NetworkPlan } from './network/network.ts'
+import { tapMissing, Taps } from './network/tap.ts'
 
 /** Gives machines their network, and takes it away when they end. */
 export class Networks {

@@ -3,8 +3,8 @@ import { fault } from '../../errors.ts'
 import type { ImageStore } from '../../image/image-store.ts'
 import { limitsToWire } from '../../network/narrow.ts'
 import type { BackendCreate } from '../backend.ts'
-import type { Metadata } from './metadata.ts'
-import type { SnapshotRecord } from './snapshot-record.ts'
+import type { Metadata } from './files/metadata.ts'
+import type { SnapshotRecord } from './files/snapshot-record.ts'
 
 export interface MachineDefaults {
   readonly cpus: number

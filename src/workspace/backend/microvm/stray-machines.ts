@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
-import { identify, type MachineProcess } from './machine-process.ts'
+import { identify, type MachineProcess } from './monitor/machine-process.ts'
 
 /** What may be known of a machine whose processes are sought. */
 export interface Traces {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { cidOf, SERIAL_SOCKET } from '../microvm/guest-line.ts'
+import { cidOf, SERIAL_SOCKET } from '../microvm/guest/guest-line.ts'
 import type { Machine } from '../microvm/driver.ts'
 import { AGENT_SERIAL } from '../../../lib/guest/protocol.ts'
 

@@ -6,12 +6,12 @@ import { sandboxMissing } from '../../../lib/sandbox/sandbox.ts'
 import { canUseVsock } from '../../../native/vsock.ts'
 import { fault } from '../../errors.ts'
 import type { Driver, Machine, StartedMachine } from '../microvm/driver.ts'
-import { cidOf, VSOCK_SOCKET } from '../microvm/guest-line.ts'
-import { awaitSocket } from '../microvm/await-socket.ts'
-import { lastLines } from '../microvm/console-log.ts'
-import { type Monitor, spawnMonitor } from '../microvm/spawn-monitor.ts'
-import { identify, type MachineProcess, signalProcess } from '../microvm/machine-process.ts'
-import { machineUser } from '../microvm/machine-user.ts'
+import { cidOf, VSOCK_SOCKET } from '../microvm/guest/guest-line.ts'
+import { awaitSocket } from '../microvm/monitor/await-socket.ts'
+import { lastLines } from '../microvm/monitor/console-log.ts'
+import { type Monitor, spawnMonitor } from '../microvm/monitor/spawn-monitor.ts'
+import { identify, type MachineProcess, signalProcess } from '../microvm/monitor/machine-process.ts'
+import { machineUser } from '../microvm/monitor/machine-user.ts'
 import {
   type Accelerator,
   PID_FILE,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { AGENT_PORT, BUS_PORT } from '../../../lib/guest/protocol.ts'
 import type { Machine } from '../microvm/driver.ts'
-import { hostPortSocket, portSocket } from '../microvm/guest-line.ts'
+import { hostPortSocket, portSocket } from '../microvm/guest/guest-line.ts'
 
 export const REST_SOCKET = 'rest.sock'
 

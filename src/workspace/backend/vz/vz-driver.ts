@@ -2,9 +2,9 @@ import { request } from '../../../lib/http/node-http.ts'
 import { join } from 'node:path'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import { fault } from '../../errors.ts'
-import { awaitSocket } from '../microvm/await-socket.ts'
+import { awaitSocket } from '../microvm/monitor/await-socket.ts'
 import type { Driver, Machine, StartedMachine } from '../microvm/driver.ts'
-import { spawnMonitor } from '../microvm/spawn-monitor.ts'
+import { spawnMonitor } from '../microvm/monitor/spawn-monitor.ts'
 import { REST_SOCKET, unusablePath, vfkitArguments } from './command-line.ts'
 
 const TIMEOUT_MS = 5_000

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { DockerEngine } from '../../../../src/workspace/backend/docker/engine.ts'
-import { exportRootfs } from '../../../../src/workspace/backend/docker/export-rootfs.ts'
+import { DockerEngine } from '../../../../src/workspace/backend/docker/engine/engine.ts'
+import { exportRootfs } from '../../../../src/workspace/backend/docker/images/export-rootfs.ts'
 import { backendCreate } from '../../../support/backend-create.ts'
 import {
   docker,

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { HOUR_MS, MachineDisk } from '../../../support/machine-disk.ts'
 import { names, prune, reasonOf } from '../../../support/prune.ts'
-import { creationMark } from '../../../../src/workspace/backend/microvm/creating-mark.ts'
+import { creationMark } from '../../../../src/workspace/backend/microvm/files/creating-mark.ts'
 
 describe('P5 what is being made stays', () => {
   test('P5 a mark younger than an hour keeps its directory, an older one does not', async () => {

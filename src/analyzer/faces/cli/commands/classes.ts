@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
-import type { ClassSummary } from '../../../query/class-summary.ts'
-import type { showClass } from '../../../query/class-show.ts'
+import type { ClassSummary } from '../../../query/types/class-summary.ts'
+import type { showClass } from '../../../query/types/class-show.ts'
 import type { dependenciesOf, Dependency } from '../../../query/dependencies.ts'
-import type { HierarchyNode, hierarchyOf } from '../../../query/hierarchy.ts'
-import type { implementationsOf } from '../../../query/implementations.ts'
+import type { HierarchyNode, hierarchyOf } from '../../../query/types/hierarchy.ts'
+import type { implementationsOf } from '../../../query/types/implementations.ts'
 import { addLibrariesOption, addProjectOption, contextOf, pageLine, pathOf } from '../context.ts'
 
 interface ListFlags {

@@ -1,9 +1,9 @@
 import { USAGE_SCOPES } from '../../../choices.ts'
 import { type Command, Option } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
-import type { annotationUsages } from '../../../query/annotation-usages.ts'
+import type { annotationUsages } from '../../../query/annotations/annotation-usages.ts'
 import { attributesText } from '../annotation-text.ts'
-import type { searchMethods } from '../../../query/methods-search.ts'
+import type { searchMethods } from '../../../query/types/methods-search.ts'
 import { addLibrariesOption, addProjectOption, contextOf, pageLine, pathOf } from '../context.ts'
 import { addPageOptions } from './classes.ts'
 

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import type { MethodSourceView } from '../../../source/show-method.ts'
-import { SOURCE_FORMATS } from '../../../source/formats.ts'
+import { SOURCE_FORMATS } from '../../../source/java/formats.ts'
 import type { SourceView } from '../../../source/show-source.ts'
-import { SHOWN_LANGUAGES } from '../../../source/source-text.ts'
-import { VISIBILITIES } from '../../../source/visibility.ts'
+import { SHOWN_LANGUAGES } from '../../../source/archive/source-text.ts'
+import { VISIBILITIES } from '../../../source/java/visibility.ts'
 import { addProjectOption, contextOf, pathOf } from '../context.ts'
 import { SOURCE_ANSWER_MS } from '../server-client.ts'
 
@@ -84,6 +84,6 @@ function methodText(view: MethodSourceView): string {
 
 /** Loaded where there is a terminal to colour for: the parser takes its time. */
 async function paintJava(content: string): Promise<string> {
-  const { paintJava: paint } = await import('../../../source/paint-java.ts')
+  const { paintJava: paint } = await import('../../../source/java/paint-java.ts')
   return paint(content)
 }

@@ -1,0 +1,135 @@
+import { USAGE_SCOPES } from '../../choices.ts'
+import { TARGET } from '../../bytecode/columns.ts'
+import { fault } from '../../errors.ts'
+import { countingPlaces } from './annotation-closure.ts'
+import { AnnotationSynthesis } from './annotation-synthesis.ts'
+import { type AnnotationView, annotationView } from './annotation-value.ts'
+import { packageOf, simpleNameOf, toFqn } from '../names.ts'
+import { pageOf, type Paging } from '../page.ts'
+import { parameterAnnotations } from '../parameters.ts'
+import type { Snapshot } from '../snapshot.ts'
+import type { IndexedSlice } from '../../index/indexed-slice.ts'
+
+type Scope = (typeof USAGE_SCOPES)[number]
+type Target = 'CLASS' | 'METHOD' | 'CONSTRUCTOR' | 'FIELD' | 'PARAMETER'
+
+const SCOPE_OF: Readonly<Record<Target, Scope>> = {
+  CLASS: 'class',
+  METHOD: 'method',
+  CONSTRUCTOR: 'method',
+  FIELD: 'field',
+  PARAMETER: 'param',
+}
+
+export interface AnnotationUsage {
+  readonly target: Target
+  readonly classFqn: string
+  readonly classSimpleName: string
+  readonly packageName: string
+  readonly classSource: string
+  readonly method?: string
+  readonly descriptor?: string
+  readonly field?: string
+  readonly parameterIndex?: number
+  readonly parameterName?: string
+  readonly annotation: AnnotationView
+}
+
+interface Place {
+  readonly id: number
+  readonly slice: IndexedSlice
+  readonly row: number
+  readonly target: Target
+  readonly way: readonly number[]
+  readonly repeated: AnnotationView | undefined
+}
+
+/**
+ * Where an annotation stands, or one that carries it, which is then shown as the one asked for, with the attributes that it
+ * has by that. By class, then target and place.
+ *
+ * @throws BAD_REQUEST and CLASS_NOT_FOUND
+ */
+export function annotationUsages(
+  snapshot: Snapshot,
+  annotationFqn: string,
+  filter: { readonly scope?: string | undefined; readonly includeLibraries: boolean },
+  paging: Paging,
+) {
+  const scope = parseScope(filter.scope)
+  const { index } = snapshot
+  const type = snapshot.findName(annotationFqn)
+  if (type === undefined)
+    throw fault('CLASS_NOT_FOUND', `nothing in the project names an annotation "${annotationFqn}"`)
+  const places = placesWith(snapshot, type, filter.includeLibraries)
+  const shown = places.filter(({ target }) => scope === 'all' || SCOPE_OF[target] === scope)
+  const synthesis = new AnnotationSynthesis(snapshot)
+  const { rows: usages, ...page } = pageOf(shown, paging, (place) => usageAt(snapshot, place, synthesis))
+  return { annotationFqn: toFqn(index.names.get(type)), usages, ...page, countsByTarget: counts(shown) }
+}
+
+function parseScope(scope = 'all'): Scope {
+  const known = USAGE_SCOPES.find((each) => each === scope.toLowerCase())
+  if (known !== undefined) return known
+  throw fault('BAD_REQUEST', `scope "${scope}" must be one of ${USAGE_SCOPES.join(', ')}`)
+}
+
+function placesWith(snapshot: Snapshot, type: number, includeLibraries: boolean): readonly Place[] {
+  const { index } = snapshot
+  const constructor = index.names.find('<init>')
+  const places: Place[] = []
+  for (const { slice, row, id, targetKind, target: on, way, repeated } of countingPlaces(snapshot, type)) {
+    if (!snapshot.counts(id, includeLibraries) || index.isHidden(id)) continue
+    const isConstructor = targetKind === TARGET.METHOD && slice.digest.methods.name[on] === constructor
+    const target = isConstructor ? 'CONSTRUCTOR' : TARGETS[targetKind]
+    if (target !== undefined) places.push({ id, slice, row, target, way, repeated })
+  }
+  const ranks = index.ranks()
+  return places.toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0) || a.row - b.row)
+}
+
+/** A record's component is told as the field that it makes: the compiler copies its annotations where they belong. */
+const TARGETS: Readonly<Record<number, Target>> = {
+  [TARGET.CLASS]: 'CLASS',
+  [TARGET.FIELD]: 'FIELD',
+  [TARGET.METHOD]: 'METHOD',
+  [TARGET.PARAMETER]: 'PARAMETER',
+}
+
+function usageAt(snapshot: Snapshot, place: Place, synthesis: AnnotationSynthesis): AnnotationUsage {
+  const { id, slice, row, target, way, repeated } = place
+  const facts = snapshot.facts(slice)
+  const classFqn = snapshot.fqnOf(id)
+  const names = way.map((name) => toFqn(snapshot.index.names.get(name)))
+  return {
+    target,
+    classFqn,
+    classSimpleName: simpleNameOf(classFqn),
+    packageName: packageOf(classFqn),
+    classSource: slice.source,
+    ...memberAt(snapshot, place),
+    annotation: synthesis.along(repeated ?? annotationView(facts, row), names),
+  }
+}
+
+function memberAt(snapshot: Snapshot, { id, slice, row, target }: Place): Partial<AnnotationUsage> {
+  const facts = snapshot.facts(slice)
+  const { annotations, fields, methods, strings } = facts
+  const member = annotations.target[row] ?? 0
+  if (target === 'CLASS') return {}
+  if (target === 'FIELD') return { field: strings.get(fields.name[member] ?? 0) }
+  const method = {
+    method: strings.get(methods.name[member] ?? 0),
+    descriptor: strings.get(methods.descriptor[member] ?? 0),
+  }
+  if (target !== 'PARAMETER') return method
+  const parameters = parameterAnnotations(facts, id - slice.firstClass, member)
+  const parameterIndex = parameters.findIndex(({ annotations: on }) => on.includes(row))
+  return { ...method, parameterIndex, parameterName: parameters[parameterIndex]?.name ?? '' }
+}
+
+function counts(places: readonly Place[]): Readonly<Record<string, number>> {
+  const found: Record<string, number> = {}
+  for (const { target } of places) found[target] = (found[target] ?? 0) + 1
+  return found
+}

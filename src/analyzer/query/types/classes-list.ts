@@ -1,0 +1,76 @@
+import { countingPlaces } from '../annotations/annotation-closure.ts'
+import { ACC } from '../../bytecode/access-flags.ts'
+import { classSummary, type ClassSummary } from './class-summary.ts'
+import { classNameTest, packageTest } from '../name-tests.ts'
+import { kept } from '../kept.ts'
+import { type Page, pageOf, type Paging } from '../page.ts'
+import type { Snapshot } from '../snapshot.ts'
+import { allSubtypes } from './subtypes.ts'
+import { TARGET } from '../../bytecode/columns.ts'
+import { USE } from '../../index/digest.ts'
+
+export interface ClassFilter {
+  /** Patterns with `*`. */
+  readonly package?: string | undefined
+  readonly name?: string | undefined
+  /** Annotation that the class carries, itself or by one that carries it. */
+  readonly annotation?: string | undefined
+  /** Superclass, at any depth. */
+  readonly extends?: string | undefined
+  /** Interface, at any depth. */
+  readonly implements?: string | undefined
+  readonly interfacesOnly: boolean
+  readonly includeLibraries: boolean
+}
+
+/** Classes that pass a filter, by name. */
+export function listClasses(snapshot: Snapshot, filter: ClassFilter, paging: Paging): Page<ClassSummary> {
+  const passed = testsOf(snapshot, filter).reduce(kept, snapshot.classes(filter.includeLibraries))
+  return pageOf(passed, paging, (id) => classSummary(snapshot, id))
+}
+
+/** The cheap tests first. */
+function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number) => boolean)[] {
+  const tests: ((id: number) => boolean)[] = []
+  if (filter.interfacesOnly) tests.push((id) => isInterface(snapshot, id))
+  if (filter.annotation !== undefined) {
+    const carrying = classesWith(snapshot, filter.annotation)
+    tests.push((id) => carrying.has(id))
+  }
+  if (filter.extends !== undefined) {
+    const below = allSubtypes(snapshot, snapshot.findName(filter.extends), [USE.EXTENDS])
+    tests.push((id) => below.has(id))
+  }
+  if (filter.implements !== undefined) {
+    const below = allSubtypes(snapshot, snapshot.findName(filter.implements), [USE.IMPLEMENTS])
+    tests.push((id) => below.has(id))
+  }
+  if (filter.package !== undefined) {
+    const fits = packageTest(snapshot, filter.package)
+    tests.push((id) => fits(snapshot.index.nameIdOf(id)))
+  }
+  if (filter.name !== undefined) {
+    const fits = classNameTest(snapshot, filter.name)
+    tests.push((id) => fits(snapshot.index.nameIdOf(id)))
+  }
+  return tests
+}
+
+/** The classes that carry an annotation themselves, directly or by one that carries it. */
+function classesWith(snapshot: Snapshot, annotation: string): ReadonlySet<number> {
+  const found = new Set<number>()
+  const type = snapshot.findName(annotation)
+  if (type === undefined) return found
+  for (const { id, targetKind } of countingPlaces(snapshot, type)) {
+    if (targetKind === TARGET.CLASS) found.add(id)
+  }
+  return found
+}
+
+/** package-info is one to the JVM only: the compiler marks it as its own. */
+function isInterface(snapshot: Snapshot, id: number): boolean {
+  const { digest, firstClass } = snapshot.index.sliceOf(id)
+  return (
+    ((digest.classes.accessFlags[id - firstClass] ?? 0) & (ACC.INTERFACE | ACC.SYNTHETIC)) === ACC.INTERFACE
+  )
+}

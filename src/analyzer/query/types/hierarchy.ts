@@ -1,0 +1,96 @@
+import { ACC } from '../../bytecode/access-flags.ts'
+import { compare } from './implementations.ts'
+import { simpleNameOf, toFqn } from '../names.ts'
+import type { Snapshot } from '../snapshot.ts'
+import { directSubtypes, supertypesOf } from './subtypes.ts'
+
+/** A class in its hierarchy. One that is not on the class path has its name alone. */
+export interface HierarchyNode {
+  readonly classFqn: string
+  readonly simpleName: string
+  readonly source: string
+  readonly isInterface: boolean
+  readonly parent: HierarchyNode | null
+  readonly interfaces: readonly HierarchyNode[]
+  readonly children: readonly HierarchyNode[]
+}
+
+/** Interfaces can be reached by more ways than there are classes: two on each of 30 levels make 2^30. */
+const MAX_NODES = 200_000
+/** Deeper than any compiler's. */
+const MAX_DEPTH = 1_000
+
+/** A class with all that is above it and all that is below it. @throws CLASS_NOT_FOUND */
+export function hierarchyOf(snapshot: Snapshot, fqn: string) {
+  const id = snapshot.getClass(fqn)
+  const walk = new HierarchyWalk(snapshot)
+  const up = walk.above(snapshot.index.nameIdOf(id))
+  const hierarchy = { ...up, children: walk.below(id) }
+  return { targetClass: snapshot.fqnOf(id), hierarchy, ...(walk.isCut && { isCut: true }) }
+}
+
+class HierarchyWalk {
+  readonly #snapshot: Snapshot
+  /** The names between here and the target: a circle ends where it meets itself (threat A5). */
+  readonly #way = new Set<number>()
+  #nodes = 0
+  /** Whether there was more than is shown. */
+  isCut = false
+
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot
+  }
+
+  above(name: number): HierarchyNode {
+    const id = this.#snapshot.index.findByNameId(name)
+    const self = describe(this.#snapshot, name, id)
+    const alone = { ...self, parent: null, interfaces: [], children: [] }
+    if (id === undefined || !this.#enter(name)) return alone
+    const { superclass, interfaces } = supertypesOf(this.#snapshot, id)
+    // Class files give interfaces Object; Java gives them none.
+    const isRoot = superclass === undefined || self.isInterface || this.#way.has(superclass)
+    const node = {
+      ...alone,
+      parent: isRoot ? null : this.above(superclass),
+      interfaces: interfaces.filter((each) => !this.#way.has(each)).map((each) => this.above(each)),
+    }
+    this.#way.delete(name)
+    return node
+  }
+
+  below(id: number): readonly HierarchyNode[] {
+    const { index } = this.#snapshot
+    const name = index.nameIdOf(id)
+    if (!this.#enter(name)) return []
+    const children = directSubtypes(this.#snapshot, name)
+      .filter((child) => !this.#way.has(index.nameIdOf(child)))
+      .map((child) => ({
+        ...describe(this.#snapshot, index.nameIdOf(child), child),
+        parent: null,
+        interfaces: [],
+        children: this.below(child),
+      }))
+      .toSorted((a, b) => compare(a.classFqn, b.classFqn))
+    this.#way.delete(name)
+    return children
+  }
+
+  #enter(name: number): boolean {
+    if (this.#nodes >= MAX_NODES || this.#way.size >= MAX_DEPTH) {
+      this.isCut = true
+      return false
+    }
+    this.#nodes++
+    this.#way.add(name)
+    return true
+  }
+}
+
+function describe(snapshot: Snapshot, name: number, id: number | undefined) {
+  const classFqn = toFqn(snapshot.index.names.get(name))
+  const simpleName = simpleNameOf(classFqn)
+  if (id === undefined) return { classFqn, simpleName, source: 'UNKNOWN', isInterface: false }
+  const { digest, firstClass, source } = snapshot.index.sliceOf(id)
+  const isInterface = ((digest.classes.accessFlags[id - firstClass] ?? 0) & ACC.INTERFACE) !== 0
+  return { classFqn, simpleName, source, isInterface }
+}

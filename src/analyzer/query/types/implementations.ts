@@ -1,0 +1,25 @@
+import { classSummary, type ClassSummary } from './class-summary.ts'
+import type { Snapshot } from '../snapshot.ts'
+import { allSubtypes } from './subtypes.ts'
+
+/** Returns the classes that extend or implement a class, by name. @throws CLASS_NOT_FOUND */
+export function implementationsOf(snapshot: Snapshot, fqn: string, includeLibraries: boolean) {
+  const target = snapshot.getClass(fqn)
+  const below = [...allSubtypes(snapshot, snapshot.index.nameIdOf(target))]
+    .filter(([id]) => snapshot.counts(id, includeLibraries))
+    .map(([id, isDirect]) => ({ summary: classSummary(snapshot, id), isDirect }))
+    .toSorted((a, b) => compare(a.summary.fqn, b.summary.fqn))
+  const of = (direct: boolean): readonly ClassSummary[] =>
+    below.filter(({ isDirect }) => isDirect === direct).map(({ summary }) => summary)
+  return {
+    targetClass: snapshot.fqnOf(target),
+    directImplementations: of(true),
+    indirectImplementations: of(false),
+    totalCount: below.length,
+  }
+}
+
+/** The order of names everywhere: by code units, so that it is the same on every machine. */
+export function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { withFile } from '../../classpath/byte-source.ts'
+import { type ClassContainer, type ClassEntry, displayPath } from '../../classpath/class-container.ts'
+import { listClasses } from '../../classpath/list-classes.ts'
+import { withNestedArchive } from '../../classpath/nested-archive.ts'
+import { readExtent } from '../../classpath/read-extent.ts'
+import { stampIfThere } from '../../index/slices.ts'
+
+const MAX_CLASS_BYTES = 2 ** 24
+/** Listed places that are kept; a JDK's image is one. */
+const KEPT = 16
+
+interface Listed {
+  readonly stamp: string | undefined
+  readonly container: ClassContainer
+  readonly classes: ReadonlyMap<string, ClassEntry>
+}
+
+/** Reads class files where the index says that they are. */
+export class ClassBytes {
+  readonly #release: number
+  readonly #known = new Map<string, Listed>()
+
+  /** @param release for multi-release archives */
+  constructor(release: number) {
+    this.#release = release
+  }
+
+  /** The bytes of a class in a place, by its internal name; undefined where it is not there. */
+  read(location: string, name: string): Uint8Array | undefined {
+    const { container, classes } = this.#listed(location)
+    const entry = classes.get(name)
+    if (entry === undefined) return undefined
+    const { extent } = entry
+    if (extent === undefined) return readFileSync(join(container.path, entry.file))
+    return withFile(container.path, (file) => {
+      if (container.deflated === undefined) return readExtent(file, extent, MAX_CLASS_BYTES)
+      return withNestedArchive(container.path, file, container.deflated, (archive) =>
+        readExtent(archive, extent, MAX_CLASS_BYTES),
+      )
+    })
+  }
+
+  /** A class and those whose names say that they are inside it, in order. */
+  namesWithin(location: string, outermost: string): readonly string[] {
+    const inside = `${outermost}$`
+    const { classes } = this.#listed(location)
+    return [...classes.keys()].filter((name) => name === outermost || name.startsWith(inside)).toSorted()
+  }
+
+  moduleOf(location: string, name: string): string | undefined {
+    return this.#listed(location).classes.get(name)?.module
+  }
+
+  #listed(location: string): Listed {
+    const [path = ''] = location.split('!/')
+    const stamp = stampIfThere(path)
+    const before = this.#known.get(location)
+    // A folder's own times do not tell of the files below it.
+    if (before !== undefined && before.stamp === stamp && before.container.kind !== 'folder') return before
+    const { containers, problems } = listClasses(path, this.#release)
+    const container = containers.find((each) => displayPath(each) === location)
+    if (container === undefined)
+      throw new Error(`${location} cannot be read: ${problems[0]?.message ?? 'it is gone'}`)
+    const listed = {
+      stamp,
+      container,
+      classes: new Map(container.classes.map((entry) => [entry.name, entry])),
+    }
+    this.#known.delete(location)
+    this.#known.set(location, listed)
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= KEPT) break
+      this.#known.delete(oldest)
+    }
+    return listed
+  }
+}

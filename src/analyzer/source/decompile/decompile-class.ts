@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { writeFileDurable } from '../../../lib/fs/write-durable.ts'
+import type { ClassBytes } from './class-bytes.ts'
+import {
+  type ClassFiles,
+  type Decompiled,
+  type DecompileWork,
+  VINEFLOWER_OPTIONS,
+} from './decompile-protocol.ts'
+import { giveClasses, takeText } from './vineflower-archives.ts'
+
+/** Changes when what is decompiled would come out otherwise. */
+const CACHE_VERSION = 1
+
+/** Services of the front process for the decompiler's. */
+export interface DecompileHelp {
+  /** Finds where a class is that others name. */
+  readonly locate: (name: string) => Promise<string | undefined>
+  /** Runs Vineflower in the folder of the task; returns why there is no text. */
+  readonly runJvm: () => Promise<string | undefined>
+}
+
+/**
+ * The text of a class with all inside it: from the cache, else decompiled and kept there under the hash of the class files.
+ *
+ * @throws Error with a sentence when the class files cannot be read or give no text
+ */
+export async function decompileClass(
+  task: DecompileWork,
+  classes: ClassBytes,
+  { locate, runJvm }: DecompileHelp,
+): Promise<Decompiled> {
+  const { location, outermost, vineflower } = task
+  const files = new Map<string, Uint8Array>()
+  for (const name of classes.namesWithin(location, outermost)) {
+    const bytes = classes.read(location, name)
+    if (bytes !== undefined) files.set(name, bytes)
+  }
+  if (!files.has(outermost)) throw new Error(`${location} does not have the class ${outermost} any more`)
+  const module = classes.moduleOf(location, outermost) ?? null
+  const cached = cacheFile(task, files)
+  const known = task.isFresh ? undefined : readIfThere(cached)
+  if (known !== undefined) return { text: known, module }
+  const text =
+    vineflower === undefined
+      ? await runPort(outermost, files, classes, locate)
+      : await runOnJvm(vineflower.folder, outermost, files, runJvm)
+  mkdirSync(dirname(cached), { recursive: true, mode: 0o700 })
+  await writeFileDurable(cached, text)
+  return { text, module }
+}
+
+/** Vineflower as WebAssembly. It writes to the console when it cannot be loaded as that. */
+async function runPort(
+  outermost: string,
+  files: ClassFiles,
+  classes: ClassBytes,
+  locate: DecompileHelp['locate'],
+): Promise<string> {
+  const { decompile } = await import('@run-slicer/vf')
+  const source = async (name: string): Promise<Uint8Array | null> => {
+    const own = files.get(name)
+    if (own !== undefined) return own
+    const place = await locate(name)
+    return (place === undefined ? undefined : classes.read(place, name)) ?? null
+  }
+  const texts = await decompile([...files.keys()], {
+    source,
+    options: VINEFLOWER_OPTIONS,
+    logger: { writeMessage() {} },
+  })
+  const text = texts[outermost]
+  if (text === undefined || text === '') throw new Error(`the decompiler gave no text for ${outermost}`)
+  return text
+}
+
+async function runOnJvm(
+  folder: string,
+  outermost: string,
+  files: ClassFiles,
+  runJvm: DecompileHelp['runJvm'],
+): Promise<string> {
+  await giveClasses(folder, files)
+  const problem = await runJvm()
+  if (problem !== undefined) throw new Error(problem)
+  return takeText(folder, outermost)
+}
+
+function cacheFile({ cacheDir, vineflower }: DecompileWork, files: ClassFiles): string {
+  const hash = createHash('sha256').update(`${CACHE_VERSION} ${toolOf(vineflower)}`)
+  for (const [name, bytes] of files) hash.update(`\0${name}\0${bytes.length}\0`).update(bytes)
+  const key = hash.digest('hex')
+  return join(cacheDir, key.slice(0, 2), `${key}.java`)
+}
+
+function toolOf(vineflower: DecompileWork['vineflower']): string {
+  if (vineflower === undefined) return 'port'
+  const { size, mtimeMs } = statSync(vineflower.jar)
+  return `${vineflower.jar} ${size} ${mtimeMs}`
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}

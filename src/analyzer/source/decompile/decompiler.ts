@@ -1,0 +1,185 @@
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from '../../../lib/log/logger.ts'
+import { makeDirs } from '../../../lib/fs/make-dirs.ts'
+import { messageOf } from '../../../lib/errors/message.ts'
+import { unpackError } from '../../../lib/pool/portable-error.ts'
+import { type Confinement, ConfinedPlaces, forkConfined } from '../../../lib/sandbox/confine.ts'
+import { siblingModule } from '../../../lib/process/sibling.ts'
+import { fault } from '../../errors.ts'
+import type {
+  Decompiled,
+  DecompileOrder,
+  DecompileReport,
+  DecompileSettings,
+  DecompileTask,
+  VineflowerCommand,
+} from './decompile-protocol.ts'
+import { runVineflower } from './run-vineflower.ts'
+
+export interface DecompilerOptions {
+  /** Of the JavaScript heap, where WebAssembly keeps the decompiler's objects too. */
+  readonly memoryMb: number
+  /** For one class with all inside it. */
+  readonly timeoutMs: number
+  readonly logger: Logger
+}
+
+/** A process that nobody has asked for so long ends. */
+const IDLE_MS = 60_000
+
+type Locate = (name: string) => string | undefined
+
+/** How the process is started, and what it can reach. */
+export interface DecompilerStart extends DecompileSettings {
+  readonly confinement: Confinement
+}
+
+interface Child {
+  readonly process: ChildProcess
+  readonly release: number
+  readonly places: ConfinedPlaces
+}
+
+const CHILD = fileURLToPath(siblingModule(import.meta.url, './decompile-child'))
+
+/** Starts the decompiler's process. `module` is the one that it runs. */
+export function startDecompiler(
+  { release, confinement }: DecompilerStart,
+  memoryMb: number,
+  module: string = CHILD,
+): ChildProcess {
+  return forkConfined(module, [JSON.stringify({ release } satisfies DecompileSettings)], confinement, {
+    execArgv: [`--max-old-space-size=${memoryMb}`],
+    serialization: 'advanced',
+    // Standard output is the server's own, and says when it is ready.
+    stdio: ['ignore', 2, 2, 'ipc'],
+  })
+}
+
+/** Decompiles one class at a time in a process of its own, which is killed when it takes too long. */
+export class Decompiler {
+  readonly #options: DecompilerOptions
+  #child: Child | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+  #idle: NodeJS.Timeout | undefined
+  #lastId = 0
+  #isClosed = false
+
+  constructor(options: DecompilerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @param locate where a class is, by its internal name
+   * @throws DECOMPILATION_FAILED, DECOMPILATION_TIMEOUT
+   */
+  run(task: DecompileTask, start: DecompilerStart, locate: Locate): Promise<Decompiled> {
+    const turn = this.#turn.then(() => this.#run(task, start, locate))
+    this.#turn = turn.catch(() => undefined)
+    return turn
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#end()
+  }
+
+  async #run(task: DecompileTask, start: DecompilerStart, locate: Locate): Promise<Decompiled> {
+    if (this.#isClosed) throw fault('DECOMPILATION_FAILED', 'the server is stopping')
+    clearTimeout(this.#idle)
+    makeDirs(task.cacheDir, 0o700)
+    const child = this.#ready(start)
+    const { vineflower } = task
+    const folder = vineflower === undefined ? undefined : mkdtempSync(join(task.cacheDir, 'jvm-'))
+    const stopped = new AbortController()
+    const { timeoutMs } = this.#options
+    const named = task.outermost.replaceAll('/', '.')
+    const id = ++this.#lastId
+    const end = Promise.withResolvers<Decompiled>()
+    // A JVM has its own limit.
+    const limitMs = timeoutMs + (task.vineflower === undefined ? 0 : 5_000)
+    const timer = setTimeout(() => {
+      end.reject(
+        fault(
+          'DECOMPILATION_TIMEOUT',
+          `${named} was not decompiled in ${timeoutMs / 1_000} s; source.time_limit sets that, and format=stub needs none`,
+        ),
+      )
+      this.#end()
+    }, limitMs)
+    const hear = (report: DecompileReport): void => {
+      if (report.is === 'asking') {
+        const located: DecompileOrder = { do: 'located', ask: report.ask, location: locate(report.name) }
+        child.send(located, () => undefined)
+      } else if (report.is === 'prepared') {
+        if (vineflower !== undefined && folder !== undefined)
+          void runJvm(child, report.ask, vineflower, folder, stopped.signal)
+      } else if (report.id === id && report.is === 'done') end.resolve(report.result)
+      else if (report.id === id && report.is === 'failed') {
+        const error = unpackError(report.error)
+        end.reject(fault('DECOMPILATION_FAILED', `${named} cannot be decompiled: ${error.message}`, error))
+      }
+    }
+    const lose = (status: number | null, signal: NodeJS.Signals | null): void => {
+      const how = signal ?? `status ${status}`
+      const sentence = `${named} cannot be decompiled: it ended its process (${how}), for example by taking more than source.memory_limit`
+      end.reject(fault('DECOMPILATION_FAILED', sentence))
+    }
+    child.on('message', hear).on('exit', lose)
+    try {
+      const work = vineflower && folder !== undefined ? { jar: vineflower.jar, folder } : undefined
+      const order: DecompileOrder = { do: 'decompile', id, task: { ...task, vineflower: work } }
+      child.send(order, () => undefined)
+      return await end.promise
+    } finally {
+      clearTimeout(timer)
+      child.off('message', hear).off('exit', lose)
+      stopped.abort()
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+      this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref()
+    }
+  }
+
+  #ready(start: DecompilerStart): ChildProcess {
+    const { release, confinement } = start
+    if (this.#child?.release !== release || !this.#child.places.cover(confinement)) this.#end()
+    this.#child ??= { process: this.#start(start), release, places: new ConfinedPlaces(confinement) }
+    return this.#child.process
+  }
+
+  #start(start: DecompilerStart): ChildProcess {
+    const { memoryMb, logger } = this.#options
+    const child = startDecompiler(start, memoryMb)
+    child.on('error', (error) => logger.warn({ err: error }, 'the decompiler cannot be started'))
+    child.once('exit', (status, signal) => {
+      if (this.#child?.process === child) this.#child = undefined
+      if (status !== 0 && !this.#isClosed) logger.info({ pid: child.pid, status, signal }, 'decompiler ended')
+    })
+    child.unref()
+    child.channel?.unref()
+    return child
+  }
+
+  #end(): void {
+    clearTimeout(this.#idle)
+    const child = this.#child?.process
+    this.#child = undefined
+    child?.kill('SIGKILL')
+  }
+}
+
+/** Runs Vineflower for the child, which starts no programs, and lets it know the end. */
+async function runJvm(
+  child: ChildProcess,
+  ask: number,
+  command: VineflowerCommand,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const problem = await runVineflower(command, folder, signal).catch(messageOf)
+  const ran: DecompileOrder = { do: 'ran', ask, problem }
+  child.send(ran, () => undefined)
+}

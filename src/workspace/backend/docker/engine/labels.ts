@@ -1,0 +1,158 @@
+import type { ContainerInfo, ContainerInspectInfo } from 'dockerode'
+import type { Workspace, WorkspaceState } from '../../../workspace.ts'
+import {
+  limitsFromWire,
+  limitsToWire,
+  type NetworkLimits,
+  networkLimitsSchema,
+} from '../../../network/narrow.ts'
+import type { BackendCreate } from '../../backend.ts'
+import { parseJson } from '../../../../lib/schema/parse-json.ts'
+
+/** Labels are all the state that a Docker workspace has: the server's table is rebuilt from them. */
+const LABEL = {
+  schema: 'workspace.schema',
+  serverId: 'workspace.server_id',
+  name: 'workspace.name',
+  repo: 'workspace.repo',
+  localDir: 'workspace.local_dir',
+  image: 'workspace.image_ref',
+  createdAt: 'workspace.created_at',
+  cpus: 'workspace.cpus',
+  memoryMb: 'workspace.memory_mb',
+  forwardPorts: 'workspace.forward_ports',
+  network: 'workspace.network',
+} as const
+const SCHEMA = '1'
+
+export type Labels = Readonly<Record<string, string>>
+
+export function labelsOf(serverId: string, request: BackendCreate): Labels {
+  return {
+    [LABEL.schema]: SCHEMA,
+    [LABEL.serverId]: serverId,
+    [LABEL.name]: request.name,
+    [LABEL.repo]: request.repo,
+    [LABEL.localDir]: request.localDir,
+    [LABEL.image]: request.image,
+    [LABEL.createdAt]: request.createdAt.toISOString(),
+    [LABEL.cpus]: String(request.cpus),
+    [LABEL.memoryMb]: String(request.memoryMb),
+    [LABEL.forwardPorts]: request.forwardPorts.join(','),
+    ...(request.networkLimits !== undefined && {
+      [LABEL.network]: JSON.stringify(limitsToWire(request.networkLimits)),
+    }),
+  }
+}
+
+/** Labels of what belongs to a server and to no workspace. */
+export function labelsOfServer(serverId: string): Labels {
+  return { [LABEL.schema]: SCHEMA, [LABEL.serverId]: serverId }
+}
+
+/**
+ * What a workspace's container and its volume are called; the engine keeps the two apart. Names are unique without
+ * regard to case, and the engine's are not: so they are always lower-case there.
+ */
+export function engineName(workspace: string): string {
+  return `ws-${workspace.toLowerCase()}`
+}
+
+/** The engine's filter for what belongs to one server. */
+export function ownFilter(serverId: string): readonly string[] {
+  return [`${LABEL.serverId}=${serverId}`]
+}
+
+export function isOwn(labels: Labels | undefined, serverId: string): boolean {
+  return labels?.[LABEL.serverId] === serverId
+}
+
+export function workspaceNameOf(labels: Labels | undefined): string | undefined {
+  return labels?.[LABEL.name]
+}
+
+/** Returns the limits of a workspace's network. Where the label cannot be understood, it reaches nothing. */
+export function networkLimitsOf(labels: Labels): NetworkLimits | undefined {
+  const text = labels[LABEL.network]
+  if (text === undefined) return undefined
+  try {
+    const limits = parseJson(networkLimitsSchema, text)
+    if (limits !== undefined) return limitsFromWire(limits)
+  } catch {
+    // A network that is none.
+  }
+  return { allowHostPorts: [], egress: 'none' }
+}
+
+/** A workspace from one row of the engine's container list. */
+export function workspaceFromRow(row: ContainerInfo): Workspace {
+  const [network] = Object.values(row.NetworkSettings?.Networks ?? {})
+  return fromLabels(row.Labels, row.Id, stateFromRow(row), network?.IPAddress ?? '')
+}
+
+/** A workspace from the engine's full report on its container. */
+export function workspaceFromInspect(report: ContainerInspectInfo): Workspace {
+  const [network] = Object.values(report.NetworkSettings.Networks)
+  return fromLabels(report.Config.Labels, report.Id, stateFromInspect(report.State), network?.IPAddress ?? '')
+}
+
+function fromLabels(
+  labels: Labels,
+  containerId: string,
+  state: WorkspaceState,
+  ipAddress: string,
+): Workspace {
+  return {
+    name: labels[LABEL.name] ?? '',
+    backend: 'docker',
+    state,
+    createdAt: new Date(labels[LABEL.createdAt] ?? 0),
+    repo: labels[LABEL.repo] ?? '',
+    localDir: labels[LABEL.localDir] ?? '',
+    image: labels[LABEL.image] ?? '',
+    containerId,
+    pid: 0,
+    rootfsPath: '',
+    ipAddress: state.is === 'running' ? ipAddress : '',
+    cpus: Number(labels[LABEL.cpus] ?? 0),
+    memoryMb: Number(labels[LABEL.memoryMb] ?? 0),
+    forwardPorts: (labels[LABEL.forwardPorts] ?? '').split(',').filter(Boolean).map(Number),
+    networkLimits: networkLimitsOf(labels),
+  }
+}
+
+function stateFromRow(row: ContainerInfo): WorkspaceState {
+  if (row.State === 'running') return { is: 'running' }
+  const exitCode = Number(/^Exited \((\d+)\)/.exec(row.Status)?.[1] ?? 0)
+  return row.State === 'exited' ? ended(exitCode) : otherState(row.State)
+}
+
+function stateFromInspect(state: ContainerInspectInfo['State']): WorkspaceState {
+  if (state.Paused) return otherState('paused')
+  if (state.Running) return { is: 'running' }
+  // The engine says so from the first program on that was killed for want of memory, also of a later stop in good order.
+  if (state.OOMKilled && state.ExitCode === 137) {
+    return { is: 'error', message: 'it was killed because it ran out of memory (memory_mb)' }
+  }
+  if (state.Status === 'exited') return ended(state.ExitCode)
+  return otherState(state.Status)
+}
+
+/** The container's own process only waits: it ends by a signal when asked to stop, and by itself when it broke. */
+function ended(exitCode: number): WorkspaceState {
+  const asked = exitCode === 0 || exitCode === 130 || exitCode === 137 || exitCode === 143
+  return asked
+    ? { is: 'stopped' }
+    : { is: 'error', message: `its main process ended with status ${exitCode}` }
+}
+
+function otherState(status: string): WorkspaceState {
+  switch (status) {
+    case 'created':
+      return { is: 'stopped' }
+    case 'paused':
+      return { is: 'error', message: 'its container is paused; unpause it, or stop the workspace' }
+    default:
+      return { is: 'error', message: `the engine reports its container as "${status}"` }
+  }
+}

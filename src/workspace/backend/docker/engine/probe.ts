@@ -1,0 +1,45 @@
+import type { Check } from '../../../check.ts'
+import { DockerEngine, engineStatus } from './engine.ts'
+
+/** Whether the engine answers, which it is, and whether it has the default image. */
+export async function probeDocker(host: string | undefined, image: string): Promise<readonly Check[]> {
+  const engine = new DockerEngine(host)
+  await engine.open(() => undefined)
+  try {
+    const { Version, Os, Arch } = await engine.call('asking for the version', () => engine.docker.version())
+    const answers = {
+      name: 'docker',
+      ok: true,
+      found: `${Version} (${Os}/${Arch}) at ${engine.address}`,
+      remedy: '',
+    }
+    return [answers, await probeImage(engine, image)]
+  } catch {
+    return [
+      {
+        name: 'docker',
+        ok: false,
+        found: `nothing answers at ${engine.address}`,
+        remedy: 'run scripts/setup, or install and start Docker or Podman, or set docker.host',
+      },
+    ]
+  } finally {
+    await engine.close()
+  }
+}
+
+async function probeImage(engine: DockerEngine, image: string): Promise<Check> {
+  const name = 'default image'
+  try {
+    await engine.call('inspecting the image', () => engine.docker.getImage(image).inspect())
+    return { name, ok: true, found: image, remedy: '' }
+  } catch (error) {
+    if (engineStatus(error) !== 404) throw error
+    return {
+      name,
+      ok: false,
+      found: `${image} is missing`,
+      remedy: 'run scripts/setup, or set default_image',
+    }
+  }
+}

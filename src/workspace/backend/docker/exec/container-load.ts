@@ -1,0 +1,107 @@
+import { access, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Load } from '../../backend.ts'
+
+const ROOT = '/sys/fs/cgroup'
+
+/** Where engines put a container's control group: Docker's two drivers, then Podman's. */
+const placesOf = (id: string): readonly string[] => [
+  `docker/${id}`,
+  `system.slice/docker-${id}.scope`,
+  `machine.slice/libpod-${id}.scope`,
+  `libpod_parent/libpod-${id}`,
+]
+
+/** The files of one version of control groups, and what they say. Source: the kernel's cgroup-v1/ and cgroup-v2.rst. */
+interface Version {
+  readonly cpu: string
+  readonly memory: string
+  readonly cpuFile: string
+  readonly cpuMsOf: (text: string) => number
+  readonly memoryFile: string
+  readonly cacheField: string
+}
+
+const VERSIONS: readonly Version[] = [
+  {
+    cpu: '',
+    memory: '',
+    cpuFile: 'cpu.stat',
+    cpuMsOf: (text) => field(text, 'usage_usec') / 1e3,
+    memoryFile: 'memory.current',
+    cacheField: 'inactive_file',
+  },
+  {
+    cpu: 'cpuacct',
+    memory: 'memory',
+    cpuFile: 'cpuacct.usage',
+    cpuMsOf: (text) => Number(text) / 1e6,
+    memoryFile: 'memory.usage_in_bytes',
+    cacheField: 'total_inactive_file',
+  },
+]
+
+interface Place {
+  readonly version: Version
+  readonly path: string
+}
+
+/** Reads what containers use out of their control groups, where these are this machine's: the engine is not asked. */
+export class ContainerLoads {
+  readonly #root: string
+  /** By container, where it was found. */
+  readonly #places = new Map<string, Place>()
+
+  constructor(root = ROOT) {
+    this.#root = root
+  }
+
+  /** By container, of those of which it can be told. */
+  async readAll(containerIds: readonly string[]): Promise<ReadonlyMap<string, Load>> {
+    const asked = new Set(containerIds)
+    for (const id of this.#places.keys()) if (!asked.has(id)) this.#places.delete(id)
+    const read = await Promise.all(containerIds.map(async (id) => [id, await this.#read(id)] as const))
+    return new Map(read.flatMap(([id, load]) => (load === undefined ? [] : [[id, load] as const])))
+  }
+
+  async #read(containerId: string): Promise<Load | undefined> {
+    const place = this.#places.get(containerId) ?? (await this.#find(containerId))
+    if (place === undefined) return undefined
+    this.#places.set(containerId, place)
+    const { version, path } = place
+    const file = (controller: string, name: string): Promise<string> =>
+      readFile(join(this.#root, controller, path, name), 'utf8')
+    try {
+      const [cpu, memory, stat] = await Promise.all([
+        file(version.cpu, version.cpuFile),
+        file(version.memory, version.memoryFile),
+        file(version.memory, 'memory.stat'),
+      ])
+      // As `docker stats` has it: what the kernel keeps of files and can drop at any time is not the container's need.
+      const memoryBytes = Math.max(0, Number(memory) - field(stat, version.cacheField))
+      return { cpuMs: version.cpuMsOf(cpu), memoryBytes }
+    } catch {
+      // It ended, and its next control group may be elsewhere.
+      this.#places.delete(containerId)
+      return undefined
+    }
+  }
+
+  /** Undefined for one on another machine, or where no engine is known to put it. */
+  async #find(containerId: string): Promise<Place | undefined> {
+    for (const version of VERSIONS)
+      for (const path of placesOf(containerId)) {
+        const file = join(this.#root, version.memory, path, version.memoryFile)
+        const isThere = await access(file).then(
+          () => true,
+          () => false,
+        )
+        if (isThere) return { version, path }
+      }
+    return undefined
+  }
+}
+
+function field(text: string, name: string): number {
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
+}

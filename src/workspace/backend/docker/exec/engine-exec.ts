@@ -1,0 +1,81 @@
+import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Exec } from 'dockerode'
+import type { ExecProcess, ExecRequest } from '../../backend.ts'
+import { demultiplex } from '../engine/demux.ts'
+import type { DockerEngine } from '../engine/engine.ts'
+import { isHostProcess } from '../engine/host-process.ts'
+import { programStatus, startExec } from './start-exec.ts'
+
+const RESIZE_RETRY_MS = [5, 20, 50, 100, 200]
+
+/** Runs a program inside a running container over the engine's own stream. */
+export async function execByEngine(
+  engine: DockerEngine,
+  container: string,
+  request: ExecRequest,
+): Promise<ExecProcess> {
+  const { terminal } = request
+  const argv = terminal === undefined ? request.argv : inTerminal(request.argv, terminal)
+  const started = await startExec(engine, container, { ...request, argv })
+  const { exec, socket, inspect } = started
+  let lastSize = Promise.resolve()
+  const resize = (columns: number, rows: number): void => {
+    lastSize = lastSize.then(() => resizeWhenReady(exec, columns, rows))
+  }
+  const signal = async (name: NodeJS.Signals): Promise<boolean> => signalGroup(await inspect(), name)
+  const exitStatus = programStatus(started).then((status) => ({ status }))
+  // Not everybody asks.
+  exitStatus.catch(() => undefined)
+  const output = terminal === undefined ? demultiplex(socket) : { stdout: socket, stderr: Readable.from([]) }
+  return {
+    stdin: socket,
+    stdout: output.stdout,
+    stderr: output.stderr,
+    exitStatus,
+    resize,
+    signal,
+    async hangUp() {
+      await signal('SIGHUP').catch(() => false)
+      socket.destroy()
+    },
+  }
+}
+
+/**
+ * The engine sets a window's size only after the program has started (and since API 1.42 before). So that the program
+ * never sees another size than the user's, a shell sets it first and then becomes the program.
+ */
+function inTerminal(
+  argv: readonly string[],
+  size: { readonly columns: number; readonly rows: number },
+): string[] {
+  const script = `stty cols ${size.columns} rows ${size.rows} 2>/dev/null; exec "$@"`
+  return ['/bin/sh', '-c', script, 'sh', ...argv]
+}
+
+/** A program that has just been started may not have its window yet. */
+async function resizeWhenReady(exec: Exec, columns: number, rows: number): Promise<void> {
+  for (const waitMs of RESIZE_RETRY_MS) {
+    try {
+      await exec.resize({ w: columns, h: rows })
+      return
+    } catch {
+      await delay(waitMs)
+    }
+  }
+}
+
+/** An exec's process leads a group of its own. */
+async function signalGroup(
+  exec: { readonly Pid: number; readonly ContainerID: string },
+  name: NodeJS.Signals,
+): Promise<boolean> {
+  if (!(await isHostProcess(exec.Pid, exec.ContainerID))) return false
+  try {
+    process.kill(-exec.Pid, name)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,123 @@
+import type { ExecProcess, ExecRequest } from '../../backend.ts'
+import { engineName } from '../engine/labels.ts'
+import type { DockerEngine } from '../engine/engine.ts'
+import { execByEngine } from './engine-exec.ts'
+import type { InsideDirs } from './inside-dirs.ts'
+import { Launcher } from './launcher.ts'
+import { MeetingPoint } from './meeting-point.ts'
+
+/**
+ * Runs programs inside containers: directly where that can be done, else over the engine's stream, which serves
+ * everywhere and is slower. Programs in terminals always have the engine's.
+ */
+export class ProgramStarter {
+  readonly #engine: DockerEngine
+  readonly #dirs: InsideDirs | undefined
+  readonly #points = new Map<string, Promise<MeetingPoint>>()
+  /** By container and user. */
+  readonly #launchers = new Map<string, Promise<Launcher | undefined>>()
+  /** Containers in which no program could be run directly, so that it is not tried each time. */
+  readonly #indirect = new Set<string>()
+
+  constructor(engine: DockerEngine, dirs: InsideDirs | undefined) {
+    this.#engine = engine
+    this.#dirs = dirs
+  }
+
+  /** Whether the next program there would be run directly, as far as is known. */
+  isDirect(name: string): boolean {
+    return this.#dirs !== undefined && !this.#indirect.has(engineName(name)) && this.#dirs.has(name)
+  }
+
+  async exec(name: string, request: ExecRequest): Promise<ExecProcess> {
+    const container = engineName(name)
+    const isDirect = request.terminal === undefined && Launcher.canStart(request)
+    const point = isDirect ? await this.#pointIn(name) : undefined
+    return (
+      (point === undefined ? undefined : await this.#launch(container, point, request)) ??
+      execByEngine(this.#engine, container, request)
+    )
+  }
+
+  /** Something happened to the container: it may be another one now, or none. */
+  forget(name: string): void {
+    const container = engineName(name)
+    this.#indirect.delete(container)
+    for (const [key, launcher] of this.#launchers)
+      if (key.startsWith(`${container} `)) this.#drop(key, launcher)
+  }
+
+  async close(): Promise<void> {
+    for (const [key, launcher] of this.#launchers) this.#drop(key, launcher)
+    for (const point of this.#points.values())
+      await point.then(
+        (each) => each.close(),
+        () => undefined,
+      )
+    this.#points.clear()
+  }
+
+  /** Starts a program through a launcher. Returns undefined if that is not possible; the program was not started then. */
+  async #launch(
+    container: string,
+    point: MeetingPoint,
+    request: ExecRequest,
+  ): Promise<ExecProcess | undefined> {
+    const key = `${container} ${request.user ?? ''}`
+    const known = this.#launchers.get(key)
+    const process = await (await known)?.run(request)
+    if (process !== undefined) return process
+    // No launcher, or one that exited, hangs or predates a change of users and groups: a new one has none of these problems.
+    if (known !== undefined) this.#drop(key, known)
+    const starting = this.#launchers.get(key) ?? Launcher.start(this.#engine, container, point, request.user)
+    this.#launchers.set(key, starting)
+    try {
+      const launcher = await starting
+      if (launcher === undefined) this.#indirect.add(container)
+      void launcher?.closed.then(() => this.#drop(key, starting))
+      const started = await launcher?.run(request)
+      if (started === undefined) this.#drop(key, starting)
+      return started
+    } catch (error) {
+      this.#drop(key, starting)
+      throw error
+    }
+  }
+
+  #drop(key: string, launcher: Promise<Launcher | undefined>): void {
+    if (this.#launchers.get(key) === launcher) this.#launchers.delete(key)
+    launcher.then((each) => each?.close()).catch(() => undefined)
+  }
+
+  /** Where this process meets the workspace's runners, made when it first has one and again when it has gone. */
+  async #pointIn(name: string): Promise<MeetingPoint | undefined> {
+    if (this.#dirs === undefined || !this.isDirect(name)) return undefined
+    const key = engineName(name)
+    const known = this.#points.get(key)
+    try {
+      const point = await known
+      if (point?.isThere === true) return point
+      point?.close()
+      // Of several that find it gone, the first makes the next one.
+      if (this.#points.get(key) === known) {
+        this.#points.set(key, MeetingPoint.open(this.#dirs, name))
+        // Nobody waits for it: what others' points are doing is no matter here.
+        void this.#closeGone()
+      }
+      return await this.#points.get(key)
+    } catch {
+      this.#points.delete(key)
+      return undefined
+    }
+  }
+
+  /** Closes the points of workspaces that were deleted, which no event tells in time: their directories are the last to go. */
+  async #closeGone(): Promise<void> {
+    for (const [key, opening] of this.#points) {
+      const point = await opening.catch(() => undefined)
+      if (point === undefined || point.isThere || this.#points.get(key) !== opening) continue
+      point.close()
+      this.#points.delete(key)
+    }
+  }
+}

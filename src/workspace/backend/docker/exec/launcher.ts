@@ -1,0 +1,239 @@
+import type { Socket } from 'node:net'
+import { constants } from 'node:os'
+import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import { unlessAborted } from '../../../../lib/process/unless-aborted.ts'
+import { sendDescriptors } from '../../../../native/pipe.ts'
+import { RUNNER } from '../../../../native/runner.ts'
+import type { ExecProcess, ExecRequest, ExitStatus } from '../../backend.ts'
+import { type DockerEngine, engineStatus } from '../engine/engine.ts'
+import { INSIDE } from './inside-dirs.ts'
+import type { MeetingPoint } from './meeting-point.ts'
+import { openPipes, type ProgramStreams } from './program-pipes.ts'
+import { RunnerControl } from './runner-control.ts'
+import { type StartedExec, startExec } from './start-exec.ts'
+
+/** Engine statuses for a container that does not exist or is not running: it cannot run any program. */
+const NO_CONTAINER = [404, 409]
+const LOOK_EVERY_MS = 10
+/** A launcher that does not start a program within this time is stuck, for example in a paused container. */
+const START_DEADLINE_MS = 2_000
+/** How long an unused launcher is kept. */
+const IDLE_MS = 10 * 60_000
+/** Limit of `native/run/control.h` for one request. */
+const MOST_REQUEST_BYTES = 2 * 2 ** 20
+/** Longer lines do not come from a launcher. */
+const MAX_REPLY_BYTES = 256
+
+/**
+ * Starts programs inside a running container as one user (`native/run/main.cc`). The engine starts the launcher once; each program is then a
+ * fork away, with standard streams that bypass the engine. See DESIGN.md.
+ */
+export class Launcher {
+  readonly #point: MeetingPoint
+  readonly #connection: Socket
+  /** Callbacks for programs that were not started, by the token of their runner. */
+  readonly #refusals = new Map<string, () => void>()
+  readonly #idle: NodeJS.Timeout
+  /** Resolves when the launcher accepts no more programs. */
+  readonly closed: Promise<void>
+  #unread = ''
+
+  private constructor(point: MeetingPoint, connection: Socket, started: StartedExec) {
+    this.#point = point
+    this.#connection = connection
+    this.#idle = setTimeout(() => this.close(), IDLE_MS).unref()
+    connection.unref().on('data', (chunk: Buffer) => this.#parse(chunk.toString('latin1')))
+    connection.on('error', () => undefined)
+    this.closed = new Promise((resolve) => {
+      connection.once('close', () => {
+        clearTimeout(this.#idle)
+        started.socket.destroy()
+        for (const refuse of this.#refusals.values()) refuse()
+        resolve()
+      })
+    })
+  }
+
+  /** Returns undefined where no launcher can be started. @throws if the engine or the container is not available */
+  static async start(
+    engine: DockerEngine,
+    container: string,
+    point: MeetingPoint,
+    user: string | undefined,
+  ): Promise<Launcher | undefined> {
+    const expected = point.expect()
+    try {
+      const started = await startOrRefuse(engine, container, user)
+      if (started === undefined) return undefined
+      const connection = await meet(engine, started, `meet ${point.name} ${expected.word}`, expected.met)
+      if (connection !== undefined) return new Launcher(point, connection, started)
+      started.socket.destroy()
+      return undefined
+    } finally {
+      expected.forget()
+    }
+  }
+
+  get isGone(): boolean {
+    return this.#connection.destroyed || !this.#connection.writable
+  }
+
+  /** Accepts no more programs; running ones continue. */
+  close(): void {
+    this.#connection.destroy()
+  }
+
+  /** Returns whether a launcher can pass on a request: C strings, within the kernel's usual size limit. */
+  static canStart(request: ExecRequest): boolean {
+    const words = wordsOf(request)
+    return words.every((word) => !word.includes('\0')) && sizeOf(words) <= MOST_REQUEST_BYTES
+  }
+
+  /** Starts a program. Returns undefined if it was not started; the launcher is then closed. */
+  async run(request: ExecRequest): Promise<ExecProcess | undefined> {
+    if (this.isGone) return undefined
+    this.#idle.refresh()
+    const expected = this.#point.expect()
+    const refused = Promise.withResolvers<undefined>()
+    this.#refusals.set(expected.word, () => refused.resolve(undefined))
+    const deadline = setTimeout(() => refused.resolve(undefined), START_DEADLINE_MS)
+    try {
+      const words = wordsOf(request)
+      const variables = Object.keys(request.environment ?? {}).length
+      this.#connection.write(
+        `run ${this.#point.name} ${expected.word} ${variables} ${sizeOf(words)}\n${words.map((word) => `${word}\0`).join('')}`,
+      )
+      const runner = await Promise.race([expected.met, refused.promise])
+      const streams = runner === undefined ? undefined : passPipes(runner, request.stdin ?? true)
+      if (runner !== undefined && streams !== undefined) return processOf(new RunnerControl(runner), streams)
+      // A runner that connects late does not start its program.
+      void expected.met.then((late) => late.destroy())
+      this.close()
+      return undefined
+    } finally {
+      clearTimeout(deadline)
+      this.#refusals.delete(expected.word)
+      expected.forget()
+    }
+  }
+
+  #parse(text: string): void {
+    const lines = (this.#unread + text).split('\n')
+    this.#unread = lines.pop() ?? ''
+    if (this.#unread.length > MAX_REPLY_BYTES) this.close()
+    for (const line of lines) this.#refusals.get(line.split(' ')[1] ?? '')?.()
+  }
+}
+
+function wordsOf({ environment = {}, argv }: ExecRequest): readonly string[] {
+  return [...Object.entries(environment).map(([name, value]) => `${name}=${value}`), ...argv]
+}
+
+function sizeOf(words: readonly string[]): number {
+  return words.reduce((sum, word) => sum + Buffer.byteLength(word) + 1, 0)
+}
+
+/** Sends the launcher the socket's name and waits for its connection. Returns undefined if it exits instead. */
+async function meet(
+  engine: DockerEngine,
+  { socket }: StartedExec,
+  order: string,
+  met: Promise<Socket>,
+): Promise<Socket | undefined> {
+  const ended = new Promise<undefined>((resolve) => {
+    socket.once('end', () => resolve(undefined)).once('close', () => resolve(undefined))
+  })
+  // Sent by stream: every user in the container can read arguments in the process list.
+  socket.write(`${order}\n`)
+  // Discards the engine's error message: running the program without a launcher reports the same error.
+  socket.resume()
+  try {
+    return await engine.call('running a program', (signal) =>
+      unlessAborted(Promise.race([met, ended]), signal),
+    )
+  } catch (error) {
+    // A launcher without a connection exits.
+    socket.destroy()
+    void met.then((launcher) => launcher.destroy())
+    throw error
+  }
+}
+
+async function startOrRefuse(
+  engine: DockerEngine,
+  container: string,
+  user: string | undefined,
+): Promise<StartedExec | undefined> {
+  try {
+    return await startExec(engine, container, {
+      argv: [`${INSIDE}/${RUNNER}`],
+      ...(user !== undefined && { user }),
+    })
+  } catch (error) {
+    const status = engineStatus(error)
+    // For a program that cannot be run some engines fail the request, and others report the error on its stream.
+    if (status !== undefined && !NO_CONTAINER.includes(status)) return undefined
+    throw error
+  }
+}
+
+/** Sends a runner its program's ends of the pipes, which starts the program. Returns undefined if the runner has exited. */
+function passPipes(runner: Socket, hasInput: boolean): ProgramStreams | undefined {
+  try {
+    return openPipes(hasInput, (ends) => sendDescriptors(runner, ends))
+  } catch (error) {
+    runner.destroy()
+    if (['EPIPE', 'ECONNRESET', 'EBADF'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return undefined
+    throw error
+  }
+}
+
+function processOf(control: RunnerControl, streams: ProgramStreams): ExecProcess {
+  const { stdin, stdout, stderr } = streams
+  const exitStatus = statusOf(control, streams)
+  // Not everybody asks.
+  exitStatus.catch(() => undefined)
+  return {
+    stdin,
+    stdout,
+    stderr,
+    exitStatus,
+    resize: () => undefined,
+    signal: (name) => Promise.resolve(control.signal(name)),
+    hangUp() {
+      control.end()
+      for (const stream of [stdin, stdout, stderr]) stream.destroy()
+      return Promise.resolve()
+    },
+  }
+}
+
+async function statusOf(
+  control: RunnerControl,
+  { stdin, stdout, stderr }: ProgramStreams,
+): Promise<ExitStatus> {
+  const told = await control.ending
+  // What is left of its input nobody will read, or something that it left running, which has no claim to it.
+  stdin.destroy()
+  // A runner reports nothing if it was killed, by the container's end or the OOM killer; it blocks every other signal.
+  const status = told ?? { status: 128 + constants.signals.SIGKILL }
+  await Promise.all([arrived(stdout), arrived(stderr)])
+  return status
+}
+
+/**
+ * Waits until what a program that has ended wrote is here: at the end of the stream, or, where its children go on and
+ * hold it open, when the pipe has been found empty.
+ */
+async function arrived(stream: Socket): Promise<void> {
+  while (!stream.destroyed && !stream.readableEnded) {
+    const before = stream.bytesRead
+    // What the pipe holds is read between one turn of the loop and the next.
+    await setImmediate()
+    await setImmediate()
+    if (stream.bytesRead !== before) continue
+    if (stream.readableLength === 0) return
+    await delay(LOOK_EVERY_MS)
+  }
+}

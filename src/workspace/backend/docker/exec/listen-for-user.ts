@@ -1,0 +1,34 @@
+import type { Socket } from 'node:net'
+import type { InsideListener } from '../../backend.ts'
+import type { InsideDirs } from './inside-dirs.ts'
+import { listenInside } from './listen-inside.ts'
+
+/** How many connections one socket holds at once: a workspace must not take all descriptors. */
+const MAX_CONNECTIONS = 100
+
+/** Listens on a socket that one user of a workspace may connect to; its connections end with it. */
+export async function listenForUser(
+  dirs: InsideDirs,
+  workspace: string,
+  userId: number,
+  onConnection: (connection: Socket) => void,
+): Promise<InsideListener> {
+  const connections = new Set<Socket>()
+  const { path, stopListening } = await listenInside(dirs, workspace, userId, (connection) => {
+    if (connections.size >= MAX_CONNECTIONS) {
+      connection.destroy()
+      return
+    }
+    connections.add(connection)
+    connection.once('close', () => connections.delete(connection))
+    onConnection(connection)
+  })
+  return {
+    path,
+    close() {
+      stopListening()
+      for (const connection of connections) connection.destroy()
+      return Promise.resolve()
+    },
+  }
+}

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+import { messageOf } from '../../../../lib/errors/message.ts'
+import { run } from '../../../../lib/process/run.ts'
+import { fault } from '../../../errors.ts'
+import { Firewall } from '../../../network/firewall.ts'
+import type { NetworkPolicy } from '../../../network/policy.ts'
+import { CHANGE_DEADLINE_MS, type DockerEngine, engineStatus } from '../engine/engine.ts'
+import { nftOf } from './engine-nft.ts'
+import { isOwn, labelsOfServer } from '../engine/labels.ts'
+
+const PREFIX_LENGTH = 22
+/** Networks of 10.214.0.0/16, one for each server of an engine. */
+const NETWORKS = 64
+const ATTEMPTS = 16
+
+interface Subnet {
+  readonly subnet: string
+  readonly gateway: string
+}
+
+interface NetworkParts {
+  readonly serverId: string
+  /** Tells the server's networks apart; '' for the one that most containers join. */
+  readonly key: string
+  readonly policy: NetworkPolicy
+  readonly helperImage: string
+}
+
+/**
+ * A network of one server's containers: a bridge of its own, whose containers reach neither each other nor this host, with rules that are in
+ * force before anything is connected.
+ */
+export class IsolatedNetwork {
+  readonly #engine: DockerEngine
+  readonly #serverId: string
+  readonly #suffix: string
+  readonly #bridge: string
+  readonly #firewall: Firewall
+  #ready: Promise<string> | undefined
+
+  constructor(engine: DockerEngine, { serverId, key, policy, helperImage }: NetworkParts) {
+    const id = createHash('sha256').update(`${serverId}${key}`).digest('hex').slice(0, 6)
+    this.#engine = engine
+    this.#serverId = serverId
+    this.#suffix = key === '' ? '' : `-${id}`
+    this.#bridge = `wsdk${id}`
+    this.#firewall = new Firewall(`workspace_docker_${id}`, policy, nftOf(engine, helperImage))
+  }
+
+  /** The engine's name for it. */
+  get name(): string {
+    return `workspace-${this.#serverId}${this.#suffix}`
+  }
+
+  /**
+   * Creates the network where it does not exist, and puts its rules into force. Returns its name.
+   *
+   * @throws BACKEND_ERROR when containers could not be isolated
+   */
+  open(): Promise<string> {
+    this.#ready ??= this.#open().catch((error: unknown) => {
+      this.#ready = undefined
+      throw fault(
+        'BACKEND_ERROR',
+        `the network of containers cannot be isolated from this host (${messageOf(error)}); repair that, or set docker.network to a network that needs no isolation`,
+        error,
+      )
+    })
+    return this.#ready
+  }
+
+  /** Puts the rules into force where the network exists already; its containers may be running. */
+  async reopen(): Promise<void> {
+    if ((await this.#find()) !== undefined) await this.open()
+  }
+
+  /** Connects a stopped container to it alone; one that an earlier version created may be on the engine's own network. */
+  async adopt(containerId: string, networks: readonly string[]): Promise<void> {
+    const name = await this.open()
+    if (networks.length === 1 && networks[0] === name) return
+    const { docker } = this.#engine
+    for (const other of networks.filter((each) => each !== name)) {
+      await this.#call('leaving a network', () =>
+        docker.getNetwork(other).disconnect({ Container: containerId, Force: true }),
+      )
+    }
+    if (networks.includes(name)) return
+    await this.#call('joining the network', () => docker.getNetwork(name).connect({ Container: containerId }))
+  }
+
+  /** @param isUnused whether no container needs it any more: then the network and its rules are removed */
+  async close(isUnused: boolean): Promise<void> {
+    this.#firewall.close()
+    if (!isUnused || this.#ready === undefined) return
+    const isRemoved = await this.#engine.docker
+      .getNetwork(this.name)
+      .remove()
+      .then(
+        () => true,
+        () => false,
+      )
+    if (isRemoved) await this.#firewall.remove()
+  }
+
+  async #open(): Promise<string> {
+    const subnet = (await this.#find()) ?? (await this.#create())
+    await this.#firewall.protect({ ...subnet, name: this.#bridge, ports: [], isTranslated: true })
+    return this.name
+  }
+
+  async #find(): Promise<Subnet | undefined> {
+    try {
+      const report = await this.#call('inspecting the network', () =>
+        this.#engine.docker.getNetwork(this.name).inspect(),
+      )
+      const { Labels, IPAM, Options } = report as {
+        Labels?: Record<string, string>
+        IPAM?: { Config?: readonly { Subnet?: string; Gateway?: string }[] }
+        Options?: Record<string, string>
+      }
+      const { Subnet: subnet, Gateway: gateway } = IPAM?.Config?.[0] ?? {}
+      const isBridge = Options?.['com.docker.network.bridge.name'] === this.#bridge
+      if (!isOwn(Labels, this.#serverId) || !isBridge || subnet === undefined || gateway === undefined)
+        throw new Error(`the engine has another network called ${this.name}: remove it`)
+      return { subnet, gateway }
+    } catch (error) {
+      if (engineStatus(error) === 404) return undefined
+      throw error
+    }
+  }
+
+  async #create(): Promise<Subnet> {
+    // Without it frames between containers would pass no rule.
+    if (process.getuid?.() === 0) await run('modprobe', ['br_netfilter']).catch(() => undefined)
+    const first = Number.parseInt(this.#bridge.slice(-2), 16)
+    for (let i = 0; ; i++) {
+      const base = `10.214.${((first + i) % NETWORKS) * 4}`
+      const subnet = { subnet: `${base}.0/${PREFIX_LENGTH}`, gateway: `${base}.1` }
+      try {
+        await this.#call('creating the network', () =>
+          this.#engine.docker.createNetwork({
+            Name: this.name,
+            Driver: 'bridge',
+            Labels: { ...labelsOfServer(this.#serverId) },
+            IPAM: { Config: [{ Subnet: subnet.subnet, Gateway: subnet.gateway }] },
+            Options: {
+              'com.docker.network.bridge.name': this.#bridge,
+              'com.docker.network.bridge.enable_icc': 'false',
+            },
+          }),
+        )
+        return subnet
+      } catch (error) {
+        // Another network of this host has the addresses.
+        if (i >= ATTEMPTS || !/overlap/i.test(messageOf(error))) throw error
+      }
+    }
+  }
+
+  #call<T>(what: string, work: () => Promise<T>): Promise<T> {
+    return this.#engine.call(what, work, { deadlineMs: CHANGE_DEADLINE_MS })
+  }
+}

@@ -1,0 +1,49 @@
+import { ByLimits } from '../../../network/by-limits.ts'
+import { keyOfLimits, type NetworkLimits } from '../../../network/narrow.ts'
+import type { NetworkPolicy } from '../../../network/policy.ts'
+import type { DockerEngine } from '../engine/engine.ts'
+import { IsolatedNetwork } from './isolated-network.ts'
+
+/** The networks of one server's containers: one for those without limits of their own, and one for each set of limits in use. */
+export class IsolatedNetworks {
+  readonly #networks: ByLimits<IsolatedNetwork>
+
+  constructor(engine: DockerEngine, serverId: string, policy: NetworkPolicy, helperImage: string) {
+    this.#networks = new ByLimits(
+      policy,
+      (key, allowed) => new IsolatedNetwork(engine, { serverId, key, policy: allowed, helperImage }),
+    )
+  }
+
+  /** Returns the network for containers with these limits; it may not exist yet. */
+  of(limits: NetworkLimits | undefined): IsolatedNetwork {
+    return this.#networks.of(limits)
+  }
+
+  /** Puts the rules of networks that exist into force; their containers may be running. */
+  async reopen(inUse: readonly (NetworkLimits | undefined)[]): Promise<void> {
+    for (const limits of [undefined, ...inUse]) this.of(limits)
+    await Promise.all(this.#networks.all.map(([, network]) => network.reopen()))
+  }
+
+  /** Removes the network for these limits, with its rules, when no container has them any more. */
+  async releaseUnused(limits: NetworkLimits, inUse: readonly (NetworkLimits | undefined)[]): Promise<void> {
+    const key = keyOfLimits(limits)
+    if (inUse.some((each) => keyOfLimits(each) === key)) return
+    const network = this.of(limits)
+    this.#networks.delete(limits)
+    await network.close(true)
+  }
+
+  /**
+   * Ends the watch over all rules, and removes the networks that no container needs.
+   *
+   * @param inUse undefined where that is not known: then all stay
+   */
+  async close(inUse: readonly (NetworkLimits | undefined)[] | undefined): Promise<void> {
+    const keys = inUse && new Set(inUse.map(keyOfLimits))
+    await Promise.all(
+      this.#networks.all.map(([key, network]) => network.close(keys !== undefined && !keys.has(key))),
+    )
+  }
+}

@@ -1,0 +1,26 @@
+import type { Static } from 'typebox'
+import { Type } from '../../../../lib/schema/type.ts'
+import { fits } from '../../../../lib/schema/parse-json.ts'
+import { type RecordReading, readRecord } from './known-files.ts'
+import { machineFacts } from './metadata.ts'
+
+const schema = Type.Object({
+  version: Type.Literal(1),
+  name: Type.String({ minLength: 1 }),
+  sourceWorkspace: Type.String({ minLength: 1 }),
+  createdAt: Type.String({ minLength: 1 }),
+  comment: Type.String(),
+  ...machineFacts,
+})
+
+/** What is remembered of a snapshot, in `snapshots/NAME/snapshot.json`, which is written last of all. */
+export type SnapshotRecord = Static<typeof schema>
+
+const isRecord = (value: unknown): value is SnapshotRecord => fits(schema, value)
+
+export type SnapshotReading = RecordReading<SnapshotRecord>
+
+/** @param key the directory's name */
+export function readSnapshotRecord(path: string, key: string): Promise<SnapshotReading> {
+  return readRecord(path, key, isRecord)
+}

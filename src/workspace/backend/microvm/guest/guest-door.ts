@@ -1,0 +1,119 @@
+import type { Duplex } from 'node:stream'
+import { messageOf } from '../../../../lib/errors/message.ts'
+import { AGENT_PORT, DIAL_CHANNEL, type GuestSocket } from '../../../../lib/guest/protocol.ts'
+import { Mux } from '../../../../lib/mux/mux.ts'
+import { fault } from '../../../errors.ts'
+import type {
+  BackendInside,
+  ExecProcess,
+  ExecRequest,
+  InsideListener,
+  LoginEnvironment,
+} from '../../backend.ts'
+import { readLoginEnvironment } from '../../login-environment.ts'
+import { askGuest, GuestRefusal } from './ask-guest.ts'
+import { execInGuest } from './guest-exec.ts'
+
+/** What is needed to reach a running machine's inside. */
+export interface GuestReach {
+  /** Connects to a vsock port inside; rejects while nobody listens there. */
+  readonly dialGuest: (port: number) => Promise<Duplex>
+  /** For every program, beside what its image sets. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Who programs run as that name nobody; the image's own user when left out. */
+  readonly user?: string
+  /** Another one after each start of the machine. */
+  readonly bootKey: string
+}
+
+/** The channel that stands for a dialled port; the connection goes with it. */
+function dialled(connection: Duplex): Duplex {
+  const mux = new Mux(connection, { isFirst: true })
+  const channel = mux.channel(DIAL_CHANNEL)
+  let hasFailed = false
+  channel.once('error', () => (hasFailed = true))
+  channel.once('close', () => {
+    if (hasFailed || !channel.readableEnded) mux.close()
+    else mux.end()
+  })
+  return channel
+}
+
+/** Enters running machines by their agents; any number of processes may do so at once. */
+export class GuestDoor implements BackendInside {
+  readonly #reach: (name: string) => Promise<GuestReach>
+  readonly #logins = new Map<string, { readonly bootKey: string; readonly login: LoginEnvironment }>()
+
+  /** @param reach looks up a running machine; throws when there is none */
+  constructor(reach: (name: string) => Promise<GuestReach>) {
+    this.#reach = reach
+  }
+
+  async exec(name: string, request: ExecRequest): Promise<ExecProcess> {
+    const { environment, ...rest } = request
+    const reach = await this.#reach(name)
+    return execInGuest(await this.#dialAgent(name, reach), {
+      ...(reach.user !== undefined && { user: reach.user }),
+      ...rest,
+      stdin: request.stdin ?? true,
+      environment: { ...reach.environment, ...environment },
+    })
+  }
+
+  /** @throws CONNECT_FAILED */
+  async dial(name: string, port: number): Promise<Duplex> {
+    const connection = await this.#dialAgent(name, await this.#reach(name))
+    try {
+      await askGuest(connection, { do: 'dial', port })
+      return dialled(connection)
+    } catch (error) {
+      if (!(error instanceof GuestRefusal)) throw error
+      throw fault(
+        'CONNECT_FAILED',
+        `port ${port} inside the workspace cannot be reached: ${error.message}`,
+        error,
+      )
+    }
+  }
+
+  canListenInside(): boolean {
+    return true
+  }
+
+  async listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
+    const reach = await this.#reach(name)
+    const connection = await this.#dialAgent(name, reach)
+    const { path } = await askGuest<GuestSocket>(connection, {
+      do: 'listen',
+      ...(reach.user !== undefined && { user: reach.user }),
+    })
+    const mux = new Mux(connection, {
+      isFirst: true,
+      onChannel: (channel) => onConnection(channel.on('error', () => undefined)),
+    })
+    return {
+      path,
+      close() {
+        mux.close()
+        return Promise.resolve()
+      },
+    }
+  }
+
+  async loginEnvironment(name: string): Promise<LoginEnvironment> {
+    const { bootKey } = await this.#reach(name)
+    const known = this.#logins.get(name)
+    if (known?.bootKey === bootKey) return known.login
+    const login = await readLoginEnvironment((argv) => this.exec(name, { argv, stdin: false }))
+    this.#logins.set(name, { bootKey, login })
+    return login
+  }
+
+  async #dialAgent(name: string, { dialGuest }: GuestReach): Promise<Duplex> {
+    try {
+      return await dialGuest(AGENT_PORT)
+    } catch (error) {
+      throw fault('BACKEND_ERROR', `workspace "${name}" cannot be entered: ${messageOf(error)}`, error)
+    }
+  }
+}

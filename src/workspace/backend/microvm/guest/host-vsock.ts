@@ -1,0 +1,41 @@
+import type { Socket } from 'node:net'
+import { listenVsock } from '../../../../native/vsock.ts'
+import { MAX_CONNECTIONS } from './guest-ports.ts'
+
+interface Peer {
+  readonly heard: (port: number, connection: Socket) => void
+  readonly connections: Set<Socket>
+}
+
+/** Machines by their addresses: all of a host's come in on the same ports, and the kernel says whose a connection is. */
+const peers = new Map<number, Peer>()
+const listening = new Set<number>()
+
+/** Hears of what the machine with this address connects to, where the host's own kernel has vsock for its guests. */
+export function listenToPeer(
+  cid: number,
+  ports: readonly number[],
+  heard: Peer['heard'],
+): { readonly close: () => void } {
+  const peer: Peer = { heard, connections: new Set() }
+  peers.set(cid, peer)
+  for (const port of ports) {
+    if (listening.has(port)) continue
+    listening.add(port)
+    listenVsock(port, (connection, from) => accept(port, connection, peers.get(from)))
+  }
+  return {
+    close() {
+      if (peers.get(cid) === peer) peers.delete(cid)
+      for (const connection of peer.connections) connection.destroy()
+    },
+  }
+}
+
+function accept(port: number, connection: Socket, peer: Peer | undefined): void {
+  connection.on('error', () => undefined)
+  if (peer === undefined || peer.connections.size >= MAX_CONNECTIONS) return void connection.destroy()
+  peer.connections.add(connection)
+  connection.once('close', () => peer.connections.delete(connection))
+  peer.heard(port, connection)
+}

@@ -1,0 +1,127 @@
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { unlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Mux } from '../../../../lib/mux/mux.ts'
+import { serveSerial } from '../../../../lib/mux/serial.ts'
+import { joinStreams } from '../../../../lib/process/join-streams.ts'
+import { AGENT_PORT } from '../../../../lib/guest/protocol.ts'
+import { hostPortSocket } from './guest-line.ts'
+import { MAX_CONNECTIONS } from './guest-ports.ts'
+
+const RETRY_MS = 500
+const MAX_REQUEST_BYTES = 32
+
+/**
+ * Stands for a guest's vsock where there is only a serial port: takes connections at a Unix socket as hybrid vsock has it
+ * (`CONNECT port`), and carries each over the port as a channel of its own. A serial port has one user, so this is in the
+ * server alone, and the processes that speak SSH come to the socket.
+ */
+export class SerialBridge {
+  readonly #serial: string
+  readonly #vsockSocket: string
+  readonly #server: Server
+  /** Channels that the guest opened, each with a connection of its own. */
+  readonly #passed = new Set<Duplex>()
+  #mux: Mux | undefined
+  #line: Socket | undefined
+  #isClosed = false
+
+  static async open(serialSocket: string, vsockSocket: string): Promise<SerialBridge> {
+    const bridge = new SerialBridge(serialSocket, vsockSocket)
+    await bridge.#listen(vsockSocket)
+    void bridge.#keepLine()
+    return bridge
+  }
+
+  private constructor(serial: string, vsockSocket: string) {
+    this.#serial = serial
+    this.#vsockSocket = vsockSocket
+    this.#server = createServer({ allowHalfOpen: true }, (socket) => {
+      socket.on('error', () => undefined)
+      void this.#serve(socket).catch(() => socket.destroy())
+    })
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#server.close()
+    this.#mux?.close()
+    this.#line?.destroy()
+  }
+
+  async #listen(path: string): Promise<void> {
+    try {
+      // Of a server that was here before.
+      unlinkSync(path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+    await new Promise<void>((resolve, reject) => this.#server.once('error', reject).listen(path, resolve))
+    this.#server.unref()
+  }
+
+  /** The monitor's side can be away for a moment after an earlier server's connection. */
+  async #keepLine(): Promise<void> {
+    while (!this.#isClosed) {
+      const line = connect(this.#serial)
+      this.#line = line
+      line.once('connect', () =>
+        serveSerial(line, 'first', (session) => {
+          const mux = new Mux(session, {
+            isFirst: true,
+            onChannel: (channel, greeting) => this.#passOn(channel, greeting.toString('latin1')),
+          })
+          this.#mux = mux
+          session.once('close', () => mux.close())
+        }),
+      )
+      line.on('error', () => undefined)
+      await new Promise((resolve) => line.once('close', resolve))
+      this.#mux?.close()
+      this.#mux = undefined
+      await delay(RETRY_MS)
+    }
+  }
+
+  /** What the guest opens goes to a port of the host's; where nobody listens there it is just closed, as with vsock. */
+  #passOn(channel: Duplex, port: string): void {
+    channel.on('error', () => undefined)
+    if (!/^\d{1,10}$/.test(port) || this.#passed.size >= MAX_CONNECTIONS) return void channel.destroy()
+    this.#passed.add(channel)
+    channel.once('close', () => this.#passed.delete(channel))
+    const socket = connect({
+      path: join(dirname(this.#vsockSocket), hostPortSocket(Number(port))),
+      allowHalfOpen: true,
+    })
+    void joinStreams(channel, socket)
+  }
+
+  async #serve(socket: Socket): Promise<void> {
+    const port = Number(/^CONNECT (\d{1,10})$/.exec(await readLine(socket))?.[1])
+    const mux = this.#mux
+    // The agent is the one that listens there; as with vsock, nobody listening is just a close.
+    if (port !== AGENT_PORT || mux === undefined || mux.isClosed) return void socket.destroy()
+    const channel: Duplex = mux.open(Buffer.alloc(0))
+    socket.write(`OK ${port}\n`)
+    await joinStreams(socket, channel)
+  }
+}
+
+async function readLine(socket: Socket): Promise<string> {
+  let line = ''
+  for (;;) {
+    const byte = socket.read(1) as Buffer | null
+    if (byte === null) {
+      if (socket.readableEnded || socket.destroyed) throw new Error('it ended')
+      await new Promise<void>((resolve) => {
+        socket.once('readable', resolve).once('end', resolve).once('close', resolve)
+      })
+      continue
+    }
+    if (byte[0] === 0x0a) return line
+    line += byte.toString('latin1')
+    if (line.length > MAX_REQUEST_BYTES) throw new Error('it asks for nothing')
+  }
+}

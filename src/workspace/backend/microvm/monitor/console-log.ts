@@ -1,0 +1,97 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
+import { lastLogLines } from '../../log-lines.ts'
+
+/** How long a console's log may grow, and what is then kept of it. */
+const MAX_BYTES = 16 * 1024 * 1024
+const KEPT_BYTES = 5 * 1024 * 1024
+const FAULT = /^.*workspace-init: FAULT (.{1,500}?)\s*$/m
+const READY = /workspace-init: ready/
+const MAX_READ_BYTES = 1024 * 1024
+
+/** How many bytes a log has; 0 when there is none. */
+export async function consoleSize(path: string): Promise<number> {
+  return (await withFile(path, async (file) => (await file.stat()).size)) ?? 0
+}
+
+/** What the init inside said kept it from booting, in what was printed since `start`; undefined when it said nothing. */
+export async function findInitFault(path: string, start: number): Promise<string | undefined> {
+  // A guest says what it wants: control characters are no part of a sentence.
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  return FAULT.exec(await printedSince(path, start))?.[1]?.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '')
+}
+
+/** Whether the init inside has said since `start` that it hands over to the image's own. */
+export async function saysReady(path: string, start: number): Promise<boolean> {
+  return READY.test(await printedSince(path, start))
+}
+
+/** What a console printed since `start`, of very much the end. */
+async function printedSince(path: string, start: number): Promise<string> {
+  return (await readEnd(path, MAX_READ_BYTES, start)).toString('latin1')
+}
+
+/** The last lines of a console, of those that there is room for in 1 MiB. */
+export async function readConsole(path: string, count: number): Promise<readonly string[]> {
+  return lastLogLines((await readEnd(path, MAX_READ_BYTES)).toString(), count)
+}
+
+/** The last lines of a log, for a message. */
+export async function lastLines(path: string, count: number): Promise<string> {
+  const printed = (await readEnd(path, 4096)).toString('latin1')
+  return printed
+    .replaceAll(/[^\n\u0020-\u007e]/g, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(-count)
+    .join(' | ')
+}
+
+/** The end of a log, of what it got after `start`; empty where there is no log. */
+async function readEnd(path: string, mostBytes: number, start = 0): Promise<Buffer> {
+  const end = await withFile(path, async (file) => {
+    const { size } = await file.stat()
+    // A log that was cut since is shorter than where this run began.
+    const from = Math.max(size < start ? 0 : start, size - mostBytes)
+    const buffer = Buffer.alloc(size - from)
+    await file.read(buffer, 0, buffer.length, from)
+    return buffer
+  })
+  return end ?? Buffer.alloc(0)
+}
+
+/** Whether a console's last words are those of a kernel that ends its machine. */
+export async function hasPoweredOff(path: string): Promise<boolean> {
+  return /reboot: (?:Power down|Restarting system|System halted)/.test(await lastLines(path, 3))
+}
+
+/** Cuts a log that has grown too long down to its end, in place: its writer appends. */
+export async function boundLog(path: string): Promise<void> {
+  await withFile(
+    path,
+    async (file) => {
+      const { size } = await file.stat()
+      if (size <= MAX_BYTES) return
+      const kept = Buffer.alloc(KEPT_BYTES)
+      await file.read(kept, 0, kept.length, size - kept.length)
+      await file.truncate(0)
+      await file.write(kept, 0, kept.length, 0)
+    },
+    constants.O_RDWR,
+  )
+}
+
+async function withFile<T>(
+  path: string,
+  work: (file: FileHandle) => Promise<T>,
+  flags: number = constants.O_RDONLY,
+): Promise<T | undefined> {
+  const file = await open(path, flags | constants.O_NOFOLLOW).catch(ignoreMissing)
+  if (file === undefined) return undefined
+  try {
+    return await work(file)
+  } finally {
+    await file.close()
+  }
+}

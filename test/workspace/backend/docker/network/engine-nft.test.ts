@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DockerEngine } from '../../../../../src/workspace/backend/docker/engine/engine.ts'
+import { nftOf } from '../../../../../src/workspace/backend/docker/network/engine-nft.ts'
+import { docker, TEST_IMAGE } from '../../../../support/docker.ts'
+
+/** An engine as one of another machine: its rules are not this process's to change. */
+const engine = Object.assign(new DockerEngine(undefined), { address: 'tcp://elsewhere:2375' })
+const table = `workspace_test_${process.pid}`
+beforeAll(() => engine.open(() => undefined))
+afterAll(() => engine.close())
+
+test('rules are put into force where the engine is, by a container that leaves nothing behind', async () => {
+  const nft = nftOf(engine, TEST_IMAGE)
+  expect(nft.isLocal).toBe(false)
+  await nft(['-f', '-'], `add table inet ${table}\n`)
+  await nft(['list', 'table', 'inet', table], '')
+  await nft(['-f', '-'], `delete table inet ${table}\n`)
+  await expect(nft(['list', 'table', 'inet', table], '')).rejects.toThrow('No such file or directory')
+  expect(await docker('ps', '-aq', '--filter', 'label=workspace.helper=nft')).toBe('')
+})
+
+test('a script that is not valid is an error in nft’s words', async () => {
+  await expect(nftOf(engine, TEST_IMAGE)(['-f', '-'], 'add tabel x')).rejects.toThrow(
+    /nft on the engine's machine: .*syntax error/,
+  )
+})

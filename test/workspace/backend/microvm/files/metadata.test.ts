@@ -1,0 +1,103 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { MachineFiles } from '../../../../../src/workspace/backend/microvm/files/machine-files.ts'
+import { workspaceOf } from '../../../../../src/workspace/backend/microvm/machine-state.ts'
+import { newMetadata } from '../../../../../src/workspace/backend/microvm/plan-machine.ts'
+import { readPinnedDigests } from '../../../../../src/workspace/backend/microvm/files/pinned-digests.ts'
+import { backendCreate } from '../../../../support/backend-create.ts'
+import { tempDir } from '../../../../support/temp-dir.ts'
+
+const good = newMetadata(backendCreate('Demo', 'base'), `sha256:${'a'.repeat(64)}`, {
+  cpus: 2,
+  memoryMb: 512,
+  upperBytes: 2 ** 30,
+})
+const text = JSON.stringify(good)
+
+function filesWith(content: string | Buffer, key = 'demo'): MachineFiles {
+  const root = tempDir()
+  mkdirSync(join(root, 'instances', key), { recursive: true })
+  writeFileSync(join(root, 'instances', key, 'metadata.json'), content)
+  return new MachineFiles(root)
+}
+const stateIn = async (files: MachineFiles, key = 'demo') =>
+  (await workspaceOf('qemu', files, key, await files.read(key), 'boot'))?.state
+
+test('metadata that was written is read again', async () => {
+  const root = tempDir()
+  const files = new MachineFiles(root)
+  await files.begin('Demo')
+  await files.write(good)
+  await files.end('Demo')
+  expect(await files.read('demo')).toEqual({ is: 'known', record: good })
+  expect(await stateIn(files)).toEqual({ is: 'stopped' })
+  expect([...(await readPinnedDigests(files.root))]).toEqual([good.digest])
+})
+
+const changed = (more: object) => JSON.stringify({ ...good, ...more })
+test.each([
+  ['empty', ''],
+  ['white space', ' \n'],
+  ['cut', text.slice(0, -20)],
+  ['cut to its first byte', '{'],
+  ['all NULs', Buffer.alloc(text.length)],
+  ['begun and then NULs', Buffer.concat([Buffer.from(text.slice(0, 40)), Buffer.alloc(200)])],
+  ['not text', Buffer.from([0xff, 0xfe, 0x80])],
+  ['null', 'null'],
+  ['a number', '7'],
+  ['a list', '[]'],
+  ['an object of nothing', '{}'],
+  ['of another version', changed({ version: 2 })],
+  ['of another workspace', changed({ name: 'other' })],
+  ['without a digest', changed({ digest: '' })],
+  ['with a path for a digest', changed({ digest: '../../etc' })],
+  ['with a path for an id', changed({ id: '../../..' })],
+  ['with text for a number', changed({ cpus: '2' })],
+  ['with process 1', changed({ run: { ...runOf(1) } })],
+  ['with a process group', changed({ run: { ...runOf(-5) } })],
+  ['with no process', changed({ run: { ...runOf(5), processes: [] } })],
+])('F8 P3 metadata that is %s makes its workspace an error and pins every image', async (_what, content) => {
+  const files = filesWith(content)
+  expect(await files.read('demo')).toMatchObject({ is: 'unreadable' })
+  expect(await stateIn(files)).toMatchObject({
+    is: 'error',
+    message: expect.stringContaining('metadata.json'),
+  })
+  await expect(readPinnedDigests(files.root)).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
+})
+
+test('F8 one that cannot be read leaves the others as they are', async () => {
+  const files = filesWith('')
+  mkdirSync(join(files.root, 'instances/other'))
+  writeFileSync(join(files.root, 'instances/other/metadata.json'), changed({ name: 'other' }))
+  const found = (await files.list()).map(({ key, reading }) => `${key} ${reading.is}`)
+  expect(new Set(found)).toEqual(new Set(['demo unreadable', 'other known']))
+})
+
+test('P2 nothing of a machine is looked for under a name that is none', async () => {
+  const files = filesWith(text)
+  for (const name of ['../demo', 'a/b', '', '.', '-x', 'x'.repeat(64)])
+    expect(() => files.instanceOf(name)).toThrow(/is no name/)
+  mkdirSync(join(files.root, 'instances/.hidden'))
+  mkdirSync(join(files.root, 'instances/UPPER'))
+  expect((await files.list()).map(({ key }) => key)).toEqual(['demo'])
+})
+
+test('P2 removing takes the server’s own files and tells of others', async () => {
+  const files = filesWith(text)
+  writeFileSync(join(files.instanceOf('demo'), 'notes'), 'someone’s')
+  await expect(files.removeInstance('demo')).rejects.toThrow(/not the server’s/)
+  await files.removeInstance('absent')
+})
+
+function runOf(pid: number) {
+  return {
+    hostBoot: 'boot',
+    processes: [{ pid, began: '1' }],
+    line: 'hybrid',
+    isReady: true,
+    ipAddress: '',
+    consoleStart: 0,
+  }
+}
