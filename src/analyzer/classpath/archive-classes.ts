@@ -8,7 +8,6 @@ import {
   type ClassEntry,
   type ClassPathProblem,
 } from './class-container.ts'
-import { isMultiRelease } from './manifest.ts'
 import { withNestedArchive } from './nested-archive.ts'
 import { dataOffset, readExtent } from './read-extent.ts'
 import { MAX_ENTRIES, readZipDirectory, type ZipEntry } from './zip-directory.ts'
@@ -158,4 +157,20 @@ function enter(place: Place, { name, extent }: ZipEntry, visit: (place: Place) =
   withNestedArchive(path, place.file, deflated, (archive) =>
     visit({ ...place, inside, source: archive, base: 0, deflated }),
   )
+}
+
+/** Whether a manifest's main section says `Multi-Release: true`; only then META-INF/versions counts. */
+function isMultiRelease(manifest: string): boolean {
+  return mainAttribute(manifest, 'multi-release')?.toLowerCase() === 'true'
+}
+
+/** A main attribute by its name in lower case. Long lines are continued after a line break and a space. */
+function mainAttribute(manifest: string, wanted: string): string | undefined {
+  const unfolded = manifest.replaceAll(/\r\n|\r/g, '\n').replaceAll('\n ', '')
+  const [main = ''] = unfolded.split('\n\n')
+  for (const line of main.split('\n')) {
+    const colon = line.indexOf(':')
+    if (line.slice(0, colon).toLowerCase() === wanted) return line.slice(colon + 1).trim()
+  }
+  return undefined
 }

@@ -5,9 +5,7 @@ import { isMethodReference, lambdaOwners } from '../bytecode/lambdas.ts'
 import { packTables } from '../bytecode/tables.ts'
 import { digestColumns, USE, USE_KINDS } from './digest.ts'
 import { DigestNames } from './digest-names.ts'
-import { groupRows } from './group-rows.ts'
 import { IntList } from './int-list.ts'
-import { PairIds } from './pair-ids.ts'
 
 const PUBLIC_PRIVATE_PROTECTED_STATIC = 0x000f
 /** What one row counts at most. */
@@ -266,4 +264,81 @@ function annotationsOnSource(facts: Facts, names: DigestNames) {
 
 function span(first: Int32Array, row: number): number {
   return Math.min((first[row + 1] ?? 0) - (first[row] ?? 0), 0xffff)
+}
+
+/**
+ * Sorts rows by a key from 0 to below `count`, keeping the order of those with the same.
+ *
+ * @returns the rows in order; the keys that there are, and where in the order the rows of each begin, with the last one's end
+ */
+function groupRows(keyOf: IntList, count: number) {
+  const starts = new Int32Array(count + 1)
+  for (let row = 0; row < keyOf.length; row++)
+    starts[keyOf.at(row) + 1] = (starts[keyOf.at(row) + 1] ?? 0) + 1
+  const keys = new IntList()
+  const first = new IntList()
+  for (let key = 0; key < count; key++) {
+    if ((starts[key + 1] ?? 0) > 0) {
+      keys.push(key)
+      first.push(starts[key] ?? 0)
+    }
+    starts[key + 1] = (starts[key + 1] ?? 0) + (starts[key] ?? 0)
+  }
+  first.push(keyOf.length)
+  const order = new Int32Array(keyOf.length)
+  for (let row = 0; row < keyOf.length; row++) {
+    const key = keyOf.at(row)
+    order[starts[key] ?? 0] = row
+    starts[key] = (starts[key] ?? 0) + 1
+  }
+  return { order, keys: keys.values(), first: first.values() }
+}
+
+const NONE = -1
+
+/** Distinct pairs of whole numbers, by id from 0. */
+class PairIds {
+  readonly #firsts = new IntList()
+  readonly #seconds = new IntList()
+  /** Open addressing; at most half full. */
+  #slots = new Int32Array(1024).fill(NONE)
+
+  get count(): number {
+    return this.#firsts.length
+  }
+
+  idOf(first: number, second: number): number {
+    const slot = this.#slotOf(first, second)
+    const known = this.#slots[slot] ?? NONE
+    if (known !== NONE) return known
+    const id = this.count
+    this.#slots[slot] = id
+    this.#firsts.push(first)
+    this.#seconds.push(second)
+    if (2 * this.count > this.#slots.length) this.#rehash()
+    return id
+  }
+
+  firsts(): Int32Array {
+    return this.#firsts.values()
+  }
+
+  seconds(): Int32Array {
+    return this.#seconds.values()
+  }
+
+  #slotOf(first: number, second: number): number {
+    const mask = this.#slots.length - 1
+    const hash = Math.imul(Math.imul(first, 0x9e3779b1) ^ second, 0x85ebca6b)
+    for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
+      const id = this.#slots[slot] ?? NONE
+      if (id === NONE || (this.#firsts.at(id) === first && this.#seconds.at(id) === second)) return slot
+    }
+  }
+
+  #rehash(): void {
+    this.#slots = new Int32Array(2 * this.#slots.length).fill(NONE)
+    for (let id = 0; id < this.count; id++)
+      this.#slots[this.#slotOf(this.#firsts.at(id), this.#seconds.at(id))] = id
+  }
 }

@@ -2,7 +2,6 @@ import type { Digest, DigestTables } from './digest.ts'
 import { type Held, hold, type IndexedSlice, nameColumns, type SliceEntry } from './indexed-slice.ts'
 import { MethodsBy } from './methods-by.ts'
 import { NameList } from './name-list.ts'
-import { sortNames } from './sort-names.ts'
 import { firstFrom } from './sorted.ts'
 import { StringPool } from './string-pool.ts'
 import { SubtypeTable } from './subtype-table.ts'
@@ -231,4 +230,35 @@ function hasMuchUnused({ slices, names, namesAtFirst }: ProjectIndex): boolean {
     for (const column of nameColumns(digest)) for (const id of column) used[id] = 1
   const count = used.reduce((sum, each) => sum + each, 0)
   return names.count > 2 * count
+}
+
+/**
+ * The names that are classes, in the order of their texts.
+ *
+ * @param classOf by name's id; -1 for what is no class
+ * @param before names in that order, most of which are still classes
+ */
+function sortNames(
+  names: StringPool,
+  classOf: Int32Array,
+  before: Int32Array = new Int32Array(),
+): Int32Array {
+  const kept = before.filter((name) => (classOf[name] ?? -1) !== -1)
+  const isKept = new Uint8Array(classOf.length)
+  for (const name of kept) isKept[name] = 1
+  const added: { readonly name: number; readonly text: string }[] = []
+  for (let name = 0; name < classOf.length; name++) {
+    if (classOf[name] !== -1 && isKept[name] === 0) added.push({ name, text: names.decode(name) })
+  }
+  added.sort((a, b) => (a.text < b.text ? -1 : 1))
+  const sorted = new Int32Array(kept.length + added.length)
+  let from = 0
+  for (const [index, { name, text }] of added.entries()) {
+    const to = firstFrom(from, kept.length, (at) => names.decode(kept[at] ?? 0) < text)
+    sorted.set(kept.subarray(from, to), from + index)
+    sorted[to + index] = name
+    from = to
+  }
+  sorted.set(kept.subarray(from), from + added.length)
+  return sorted
 }

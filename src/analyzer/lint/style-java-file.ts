@@ -6,8 +6,8 @@ import { type FormatOptions, readFormatOptions } from './format-options.ts'
 import { type ReadSource, readSource } from './source-place.ts'
 import { fileIssue, fileStyle, type StyleIssue } from './style-issue.ts'
 import type { StyledFile, StyleTask } from './style-task.ts'
-import { syntaxIssue } from './syntax-issue.ts'
 import { writeSource } from './write-source.ts'
+import { type JavaNode, parseJava } from '../source/java/java-parser.ts'
 
 /** A file is no larger. */
 const MAX_BYTES = 2 ** 22
@@ -84,4 +84,30 @@ async function formOf(
 
 function firstLine(text: string): string {
   return (text.split('\n')[0] ?? '').slice(0, 200)
+}
+
+/** Where a text stops being Java; undefined where it does not. */
+async function syntaxIssue(text: string): Promise<StyleIssue | undefined> {
+  const tree = await parseJava(text)
+  try {
+    const node = firstError(tree.rootNode)
+    if (node === undefined) return undefined
+    const { row, column } = node.startPosition
+    const [shown = ''] = node.text.split('\n')
+    const detail = node.isMissing
+      ? `"${node.type}" is missing`
+      : `this is no Java: ${JSON.stringify(shown.trim().slice(0, 80))}`
+    return fileIssue('syntax', detail, row + 1, column + 1)
+  } finally {
+    tree.delete()
+  }
+}
+
+function firstError(node: JavaNode): JavaNode | undefined {
+  if (!node.hasError) return undefined
+  for (const child of node.children) {
+    const found = child.isError || child.isMissing ? child : firstError(child)
+    if (found !== undefined) return found
+  }
+  return node.isError || node.isMissing ? node : undefined
 }

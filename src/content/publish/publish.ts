@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, readdir, stat } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { readAll } from '../cache/object-cache.ts'
@@ -7,9 +7,12 @@ import { contentTypeOf, isText } from '../page/content-type.ts'
 import { formatMeta, isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
 import { inParallel, REPOS } from '../repo/repo-list.ts'
 import { buildIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
-import type { Store } from '../store/store.ts'
-import { listFiles, type LocalFile } from './list-files.ts'
+import { type Store, isKey } from '../store/store.ts'
 import { type Manifest, MANIFEST_FILE, type Published, readManifest, writeManifest } from './manifest.ts'
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { messageOf } from '../../lib/errors/message.ts'
 
 const PARALLEL = 16
 const compressBrotli = promisify(brotliCompress)
@@ -203,4 +206,43 @@ async function writeMeta(
 async function readMeta(store: Store, name: string, root: string): Promise<Repo> {
   const opened = await store.open(`${root}${META_FILE}`)
   return typeof opened === 'string' ? { name } : parseMeta(name, await readAll(opened))
+}
+
+/** A file that is to be published. */
+interface LocalFile {
+  /** Below the folder, with slashes. */
+  readonly path: string
+  readonly file: string
+  readonly size: number
+  readonly sha256: string
+}
+
+/** The files of a folder with their hashes, by path. Links are not followed, so that nothing outside gets published. */
+async function listFiles(
+  folder: string,
+): Promise<{ readonly files: readonly LocalFile[]; readonly skipped: readonly string[] }> {
+  const skipped: string[] = []
+  const files: LocalFile[] = []
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch((error: unknown) => {
+    throw fault('PUBLISH_INVALID', `the folder ${folder} cannot be read: ${messageOf(error)}`, error)
+  })
+  await inParallel(PARALLEL, entries, async (entry) => {
+    if (entry.isDirectory()) return
+    const file = join(entry.parentPath, entry.name)
+    const path = relative(folder, file).split(sep).join('/')
+    if (!entry.isFile() || !isKey(path)) {
+      skipped.push(path)
+      return
+    }
+    const { size } = await stat(file)
+    files.push({ path, file, size, sha256: await hashOf(file) })
+  })
+  return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), skipped: skipped.toSorted() }
+}
+
+async function hashOf(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(file, { highWaterMark: 256 * 1024 }))
+    hash.update(chunk as Buffer)
+  return hash.digest('hex')
 }

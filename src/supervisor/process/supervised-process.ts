@@ -3,7 +3,6 @@ import { messageOf } from '../../lib/errors/message.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { fault } from '../errors.ts'
 import { type HealthReport, UNCHECKED } from '../health/health.ts'
-import { CrashRecord } from './crash-record.ts'
 import { endTree } from './end-tree.ts'
 import type { ExitReport, Outputs, ProcessRunner, RunningProgram } from './process-runner.ts'
 import type { ProcessSpec } from '../process-spec.ts'
@@ -293,5 +292,37 @@ export class SupervisedProcess {
     this.#changes.push({ atMs: this.#deps.clock.wallMs(), status: statusOf(this.#state), reason })
     if (this.#changes.length > KEPT_CHANGES) this.#changes.shift()
     this.#deps.onChange(this)
+  }
+}
+
+const FIRST_DELAY_MS = 1_000
+const LONGEST_DELAY_MS = 60_000
+/** A run of this length was no failure to start. */
+const STABLE_MS = 10_000
+const MOST_CRASHES = 5
+
+/**
+ * When to start again after a crash: after 1 s, doubled with every further one up to 60 s. Ten seconds up begin that anew; five
+ * runs that did not last ten seconds together end it.
+ */
+class CrashRecord {
+  #delayMs = FIRST_DELAY_MS
+  #runsMs: number[] = []
+
+  /** Returns how long to wait, or `give up`. */
+  crashed(uptimeMs: number): number | 'give up' {
+    if (uptimeMs >= STABLE_MS) this.reset()
+    this.#runsMs = [...this.#runsMs, uptimeMs].slice(-MOST_CRASHES)
+    const ranMs = this.#runsMs.reduce((sum, each) => sum + each, 0)
+    if (this.#runsMs.length === MOST_CRASHES && ranMs < STABLE_MS) return 'give up'
+    const delayMs = this.#delayMs
+    this.#delayMs = Math.min(2 * delayMs, LONGEST_DELAY_MS)
+    return delayMs
+  }
+
+  /** Somebody has started it by hand. */
+  reset(): void {
+    this.#delayMs = FIRST_DELAY_MS
+    this.#runsMs = []
   }
 }

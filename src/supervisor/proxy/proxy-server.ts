@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { messageOf } from '../../lib/errors/message.ts'
 import { AnswerOrder } from '../../lib/http/answer-order.ts'
 import { Agent, createServer } from '../../lib/http/node-http.ts'
-import { NOTICE_HEADERS } from '../../lib/http/notice-page.ts'
+import { NOTICE_HEADERS, type Notice, renderNotice } from '../../lib/http/notice-page.ts'
 import { mustClose } from '../../lib/http/proxy/answer.ts'
 import {
   type CheckedRequest,
@@ -16,7 +16,6 @@ import { type Forwarder, isLoop, toUpstream } from '../../lib/http/proxy/forward
 import { responseOn } from '../../lib/http/proxy/socket-response.ts'
 import { statusOf } from '../process/process-state.ts'
 import type { CapturedRequest } from './captured-request.ts'
-import { type OwnAnswer, renderAnswer } from './down-page.ts'
 import { Exchange, REPLAY_HEADER } from './exchange.ts'
 import type { ProxyRoutes, ProxyTarget } from './proxy-routes.ts'
 
@@ -189,4 +188,22 @@ function answer(request: IncomingMessage, response: ServerResponse, own: OwnAnsw
     ...(mustClose(request) ? { connection: 'close' } : {}),
   })
   response.end(request.method === 'HEAD' ? undefined : body)
+}
+
+/** An answer that is ours and not a process's. */
+interface OwnAnswer extends Notice {
+  readonly status: number
+}
+
+/** As JSON for programs that ask for it, else as a page. */
+function renderAnswer(
+  request: IncomingMessage,
+  own: OwnAnswer,
+): { readonly type: string; readonly body: string } {
+  if (/\bjson\b/.test(request.headers.accept ?? ''))
+    return {
+      type: 'application/json',
+      body: JSON.stringify({ error: own.message, code: own.title, lines: own.lines }),
+    }
+  return { type: 'text/html; charset=utf-8', body: renderNotice(own) }
 }

@@ -1,6 +1,5 @@
-import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
+import { type ParseError, parse, printParseErrorCode, type ParseOptions, visit } from 'jsonc-parser'
 import { messageOf } from '../../lib/errors/message.ts'
-import { refuseExcess } from './refuse-excess.ts'
 
 /** Where a devcontainer.json may be, below the workspace's directory; the first that is there counts. */
 export const DEV_CONTAINER_FILES = ['.devcontainer/devcontainer.json', '.devcontainer.json'] as const
@@ -137,4 +136,40 @@ function command(key: string, name: string, value: unknown): Preparation {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Far more than people write; less than what exhausts the parser's stack. */
+const MAX_DEPTH = 32
+const MAX_VALUES = 10_000
+
+/**
+ * Refuses a text whose parsed form would be harmful: deep nesting, very many values, and the key that sets an object's prototype, from which other keys would
+ * then be read.
+ *
+ * @throws Error with a sentence
+ */
+function refuseExcess(text: string, options: ParseOptions): void {
+  let depth = 0
+  let values = 0
+  const count = (): void => {
+    if (++values > MAX_VALUES) throw new Error(`it has more than ${MAX_VALUES} values`)
+  }
+  const enter = (): void => {
+    count()
+    if (++depth > MAX_DEPTH) throw new Error(`it is nested more than ${MAX_DEPTH} levels deep`)
+  }
+  const leave = (): void => {
+    depth--
+  }
+  const visitor = {
+    onObjectBegin: enter,
+    onObjectEnd: leave,
+    onArrayBegin: enter,
+    onArrayEnd: leave,
+    onLiteralValue: count,
+    onObjectProperty(name: string) {
+      if (name === '__proto__') throw new Error('"__proto__" is not a valid property')
+    },
+  }
+  visit(text, visitor, options)
 }

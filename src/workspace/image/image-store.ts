@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { lockFile } from '../../lib/fs/file-lock.ts'
+import { lockFile, tryLock } from '../../lib/fs/file-lock.ts'
 import { discard, type TrashPlace } from '../../lib/fs/trash.ts'
 import { syncDirectory, writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import { fault } from '../errors.ts'
 import { digestOfParts, type Manifest } from './manifest.ts'
-import { Preparation } from './preparation.ts'
 import { type BlobReading, MANIFEST_FILE, readBlob } from './read-blob.ts'
 import { systemFault } from './system-fault.ts'
 import { isDigest, isTag, parseTag } from './tag.ts'
@@ -290,4 +289,34 @@ function writeManifest(directory: string, manifest: Manifest): Promise<void> {
 
 function shown(name: string): string {
   return JSON.stringify(name.slice(0, 80))
+}
+
+/** Keeps apart those who prepare images in a store, in this process and others, and those who clear away what is left of that. */
+class Preparation {
+  readonly #lock: string
+
+  constructor(lock: string) {
+    this.#lock = lock
+  }
+
+  /** Runs what prepares an image, from its first file to its tag; nothing is cleared away meanwhile. */
+  async during<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const release = await lockFile(this.#lock, { kind: 'shared', signal })
+    try {
+      return await work()
+    } finally {
+      await release()
+    }
+  }
+
+  /** Runs what clears away while nobody prepares an image; undefined while somebody does. */
+  async whileNone<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const release = await tryLock(this.#lock, () => undefined)
+    if (release === 'taken') return undefined
+    try {
+      return await work()
+    } finally {
+      await release()
+    }
+  }
 }

@@ -2,17 +2,17 @@ import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
-import type { DevContainer, DevContainerReading } from '../devcontainer/dev-container.ts'
+import type { DevContainer, DevContainerReading, Preparation } from '../devcontainer/dev-container.ts'
 import { readFromInside } from '../devcontainer/read-dev-container.ts'
 import { runPreparations } from '../devcontainer/run-preparations.ts'
 import { fault } from '../errors.ts'
 import { isImageBackend } from '../image/image-backend.ts'
 import type { Workspace } from '../workspace.ts'
-import { cloneInside, hasFiles } from './clone.ts'
+import { cloneInside, hasFiles, cloneCommand, gitEnvironment } from './clone.ts'
 import type { CreateRequest } from './create-request.ts'
-import { dotfilesPreparation } from './dotfiles.ts'
 import { withKnownImage } from './known-image.ts'
 import type { CreationMark, CreationMarks } from './creation-marks.ts'
+import type { Repo } from './repo.ts'
 
 interface CreationContext {
   readonly progress: (message: string) => void
@@ -155,4 +155,34 @@ export async function undoCreation(
 ): Promise<void> {
   await backend.remove(mark.name, mark.keepVolume)
   await marks.remove(mark.name)
+}
+
+/**
+ * The names under which dotfiles repositories keep what installs them, and the order, are those of the devcontainer
+ * command line and of GitHub Codespaces; as there, files that begin with a dot are linked where none is found.
+ */
+const INSTALL = `
+cd || exit
+if [ -e dotfiles ]; then echo "dotfiles: there already, not cloned again"; else "$@" || exit; fi
+# It was for the clone alone, and can hold a password.
+unset GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 GIT_ALLOW_PROTOCOL GIT_TERMINAL_PROMPT GIT_SSH_COMMAND
+cd dotfiles || exit
+for script in install.sh install bootstrap.sh bootstrap script/bootstrap setup.sh setup script/setup; do
+  [ -f "$script" ] || continue
+  [ -x "$script" ] || chmod +x "$script"
+  exec "./$script"
+done
+for file in .[!.]*; do
+  case $file in .git|.gitignore|.gitmodules|.gitattributes|.github) continue ;; esac
+  if [ -d "$HOME/$file" ] && [ ! -L "$HOME/$file" ]; then
+    echo "dotfiles: $HOME/$file is a directory and stays"
+  else
+    ln -sfn "$PWD/$file" "$HOME/$file" || exit
+  fi
+done`
+
+/** What sets up the home directory inside a workspace from a repository: cloned to `~/dotfiles`, and installed. */
+function dotfilesPreparation(repo: Repo): Preparation {
+  const argv = ['/bin/sh', '-c', INSTALL, 'sh', ...cloneCommand(repo, 'dotfiles')]
+  return { name: 'dotfiles', argv, environment: gitEnvironment(repo) }
 }

@@ -6,18 +6,27 @@ import type { Logger } from '../../../lib/log/logger.ts'
 import { makeDirs } from '../../../lib/fs/make-dirs.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { unpackError } from '../../../lib/pool/portable-error.ts'
-import { type Confinement, ConfinedPlaces, forkConfined } from '../../../lib/sandbox/confine.ts'
+import {
+  type Confinement,
+  ConfinedPlaces,
+  forkConfined,
+  confined,
+  confinedEnvironment,
+} from '../../../lib/sandbox/confine.ts'
 import { siblingModule } from '../../../lib/process/sibling.ts'
 import { fault } from '../../errors.ts'
-import type {
-  Decompiled,
-  DecompileOrder,
-  DecompileReport,
-  DecompileSettings,
-  DecompileTask,
-  VineflowerCommand,
+import {
+  type Decompiled,
+  type DecompileOrder,
+  type DecompileReport,
+  type DecompileSettings,
+  type DecompileTask,
+  type VineflowerCommand,
+  VINEFLOWER_OPTIONS,
 } from './decompile-protocol.ts'
-import { runVineflower } from './run-vineflower.ts'
+import { run } from '../../../lib/process/run.ts'
+import { vineflowerConfinement } from '../../confinement.ts'
+import { GIVEN_ARCHIVE, TEXT_ARCHIVE } from './vineflower-archives.ts'
 
 export interface DecompilerOptions {
   /** Of the JavaScript heap, where WebAssembly keeps the decompiler's objects too. */
@@ -182,4 +191,30 @@ async function runJvm(
   const problem = await runVineflower(command, folder, signal).catch(messageOf)
   const ran: DecompileOrder = { do: 'ran', ask, problem }
   child.send(ran, () => undefined)
+}
+
+/**
+ * Decompiles the archive of a folder into another by a Vineflower jar on a JVM, which reaches that folder and nothing else of the user's. Class files are given in
+ * an archive, and the text comes in one, so that no name in a class file becomes a path.
+ *
+ * @returns why there is no text, as a sentence; undefined when it ended well
+ * @throws the system's error when the JVM cannot be started
+ */
+async function runVineflower(
+  { home, jar, memoryMb, timeoutMs }: VineflowerCommand,
+  folder: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const options = Object.entries(VINEFLOWER_OPTIONS).map(([name, value]) => `--${name}=${value}`)
+  const [given, out] = [join(folder, GIVEN_ARCHIVE), join(folder, TEXT_ARCHIVE)]
+  // Counters of its own in a shared folder, which it cannot reach.
+  const jvm = [`-Xmx${memoryMb}m`, '-XX:-UsePerfData', `-Djava.io.tmpdir=${folder}`]
+  const argv = [...jvm, '-jar', jar, '--silent', ...options, given, out]
+  const limits = { memoryLimitBytes: memoryMb * 2 ** 20, timeLimitMs: timeoutMs }
+  const confinement = vineflowerConfinement({ home, jar }, folder, limits)
+  const [command, ...rest] = confined(join(home, 'bin/java'), argv, confinement)
+  const environment = confinedEnvironment()
+  const { status, stderr } = await run(command, rest, { timeoutMs, signal, cwd: folder, environment })
+  if (status === null) return `Vineflower took longer than ${timeoutMs / 1_000} s, or more than its limits`
+  return status === 0 ? undefined : `Vineflower ended with status ${status}: ${stderr.trim().slice(0, 500)}`
 }

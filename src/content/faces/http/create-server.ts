@@ -6,7 +6,6 @@ import { errorSchema, errorToWire } from '../../api/error.ts'
 import { repoSchema } from '../../api/repo.ts'
 import { messagePage } from './pages/message-page.ts'
 import { createAdmission } from './admission.ts'
-import { contentMetrics } from './content-metrics.ts'
 import type { ContentFace } from './face.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { handOverRoutes } from './routes/hand-over.ts'
@@ -14,6 +13,7 @@ import { loginRoutes } from './routes/login.ts'
 import { openIdRoutes } from './routes/openid.ts'
 import { pageRoutes } from './routes/pages.ts'
 import { repoRoutes } from './routes/repos.ts'
+import { Gauge } from 'prom-client'
 
 const API = /^\/_(?:api|admin|health)(?:\/|$)/
 
@@ -79,4 +79,17 @@ function acceptForms(app: FastifyInstance): void {
     { parseAs: 'string', bodyLimit: 16 * 1024 },
     (_request, body, done) => done(null, new URLSearchParams(body.toString())),
   )
+}
+
+/** Figures of the cache for Prometheus, looked at when it asks. */
+function contentMetrics({ metrics: { registry } }: HttpServer, { cache }: ContentFace): void {
+  const registers = [registry]
+  const add = (name: string, help: string, value: () => number): void => {
+    const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(value()) })
+  }
+  add('content_cache_bytes', 'Memory that the cache of objects takes', () => cache.heldBytes)
+  add('content_cache_objects', 'Keys that the cache knows something of', () => cache.count)
+  add('content_cache_hits', 'Looks that the cache alone answered', () => cache.counts.hits)
+  add('content_cache_misses', 'Looks that the store was asked for', () => cache.counts.misses)
+  add('content_cache_stale', 'Old objects that were given because the store failed', () => cache.counts.stale)
 }

@@ -1,11 +1,16 @@
-import type { ClientRequest, IncomingMessage, RequestOptions, ServerResponse } from 'node:http'
+import type {
+  ClientRequest,
+  IncomingMessage,
+  RequestOptions,
+  ServerResponse,
+  InformationEvent,
+} from 'node:http'
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../errors/message.ts'
 import { joinStreams } from '../../process/join-streams.ts'
 import { request as httpRequest } from '../node-http.ts'
 import { checkAnswer, sendBody, sendHead } from './answer.ts'
 import type { CheckedRequest } from './checked-request.ts'
-import { passEarlyHints } from './early-hints.ts'
 import { announcedTrailers, endToEnd, passedTrailers } from './end-to-end.ts'
 import { framingHeaders } from './framing.ts'
 import { type HeaderPairs, tokensOf, valuesOf } from './header-pairs.ts'
@@ -190,5 +195,24 @@ class Exchange {
     const { message } = this.#forwarding.request
     message.unpipe()
     message.resume()
+  }
+}
+
+/**
+ * Passes on the links of a 103 answer, so that a browser can fetch what the page will need. Other interim answers end here: they
+ * concern a connection (100, 102) or are unknown. Source: RFC 8297.
+ */
+function passEarlyHints(
+  information: InformationEvent,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  if (information.statusCode !== 103 || request.httpVersion !== '1.1' || response.headersSent) return
+  const link = valuesOf(information.rawHeaders, 'link')
+  if (link.length === 0) return
+  try {
+    response.writeEarlyHints({ link: [...link] })
+  } catch {
+    // Hints are optional; Node refuses links that are not valid.
   }
 }

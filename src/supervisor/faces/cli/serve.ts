@@ -4,8 +4,8 @@ import { create, type RunningSupervisor } from '../../server.ts'
 import type { LoadedSupervisorConfig, SupervisorConfig } from '../../config.ts'
 import { LogFollower } from '../../log/log-follower.ts'
 import { createLinePainter } from './paint.ts'
-import { tellManager } from './service-manager.ts'
 import { untilToldToStop } from './signals.ts'
+import { canStartPrograms, notifyManager } from '../../../native/programs.ts'
 
 /** Whoever stops services kills them some 10 s after asking. */
 const AFTER_STOP_MS = 2_000
@@ -75,4 +75,15 @@ function showLines({ supervisor: { logs } }: RunningSupervisor): LogFollower {
   )
   stdout.on('drain', () => follower.resume())
   return follower
+}
+
+/** Tells the service manager that has started us how we are, where there is one. Source: sd_notify(3). */
+function tellManager(text: string): void {
+  const socket = process.env['NOTIFY_SOCKET']
+  if (socket === undefined || socket === '' || !canStartPrograms()) return
+  try {
+    notifyManager(socket, text)
+  } catch (error) {
+    process.stderr.write(`supervisor: the service manager at ${socket} cannot be told: ${String(error)}\n`)
+  }
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import ssh2, { type Connection, type ServerConfig } from '../../../lib/ssh/ssh2.ts'
+import ssh2, { type Connection, type ServerConfig, type ServerChannel } from '../../../lib/ssh/ssh2.ts'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { acknowledgeNow } from '../../../native/tcp.ts'
@@ -10,8 +10,9 @@ import { authenticate, type Login, type LoginRefusal } from './authenticate.ts'
 import type { KeyRule } from './authorized-keys.ts'
 import type { Entered, Gate } from './gate.ts'
 import { type Entry, serveSession } from './session.ts'
-import { serveForwards } from './tcp-forward.ts'
 import { mendWindows } from './window-fix.ts'
+import { refuseDenied } from '../../tunnel/denied-ports.ts'
+import { joinChannel } from './join-channel.ts'
 
 /** Only what is sound and what ssh2 really does: it offers group exchange to clients and cannot do it (threat S6). */
 const ALGORITHMS: NonNullable<ServerConfig['algorithms']> = {
@@ -178,4 +179,38 @@ function reportingGate(gate: Gate, report: (code: string | undefined) => void): 
       throw error
     }
   }
+}
+
+/** The only destinations; anything else a client writes is refused as it stands, and never resolved (threat S3). */
+const LOCALHOST = new Set(['localhost', '127.0.0.1', '::1'])
+const MAX_FORWARDS = 500
+
+/** Serves `ssh -L` and `-D`: connections to the workspace's own loopback address. */
+function serveForwards(
+  connection: Connection,
+  enter: () => Promise<Entered>,
+  deniedPorts: readonly number[],
+  logger: Logger,
+): void {
+  let open = 0
+  connection.on('tcpip', (accept, reject, { destIP, destPort }) => {
+    const isAllowed = LOCALHOST.has(destIP.toLowerCase()) && destPort >= 1 && destPort <= 65_535
+    if (!isAllowed || open >= MAX_FORWARDS) return reject()
+    open += 1
+    const forward = async (): Promise<void> => {
+      refuseDenied(destPort, deniedPorts)
+      const { backend, name } = await enter()
+      const inside = await backend.dial(name, destPort)
+      const channel = accept()
+      // ssh2 gives nothing when the client has gone meanwhile.
+      if ((channel as ServerChannel | undefined) === undefined) return void inside.destroy()
+      await joinChannel(channel, inside)
+    }
+    forward()
+      .catch((error: unknown) => {
+        if (!isFault(error)) logger.warn({ err: error }, 'an SSH forward failed')
+        reject()
+      })
+      .finally(() => (open -= 1))
+  })
 }
