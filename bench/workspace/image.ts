@@ -8,6 +8,7 @@ import { ImageStore } from '../../src/workspace/image/image-store.ts'
 import { tarSource } from '../../src/workspace/image/source/tar-source.ts'
 import bringParts, { baseTar } from '../../test/support/vm-parts.ts'
 import type { Bench } from '../harness.ts'
+import { systemClock } from '../../src/lib/clock/clock.ts'
 
 const bench: Bench = {
   note:
@@ -30,7 +31,7 @@ const bench: Bench = {
       const root = join(directory, `store-${runs++}`)
       const store = await ImageStore.open({ root, pinnedDigests: () => Promise.resolve(new Set()) })
       const kernel = { file: undefined, modules: undefined }
-      const parts = { store, backend: 'qemu', pool, kernel, guestDir, now: () => new Date() } as const
+      const parts = { store, backend: 'qemu', pool, kernel, guestDir, clock: systemClock } as const
       await convert(parts, await tarSource(baseTar, parts), { progress: () => undefined })
     }
     const file = join(directory, 'peer.ext4')

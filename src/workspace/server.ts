@@ -47,6 +47,7 @@ import { UsageSampler } from './usage/usage-sampler.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { writeServerRecord } from '../lib/discovery/server-record.ts'
 import type { BackendName } from './backend-name.ts'
+import { type AlarmClock, systemClock } from '../lib/clock/clock.ts'
 
 const startFault = defineFaults({ ADDRESS_UNUSABLE: 'conflict' })
 
@@ -56,7 +57,7 @@ export interface WorkspaceDeps {
   readonly backends?: readonly Backend[]
   /** The programs for guests, in place of the built ones. */
   readonly guestDir?: string | undefined
-  readonly now?: () => Date
+  readonly clock?: AlarmClock
   /** What measures trees, in place of a process of its own. */
   readonly walker?: Walker
 }
@@ -86,7 +87,7 @@ interface Foundation {
   readonly state: StateDir
   readonly audit: AuditLog
   readonly logger: Logger
-  readonly now: () => Date
+  readonly clock: AlarmClock
   readonly opened: DisposalStack
 }
 
@@ -105,16 +106,16 @@ interface Workspaces {
 
 async function start(
   settings: WorkspaceConfig,
-  { logger, backends: given, guestDir, now = () => new Date(), walker = createWalker(logger) }: WorkspaceDeps,
+  { logger, backends: given, guestDir, clock = systemClock, walker = createWalker(logger) }: WorkspaceDeps,
   opened: DisposalStack,
 ): Promise<WorkspaceServer> {
   const state = await openStateDir(settings.stateDir, logger)
   opened.defer(state.release)
   const config = await harden(settings)
-  const audit = opened.use(await AuditLog.open(config.audit.file, logger, now))
+  const audit = opened.use(await AuditLog.open(config.audit.file, logger, clock))
   const hostKey = await openHostKey(config, logger)
   opened.use(walker)
-  const foundation = { config, given, state, audit, logger, now, opened }
+  const foundation = { config, given, state, audit, logger, clock, opened }
 
   const { pulled, ...workspaces } = await openWorkspaces(foundation)
   const { backends, table, activity, snapshots, lifecycle } = workspaces
@@ -132,7 +133,7 @@ async function start(
     walker,
     audit,
     logger,
-    now,
+    clock,
     opened,
   })
   const sessions = new SessionDirectory(table, backends, logger)
@@ -146,7 +147,7 @@ async function start(
     audit,
     ...keeping,
     sessions,
-    passes: new PassTable(now),
+    passes: new PassTable(clock),
     usage: new UsageSampler(table, backends),
     images,
   })
@@ -180,15 +181,15 @@ async function openWorkspaces({
   given,
   state,
   logger,
-  now,
+  clock,
   opened,
 }: Foundation): Promise<Workspaces> {
   const pulled = new PulledImages(join(state.path, 'docker-images.json'))
   const all = given ?? (await configuredBackends(config, state, pulled, logger))
   const backends = new Map(all.map((backend) => [backend.name, backend]))
   const table = new WorkspaceTable()
-  const activity = new ActivityTable(table, () => performance.now())
-  const snapshots = new SnapshotLibrary(backends.values(), now)
+  const activity = new ActivityTable(table, clock)
+  const snapshots = new SnapshotLibrary(backends.values(), clock)
   const lifecycle = new Lifecycle({
     table,
     backends,
@@ -203,11 +204,11 @@ async function openWorkspaces({
       reachOf: (backend) => reachOf(backend, config),
     },
     logger,
-    now,
+    clock,
   })
   const exposure = exposureOf(config)
   if (exposure !== undefined) logger.warn(exposure)
-  const { bus, cluster } = openBus(config, backends.values(), { logger, now })
+  const { bus, cluster } = openBus(config, backends.values(), { logger, clock })
   opened.defer(() => cluster.stop())
   await lifecycle.open()
   opened.use(lifecycle)

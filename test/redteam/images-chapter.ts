@@ -20,6 +20,7 @@ import { tarSource } from '../../src/workspace/image/source/tar-source.ts'
 import { testKernel } from '../support/vm-parts.ts'
 import type { Attack, Chapter } from './attack.ts'
 import { measured } from './measure.ts'
+import { systemClock } from '../../src/lib/clock/clock.ts'
 
 const MOST_MB = 512
 const MOST_MS = 90_000
@@ -66,7 +67,7 @@ export function imagesChapter(): Chapter {
               pool,
               kernel: testKernel(),
               guestDir,
-              now: () => new Date(),
+              clock: systemClock,
             }
             try {
               const source = await tarSource(archive, parts)

@@ -4,6 +4,7 @@ import { convert } from '../../src/workspace/image/convert/convert.ts'
 import type { ConfiguredKernel } from '../../src/workspace/image/convert/kernel-source.ts'
 import { ImageStore } from '../../src/workspace/image/image-store.ts'
 import { tarSource } from '../../src/workspace/image/source/tar-source.ts'
+import { systemClock } from '../../src/lib/clock/clock.ts'
 
 const task = JSON.parse(process.argv[2] ?? '') as {
   readonly root: string
@@ -16,7 +17,7 @@ const store = await ImageStore.open({ root, pinnedDigests: () => Promise.resolve
 const pool = createPool({ name: 'image' })
 const source = await tarSource(archive, { store, pool })
 const options = { progress: (message: string) => console.log(message) }
-const parts = { store, backend: 'qemu', pool, kernel, guestDir, now: () => new Date() } as const
+const parts = { store, backend: 'qemu', pool, kernel, guestDir, clock: systemClock } as const
 const { digest } = await convert(parts, source, options)
 await pool.close()
 console.log(digest)

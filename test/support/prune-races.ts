@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { createLogger } from '../../src/lib/log/logger.ts'
 import { ImageLibrary } from '../../src/workspace/image/image-library.ts'
-import { ClockWatch, systemClock } from '../../src/workspace/disk/prune/clock-watch.ts'
+import { ClockWatch } from '../../src/workspace/disk/prune/clock-watch.ts'
 import { Pruner } from '../../src/workspace/disk/prune/pruner.ts'
 import { MachineFiles } from '../../src/workspace/backend/microvm/files/machine-files.ts'
 import { CreationMarks } from '../../src/workspace/lifecycle/creation-marks.ts'
@@ -16,6 +16,7 @@ import { FakeBackend } from './fake-backend.ts'
 import { HOUR_MS, MachineDisk } from './machine-disk.ts'
 import { tempDir } from './temp-dir.ts'
 import { OPEN_REACH } from './open-reach.ts'
+import { systemClock } from '../../src/lib/clock/clock.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json' })
 const request = { scopes: ['instances', 'orphans'], untilMs: 72 * HOUR_MS, logTailBytes: 0 } as const
@@ -27,7 +28,7 @@ async function world(disk?: MachineDisk) {
     table,
     backends: new Map([['docker', backend]]),
     marks: new CreationMarks(tempDir()),
-    snapshots: new SnapshotLibrary([backend], () => new Date()),
+    snapshots: new SnapshotLibrary([backend], systemClock),
     defaults: {
       backend: 'docker',
       image: 'i',
@@ -37,13 +38,13 @@ async function world(disk?: MachineDisk) {
       reachOf: () => OPEN_REACH,
     },
     logger,
-    now: () => new Date(),
+    clock: systemClock,
   })
   await lifecycle.open()
   const roots =
     disk === undefined ? [] : [{ backend: 'qemu' as const, root: disk.root, images: await disk.images() }]
   const images = new ImageLibrary([], { backend: 'docker', image: 'i', aliases: new Map() })
-  const clock = new ClockWatch(systemClock(() => new Date()))
+  const clock = new ClockWatch(systemClock)
   const pruner = new Pruner({
     table,
     lifecycle,

@@ -9,6 +9,7 @@ import { onTestFinished } from 'vitest'
 import { openStore } from './images.ts'
 import { tempDir } from './temp-dir.ts'
 import { testKernel } from './vm-parts.ts'
+import { systemClock } from '../../src/lib/clock/clock.ts'
 
 /** Puts everything on disk and turns the VM off, from a shell that has hardly another program. */
 export const POWER_OFF = 'sync; echo o > /proc/sysrq-trigger; while read -r _ < /dev/console; do :; done'
@@ -56,7 +57,7 @@ export async function converter(options: Partial<Converter> = {}): Promise<Conve
     pool: options.pool ?? ownPool(),
     kernel: { file, modules },
     guestDir: options.guestDir ?? guestDir(POWER_OFF),
-    now: () => new Date(),
+    clock: systemClock,
     ...options,
   }
 }

@@ -9,6 +9,7 @@ import { GUEST_DIR } from '../../src/workspace/assembly/open-images.ts'
 import { tarSource } from '../../src/workspace/image/source/tar-source.ts'
 import { TEST_IMAGE } from './docker.ts'
 import { baseTar, testKernel } from './vm-parts.ts'
+import { systemClock } from '../../src/lib/clock/clock.ts'
 
 /** What workspaces of these tests boot from: the base image with systemd, by its tag. */
 export const VM_IMAGE = 'base'
@@ -47,7 +48,7 @@ async function make(
     pool,
     kernel: { file, modules },
     guestDir: GUEST_DIR,
-    now: () => new Date(),
+    clock: systemClock,
   }
   const source = await tarSource(tar, parts)
   const { digest } = await convert(parts, source, { progress: () => undefined, signal: undefined })

@@ -7,6 +7,7 @@ import type { Backend } from '../../src/workspace/backend/backend.ts'
 import type { Walker } from '../../src/workspace/disk/walker.ts'
 import { loadWorkspaceConfig } from '../../src/workspace/config.ts'
 import { create, type WorkspaceServer } from '../../src/workspace/index.ts'
+import type { AlarmClock } from '../../src/lib/clock/clock.ts'
 
 export interface TestServer extends WorkspaceServer {
   readonly url: string
@@ -23,7 +24,7 @@ export interface TestServerOptions {
   readonly stateDir?: string
   /** The programs for guests. */
   readonly guestDir?: string
-  readonly now?: () => Date
+  readonly clock?: AlarmClock
   readonly walker?: Walker
 }
 
@@ -51,7 +52,7 @@ export async function startWorkspaceServer(options: TestServerOptions = {}): Pro
     logger,
     guestDir: options.guestDir,
     ...(backends && { backends }),
-    ...(options.now && { now: options.now }),
+    ...(options.clock && { clock: options.clock }),
     ...(options.walker && { walker: options.walker }),
   }).start()
   const stop = async (): Promise<void> => {

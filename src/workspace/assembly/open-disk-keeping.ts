@@ -9,12 +9,13 @@ import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 import { Compactor } from '../disk/compactor.ts'
 import type { MachineRoot } from '../disk/machine-root.ts'
-import { ClockWatch, systemClock } from '../disk/prune/clock-watch.ts'
+import { ClockWatch } from '../disk/prune/clock-watch.ts'
 import { Pruner } from '../disk/prune/pruner.ts'
 import { PruneSchedule } from '../disk/prune/schedule.ts'
 import { DiskReporter } from '../disk/report.ts'
 import { resumeTrash } from '../disk/resume-trash.ts'
 import type { Walker } from '../disk/walker.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
 
 export interface DiskKeeping {
   readonly disk: DiskReporter
@@ -34,10 +35,10 @@ export async function openDiskKeeping(parts: {
   readonly walker: Walker
   readonly audit: AuditLog
   readonly logger: Logger
-  readonly now: () => Date
+  readonly clock: Clock
   readonly opened: DisposalStack
 }): Promise<DiskKeeping> {
-  const { config, hasRoots, audit, logger, now, opened } = parts
+  const { config, hasRoots, audit, logger, opened } = parts
   const roots: readonly MachineRoot[] = await Promise.all(
     (hasRoots ? imageBackendsOf(config) : []).map(async (backend) => ({
       backend,
@@ -45,7 +46,7 @@ export async function openDiskKeeping(parts: {
       images: await openImageStore(config, backend),
     })),
   )
-  const clock = new ClockWatch(systemClock(now))
+  const clock = new ClockWatch(parts.clock)
   const pruner = new Pruner({ ...parts, roots, clock })
   const compactor = new Compactor({ ...parts, roots })
   const schedule = new PruneSchedule({ ...config.prune, pruner, audit, logger })

@@ -7,6 +7,7 @@ import type { WorkspaceConfig } from '../config.ts'
 import type { Converter } from '../image/convert/convert.ts'
 import { type ImageBackend, imageDirOf, isImageBackend } from '../image/image-backend.ts'
 import { ImageStore } from '../image/image-store.ts'
+import { systemClock } from '../../lib/clock/clock.ts'
 
 /** Where `npm run build` leaves the programs for guests. */
 export const GUEST_DIR = join(packageRoot, 'dist', 'guest')
@@ -34,7 +35,7 @@ export function converterOf(
   guestDir = GUEST_DIR,
 ): Converter {
   const kernel = { file: config.image.kernel, modules: config.image.modules }
-  return { store, backend, pool, kernel, guestDir, now: () => new Date() }
+  return { store, backend, pool, kernel, guestDir, clock: systemClock }
 }
 
 /** Threads, in a process of their own, for what takes long. */

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { defineFaults, isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
-import { RefusalLimit } from './refusal-limit.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
 
 const ENTERED_MS = 600_000
 
@@ -68,15 +68,15 @@ interface Outcome {
 export class AuditLog {
   readonly #file: string | undefined
   readonly #logger: Logger
-  readonly #now: () => Date
+  readonly #clock: Clock
   readonly #limit: RefusalLimit
   readonly #entered = new LRUCache<string, true>({ max: 1_000, ttl: ENTERED_MS })
   #pending: string[] = []
   #writing: Promise<void> | undefined
 
   /** Without a file it records nothing. @throws AUDIT_FILE_UNUSABLE when the file cannot be appended to */
-  static async open(file: string | undefined, logger: Logger, now: () => Date): Promise<AuditLog> {
-    const log = new AuditLog(file, logger, now)
+  static async open(file: string | undefined, logger: Logger, clock: Clock): Promise<AuditLog> {
+    const log = new AuditLog(file, logger, clock)
     try {
       await log.#append('')
     } catch (error) {
@@ -90,11 +90,11 @@ export class AuditLog {
     return log
   }
 
-  private constructor(file: string | undefined, logger: Logger, now: () => Date) {
+  private constructor(file: string | undefined, logger: Logger, clock: Clock) {
     this.#file = file
     this.#logger = logger
-    this.#now = now
-    this.#limit = new RefusalLimit(() => now().getTime())
+    this.#clock = clock
+    this.#limit = new RefusalLimit(clock)
   }
 
   record(
@@ -102,7 +102,7 @@ export class AuditLog {
     { outcome, code, leftOut }: Outcome,
   ): void {
     if (this.#file === undefined) return
-    const time = this.#now().toISOString()
+    const time = new Date(this.#clock.wallMs()).toISOString()
     const who = { address, fingerprint, token, reason, outcome, code, left_out: leftOut || undefined }
     // A name that was refused may be anything.
     const entry = { time, action, workspace: workspace.slice(0, 80), image: image?.slice(0, 255), ...who }
@@ -173,5 +173,46 @@ export class AuditLog {
 
   async #append(lines: string): Promise<void> {
     if (this.#file !== undefined) await appendFile(this.#file, lines, { flag: 'a', mode: 0o600 })
+  }
+}
+
+const WINDOW_MS = 60_000
+/** Of one kind and one address, within a window. */
+const OF_ADDRESS = 5
+/** Of all addresses together, within a window: a flood fills no disk. */
+const OF_ALL = 100
+
+/** Lets a few refusals a minute of each address into the audit file, and counts those that it leaves out. */
+class RefusalLimit {
+  readonly #clock: Clock
+  readonly #counts = new Map<string, number>()
+  #windowMs = 0
+  #passed = 0
+  #leftOut = 0
+
+  /** @param now milliseconds since the epoch */
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Undefined for a refusal that is left out, else how many were since the last that was not. */
+  take(action: string, address: string): number | undefined {
+    const nowMs = this.#clock.wallMs()
+    if (Math.abs(nowMs - this.#windowMs) >= WINDOW_MS) {
+      this.#windowMs = nowMs
+      this.#passed = 0
+      this.#counts.clear()
+    }
+    const key = `${action} ${address}`
+    const count = this.#counts.get(key) ?? 0
+    if (count >= OF_ADDRESS || this.#passed >= OF_ALL) {
+      this.#leftOut += 1
+      return undefined
+    }
+    this.#counts.set(key, count + 1)
+    this.#passed += 1
+    const leftOut = this.#leftOut
+    this.#leftOut = 0
+    return leftOut
   }
 }

@@ -1,4 +1,4 @@
-import { type Envelope, type ReceivedEnvelope, RESERVED } from '../../lib/envelope/envelope.ts'
+import { type Envelope, type ReceivedEnvelope, RESERVED, isNamespace } from '../../lib/envelope/envelope.ts'
 import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
 import type { ExtensionHealth } from '../../lib/guest/extension.ts'
 import { fault } from '../errors.ts'
@@ -6,8 +6,8 @@ import { nameKey } from '../name.ts'
 import type { BackendName } from '../backend-name.ts'
 import type { BusCounts, BusNews } from './bus-news.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from './guest-message.ts'
-import { parseNamespace } from './parse-namespace.ts'
 import { WaitingRequests } from './waiting-requests.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 
 /** How a connected guest is spoken to. */
 export interface GuestLink {
@@ -32,7 +32,7 @@ export interface Answer {
 export interface BusOptions {
   readonly server: string
   readonly requestTimeoutMs: number
-  readonly now: () => Date
+  readonly clock: AlarmClock
 }
 
 /** Requests of one workspace that wait for their answers at once, and what they hold (threat B5). */
@@ -51,7 +51,7 @@ export interface GuestSide {
 interface Pending {
   readonly namespace: string
   readonly bytes: number
-  readonly timer: NodeJS.Timeout
+  readonly cancel: () => void
 }
 
 interface Guest {
@@ -106,7 +106,8 @@ export class Bus {
       pendingBytes: 0,
       extensions: [],
     }
-    this.#forget(this.#guests.get(nameKey(name)))
+    const before = this.#guests.get(nameKey(name))
+    if (before !== undefined) this.#forget(before)
     this.#guests.set(nameKey(name), guest)
     return {
       take: (envelope, bytes) => this.#take(guest, envelope, bytes),
@@ -147,7 +148,12 @@ export class Bus {
    */
   listen(namespace: unknown, deliver: Deliver, onTaken: () => void = () => undefined): () => void {
     const checked = this.checkFree(namespace)
-    const registration = { namespace: checked, createdAt: this.#options.now(), deliver, onTaken }
+    const registration = {
+      namespace: checked,
+      createdAt: new Date(this.#options.clock.wallMs()),
+      deliver,
+      onTaken,
+    }
     this.#listeners.set(checked, registration)
     this.handOn(checked)
     return () => {
@@ -208,7 +214,7 @@ export class Bus {
         'WORKSPACE_NOT_CONNECTED',
         `workspace "${workspaceName.slice(0, 80)}" is not connected to the bus`,
       )
-    const nowMs = this.#options.now().getTime()
+    const nowMs = this.#options.clock.wallMs()
     const timestamp = new Date(nowMs).toISOString()
     const envelope: Envelope = {
       id: uuidV7(nowMs),
@@ -253,12 +259,12 @@ export class Bus {
     const isFull = guest.pending.size >= MAX_PENDING || guest.pendingBytes + bytes > MAX_PENDING_BYTES
     if (isFull || (deliver === undefined && !this.#makeWait(message, bytes)))
       return this.#refuse(guest, message.envelope)
-    const timer = setTimeout(() => {
+    const cancel = this.#options.clock.after(this.#options.requestTimeoutMs, () => {
       this.counts.expiredRequests++
       this.#settle(guest, id)
       this.#tell(guest, message.envelope, 'expired')
-    }, this.#options.requestTimeoutMs).unref()
-    guest.pending.set(id, { namespace, bytes, timer })
+    })
+    guest.pending.set(id, { namespace, bytes, cancel })
     guest.pendingBytes += bytes
     this.#tell(guest, message.envelope)
     deliver?.(message)
@@ -285,7 +291,7 @@ export class Bus {
   #refuse(guest: Guest, refused: ReceivedEnvelope): void {
     this.counts.refusedRequests++
     this.#tell(guest, refused, 'refused')
-    const nowMs = this.#options.now().getTime()
+    const nowMs = this.#options.clock.wallMs()
     guest.link.send({
       id: uuidV7(nowMs),
       namespace: `${RESERVED}bus`,
@@ -300,13 +306,20 @@ export class Bus {
   #settle(guest: Guest, id: string): void {
     const pending = guest.pending.get(id)
     if (pending === undefined) return
-    clearTimeout(pending.timer)
+    pending.cancel()
     guest.pending.delete(id)
     guest.pendingBytes -= pending.bytes
     this.#waiting.remove(pending.namespace, guest.workspace.name, id)
   }
 
-  #forget(guest: Guest | undefined): void {
-    for (const id of guest?.pending.keys() ?? []) if (guest !== undefined) this.#settle(guest, id)
+  #forget(guest: Guest): void {
+    for (const id of guest.pending.keys()) this.#settle(guest, id)
   }
+}
+
+/** @throws INVALID_NAMESPACE */
+function parseNamespace(value: unknown): string {
+  if (isNamespace(value)) return value
+  const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)
+  throw fault('INVALID_NAMESPACE', `namespace ${shown} must be 1 to 128 of letters, digits and . _ : -`)
 }

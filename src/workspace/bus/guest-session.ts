@@ -6,6 +6,7 @@ import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
 import type { BackendName } from '../backend-name.ts'
 import type { Bus, GuestSide } from './bus.ts'
 import { readHealth } from './extensions.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
 
 /** Where agents say who they are. */
 const HEALTH = `${RESERVED}health`
@@ -30,7 +31,7 @@ export function serveGuest(
     readonly maxMessageBytes: number
     /** Namespaces of the extensions that guests start. */
     readonly extensions: readonly string[]
-    readonly now: () => Date
+    readonly clock: Clock
   },
 ): void {
   let guest: GuestSide | undefined
@@ -56,21 +57,21 @@ function welcome(
   {
     extensions,
     maxMessageBytes,
-    now: readClock,
+    clock,
   }: {
     readonly extensions: readonly string[]
     readonly maxMessageBytes: number
-    readonly now: () => Date
+    readonly clock: Clock
   },
 ): Envelope {
-  const now = readClock()
+  const nowMs = clock.wallMs()
   return {
-    id: uuidV7(now.getTime()),
+    id: uuidV7(nowMs),
     namespace: HEALTH,
     type: 'response',
     inReplyTo: id,
     isFinal: true,
-    timestamp: now.toISOString(),
+    timestamp: new Date(nowMs).toISOString(),
     payload: { extensions, max_message_bytes: maxMessageBytes },
   }
 }

@@ -6,20 +6,21 @@ import { BusCluster } from './cluster/cluster.ts'
 import type { ExtensionSettings } from './extensions.ts'
 import { serveGuest } from './guest-session.ts'
 import type { BusSettings } from './settings.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 
 /** The bus of a server, at which the guests of its backends come in, and which the other servers' buses are one with. */
 export function openBus(
   config: { readonly name: string; readonly bus: BusSettings; readonly extensions: ExtensionSettings },
   backends: Iterable<Backend>,
-  { logger, now }: { readonly logger: Logger; readonly now: () => Date },
+  { logger, clock }: { readonly logger: Logger; readonly clock: AlarmClock },
 ): { readonly bus: Bus; readonly cluster: BusCluster } {
-  const bus = new Bus({ server: config.name, requestTimeoutMs: config.bus.requestTimeoutMs, now })
+  const bus = new Bus({ server: config.name, requestTimeoutMs: config.bus.requestTimeoutMs, clock })
   for (const backend of backends) {
     backend.listenGuests?.(BUS_PORT, ({ workspace: name, token, connection }) =>
       serveGuest(connection, { name, backend: backend.name, token }, bus, {
         ...config.bus,
         extensions: config.extensions.enabled,
-        now,
+        clock,
       }),
     )
   }

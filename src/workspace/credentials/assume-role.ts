@@ -3,6 +3,7 @@ import { fromIni } from '@aws-sdk/credential-provider-ini'
 import { messageOf } from '../../lib/errors/message.ts'
 import { type Credentials, credentialFault } from './credentials.ts'
 import { sessionName } from './session-name.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
 
 const CONNECT_TIMEOUT_MS = 2_000
 const REQUEST_TIMEOUT_MS = 8_000
@@ -21,13 +22,13 @@ export type AssumeRole = (role: string, workspace: string) => Promise<Credential
 export async function stsAssumeRole(
   sourceProfile: string | undefined,
   sessionDurationMs: number,
-  now: () => Date,
+  clock: Clock,
 ): Promise<AssumeRole> {
   const client = await openClient(sourceProfile)
   return async (role, workspace) => {
     const command = new AssumeRoleCommand({
       RoleArn: role,
-      RoleSessionName: sessionName(workspace, now()),
+      RoleSessionName: sessionName(workspace, new Date(clock.wallMs())),
       DurationSeconds: Math.floor(sessionDurationMs / 1000),
     })
     try {

@@ -1,6 +1,7 @@
 import type { Logger } from '../../lib/log/logger.ts'
 import { nameKey } from '../name.ts'
 import type { Credentials } from './credentials.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
 
 /** How long whoever asks waits for new ones while old ones live: SDKs give up after a second. */
 const PATIENCE_MS = 700
@@ -18,8 +19,7 @@ export interface CacheOptions {
   /** Whether old ones are given out, for as long as they live, while new ones cannot be had. */
   readonly serveWhileValid: boolean
   readonly logger: Logger
-  readonly now: () => Date
-  readonly monotonicMs: () => number
+  readonly clock: Clock
 }
 
 interface Held {
@@ -82,14 +82,14 @@ export class CredentialCache {
     if (entry.fetching !== undefined) return entry.fetching
     const { failure } = entry
     // STS in trouble is not asked by everybody once a second (fault F21).
-    if (failure !== undefined && this.#options.monotonicMs() < failure.retryAtMs)
+    if (failure !== undefined && this.#options.clock.nowMs() < failure.retryAtMs)
       return Promise.reject(failure.error)
     entry.fetching = this.#fetchNow(workspace, entry).finally(() => delete entry.fetching)
     return entry.fetching
   }
 
   async #fetchNow(workspace: string, entry: Entry): Promise<Credentials> {
-    const { fetch, logger, monotonicMs } = this.#options
+    const { fetch, logger, clock } = this.#options
     try {
       const credentials = await fetch(workspace)
       entry.held = this.#hold(credentials)
@@ -98,7 +98,7 @@ export class CredentialCache {
       return credentials
     } catch (error) {
       const delayMs = Math.min((entry.failure?.delayMs ?? FIRST_RETRY_MS / 2) * 2, LAST_RETRY_MS)
-      entry.failure = { error, delayMs, retryAtMs: monotonicMs() + delayMs * (0.5 + Math.random() / 2) }
+      entry.failure = { error, delayMs, retryAtMs: clock.nowMs() + delayMs * (0.5 + Math.random() / 2) }
       const leftMs = this.#leftMs(entry.held)
       logger.warn({ workspace, err: error, leftMs }, 'credentials could not be issued')
       throw error
@@ -106,7 +106,7 @@ export class CredentialCache {
   }
 
   #hold(credentials: Credentials): Held {
-    const nowMs = this.#options.now().getTime()
+    const nowMs = this.#options.clock.wallMs()
     const toldMs = credentials.expiration.getTime() - nowMs
     // A clock that disagrees with that of STS by a whole life says nothing of it.
     const lifeMs =
@@ -114,14 +114,14 @@ export class CredentialCache {
     return {
       credentials,
       untilWallMs: nowMs + lifeMs,
-      untilMonotonicMs: this.#options.monotonicMs() + lifeMs,
+      untilMonotonicMs: this.#options.clock.nowMs() + lifeMs,
     }
   }
 
   #leftMs(held: Held | undefined): number {
     if (held === undefined) return 0
-    const { now, monotonicMs } = this.#options
-    return Math.min(held.untilWallMs - now().getTime(), held.untilMonotonicMs - monotonicMs())
+    const { clock } = this.#options
+    return Math.min(held.untilWallMs - clock.wallMs(), held.untilMonotonicMs - clock.nowMs())
   }
 }
 

@@ -11,12 +11,12 @@ export class CredentialIssuer {
   constructor(
     settings: CloudSettings,
     assumeRole: AssumeRole,
-    clocks: Pick<CacheOptions, 'logger' | 'now' | 'monotonicMs'>,
+    tools: Pick<CacheOptions, 'logger' | 'clock'>,
   ) {
     this.#settings = settings
     this.#cache = new CredentialCache({
       ...settings,
-      ...clocks,
+      ...tools,
       fetch: (workspace) => assumeRole(this.#roleOf(workspace), workspace),
     })
   }

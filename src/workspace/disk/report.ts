@@ -9,6 +9,7 @@ import type { MachineRoot } from './machine-root.ts'
 import { type Measured, measure } from './measure.ts'
 import { findOrphans, type Orphan } from './orphans.ts'
 import type { Walker, WalkWork } from './walker.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
 
 export interface MeasuredImage {
   readonly name: string
@@ -53,7 +54,7 @@ export interface DiskReporterOptions {
   readonly backends: readonly Backend[]
   readonly roots: readonly MachineRoot[]
   readonly walker: Walker
-  readonly now: () => Date
+  readonly clock: Clock
 }
 
 /** A report that is asked for with `cached` may be this old; it is then made anew for whoever asks next. */
@@ -73,7 +74,7 @@ export class DiskReporter {
   async cached(): Promise<DiskReport> {
     const last = this.#last
     if (last === undefined) return this.#join()
-    const ageMs = this.#options.now().getTime() - last.generatedAt.getTime()
+    const ageMs = this.#options.clock.wallMs() - last.generatedAt.getTime()
     if (ageMs < 0 || ageMs > FRESH_MS) this.#join().catch(() => undefined)
     return last
   }
@@ -89,7 +90,7 @@ export class DiskReporter {
   }
 
   async #measure(work: WalkWork): Promise<DiskReport> {
-    const { backends, roots, walker, now } = this.#options
+    const { backends, roots, walker, clock } = this.#options
     const notes: string[] = []
     const usages = new Map<Backend, BackendUsage>()
     for (const backend of backends) {
@@ -101,7 +102,7 @@ export class DiskReporter {
     }
     const found: Orphan[] = []
     for (const root of roots) {
-      const findings = await findOrphans(root, now())
+      const findings = await findOrphans(root, new Date(clock.wallMs()))
       found.push(...findings.orphans)
       notes.push(...findings.notes)
     }
@@ -121,7 +122,7 @@ export class DiskReporter {
       orphans: sumBytes(orphans.map(({ size }) => size)),
     }
     return {
-      generatedAt: now(),
+      generatedAt: new Date(clock.wallMs()),
       images,
       workspaces,
       snapshots,

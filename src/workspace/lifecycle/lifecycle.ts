@@ -2,7 +2,7 @@ import type { Logger } from '../../lib/log/logger.ts'
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import type { Backend, BackendChange } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
-import type { Workspace } from '../workspace.ts'
+import type { Workspace, WorkspaceState } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
 import {
   type CreateDefaults,
@@ -14,10 +14,9 @@ import { createWorkspace, undoCreation, UnfinishedCreation } from './creation.ts
 import type { CreationMarks } from './creation-marks.ts'
 import { getBackend } from './get-backend.ts'
 import { nameKey, parseWorkspaceName } from '../name.ts'
-import { describe } from './describe.ts'
 import type { SnapshotInput, SnapshotLibrary, TakenSnapshot } from '../snapshot/snapshot-library.ts'
-import { removeWorkspace } from './removal.ts'
 import type { WorkspaceTable } from './table.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
 
 interface RunningCreation {
   readonly backend: Backend
@@ -32,7 +31,7 @@ export interface LifecycleOptions {
   readonly snapshots: SnapshotLibrary
   readonly defaults: Omit<CreateDefaults, 'getSnapshot'>
   readonly logger: Logger
-  readonly now: () => Date
+  readonly clock: Clock
 }
 
 /** Creates, starts, stops and deletes workspaces, one operation a name at a time, and follows what backends report. */
@@ -77,7 +76,7 @@ export class Lifecycle {
     const getSnapshot = snapshots.getUsable.bind(snapshots)
     const request = await parseCreateRequest(input, { ...defaults, getSnapshot })
     const backend = getBackend(this.#options.backends, request.backend)
-    const createdAt = this.#options.now()
+    const createdAt = new Date(this.#options.clock.wallMs())
     this.#options.table.reserve(describe(request, createdAt, { is: 'starting' }))
     return { make: (progress) => this.#create(backend, request, createdAt, progress) }
   }
@@ -295,5 +294,42 @@ export class Lifecycle {
     } catch (error) {
       logger.warn({ err: error, workspace: name }, 'what an unfinished creation had left is still there')
     }
+  }
+}
+
+/** A workspace that the backend has not made yet, or of which only remains are left. */
+function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState): Workspace {
+  const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits } = request
+  const backendFields = { containerId: '', ipAddress: '', pid: 0, rootfsPath: '', forwardPorts: [] }
+  return {
+    name,
+    backend,
+    image,
+    localDir,
+    cpus,
+    memoryMb,
+    networkLimits,
+    repo: repo?.url ?? '',
+    createdAt,
+    state,
+    ...backendFields,
+  }
+}
+
+/** Removes a workspace whose lock is held; a mark on disk has the next start finish what a crash cuts short. */
+async function removeWorkspace(
+  { table, marks }: { readonly table: WorkspaceTable; readonly marks: CreationMarks },
+  backend: Backend,
+  { name }: Workspace,
+  keepVolume: boolean,
+): Promise<void> {
+  // Best effort: what is asked for most on a full disk is to delete.
+  await marks.add({ name, backend: backend.name, keepVolume }).catch(() => undefined)
+  try {
+    await backend.remove(name, keepVolume)
+    table.remove(name)
+  } finally {
+    // Also after a failure: its caller is told, and must not find the workspace deleted later on.
+    await marks.remove(name)
   }
 }

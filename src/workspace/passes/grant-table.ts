@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { nameKey } from '../name.ts'
 import type { PortTarget } from '../tunnel/port-host.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
 
 const MAX_GRANTS = 10_000
 
@@ -10,10 +11,10 @@ export const GRANT_MS = 12 * 3_600_000
 /** What browsers keep in cookies once they have shown a pass for a port. In memory: a new server wants new passes. */
 export class GrantTable {
   readonly #grants = new Map<string, { readonly opens: string; readonly endsAtMs: number }>()
-  readonly #now: () => Date
+  readonly #clock: Clock
 
-  constructor(now: () => Date) {
-    this.#now = now
+  constructor(clock: Clock) {
+    this.#clock = clock
   }
 
   issue(target: PortTarget): string {
@@ -23,13 +24,13 @@ export class GrantTable {
       this.#grants.delete(grant)
     }
     const grant = randomBytes(32).toString('base64url')
-    this.#grants.set(grant, { opens: keyOf(target), endsAtMs: this.#now().getTime() + GRANT_MS })
+    this.#grants.set(grant, { opens: keyOf(target), endsAtMs: this.#clock.wallMs() + GRANT_MS })
     return grant
   }
 
   opens(grant: string | undefined, target: PortTarget): boolean {
     const known = grant === undefined ? undefined : this.#grants.get(grant)
-    return known?.opens === keyOf(target) && known.endsAtMs > this.#now().getTime()
+    return known?.opens === keyOf(target) && known.endsAtMs > this.#clock.wallMs()
   }
 }
 

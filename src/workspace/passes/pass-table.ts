@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { httpFault } from '../../lib/http/faults.ts'
 import { nameKey } from '../name.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
 
 const VALID_MS = 30_000
 /** Far more than anybody asks for in that time; beyond, the oldest go. */
@@ -21,14 +22,14 @@ export interface Pass {
  */
 export class PassTable {
   readonly #passes = new Map<string, { readonly opens: string; readonly expiresAtMs: number }>()
-  readonly #now: () => Date
+  readonly #clock: Clock
 
-  constructor(now: () => Date) {
-    this.#now = now
+  constructor(clock: Clock) {
+    this.#clock = clock
   }
 
   issue(workspace: string, purpose: PassPurpose): Pass {
-    const nowMs = this.#now().getTime()
+    const nowMs = this.#clock.wallMs()
     // They were all issued for the same time: the oldest come first.
     for (const [pass, { expiresAtMs }] of this.#passes) {
       if (expiresAtMs > nowMs && this.#passes.size < MAX_PASSES) break
@@ -44,7 +45,7 @@ export class PassTable {
   take(pass: string | undefined, workspace: string, purpose: PassPurpose): void {
     const known = pass === undefined ? undefined : this.#passes.get(pass)
     if (pass !== undefined) this.#passes.delete(pass)
-    if (known?.opens === keyOf(workspace, purpose) && known.expiresAtMs > this.#now().getTime()) return
+    if (known?.opens === keyOf(workspace, purpose) && known.expiresAtMs > this.#clock.wallMs()) return
     const what = purpose.for === 'terminal' ? 'a terminal' : `port ${purpose.port}`
     throw httpFault(
       'UNAUTHORIZED',

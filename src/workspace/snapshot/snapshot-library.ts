@@ -4,6 +4,7 @@ import type { Snapshot, Snapshots } from '../backend/snapshot.ts'
 import { fault } from '../errors.ts'
 import { isWorkspaceName, nameKey } from '../name.ts'
 import type { Workspace } from '../workspace.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
 
 export interface SnapshotInput {
   readonly name: unknown
@@ -19,13 +20,13 @@ export interface TakenSnapshot {
 /** The snapshots of all backends; a name is one snapshot's on the whole server. */
 export class SnapshotLibrary {
   readonly #backends: readonly Backend[]
-  readonly #now: () => Date
+  readonly #clock: Clock
   readonly #locks = new KeyedLock()
   readonly #closing = new AbortController()
 
-  constructor(backends: Iterable<Backend>, now: () => Date) {
+  constructor(backends: Iterable<Backend>, clock: Clock) {
     this.#backends = [...backends]
-    this.#now = now
+    this.#clock = clock
   }
 
   /** Gives up copies under way; what they had made is removed. */
@@ -72,7 +73,7 @@ export class SnapshotLibrary {
       const code = state.is === 'error' ? 'WORKSPACE_NOT_STOPPED' : 'SNAPSHOT_SOURCE_RUNNING'
       throw fault(code, `workspace "${workspace}" is ${state.is}; stop it before its snapshot is taken`)
     }
-    const request = { name, workspace, comment, createdAt: this.#now() }
+    const request = { name, workspace, comment, createdAt: new Date(this.#clock.wallMs()) }
     const snapshot = await this.#locks.run(nameKey(name), async () => {
       if ((await this.#search(name)) !== undefined)
         throw fault('SNAPSHOT_ALREADY_EXISTS', `there is a snapshot "${name}" already; delete it first`)

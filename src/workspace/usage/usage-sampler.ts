@@ -2,6 +2,7 @@ import type { Backend, Load } from '../backend/backend.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 import type { Workspace } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
+import { type Clock, systemClock } from '../../lib/clock/clock.ts'
 
 const EVERY_MS = 2_000
 /** One who asks in between is told what was just read. */
@@ -26,26 +27,25 @@ interface Sample {
 export class UsageSampler {
   readonly #table: WorkspaceTable
   readonly #backends: ReadonlyMap<BackendName, Backend>
-  readonly #nowMs: () => number
+  readonly #clock: Clock
   readonly #listeners = new Set<(usages: readonly Usage[]) => void>()
   #last: Sample | undefined
   #sampling: Promise<Sample> | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** `nowMs` is a clock that never goes back. */
   constructor(
     table: WorkspaceTable,
     backends: ReadonlyMap<BackendName, Backend>,
-    nowMs: () => number = () => performance.now(),
+    clock: Clock = systemClock,
   ) {
     this.#table = table
     this.#backends = backends
-    this.#nowMs = nowMs
+    this.#clock = clock
   }
 
   /** Running workspaces of which it can be told. */
   async read(): Promise<readonly Usage[]> {
-    if (this.#last !== undefined && this.#nowMs() - this.#last.atMs < FRESH_MS) return this.#last.usages
+    if (this.#last !== undefined && this.#clock.nowMs() - this.#last.atMs < FRESH_MS) return this.#last.usages
     // Those who ask meanwhile wait for the same.
     this.#sampling ??= this.#sample().finally(() => (this.#sampling = undefined))
     return (await this.#sampling).usages
@@ -69,7 +69,7 @@ export class UsageSampler {
   }
 
   async #sample(): Promise<Sample> {
-    const atMs = this.#nowMs()
+    const atMs = this.#clock.nowMs()
     const running = this.#table.list().filter((workspace) => workspace.state.is === 'running')
     const loads = new Map<string, Load>()
     await Promise.all(

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { AlarmClock } from '../../../src/lib/clock/clock.ts'
 import type { HealthReport } from '../../../src/supervisor/health/health.ts'
 import type {
   ExitReport,
@@ -10,42 +9,11 @@ import type {
 import type { ProcessSpec } from '../../../src/supervisor/process-spec.ts'
 import { statusOf } from '../../../src/supervisor/process/process-state.ts'
 import { ProcessTable } from '../../../src/supervisor/process/process-table.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 
 /** More by hand: SUPERVISOR_TEST_DAYS=1000. */
 const DAYS = Number(process.env['SUPERVISOR_TEST_DAYS'] ?? 20)
 const DAY_MS = 24 * 60 * 60 * 1_000
-
-/** Time that passes when it is told to; timers fire in their order. */
-class FakeClock implements AlarmClock {
-  #nowMs = 0
-  #timers = new Set<{ readonly atMs: number; readonly work: () => void }>()
-  wallMs = (): number => this.#nowMs
-  nowMs = (): number => this.#nowMs
-  after = (delayMs: number, work: () => void): (() => void) => {
-    const timer = { atMs: this.#nowMs + Math.max(1, delayMs), work }
-    this.#timers.add(timer)
-    return () => this.#timers.delete(timer)
-  }
-
-  get timers(): number {
-    return this.#timers.size
-  }
-
-  async pass(ms: number): Promise<void> {
-    const endMs = this.#nowMs + ms
-    while (true) {
-      const [next] = [...this.#timers].filter(({ atMs }) => atMs <= endMs).toSorted((a, b) => a.atMs - b.atMs)
-      if (next === undefined) break
-      this.#timers.delete(next)
-      this.#nowMs = next.atMs
-      next.work()
-      await Promise.resolve()
-    }
-    this.#nowMs = endMs
-    // What was promised of it is told now.
-    for (let i = 0; i < 20; i++) await Promise.resolve()
-  }
-}
 
 /** Programs that are nothing but a record of who runs. */
 class FakeMachine implements ProcessRunner {

@@ -17,6 +17,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace-server.ts'
 import { OPEN_REACH } from '../../support/open-reach.ts'
+import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 const TIMEOUT_MS = 60_000
 
@@ -29,12 +30,12 @@ async function idleWorld() {
   const logger = createLogger({ level: 'info', format: 'json', destination })
   const table = new WorkspaceTable()
   let nowMs = 1_000_000
-  const activity = new ActivityTable(table, () => nowMs)
+  const activity = new ActivityTable(table, { ...systemClock, nowMs: () => nowMs })
   const lifecycle = new Lifecycle({
     table,
     backends,
     marks: new CreationMarks(tempDir()),
-    snapshots: new SnapshotLibrary([backend], () => new Date()),
+    snapshots: new SnapshotLibrary([backend], systemClock),
     defaults: {
       backend: 'docker',
       image: 'any:1',
@@ -44,7 +45,7 @@ async function idleWorld() {
       reachOf: () => OPEN_REACH,
     },
     logger,
-    now: () => new Date(),
+    clock: systemClock,
   })
   await lifecycle.open()
   onTestFinished(() => lifecycle.close())
@@ -53,7 +54,7 @@ async function idleWorld() {
     await make(() => undefined)
   }
   await create('demo')
-  const audit = await AuditLog.open(undefined, logger, () => new Date())
+  const audit = await AuditLog.open(undefined, logger, systemClock)
   const sessions = new SessionDirectory(table, backends, logger)
   const stopper = new IdleStopper({
     timeoutMs: TIMEOUT_MS,

@@ -9,6 +9,7 @@ import { openHttpTunnel } from '../../support/http-tunnel.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, startWorkspaceServer } from '../../support/workspace-server.ts'
+import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json' })
 const subject: AuditSubject = { action: 'ssh.login', workspace: 'demo', address: '192.0.2.1' }
@@ -78,12 +79,12 @@ test('W12 no secret reaches the audit log or the log', async () => {
 test('the audit log appends to what is there, and to a new file once the old one is renamed', async () => {
   const file = join(tempDir(), 'audit.jsonl')
   for (const name of ['one', 'two']) {
-    const log = await AuditLog.open(file, logger, () => new Date())
+    const log = await AuditLog.open(file, logger, systemClock)
     log.record({ ...subject, workspace: name }, { outcome: 'ok' })
     await log.close()
   }
   expect(entriesOf(file).map(({ workspace }) => workspace)).toEqual(['one', 'two'])
-  const log = await AuditLog.open(file, logger, () => new Date())
+  const log = await AuditLog.open(file, logger, systemClock)
   renameSync(file, `${file}.1`)
   log.record({ ...subject, fingerprint: 'SHA256:x' }, { outcome: 'ok' })
   await log.close()
@@ -92,7 +93,7 @@ test('the audit log appends to what is there, and to a new file once the old one
 
 test('the audit log writes whole lines in order, however many come at once and whatever is in them', async () => {
   const file = join(tempDir(), 'audit.jsonl')
-  const log = await AuditLog.open(file, logger, () => new Date())
+  const log = await AuditLog.open(file, logger, systemClock)
   const names = Array.from({ length: 2_000 }, (_, i) => `${i}\n"${'x'.repeat(i)}`)
   for (const workspace of names) log.record({ ...subject, workspace }, { outcome: 'ok' })
   await log.close()
@@ -116,7 +117,7 @@ test('entries that cannot be written stand in the log instead', async () => {
   const log = await AuditLog.open(
     file,
     createLogger({ level: 'info', format: 'json', destination }),
-    () => new Date(),
+    systemClock,
   )
   // Nothing can be appended to a directory, not even by root.
   renameSync(file, `${file}.1`)

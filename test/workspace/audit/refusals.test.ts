@@ -9,6 +9,7 @@ import { ask, serveInside } from '../../support/port-client.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { makeWorkspace, startWorkspaceServer } from '../../support/workspace-server.ts'
+import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 
@@ -103,7 +104,7 @@ test('a flood of refusals leaves a hundred lines a minute, and says how many it 
   const file = join(tempDir(), 'audit.jsonl')
   let nowMs = 1_000_000
   const logger = createLogger({ level: 'silent', format: 'json' })
-  const log = await AuditLog.open(file, logger, () => new Date(nowMs))
+  const log = await AuditLog.open(file, logger, { ...systemClock, wallMs: () => nowMs })
   const refuse = (address: string): void =>
     log.refuse({ action: 'ssh.login', workspace: 'demo', address }, 'KEY_NOT_ALLOWED')
   for (let i = 0; i < 10_000; i++) refuse(`10.0.${i % 100}.1`)

@@ -7,9 +7,11 @@ import { Bus } from '../../../src/workspace/bus/bus.ts'
 import type { GuestMessage } from '../../../src/workspace/bus/guest-message.ts'
 import { serveGuest } from '../../../src/workspace/bus/guest-session.ts'
 import { waitFor } from '../../support/wait-for.ts'
+import { type AlarmClock, systemClock } from '../../../src/lib/clock/clock.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 
-const newBus = (requestTimeoutMs = 60_000) =>
-  new Bus({ server: 'host', requestTimeoutMs, now: () => new Date() })
+const newBus = (requestTimeoutMs = 60_000, clock: AlarmClock = systemClock) =>
+  new Bus({ server: 'host', requestTimeoutMs, clock })
 const made = (type: 'request' | 'event', namespace: string, payload: Envelope['payload'] = {}): Envelope => ({
   id: uuidV7(Date.now()),
   namespace,
@@ -29,7 +31,7 @@ async function guestOf(bus: Bus, name: string, token = 'right') {
   serveGuest(host, { name, backend: 'qemu', token: 'right' }, bus, {
     maxMessageBytes: 4096,
     extensions: [],
-    now: () => new Date(),
+    clock: systemClock,
   })
   const heard: Envelope[] = []
   const channel = new EnvelopeChannel(guest, 2 ** 20, (envelope) => heard.push(withPayload(envelope)))
@@ -141,7 +143,7 @@ test('B3 a guest is who its connection says, and its agent is who has the token'
   serveGuest(host, { name: 'one', backend: 'qemu', token: 'right' }, bus, {
     maxMessageBytes: 4096,
     extensions: [],
-    now: () => new Date(),
+    clock: systemClock,
   })
   const unnamed = new EnvelopeChannel(guest, 4096, () => undefined)
   unnamed.send(made('event', 'demo'))
@@ -216,11 +218,16 @@ test('an event that nobody listens for is dropped and counted', async () => {
 })
 
 test('F18 a request that nobody answers is forgotten after its time, and its answer is late then', async () => {
-  const bus = newBus(20)
+  const clock = new FakeClock()
+  const bus = newBus(30_000, clock)
   const { channel, heard } = await guestOf(bus, 'one')
   const request = made('request', 'demo')
   channel.send(request)
-  await waitFor('its end', () => bus.counts.expiredRequests === 1)
+  await waitFor('the request', () => bus.counts.requests === 1)
+  await clock.pass(29_999)
+  expect(bus.counts.expiredRequests).toBe(0)
+  await clock.pass(1)
+  expect(bus.counts.expiredRequests).toBe(1)
   const messages: GuestMessage[] = []
   bus.listen('demo', (message) => messages.push(message))
   bus.respond('demo', { workspaceName: 'one', inReplyTo: request.id, isFinal: true, payload: {} })

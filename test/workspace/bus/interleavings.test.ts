@@ -3,6 +3,7 @@ import type { Envelope } from '../../../src/lib/envelope/envelope.ts'
 import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
 import { Bus } from '../../../src/workspace/bus/bus.ts'
 import type { GuestMessage } from '../../../src/workspace/bus/guest-message.ts'
+import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 /** The same numbers each time. Source: Marsaglia, "Xorshift RNGs". */
 function numbersBelow(): (end: number) => number {
@@ -17,7 +18,7 @@ function numbersBelow(): (end: number) => number {
 
 test('B2 F18 in 100,000 steps no request gets a second final answer, and nobody another’s', () => {
   const below = numbersBelow()
-  const bus = new Bus({ server: 'host', requestTimeoutMs: 60_000, now: () => new Date() })
+  const bus = new Bus({ server: 'host', requestTimeoutMs: 60_000, clock: systemClock })
   const heard = new Map<string, Envelope[]>()
   const names = ['a', 'b', 'c', 'd']
   const namespaces = ['one', 'two']

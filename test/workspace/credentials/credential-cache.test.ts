@@ -28,8 +28,7 @@ function cacheOf(options: { readonly serveWhileValid?: boolean; readonly stsCloc
     cacheRefreshBeforeMs: 5 * MINUTE,
     serveWhileValid: options.serveWhileValid ?? true,
     logger: createLogger({ level: 'trace', format: 'json', destination }),
-    now: () => new Date(clock.wallMs),
-    monotonicMs: () => clock.monotonicMs,
+    clock: { wallMs: () => clock.wallMs, nowMs: () => clock.monotonicMs },
   })
   const pass = (ms: number): void => {
     clock.wallMs += ms

@@ -6,6 +6,7 @@ import { FakeBackend } from '../../support/fake-backend.ts'
 import { MachineDisk } from '../../support/machine-disk.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace-server.ts'
+import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 test('df counts images, workspaces, snapshots and orphans apart, and all of them together', async () => {
   const disk = new MachineDisk()
@@ -98,7 +99,10 @@ test('df of an engine that is away tells that, and counts the rest', async () =>
 test('df with cached answers with the last report, and makes one that is no longer fresh anew behind it', async () => {
   let now = Date.now()
   const backend = new FakeBackend()
-  const server = await startWorkspaceServer({ backends: () => [backend], now: () => new Date(now) })
+  const server = await startWorkspaceServer({
+    backends: () => [backend],
+    clock: { ...systemClock, wallMs: () => now },
+  })
   onTestFinished(() => server.stop())
   const cached = async () => (await call(`${server.url}/api/system/df?cached=true`)).body
   const first = await cached()

@@ -6,6 +6,7 @@ import { FakeBackend } from '../../support/fake-backend.ts'
 import { readEventStream } from '../../support/event-stream.ts'
 import { dockerBackend, uniqueName } from '../../support/docker.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace-server.ts'
+import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 const backend = new FakeBackend()
 const table = new WorkspaceTable()
@@ -13,7 +14,7 @@ let nowMs = 0
 let sampler: UsageSampler
 beforeEach(async () => {
   nowMs = 0
-  sampler = new UsageSampler(table, new Map([['docker', backend]]), () => nowMs)
+  sampler = new UsageSampler(table, new Map([['docker', backend]]), { ...systemClock, nowMs: () => nowMs })
   for (const name of ['busy', 'idle']) table.set(await createIn(backend, name))
   backend.loadsNow.set('fake-busy', { cpuMs: 10_000, memoryBytes: 300 })
   backend.loadsNow.set('fake-idle', { cpuMs: 5, memoryBytes: 200 })

@@ -8,10 +8,11 @@ import type { Answer, Bus, Listener } from '../bus.ts'
 import type { ConnectedGuest, GuestMessage } from '../guest-message.ts'
 import type { NatsSettings } from '../settings.ts'
 import { Claims } from './claims.ts'
-import { connectNats } from './connect-nats.ts'
 import { Origins } from './origins.ts'
 import { type Peer, Peers } from './peers.ts'
 import * as wire from './wire.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { messageOf } from '../../../lib/errors/message.ts'
 
 const HEARTBEAT_MS = 2_000
 /** Three heartbeats. */
@@ -248,4 +249,44 @@ export class BusCluster {
     if (this.#nats === undefined || !this.#isConnected) throw new Error('NATS is away')
     return (await this.#nats.request(subject, text, { timeout: ANSWER_MS })).string()
   }
+}
+
+const RETRY_MS = 1_000
+/** A server that vanished without a word is noticed after two of these. */
+const PING_MS = 5_000
+
+/** A connection that comes back by itself; while nobody answers it is tried again, until `signal` ends that. */
+async function connectNats(
+  { servers, token }: NatsSettings,
+  name: string,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<NatsConnection | undefined> {
+  // Fifty modules, of which most servers, being alone, have no use.
+  const { connect } = await import('@nats-io/transport-node')
+  let hasFailed = false
+  while (!signal.aborted) {
+    try {
+      const connection = await connect({
+        servers: [...servers],
+        name,
+        noEcho: true,
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: RETRY_MS,
+        pingInterval: PING_MS,
+        timeout: PING_MS,
+        ignoreAuthErrorAbort: true,
+        ...(token !== undefined && { token }),
+      })
+      if (!signal.aborted) return connection
+      await connection.close()
+    } catch (error) {
+      const why = messageOf(error)
+      if (!hasFailed)
+        logger.warn(`the bus reaches no other server: NATS does not answer (${why}); it is tried again`)
+      hasFailed = true
+      await delay(RETRY_MS * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
+    }
+  }
+  return undefined
 }

@@ -1,32 +1,28 @@
 import { uptime } from 'node:os'
-
-export interface Clock {
-  readonly now: () => Date
-  /** Since the machine's start, sleep included; nobody sets it. */
-  readonly uptimeMs: () => number
-}
-
-export const systemClock = (now: () => Date): Clock => ({ now, uptimeMs: () => uptime() * 1_000 })
+import type { Clock } from '../../../lib/clock/clock.ts'
 
 const TOLERATED_MS = 3_600_000
 
 /** Notices when the machine's clock is set while the server runs: ages that it tells are then not to be believed (threat P6). */
 export class ClockWatch {
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'wallMs'>
+  readonly #uptimeMs: () => number
   readonly #offsetMs: number
 
-  constructor(clock: Clock) {
+  /** @param uptimeMs milliseconds since the machine's start, sleep included; nobody sets it */
+  constructor(clock: Pick<Clock, 'wallMs'>, uptimeMs = () => uptime() * 1_000) {
     this.#clock = clock
+    this.#uptimeMs = uptimeMs
     this.#offsetMs = this.#offset()
   }
 
   get now(): Date {
-    return this.#clock.now()
+    return new Date(this.#clock.wallMs())
   }
 
   /** The earliest time that it can be, however the clock has been set since this began: nothing is older than that says. */
   get earliest(): Date {
-    return new Date(Math.min(this.#clock.now().getTime(), this.#offsetMs + this.#clock.uptimeMs()))
+    return new Date(Math.min(this.#clock.wallMs(), this.#offsetMs + this.#uptimeMs()))
   }
 
   /** By how much it was set, ahead or back, since this began; 0 for up to an hour. */
@@ -36,6 +32,6 @@ export class ClockWatch {
   }
 
   #offset(): number {
-    return this.#clock.now().getTime() - this.#clock.uptimeMs()
+    return this.#clock.wallMs() - this.#uptimeMs()
   }
 }

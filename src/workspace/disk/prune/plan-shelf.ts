@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { fault } from '../../errors.ts'
 import { type Candidate, keyOf } from './candidate.ts'
 import type { PruneRequest } from './request.ts'
+import type { Clock } from '../../../lib/clock/clock.ts'
 
 const MAX_PLANS = 64
 const MAX_AGE_MS = 3_600_000
@@ -18,15 +19,15 @@ export interface Plan {
 /** The last plans, for an hour; times are of one monotonic clock. */
 export class PlanShelf {
   readonly #plans = new Map<string, Plan>()
-  readonly #nowMs: () => number
+  readonly #clock: Clock
 
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs
+  constructor(clock: Clock) {
+    this.#clock = clock
   }
 
   add(request: PruneRequest, candidates: readonly Candidate[]): Plan {
     const items = new Map(candidates.map((candidate) => [keyOf(candidate), candidate.identity]))
-    const plan = { id: randomBytes(12).toString('hex'), request, items, madeAtMs: this.#nowMs() }
+    const plan = { id: randomBytes(12).toString('hex'), request, items, madeAtMs: this.#clock.nowMs() }
     this.#plans.set(plan.id, plan)
     const [oldest] = this.#plans.keys()
     if (this.#plans.size > MAX_PLANS && oldest !== undefined) this.#plans.delete(oldest)
@@ -37,7 +38,7 @@ export class PlanShelf {
   take(id: string): Plan {
     const plan = this.#plans.get(id)
     this.#plans.delete(id)
-    if (plan !== undefined && this.#nowMs() - plan.madeAtMs <= MAX_AGE_MS) return plan
+    if (plan !== undefined && this.#clock.nowMs() - plan.madeAtMs <= MAX_AGE_MS) return plan
     throw fault(
       'INVALID_REQUEST',
       `plan_id ${JSON.stringify(id.slice(0, 40))} is not known, done already or older than an hour; ask with dry_run=true again`,

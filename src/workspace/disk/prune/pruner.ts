@@ -16,9 +16,9 @@ import { findInstances, type InstanceParts } from './find-instances.ts'
 import { findLogs } from './find-logs.ts'
 import { findPrunableOrphans } from './find-orphans.ts'
 import { freeSpaceAt } from './free-space.ts'
-import { enough, selectOldest } from './keep-free.ts'
 import { type Plan, PlanShelf } from './plan-shelf.ts'
-import type { PruneRequest } from './request.ts'
+import type { PruneRequest, KeepFree } from './request.ts'
+import { systemClock } from '../../../lib/clock/clock.ts'
 
 interface PrunedItem {
   readonly kind: Candidate['kind']
@@ -58,7 +58,7 @@ type Sized = Candidate & { readonly freed: Bytes }
  */
 export class Pruner {
   readonly #options: PrunerOptions
-  readonly #plans = new PlanShelf(() => performance.now())
+  readonly #plans = new PlanShelf(systemClock)
   readonly #turns = new KeyedLock()
 
   constructor(options: PrunerOptions) {
@@ -192,4 +192,32 @@ export class Pruner {
 function itemOf(candidate: Sized, action: PrunedItem['action']): PrunedItem {
   const { kind, name, path, backend, freed, reason } = candidate
   return { kind, name, path, backend, action, freed, reason, error: '' }
+}
+
+/** Why something may stay that could go. */
+function enough(keepFree: KeepFree): string {
+  return `enough is free without it (${keepFree.is === 'share' ? `${keepFree.percent}%` : `${keepFree.bytes} bytes`})`
+}
+
+/** On each file system the oldest, as many as are needed for so much to be free. */
+async function selectOldest<T extends Candidate & { readonly freed: Bytes }>(
+  candidates: readonly T[],
+  keepFree: KeepFree,
+): Promise<{ readonly chosen: readonly T[]; readonly skipped: readonly Skipped[] }> {
+  const missing = new Map<number, number>()
+  const chosen: T[] = []
+  const skipped: Skipped[] = []
+  for (const candidate of candidates.toSorted((a, b) => a.changedAt.getTime() - b.changedAt.getTime())) {
+    const { kind, name, path, freed } = candidate
+    const space = await freeSpaceAt(path, keepFree)
+    if (space === undefined) {
+      skipped.push({ kind, name, path, reason: 'on which disk it is cannot be told' })
+      continue
+    }
+    const left = missing.get(space.device) ?? space.missingBytes
+    if (left > 0) chosen.push(candidate)
+    else skipped.push({ kind, name, path, reason: enough(keepFree) })
+    missing.set(space.device, left - (left > 0 ? freed.physicalBytes : 0))
+  }
+  return { chosen, skipped }
 }

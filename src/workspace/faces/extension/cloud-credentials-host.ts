@@ -8,6 +8,7 @@ import { type ExtensionMessage, serveNamespace } from '../../client/serve-namesp
 import { loadWorkspaceConfig, type WorkspaceConfig } from '../../config.ts'
 import { stsAssumeRole } from '../../credentials/assume-role.ts'
 import { CredentialIssuer } from '../../credentials/issuer.ts'
+import { systemClock } from '../../../lib/clock/clock.ts'
 
 const NAMESPACE = 'cloud-credentials'
 
@@ -29,8 +30,6 @@ export function runCloudCredentialsHost(argv: readonly string[]): Promise<number
   return runProgram(program, argv, () => 1)
 }
 
-const now = (): Date => new Date()
-
 /** Answers requests for credentials until `signal` ends it. */
 async function serveCredentials(
   { cloud, server, bus }: Pick<WorkspaceConfig, 'cloud' | 'server' | 'bus'>,
@@ -38,11 +37,10 @@ async function serveCredentials(
   signal: AbortSignal,
 ): Promise<void> {
   if (!cloud.isUsed) logger.warn('no workspace has a role: set cloud.default_role or cloud.workspaces')
-  const assumeRole = await stsAssumeRole(cloud.sourceProfile, cloud.sessionDurationMs, now)
+  const assumeRole = await stsAssumeRole(cloud.sourceProfile, cloud.sessionDurationMs, systemClock)
   const issuer = new CredentialIssuer(cloud, assumeRole, {
     logger,
-    now,
-    monotonicMs: () => performance.now(),
+    clock: systemClock,
   })
   const answer = async ({ payload, workspace }: ExtensionMessage): Promise<unknown> => {
     try {

@@ -20,6 +20,7 @@ import { Owners } from './owners.ts'
 import type { PreparedTree, PrepareTask } from './prepare-tree.ts'
 import type { RootfsSource } from '../source/rootfs-source.ts'
 import { unpack } from './unpack.ts'
+import type { Clock } from '../../../lib/clock/clock.ts'
 
 /** Changes with everything that makes the same source into another image. */
 const RECIPE = 1
@@ -36,7 +37,7 @@ export interface Converter {
   readonly kernel: ConfiguredKernel
   /** The programs for guests, as `npm run build` leaves them. */
   readonly guestDir: string
-  readonly now: () => Date
+  readonly clock: Clock
 }
 
 export interface ConversionOptions {
@@ -83,7 +84,7 @@ export async function convert(
 }
 
 async function fill(
-  { store, backend, pool, kernel, guestDir, now }: Converter,
+  { store, backend, pool, kernel, guestDir, clock }: Converter,
   {
     source,
     key,
@@ -139,7 +140,7 @@ async function fill(
     rootfsPhysicalBytes: (await stat(rootfs)).blocks * 512,
     kernelVersion: prepared.kernelVersion,
     conversionKey: key,
-    createdAt: now().toISOString(),
+    createdAt: new Date(clock.wallMs()).toISOString(),
   })
 }
 

@@ -4,11 +4,12 @@ import { Uplink } from '../../../../guest/agent/bus/uplink.ts'
 import { Bus } from '../../../../src/workspace/bus/bus.ts'
 import { serveGuest } from '../../../../src/workspace/bus/guest-session.ts'
 import { waitFor } from '../../../support/wait-for.ts'
+import { systemClock } from '../../../../src/lib/clock/clock.ts'
 
 const MACHINES = 200
 
 test('F19 200 machines whose host goes away and comes back are all there again, each by a few tries of its own', async () => {
-  const bus = new Bus({ server: 'host', requestTimeoutMs: 60_000, now: () => new Date() })
+  const bus = new Bus({ server: 'host', requestTimeoutMs: 60_000, clock: systemClock })
   const connections = new Set<Duplex>()
   let isThere = true
   let isOver = false
@@ -27,7 +28,7 @@ test('F19 200 machines whose host goes away and comes back are all there again, 
     serveGuest(host, { name, backend: 'qemu', token: 'told' }, bus, {
       maxMessageBytes: 4096,
       extensions: [],
-      now: () => new Date(),
+      clock: systemClock,
     })
     return Promise.resolve(guest)
   }

@@ -14,6 +14,7 @@ import { WorkspaceTable } from '../../../../src/workspace/lifecycle/table.ts'
 import { FakeBackend } from '../../../support/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { OPEN_REACH } from '../../../support/open-reach.ts'
+import { systemClock } from '../../../../src/lib/clock/clock.ts'
 
 const NAMES = ['one', 'Two', 'tWO']
 const STEPS = ['list', 'find', 'hasVolume', 'volume', 'started', 'start', 'stop', 'remove']
@@ -70,7 +71,7 @@ class World {
       table: this.table,
       backends: new Map([['docker', this.backend]]),
       marks: new CreationMarks(this.#stateDir),
-      snapshots: new SnapshotLibrary([this.backend], () => new Date()),
+      snapshots: new SnapshotLibrary([this.backend], systemClock),
       defaults: {
         backend: 'docker',
         image: 'fake:1',
@@ -80,7 +81,7 @@ class World {
         reachOf: () => OPEN_REACH,
       },
       logger: Object.assign(this.#log, { level: 'silent' }),
-      now: () => new Date(),
+      clock: systemClock,
     })
     await this.#lifecycle.open()
     for (const step of STEPS) this.backend.before.set(step, () => this.#wait())

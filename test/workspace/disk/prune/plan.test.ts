@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { HOUR_MS, MachineDisk } from '../../../support/machine-disk.ts'
 import { names, OLD, prune, reasonOf } from '../../../support/prune.ts'
 import { call } from '../../../support/workspace-server.ts'
+import { systemClock } from '../../../../src/lib/clock/clock.ts'
 
 describe('P6 a clock that was set makes nothing old', () => {
   test('P6 a workspace that was changed in the future is too recent, but for until 0s', async () => {
@@ -22,7 +23,7 @@ describe('P6 a clock that was set makes nothing old', () => {
       const disk = new MachineDisk()
       disk.machine('old', OLD)
       disk.machine('young', { ageMs: 71 * HOUR_MS })
-      const server = await disk.serve({}, { now: () => new Date(Date.now() + aheadMs) })
+      const server = await disk.serve({}, { clock: { ...systemClock, wallMs: () => Date.now() + aheadMs } })
       aheadMs = byMs
       const body = await prune(server)
       expect([body.items, reasonOf(body, 'young')]).toEqual([[], expect.stringMatching(/the clock was set/)])
@@ -38,7 +39,7 @@ test.each([2 * HOUR_MS, 50 * 60_000, -2 * HOUR_MS])(
     let aheadMs = 0
     const disk = new MachineDisk()
     disk.machine('demo', OLD)
-    const server = await disk.serve({}, { now: () => new Date(Date.now() + aheadMs) })
+    const server = await disk.serve({}, { clock: { ...systemClock, wallMs: () => Date.now() + aheadMs } })
     const write = (name: string, ageMs: number) => {
       const file = disk.at(`instances/demo/metadata.json.${name}.tmp`)
       writeFileSync(file, 'half')

@@ -12,6 +12,7 @@ import {
   startWorkspaceServer,
   type TestServer,
 } from '../../../support/workspace-server.ts'
+import { systemClock } from '../../../../src/lib/clock/clock.ts'
 
 const MEGABYTE = 2 ** 20
 
@@ -185,7 +186,7 @@ describe('before the upgrade', () => {
     server = await startWorkspaceServer({
       backends: () => [dockerBackend()],
       settings: { http: { token_file: tokenFile } },
-      now: () => new Date(nowMs),
+      clock: { ...systemClock, wallMs: () => nowMs },
     })
     await call(`${server.url}/api/workspaces`, 'POST', { name }, headers)
   })

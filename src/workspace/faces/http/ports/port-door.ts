@@ -28,6 +28,7 @@ import type { HttpFace } from '../face.ts'
 import { grantCookie, grantsOf } from './grant-cookie.ts'
 import { withoutPass } from './pass-parameter.ts'
 import { type PortWay, toBrowser, toGuest } from './port-headers.ts'
+import { systemClock } from '../../../../lib/clock/clock.ts'
 
 const ANSWER_MS = 120_000
 const UPGRADE_MS = 30_000
@@ -56,7 +57,7 @@ export class PortDoor implements Diversion {
 
   constructor(parts: PortDoorParts) {
     this.#parts = parts
-    this.#grants = new GrantTable(() => new Date())
+    this.#grants = new GrantTable(systemClock)
     this.#forwarder = { name: 'workspace', protocol: parts.hasTls ? 'https' : 'http' }
     this.#bearsToken = parts.token === undefined ? () => false : createTokenTest(parts.token)
   }
