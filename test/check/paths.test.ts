@@ -53,7 +53,7 @@ describe.each([
   })
 })
 
-test('ARCHITECTURE.md names every folder of the source down to the second floor', () => {
+test('ARCHITECTURE.md names every folder of the source down to the second layer', () => {
   const folders = globSync(
     [
       'native/*/',
@@ -71,6 +71,39 @@ test('ARCHITECTURE.md names every folder of the source down to the second floor'
   const page = read('ARCHITECTURE.md')
   expect(folders.filter((folder) => !page.includes(`\`${folder.replace(/\/?$/, '/')}\``))).toEqual([])
 })
+
+describe('reading paths', () => {
+  const paths = read('ARCHITECTURE.md')
+    .split(/^## /m)
+    .filter((section) => section.startsWith('Reading path: '))
+    .map((section) => [...section.matchAll(/^\d+\. `(src\/(\w+)\/[^`]+)`/gm)])
+
+  test('there is one of ten files for each program, which begins with its server', () => {
+    expect(paths.map((files) => files.map(([, , program]) => program))).toEqual(
+      ['workspace', 'supervisor', 'content', 'analyzer'].map((program) => Array(10).fill(program)),
+    )
+    for (const [first] of paths) expect(first?.[1]).toMatch(/\/server\.ts$/)
+  })
+
+  test.each(paths.map((files) => files.map(([, file = '']) => file)))(
+    'what %s or its command line imports leads to each of its files',
+    (server, ...files) => {
+      const reached = importedFrom(server, join(dirname(server), 'faces/cli/main.ts'))
+      expect(files.filter((file) => !reached.has(file))).toEqual([])
+    },
+  )
+})
+
+/** Every file of the source that these lead to, by imports and by entries that are started by their path. */
+function importedFrom(...first: readonly string[]): ReadonlySet<string> {
+  const seen = new Set(first)
+  for (const file of seen)
+    for (const [, target = ''] of read(file).matchAll(/'(\.{1,2}\/[^']+\.ts)'/g)) {
+      const path = join(dirname(file), target)
+      if (existsSync(join(packageRoot, path))) seen.add(path)
+    }
+  return seen
+}
 
 test('CHANGELOG.md names every command', () => {
   const names = [
