@@ -5,6 +5,7 @@ import type { Logger } from '../lib/log/logger.ts'
 import type { IdlePool } from '../lib/pool/idle-pool.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { identityOf } from '../lib/process/process-identity.ts'
+import { requireAddon } from '../lib/process/require-addon.ts'
 import type { AnalyzerConfig } from './config.ts'
 import type { AnalyzerFace } from './faces/http/face.ts'
 import type { Scanner } from './scan/scanner.ts'
@@ -54,6 +55,7 @@ async function start(
   { logger, scanner, scanPool }: AnalyzerDeps,
   opened: DisposalStack,
 ): Promise<AnalyzerServer> {
+  requireAddon('the analyzer')
   opened.defer(await lockProject(root))
   const wantsToStop = Promise.withResolvers<void>()
   const idle = new IdleClock(config.idleTimeoutMs, () => {

@@ -1,6 +1,6 @@
-import type { StringTable } from '../bytecode/string-table.ts'
-import { StringPool } from './string-pool.ts'
-import { readField, readMethod, RETURN } from './type-names.ts'
+import type { StringTable } from '../../../src/analyzer/bytecode/string-table.ts'
+import { StringPool } from '../../../src/analyzer/index/string-pool.ts'
+import { readField, readMethod, RETURN } from '../../../src/analyzer/index/type-names.ts'
 
 const [BRACKET, LESS, CLOSE] = [0x5b, 0x3c, 0x29]
 const CONSTRUCTOR_LENGTH = '<init>'.length

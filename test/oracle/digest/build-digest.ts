@@ -1,9 +1,9 @@
-import { ACC } from '../bytecode/access-flags.ts'
-import { NEW } from '../bytecode/columns.ts'
-import { type Facts, isOnSource } from '../bytecode/facts.ts'
-import { isMethodReference, lambdaOwners } from '../bytecode/lambdas.ts'
-import { packTables } from '../bytecode/tables.ts'
-import { digestColumns, USE, USE_KINDS } from './digest.ts'
+import { ACC } from '../../../src/analyzer/bytecode/access-flags.ts'
+import { NEW } from '../../../src/analyzer/bytecode/columns.ts'
+import { type Facts, isOnSource } from '../../../src/analyzer/bytecode/facts.ts'
+import { isMethodReference, lambdaOwners } from '../../../src/analyzer/bytecode/lambdas.ts'
+import { packTables } from '../pack-tables.ts'
+import { digestColumns, USE, USE_KINDS } from '../../../src/analyzer/index/digest.ts'
 import { DigestNames } from './digest-names.ts'
 import { groupRows } from './group-rows.ts'
 import { IntList } from './int-list.ts'
@@ -13,7 +13,7 @@ const PUBLIC_PRIVATE_PROTECTED_STATIC = 0x000f
 /** What one row counts at most. */
 const MOST_TIMES = 0xff
 
-/** Makes the digest of a slice's facts. */
+/** Makes the digest of a slice's facts: the second opinion on the addon's. */
 export function buildDigest(facts: Facts): ArrayBuffer {
   const names = new DigestNames(facts.strings)
   const { classes, methods, interfaces } = facts
@@ -39,8 +39,15 @@ export function buildDigest(facts: Facts): ArrayBuffer {
     ...usesByType(facts, names),
     ...calleesByOwner(facts, names),
   }
-  const texts = { hash: names.pool.hashes() }
-  return packTables(digestColumns, { ...tables, texts }, names.pool.table())
+  const strings = names.pool.table()
+  const texts = { hash: Array.from({ length: strings.count }, (_, id) => hashOf(strings.bytesOf(id))) }
+  return packTables(digestColumns, { ...tables, texts }, strings)
+}
+
+/** 32-bit FNV-1a, folded as string-pool.ts does. */
+function hashOf(bytes: Uint8Array): number {
+  const hash = bytes.reduce((last, byte) => Math.imul(last ^ byte, 0x01000193), 0x811c9dc5 | 0)
+  return hash ^ (hash >>> 15)
 }
 
 /** How many methods each class's source has, constructors and static initializers aside. */

@@ -1,4 +1,4 @@
-import { DIRECTIVE } from '../columns.ts'
+import { DIRECTIVE } from '../../../src/analyzer/bytecode/columns.ts'
 import type { ClassContext } from './class-context.ts'
 import type { Attribute } from './java-class-tools.ts'
 import { TAG } from './pool.ts'

@@ -1,4 +1,4 @@
-import { NEW } from '../columns.ts'
+import { NEW } from '../../../src/analyzer/bytecode/columns.ts'
 
 /** How an instruction reads and what it does to the stack, where that does not depend on its operands (JVMS §6.5). */
 export interface Instruction {

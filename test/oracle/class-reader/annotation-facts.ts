@@ -1,4 +1,4 @@
-import { TARGET } from '../columns.ts'
+import { TARGET } from '../../../src/analyzer/bytecode/columns.ts'
 import type { ClassContext } from './class-context.ts'
 import { requireDescriptor } from './descriptor.ts'
 import { ClassFileFault } from './fault.ts'

@@ -1,6 +1,5 @@
-import { columns } from '../columns.ts'
-import { tableOf } from '../string-table.ts'
-import { packTables } from '../tables.ts'
+import { columns } from '../../../src/analyzer/bytecode/columns.ts'
+import { packTables, tableOf } from '../pack-tables.ts'
 
 type Rows<Columns> = { readonly [Name in keyof Columns]: number[] }
 type Tables = { readonly [Name in keyof typeof columns]: Rows<(typeof columns)[Name]> }

@@ -1,4 +1,4 @@
-import { CONSTANT, TARGET, TRAIT } from '../columns.ts'
+import { CONSTANT, TARGET, TRAIT } from '../../../src/analyzer/bytecode/columns.ts'
 import { addAnnotationDefault, addAnnotations, addParameterAnnotations } from './annotation-facts.ts'
 import type { ClassContext } from './class-context.ts'
 import { addCode, type MethodDebug } from './code-facts.ts'

@@ -1,4 +1,4 @@
-import { TARGET, TRAIT } from '../columns.ts'
+import { TARGET, TRAIT } from '../../../src/analyzer/bytecode/columns.ts'
 import { addAnnotations } from './annotation-facts.ts'
 import { ClassContext } from './class-context.ts'
 import type { FactsBuilder } from './facts-builder.ts'

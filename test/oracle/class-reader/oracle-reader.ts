@@ -1,6 +1,6 @@
-import { messageOf } from '../../../lib/errors/message.ts'
-import type { ClassReader } from '../class-reader.ts'
-import { openFacts, type ClassFault } from '../facts.ts'
+import { messageOf } from '../../../src/lib/errors/message.ts'
+import type { ClassReader } from '../../support/class-readers.ts'
+import { openFacts, type ClassFault } from '../../../src/analyzer/bytecode/facts.ts'
 import { addClass } from './class-facts.ts'
 import { FactsBuilder } from './facts-builder.ts'
 import { ClassFileFault } from './fault.ts'
@@ -8,11 +8,11 @@ import { readClassFile } from './java-class-tools.ts'
 import { checkStructure } from './structure.ts'
 
 /**
- * Reads class files with java-class-tools, on the calling thread: for machines without the addon, and as the second opinion on it.
+ * Reads class files with java-class-tools: the second opinion on the addon's reader.
  * A fault beyond the file's outer structure has offset 0.
  */
-export const portableReader: ClassReader = {
-  is: 'portable',
+export const oracleReader: ClassReader = {
+  is: 'oracle',
   readSlice(classFiles) {
     const builder = new FactsBuilder()
     const faults: ClassFault[] = []

@@ -1,4 +1,4 @@
-import { CONSTANT } from '../columns.ts'
+import { CONSTANT } from '../../../src/analyzer/bytecode/columns.ts'
 
 /** A constant: `kind` of CONSTANT; `low` an int, a float's bits or the low half of 64 bits; `text` for STRING and CLASS. */
 export interface Value {

@@ -1,4 +1,4 @@
-import { CONSTANT } from '../columns.ts'
+import { CONSTANT } from '../../../src/analyzer/bytecode/columns.ts'
 import type { ClassContext } from './class-context.ts'
 import { lengthAt, type Code } from './code-blocks.ts'
 import { requireDescriptor, slotsOf } from './descriptor.ts'
