@@ -1,21 +1,17 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { startSupervisor } from '../../support/supervisor.ts'
+import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-// As where the addon cannot be built: Node starts the programs and reads what they print.
-vi.mock(import('../../../src/native/programs.ts'), async (original) => ({
-  ...(await original()),
-  canStartPrograms: () => false,
-  becomeSubreaper: () => false,
-}))
-
-test('without the addon processes start, print, fail, restart and stop all the same', async () => {
-  const { ask, until } = await startSupervisor({
+// Node starts the programs and reads what they print.
+test('elsewhere than on Linux processes start, print, fail, restart and stop all the same', async () => {
+  const processes = {
     web: { cmd: 'echo hello; setsid sleep 1000 & exec sleep 1000', stop_timeout: '500ms' },
     task: { cmd: 'echo done >&2; exit 3', restart: 'never' },
     absent: { cmd: ['there-is-no-such-program'], restart: 'never' },
     lost: { cmd: 'true', cwd: '/there/is/no/such/directory', restart: 'never' },
-  })
+  }
+  const { ask, until } = await startSupervisor(processes, {}, tempDir(), 'darwin')
   await until('web', 'running')
   await until('task', 'crashed')
   expect((await ask('/processes/task')).body).toMatchObject({ reason: 'ended with code 3' })
