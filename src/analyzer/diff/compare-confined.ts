@@ -1,4 +1,4 @@
-import { createPool } from '../../lib/pool/pool.ts'
+import { Pool } from '../../lib/pool/pool.ts'
 import { requireAddon } from '../../lib/process/require-addon.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import { diffConfinement } from '../confinement.ts'
@@ -9,7 +9,7 @@ import type { BuildDiff } from './diff-builds.ts'
 export async function compareConfined(task: DiffTask): Promise<BuildDiff> {
   requireAddon('the analyzer')
   const confinement = diffConfinement([task.old, task.new], task.jvmHome)
-  const pool = createPool({ name: 'diff', maxThreads: 1, confinement })
+  const pool = new Pool({ name: 'diff', maxThreads: 1, confinement })
   try {
     return (await pool.run(workerFile('analyzer-diff'), task)) as BuildDiff
   } finally {

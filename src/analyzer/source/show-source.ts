@@ -1,4 +1,4 @@
-import type { Scan } from '../scan/scanner.ts'
+import type { Scan } from '../scan/scan.ts'
 import { showClass } from '../query/class-show.ts'
 import type { Excerpt, SourceFormat } from './formats.ts'
 import { renderClassFile } from './render-class-file.ts'

@@ -21,11 +21,3 @@ export interface Scan {
   readonly readCount: number
   readonly diagnostics: readonly Diagnostic[]
 }
-
-export interface Scanner {
-  /** @param before the last scan, of which is kept what has not changed */
-  scan(before: Scan | undefined): Promise<Scan>
-  /** A question is about to be answered from a scan. */
-  used?(): void
-  close(): Promise<void>
-}
