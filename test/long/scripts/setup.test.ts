@@ -87,7 +87,10 @@ async function run(script: string, args: readonly string[] = [], env: Readonly<R
 
 /** The dependencies of the checkout itself, which set-up has installed before any test runs. */
 function borrowDependencies() {
-  symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'))
+  const [from, to] = [join(checkout, 'node_modules'), join(folder, 'node_modules')]
+  mkdirSync(to)
+  // One link each: where they are out of date, set-up runs `npm ci`, which would empty the checkout's folder through a link to it.
+  for (const name of readdirSync(from)) symlinkSync(join(from, name), join(to, name))
 }
 
 /** Listens like an engine on a socket of its own. */
