@@ -106,8 +106,8 @@ export const options: ICruiseOptions = {
   // Imports of types alone bind folders to each other just as well.
   tsPreCompilationDeps: true,
   doNotFollow: { path: 'node_modules' },
-  // What the build made of the page.
-  exclude: { path: '^src/workspace/faces/web/built/' },
+  // What the build made of the pages.
+  exclude: { path: '^src/.*/built/' },
   enhancedResolveOptions: {
     extensions: ['.ts', '.mjs', '.js', '.json'],
     exportsFields: ['exports'],

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createPool } from '../../src/lib/pool/pool.ts'
+import { Pool } from '../../src/lib/pool/pool.ts'
 import { convert } from '../../src/workspace/image/convert/convert.ts'
 import { ImageStore } from '../../src/workspace/image/image-store.ts'
 import { tarSource } from '../../src/workspace/image/source/tar-source.ts'
@@ -25,7 +25,7 @@ const bench: Bench = {
     for (const each of [tree, guestDir]) mkdirSync(each)
     writeFileSync(join(guestDir, 'init'), '#!/bin/sh\n', { mode: 0o755 })
     execFileSync('tar', ['-xf', baseTar, '-C', tree, '--numeric-owner'])
-    const pool = createPool({ name: 'image' })
+    const pool = new Pool({ name: 'image' })
     let runs = 0
     const ours = async (): Promise<void> => {
       const root = join(directory, `store-${runs++}`)

@@ -6,7 +6,7 @@ addon_lacks() {
   [ -f binding.gyp ] || return 0
   addon_state="$(hash_of native binding.gyp package-lock.json) abi-$node_abi $(uname -s)-$(uname -m) $(has_compiler && echo compiler || echo none)"
   if is_stamped "$addon_stamp" "failed $addon_state"; then
-    note="the native addon did not build here; the JavaScript fallback is used (npm run build:native tells why)"
+    note="the native addon did not build here: the analyzer and the supervisor do not start, the other programs use slower JavaScript (npm run build:native tells why)"
   elif ! { is_stamped "$addon_stamp" "$addon_state" && [ -f build/Release/workspace_native.node ]; }; then
     lack="the native addon is absent or out of date"
   fi
@@ -25,7 +25,7 @@ addon_make() {
   fi
   mkdir -p build
   stamp "$addon_stamp" "$done_state"
-  [ "$done_state" = "$addon_state" ] || say "the native addon is not built; the JavaScript fallback is used"
+  [ "$done_state" = "$addon_state" ] || say "the native addon is not built: the analyzer and the supervisor do not start, the other programs use slower JavaScript"
 }
 
 # Inflates jars twice as fast as zlib, which is used where it is not there.

@@ -26,9 +26,9 @@ has_compiler() {
     { command -v c++ || command -v g++ || command -v clang++; } >/dev/null
 }
 
-# node-gyp needs these; every function that they would give has a JavaScript twin, so their absence stops nothing.
+# node-gyp needs these. Without them the workspace and content servers run on JavaScript fallbacks; the analyzer and the supervisor need the addon.
 compiler_make() {
   has_compiler && return
   if can_install && apt_install g++ make python3; then return; fi
-  say "no C++ compiler, make or python3: going on with the JavaScript fallback (to build natively, install g++, make and python3)"
+  say "no C++ compiler, make or python3: going on without the native addon (to build it, install g++, make and python3)"
 }

@@ -5,10 +5,10 @@ import type { Logger } from '../lib/log/logger.ts'
 import type { IdlePool } from '../lib/pool/idle-pool.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { identityOf } from '../lib/process/process-identity.ts'
+import { requireAddon } from '../lib/process/require-addon.ts'
 import type { AnalyzerConfig } from './config.ts'
 import type { AnalyzerFace } from './faces/http/face.ts'
-import type { Scanner } from './scan/scanner.ts'
-import { createProjectScanner } from './scan/project-scanner.ts'
+import { ProjectScanner } from './scan/project-scanner.ts'
 import { Analysis } from './lifecycle/analysis.ts'
 import { LintService } from './lint/lint-service.ts'
 import { IdleClock } from './lifecycle/idle-clock.ts'
@@ -21,8 +21,6 @@ import { ProjectWatch } from './watch/project-watch.ts'
 
 export interface AnalyzerDeps {
   readonly logger: Logger
-  /** In place of the one that reads the project's class path. */
-  readonly scanner?: Scanner
   /** In which the scanner reads, where it has been started before. */
   readonly scanPool?: IdlePool
 }
@@ -51,9 +49,10 @@ export function create(
 async function start(
   config: AnalyzerConfig,
   { root, port }: { readonly root: string; readonly port?: number | undefined },
-  { logger, scanner, scanPool }: AnalyzerDeps,
+  { logger, scanPool }: AnalyzerDeps,
   opened: DisposalStack,
 ): Promise<AnalyzerServer> {
+  requireAddon('the analyzer')
   opened.defer(await lockProject(root))
   const wantsToStop = Promise.withResolvers<void>()
   const idle = new IdleClock(config.server.idleTimeoutMs, () => {
@@ -61,9 +60,7 @@ async function start(
     wantsToStop.resolve()
   })
   opened.use(idle)
-  const analysis = opened.use(
-    new Analysis(scanner ?? createProjectScanner(config, root, logger, scanPool), logger),
-  )
+  const analysis = opened.use(new Analysis(new ProjectScanner(config, root, logger, scanPool), logger))
   const source = opened.use(new SourceService(config, root, logger))
   const lint = opened.use(new LintService(config, root, logger))
   // Reading takes longest: it begins before there is a face to ask, or even its code.

@@ -1,5 +1,4 @@
-import { warnOfFallback } from './fallback-warning.ts'
-import { type Addon, loadAddon } from './load.ts'
+import { type Addon, getAddon } from './load.ts'
 
 /** What the addon answers for a slice of class files. */
 export interface PackedFacts {
@@ -26,20 +25,11 @@ export interface Layouts {
   readonly digest?: string | undefined
 }
 
-/**
- * Whether the addon reads class files, and into these columns. Where it does not, it says so once, as what is done in its place
- * is slower.
- */
-export function readsNatively({ facts, digest }: Layouts): boolean {
-  const loaded = loadAddon()
-  if (loaded.is === 'loaded' && hasLayouts(loaded.addon, { facts, digest })) return true
-  const reason = loaded.is === 'loaded' ? `${loaded.file} is of another version` : loaded.reason
-  warnOfFallback('reading class files', reason)
-  return false
-}
-
-function hasLayouts(given: Addon, { facts, digest }: Layouts): boolean {
-  return given.factsLayout() === facts && (digest === undefined || given.digestLayout() === digest)
+/** @throws Error when the addon is missing, or was built from other sources and writes other columns */
+export function requireLayouts({ facts, digest }: Layouts): void {
+  const native = addon()
+  if (native.factsLayout() === facts && (digest === undefined || native.digestLayout() === digest)) return
+  throw new Error('the native addon was built from another version: run "npm run build:native"')
 }
 
 /** Where the bytes of something inside a file are. */
@@ -61,8 +51,6 @@ export interface Extent {
 /**
  * Reads class files on a thread of libuv. Their bytes must not change until it is done. A class file that cannot be read is
  * a fault, never an error.
- *
- * @throws Error when there is no addon: callers ask `readsNatively` first
  */
 export function readClassFiles(files: readonly Uint8Array[]): Promise<PackedFacts> {
   return addon().readClasses(files) as Promise<PackedFacts>
@@ -98,17 +86,16 @@ export interface NestedArchive {
 
 /**
  * Inflates an archive inside a file, once for all threads that need it. The calling thread waits while others together hold 256 MiB; it must close one before it opens the
- * next. Undefined without the addon.
+ * next.
  *
  * @throws Error with a sentence when it cannot be inflated, or would be larger than that, or than 16 MiB and 100 times its size
  */
-export function openNestedArchive(path: string, extent: Extent): NestedArchive | undefined {
-  const loaded = loadAddon()
-  if (loaded.is !== 'loaded') return undefined
-  const archive = loaded.addon.openNestedArchive(path, numbersOf([extent]))
+export function openNestedArchive(path: string, extent: Extent): NestedArchive {
+  const native = addon()
+  const archive = native.openNestedArchive(path, numbersOf([extent]))
   return {
-    read: (offset, count) => loaded.addon.readNestedArchive(archive, offset, count),
-    close: () => loaded.addon.closeNestedArchive(archive),
+    read: (offset, count) => native.readNestedArchive(archive, offset, count),
+    close: () => native.closeNestedArchive(archive),
   }
 }
 
@@ -126,8 +113,5 @@ function numbersOf(extents: readonly Extent[]): Float64Array {
 }
 
 function addon(): Addon {
-  const loaded = loadAddon()
-  if (loaded.is !== 'loaded')
-    throw new Error(`reading class files natively needs the addon: ${loaded.reason}`)
-  return loaded.addon
+  return getAddon('reading class files')
 }

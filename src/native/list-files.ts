@@ -1,7 +1,4 @@
-import { lstatSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { warnOfFallback } from './fallback-warning.ts'
-import { loadAddon } from './load.ts'
+import { getAddon } from './load.ts'
 
 /** Which files are listed. */
 export interface ListRule {
@@ -29,45 +26,11 @@ export interface FileList {
 /** Lists the regular files of some kind below a folder, at once. Symbolic links are not followed; what vanishes meanwhile is a problem. */
 export function listFiles(root: string, rule: ListRule): FileList {
   if (root.includes('\0')) throw new TypeError('path contains a NUL')
-  const loaded = loadAddon()
-  if (loaded.is !== 'loaded') {
-    warnOfFallback('listFiles', loaded.reason)
-    return listFilesInJs(root, rule)
-  }
-  const [names, figures, problems] = loaded.addon.listFiles(root, rule.ending, rule.skipped)
+  const [names, figures, problems] = getAddon('listing files').listFiles(root, rule.ending, rule.skipped)
   const files = (names === '' ? [] : names.split('\0')).map((name, i) => ({
     name,
     bytes: figures[2 * i] as number,
     modifiedMs: figures[2 * i + 1] as number,
   }))
   return { files, problems }
-}
-
-/** Exported to be held against the addon; `listFiles` is what to call. */
-export function listFilesInJs(root: string, { ending, skipped }: ListRule): FileList {
-  const files: ListedFile[] = []
-  const problems: NodeJS.ErrnoException[] = []
-  const attempt = <Result>(read: () => Result): Result | undefined => {
-    try {
-      return read()
-    } catch (error) {
-      problems.push(error as NodeJS.ErrnoException)
-      return undefined
-    }
-  }
-  const waiting = ['']
-  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    const path = join(root, folder)
-    for (const entry of attempt(() => readdirSync(path, { withFileTypes: true })) ?? []) {
-      const name = folder === '' ? entry.name : `${folder}/${entry.name}`
-      if (entry.isDirectory() && name !== skipped) waiting.push(name)
-      if (!entry.isFile() || !entry.name.endsWith(ending)) continue
-      const stat = attempt(() => lstatSync(join(root, name)))
-      if (stat !== undefined) files.push({ name, bytes: stat.size, modifiedMs: stat.mtimeMs })
-    }
-  }
-  const sorted = files
-    .map((file) => ({ file, stem: Buffer.from(file.name.slice(0, -ending.length)) }))
-    .toSorted((a, b) => Buffer.compare(a.stem, b.stem))
-  return { files: sorted.map(({ file }) => file), problems }
 }

@@ -98,6 +98,24 @@ export function loadAddon(): Loaded {
   return loaded
 }
 
+/**
+ * Returns the addon of this process.
+ *
+ * @param purpose what needs it, for the message
+ * @throws Error that says why the addon is missing and how to build it
+ */
+export function getAddon(purpose: string): Addon {
+  const found = loadAddon()
+  if (found.is === 'absent') throw new Error(missingAddonMessage(purpose, found.reason))
+  return found.addon
+}
+
+/** Returns the sentence for whoever needs the addon where there is none: the reason, and the command that builds it. */
+export function missingAddonMessage(purpose: string, reason: string): string {
+  const root = packageRoot(dirname(fileURLToPath(import.meta.url)))
+  return `${purpose} needs the native addon, which cannot be loaded (${reason}): run "npm run build:native" in ${root}`
+}
+
 /** Looks for the addon anew. */
 export function findAddon(env: NodeJS.ProcessEnv): Loaded {
   if (env['WORKSPACE_NATIVE'] === 'off') return { is: 'absent', reason: 'WORKSPACE_NATIVE is "off"' }

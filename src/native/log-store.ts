@@ -1,8 +1,7 @@
-import { type AddonLogStore, loadAddon } from './load.ts'
+import { type AddonLogStore, getAddon } from './load.ts'
 
-/** The addon's log store (`native/log/`). There is no twin here: a program that has one of its own asks `canStartPrograms`. */
+/** Opens the addon's log store (`native/log/`), which needs Linux. */
 export function createAddonLogStore(onNews: () => void): AddonLogStore {
-  const loaded = loadAddon()
-  if (loaded.is !== 'loaded') throw new Error(`the log store needs the addon: ${loaded.reason}`)
-  return new loaded.addon.LogStore(onNews)
+  const { LogStore } = getAddon('the log store')
+  return new LogStore(onNews)
 }

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { loadAddon } from './load.ts'
+import { getAddon, loadAddon } from './load.ts'
 
 /** Whether this process can dial into network namespaces at all; whether it may is for the kernel to say. */
 export function canDialNamespaces(): boolean {
@@ -21,8 +21,6 @@ export async function dialNamespace(
   port: number,
   timeoutMs: number,
 ): Promise<Socket> {
-  const loaded = loadAddon()
-  if (loaded.is !== 'loaded') throw new Error(`network namespaces need the addon: ${loaded.reason}`)
-  const fd = await loaded.addon.dialLoopback(pid, containerId, port, timeoutMs)
+  const fd = await getAddon('dialing a network namespace').dialLoopback(pid, containerId, port, timeoutMs)
   return new Socket({ fd, readable: true, writable: true, allowHalfOpen: true })
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { loadAddon } from './load.ts'
+import { getAddon, loadAddon } from './load.ts'
 import { socketDescriptor } from './socket-descriptor.ts'
 
 /** The descriptors of a pipe's two ends, which are the caller's to close. */
@@ -20,7 +20,7 @@ export function canPassPipes(): boolean {
  * @throws Error with code, errno and syscall, as from node:fs: EMFILE
  */
 export function makePipe(capacityBytes: number): Pipe {
-  const [reader, writer] = addon().makePipe(capacityBytes)
+  const [reader, writer] = getAddon('a pipe between programs').makePipe(capacityBytes)
   return { reader, writer }
 }
 
@@ -30,11 +30,5 @@ export function makePipe(capacityBytes: number): Pipe {
  * @throws Error with code, errno and syscall: EPIPE when nobody is there any more
  */
 export function sendDescriptors(socket: Socket, descriptors: readonly number[]): void {
-  addon().sendDescriptors(socketDescriptor(socket) ?? -1, descriptors)
-}
-
-function addon() {
-  const loaded = loadAddon()
-  if (loaded.is !== 'loaded') throw new Error(`pipes for programs need the addon: ${loaded.reason}`)
-  return loaded.addon
+  getAddon('a pipe between programs').sendDescriptors(socketDescriptor(socket) ?? -1, descriptors)
 }

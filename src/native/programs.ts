@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync } from 'node:fs'
-import { type Addon, loadAddon } from './load.ts'
+import { type Addon, getAddon, loadAddon } from './load.ts'
 
 /** A program to start, as the system knows it. */
 export interface ProgramRequest {
@@ -22,7 +22,7 @@ export interface StartedProgram {
 
 const PIPE_BYTES = 65_536
 
-/** Whether programs can be started by the addon; `node:child_process` does otherwise, with less. */
+/** Whether the addon can start programs, which takes Linux; `node:child_process` starts them elsewhere, with less. */
 export function canStartPrograms(): boolean {
   return process.platform === 'linux' && loadAddon().is === 'loaded'
 }
@@ -118,7 +118,5 @@ export function notifyManager(socket: string, text: string): void {
 }
 
 function addon(): Addon {
-  const loaded = loadAddon()
-  if (loaded.is !== 'loaded') throw new Error(`programs need the addon: ${loaded.reason}`)
-  return loaded.addon
+  return getAddon('starting programs')
 }

@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { loadAddon } from './load.ts'
+import { getAddon } from './load.ts'
 
 /** A terminal for a program. */
 export interface Pty {
@@ -19,9 +19,7 @@ export interface Pty {
  * @throws Error with code, errno and syscall, as from node:fs: EMFILE, ENOSPC when there are too many terminals
  */
 export function openPty(columns: number, rows: number): Pty {
-  const loaded = loadAddon()
-  if (loaded.is !== 'loaded') throw new Error(`terminals need the addon: ${loaded.reason}`)
-  const { addon } = loaded
+  const addon = getAddon('a terminal')
   const [fd, control, far] = addon.openPty(columns, rows)
   const stream = new Socket({ fd, readable: true, writable: true, allowHalfOpen: true })
   let isOpen = true

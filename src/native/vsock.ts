@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { loadAddon } from './load.ts'
+import { getAddon, loadAddon } from './load.ts'
 
 // libuv knows no stream of AF_VSOCK, so each connection comes as a Unix socket that the addon joins it with.
 
@@ -17,7 +17,7 @@ export function listenVsock(
   port: number,
   onConnection: (connection: Socket, peer: number) => void,
 ): () => void {
-  const native = addon()
+  const native = getAddon('vsock')
   const listener = native.listenVsock(port, (fd, peer) => onConnection(socketOf(fd), peer))
   return () => native.stopVsock(listener)
 }
@@ -28,7 +28,7 @@ export function listenVsock(
  * @throws Error with code, errno and syscall: ECONNRESET when nothing listens there, ENODEV when there is no such peer
  */
 export async function connectVsock(cid: number, port: number, timeoutMs: number): Promise<Socket> {
-  return socketOf(await addon().connectVsock(cid, port, timeoutMs))
+  return socketOf(await getAddon('vsock').connectVsock(cid, port, timeoutMs))
 }
 
 /**
@@ -37,15 +37,9 @@ export async function connectVsock(cid: number, port: number, timeoutMs: number)
  * @throws Error with code, errno and syscall: ENOENT, EBUSY
  */
 export function openDevice(path: string): Socket {
-  return socketOf(addon().openDevice(path))
+  return socketOf(getAddon('a device').openDevice(path))
 }
 
 function socketOf(fd: number): Socket {
   return new Socket({ fd, readable: true, writable: true, allowHalfOpen: true })
-}
-
-function addon() {
-  const loaded = loadAddon()
-  if (loaded.is !== 'loaded') throw new Error(`vsock needs the addon: ${loaded.reason}`)
-  return loaded.addon
 }

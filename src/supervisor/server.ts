@@ -4,6 +4,7 @@ import { defineFaults } from '../lib/errors/fault.ts'
 import { type DisposalStack, openTogether } from '../lib/lifetime/disposal-stack.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import { packageVersion } from '../lib/process/package.ts'
+import { requireAddon } from '../lib/process/require-addon.ts'
 import { type AlarmClock, systemClock } from '../lib/clock/clock.ts'
 import { type LoadedSupervisorConfig, loadSupervisorConfig, type SupervisorConfig } from './config.ts'
 import { createSupervisorHttp } from './faces/http/create-server.ts'
@@ -26,6 +27,8 @@ export interface SupervisorServerDeps {
   /** Environment that processes inherit; default: that of this process. */
   readonly environment?: NodeJS.ProcessEnv
   readonly clock?: AlarmClock
+  /** Decides how programs are run; default: this machine's. */
+  readonly platform?: NodeJS.Platform
   /** Reads the configuration for a reload; default: the same file. */
   readonly reloadConfig?: () => LoadedSupervisorConfig
 }
@@ -60,10 +63,11 @@ async function start(
   deps: SupervisorServerDeps,
   opened: DisposalStack,
 ): Promise<RunningSupervisor> {
-  const { logger, clock = systemClock, environment = process.env } = deps
+  const { logger, clock = systemClock, environment = process.env, platform = process.platform } = deps
+  requireAddon('the supervisor')
   const state = await openStateDir(config.stateDir, (message) => logger.warn(message))
   opened.defer(() => state.release())
-  const supervisor = opened.use(new Supervisor(config, state, { logger, clock, environment }))
+  const supervisor = opened.use(new Supervisor(config, state, { logger, clock, environment, platform }))
   let stopping: Promise<void> | undefined
   let isAsked = false
   let isReady = false

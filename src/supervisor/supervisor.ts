@@ -22,6 +22,7 @@ export interface SupervisorDeps {
   readonly logger: Logger
   readonly clock: AlarmClock
   readonly environment: NodeJS.ProcessEnv
+  readonly platform: NodeJS.Platform
 }
 
 /** All processes of a config with their lines: what the faces show and change. */
@@ -36,11 +37,11 @@ export class Supervisor {
   readonly #listeners = new Set<(process: SupervisedProcess) => void>()
 
   constructor(config: SupervisorConfig, state: StateDir, deps: SupervisorDeps) {
-    const { logger, clock, environment } = deps
+    const { logger, clock, environment, platform } = deps
     const warn = (message: string): void => logger.warn(message)
     this.#deps = deps
     this.#state = state
-    this.#engine = openEngine(state.instance, environment, clock, warn)
+    this.#engine = openEngine({ instance: state.instance, environment, clock, warn, platform })
     this.#record = new RunRecord(join(state.path, 'runs.json'), clock, warn)
     this.logs = new ProcessLogs(this.#engine.logs)
     this.table = new ProcessTable(config.processes, {

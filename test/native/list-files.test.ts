@@ -1,7 +1,8 @@
 import { lstatSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { listFiles, listFilesInJs } from '../../src/native/list-files.ts'
+import { listFiles } from '../../src/native/list-files.ts'
+import { listFilesByNode } from '../oracle/list-files.ts'
 import { tempDir } from '../support/temp-dir.ts'
 
 const RULE = { ending: '.class', skipped: 'META-INF' }
@@ -18,7 +19,7 @@ function folderOf(files: readonly string[]): string {
 
 describe.each([
   { way: 'the addon', list: listFiles },
-  { way: 'JavaScript', list: listFilesInJs },
+  { way: 'node:fs', list: listFilesByNode },
 ])('listFiles by $way', ({ list }) => {
   it('tells names by their order without the ending, sizes and times as node:fs does', () => {
     const files = [

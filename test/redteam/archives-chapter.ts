@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { messageOf } from '../../src/lib/errors/message.ts'
 import { createLogger } from '../../src/lib/log/logger.ts'
 import { loadAnalyzerConfig } from '../../src/analyzer/config.ts'
-import { createProjectScanner } from '../../src/analyzer/scan/project-scanner.ts'
+import { ProjectScanner } from '../../src/analyzer/scan/project-scanner.ts'
 import type { Chapter } from './attack.ts'
 import { HOSTILE_ARCHIVES } from './hostile-archives.ts'
 import { measured } from './measure.ts'
@@ -45,7 +45,7 @@ async function scan(root: string): Promise<string> {
     { server: { mode: 'jar' } },
   )
   const logger = createLogger({ level: 'silent', format: 'json' })
-  const scanner = createProjectScanner(config, root, logger)
+  const scanner = new ProjectScanner(config, root, logger)
   try {
     const { diagnostics } = await scanner.scan(undefined)
     return `${diagnostics.length} problems, first ${JSON.stringify(diagnostics[0]?.message ?? '')}`

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { messageOf } from '../../src/lib/errors/message.ts'
-import { createPool } from '../../src/lib/pool/pool.ts'
+import { Pool } from '../../src/lib/pool/pool.ts'
 import { convert } from '../../src/workspace/image/convert/convert.ts'
 import { ImageStore } from '../../src/workspace/image/image-store.ts'
 import { tarSource } from '../../src/workspace/image/source/tar-source.ts'
@@ -47,7 +47,7 @@ export function imagesChapter(): Chapter {
         mkdirSync(canary)
         for (const name of ['secret', 'virtio_blk.ko']) writeFileSync(join(canary, name), SECRET)
         const disk = hostDisk(directory, closers)
-        const pool = createPool({ name: 'image' })
+        const pool = new Pool({ name: 'image' })
         closers.push(() => pool.close())
         const store = await ImageStore.open({ root, pinnedDigests: () => Promise.resolve(new Set()) })
         const guestDir = join(directory, 'guest')

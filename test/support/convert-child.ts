@@ -1,5 +1,5 @@
 // Converts an archive in a process of its own, which can be killed: node convert-child.ts TASK
-import { createPool } from '../../src/lib/pool/pool.ts'
+import { Pool } from '../../src/lib/pool/pool.ts'
 import { convert } from '../../src/workspace/image/convert/convert.ts'
 import type { ConfiguredKernel } from '../../src/workspace/image/convert/kernel-source.ts'
 import { ImageStore } from '../../src/workspace/image/image-store.ts'
@@ -14,7 +14,7 @@ const task = JSON.parse(process.argv[2] ?? '') as {
 }
 const { root, archive, guestDir, kernel } = task
 const store = await ImageStore.open({ root, pinnedDigests: () => Promise.resolve(new Set()) })
-const pool = createPool({ name: 'image' })
+const pool = new Pool({ name: 'image' })
 const source = await tarSource(archive, { store, pool })
 const options = { progress: (message: string) => console.log(message) }
 const parts = { store, backend: 'qemu', pool, kernel, guestDir, clock: systemClock } as const

@@ -1,21 +1,18 @@
 import { onTestFinished } from 'vitest'
-import { createPool, type Pool, type PoolOptions, type RunOptions } from '../../src/lib/pool/pool.ts'
+import { Pool, type PoolOptions, type RunOptions } from '../../src/lib/pool/pool.ts'
 import type { Act } from '../fixtures/pool/act.ts'
 
 const worker = new URL('../fixtures/pool/act.ts', import.meta.url)
 
-export interface ActingPool extends Pool {
-  act(act: Act, options?: RunOptions): Promise<unknown>
+export class ActingPool extends Pool {
+  act(task: Act, options?: RunOptions): Promise<unknown> {
+    return this.run(worker, task, options)
+  }
 }
 
-/** A pool that goes with the test, and a short way to its acting worker. */
+/** A pool that ends with the test, and a short way to its acting worker. */
 export function actingPool(options: Partial<PoolOptions> = {}): ActingPool {
-  const pool = createPool({ name: 'test', maxThreads: 2, ...options })
+  const pool = new ActingPool({ name: 'test', maxThreads: 2, ...options })
   onTestFinished(() => pool.close())
-  return {
-    run: (...args) => pool.run(...args),
-    act: (task, runOptions) => pool.run(worker, task, runOptions),
-    warm: () => pool.warm(),
-    close: () => pool.close(),
-  }
+  return pool
 }

@@ -35,6 +35,7 @@ export async function startSupervisor(
   processes: Settings,
   more: Settings = {},
   dir = tempDir(),
+  platform = process.platform,
 ): Promise<TestSupervisor> {
   const configFile = join(dir, 'supervisor.yaml')
   const write = (settings: Settings): void => writeFileSync(configFile, stringify(settings))
@@ -44,6 +45,7 @@ export async function startSupervisor(
   const running = await create(config, {
     logger,
     environment: { PATH: process.env['PATH'], HOME: dir },
+    platform,
   }).start()
   onTestFinished(() => running.stop())
   const url = `http://127.0.0.1:${running.port}`

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createPool, type Pool } from '../../src/lib/pool/pool.ts'
+import { Pool } from '../../src/lib/pool/pool.ts'
 import { convert, type Converter } from '../../src/workspace/image/convert/convert.ts'
 import type { Manifest } from '../../src/workspace/image/manifest.ts'
 import { tarSource } from '../../src/workspace/image/source/tar-source.ts'
@@ -63,7 +63,7 @@ export async function converter(options: Partial<Converter> = {}): Promise<Conve
 }
 
 function ownPool(): Pool {
-  const pool = createPool({ name: 'image' })
+  const pool = new Pool({ name: 'image' })
   onTestFinished(() => pool.close())
   return pool
 }

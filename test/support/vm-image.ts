@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, renameSync, symlinkSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { createPool, type Pool } from '../../src/lib/pool/pool.ts'
+import { Pool } from '../../src/lib/pool/pool.ts'
 import { convert } from '../../src/workspace/image/convert/convert.ts'
 import { ImageStore } from '../../src/workspace/image/image-store.ts'
 import { GUEST_DIR } from '../../src/workspace/assembly/open-images.ts'
@@ -22,7 +22,7 @@ const store = join(dirname(baseTar), 'images')
 export async function makeVmImages(): Promise<void> {
   if (!existsSync(join(GUEST_DIR, 'agent.js'))) throw new Error(`${GUEST_DIR} is missing: npm run build`)
   const images = await ImageStore.open({ root: store, pinnedDigests: () => Promise.resolve(new Set()) })
-  const pool = createPool({ name: 'image' })
+  const pool = new Pool({ name: 'image' })
   try {
     await make(images, pool, baseTar, VM_IMAGE, '')
     await make(images, pool, exportedImage(), 'containers', TEST_IMAGE)

@@ -66,10 +66,3 @@ export function encodeWtf8(text: string): Buffer {
   })
   return Buffer.concat(parts)
 }
-
-export function tableOf(strings: readonly string[]): StringTable {
-  const encoded = strings.map(encodeWtf8)
-  const offsets = new Int32Array(strings.length + 1)
-  for (const [index, bytes] of encoded.entries()) offsets[index + 1] = (offsets[index] ?? 0) + bytes.length
-  return new StringTable(Buffer.concat(encoded), offsets)
-}

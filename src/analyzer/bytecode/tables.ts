@@ -62,7 +62,7 @@ export function openTables<L extends Layout>(layout: L, buffer: ArrayBuffer): Pa
   return { ...tables, buffer, strings: new StringTable(strings.bytes, strings.offsets) }
 }
 
-/** The tables in a buffer that `packTables` has made, without their strings, in memory of their own. @throws as `openTables` */
+/** The tables in a buffer, without their strings, in memory of their own. @throws as `openTables` */
 export function copyTables<L extends Layout>(layout: L, buffer: ArrayBuffer): Tables<L> {
   const { bytes, offsets } = open(layout, buffer, buffer).strings
   const withoutStrings = buffer.slice(0, Math.min(bytes.byteOffset, offsets.byteOffset))
@@ -89,42 +89,8 @@ function open<L extends Layout>(layout: L, buffer: ArrayBuffer, own: ArrayBuffer
   return { strings: strings as unknown as StringColumns, tables: tables as unknown as Tables<L> }
 }
 
-/** Writes tables into one buffer, in the form that `openTables` reads. Numbers are cut to their column's type. */
-export function packTables<L extends Layout>(
-  layout: L,
-  tables: { readonly [Name in keyof L]: { readonly [Column in keyof L[Name]]: ArrayLike<number> } },
-  strings: StringColumns,
-): ArrayBuffer {
-  const [bytes, offsets, ...others] = columnNames(layout).map((entry, index) => {
-    const [table = '', column = '', type = ''] = entry.split(/[.:]/)
-    const given = table === 'strings' ? strings : tables[table]
-    const values = (given as Readonly<Record<string, ArrayLike<number>>> | undefined)?.[column] ?? []
-    return { index, type: type as ColumnType, values }
-  })
-  // Strings last, so that the others can be had without them.
-  const columns = [...others, offsets, bytes].filter((column) => column !== undefined)
-  const header = new Uint32Array(1 + 2 * columns.length)
-  header[0] = columns.length
-  let end = aligned(header.byteLength)
-  for (const { index, type, values } of columns) {
-    header.set([end, values.length], 1 + 2 * index)
-    end = aligned(end + values.length * arrayOf[type].BYTES_PER_ELEMENT)
-  }
-  const buffer = new ArrayBuffer(end + CHECKSUM_BYTES)
-  new Uint32Array(buffer, 0, header.length).set(header)
-  for (const { index, type, values } of columns) {
-    new arrayOf[type](buffer, header[1 + 2 * index], values.length).set(values)
-  }
-  new Uint32Array(buffer, end)[0] = crc32(new Uint8Array(buffer, 0, end))
-  return buffer
-}
-
 /** Whether the bytes are packed tables as they were packed, of whatever layout. */
 export function isWhole(bytes: Buffer): boolean {
   const end = bytes.length - CHECKSUM_BYTES
   return end >= 0 && crc32(bytes.subarray(0, end)) === bytes.readUInt32LE(end)
-}
-
-function aligned(bytes: number): number {
-  return Math.ceil(bytes / 8) * 8
 }

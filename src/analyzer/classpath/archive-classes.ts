@@ -31,8 +31,6 @@ const classOfJmod = /^classes\/(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 interface Place {
   readonly path: string
   readonly inside: readonly string[]
-  /** The outermost file's bytes. */
-  readonly file: ByteSource
   /** From which the outermost file's bytes are read. */
   readonly source: ByteSource
   /** What to add to offsets so that they count from the start of the file, or of what `deflated` inflates to. */
@@ -86,7 +84,7 @@ export function listArchive(
       problems.push({ path: displayPath(place), offset: 0, message: messageOf(error) })
     }
   }
-  visit({ path, inside: [], file: source, source, base: 0, deflated: undefined })
+  visit({ path, inside: [], source, base: 0, deflated: undefined })
   return containers
 }
 
@@ -154,7 +152,7 @@ function enter(place: Place, { name, extent }: ZipEntry, visit: (place: Place) =
   if (place.deflated !== undefined)
     throw new Error(`${name} is a deflated archive inside a deflated archive, which is not read`)
   const deflated = { ...extent, offset: base + extent.offset }
-  withNestedArchive(path, place.file, deflated, (archive) =>
+  withNestedArchive(path, deflated, (archive) =>
     visit({ ...place, inside, source: archive, base: 0, deflated }),
   )
 }

@@ -1,5 +1,5 @@
 import { type Extent, openNestedArchive } from '../../native/classfile.ts'
-import { type ByteSource, sourceOf } from './byte-source.ts'
+import type { ByteSource } from './byte-source.ts'
 import { readExtent } from './read-extent.ts'
 
 /** What all archives inside archives that are inflated at once may have together; the addon's own bounds. */
@@ -9,20 +9,17 @@ const MANY_BYTES = 2 ** 24
 const MAX_RATIO = 100
 
 /**
- * Calls `use` with an archive inside a file, inflated: by the addon once for all threads of this process, which wait where together they would need too much memory. `use`
- * must not open another.
+ * Calls `use` with an archive inside a file, inflated by the addon, once for all threads of this process, which wait where together they would
+ * need too much memory. `use` must not open another.
  *
- * @param file the bytes of the file at the path
  * @throws Error with a sentence when it cannot be inflated or is too large
  */
 export function withNestedArchive<Result>(
   path: string,
-  file: ByteSource,
   extent: Extent,
   use: (archive: ByteSource) => Result,
 ): Result {
   const opened = openNestedArchive(path, extent)
-  if (opened === undefined) return use(sourceOf(inflateNested(file, extent)))
   try {
     return use({
       bytes: extent.bytes,

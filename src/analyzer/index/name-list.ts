@@ -1,4 +1,4 @@
-import { matchNames, type NamePart, type NameTable, simpleNameAt } from '../../native/match-names.ts'
+import { matchNames, type NamePart, type NameTable } from '../../native/match-names.ts'
 
 /** By names' ids: 1 for those that are looked for. */
 export type NameSet = Uint8Array
@@ -73,4 +73,20 @@ function headOf(bytes: Uint8Array, start: number, end: number): number {
   let head = 0
   for (let i = 0; i < HEAD_BYTES; i++) head = head * 256 + (start + i < end ? (bytes[start + i] ?? 0) : 0)
   return head
+}
+
+const [SLASH, DOLLAR, ZERO, NINE] = [0x2f, 0x24, 0x30, 0x39]
+
+/** Where the simple name begins in an internal name: after the last "$" and a local class's digits. */
+function simpleNameAt(bytes: Uint8Array, start: number, end: number): number {
+  const slash = lastOf(SLASH, bytes, start, end)
+  const name = slash === undefined ? start : slash + 1
+  let at = (lastOf(DOLLAR, bytes, name, end) ?? end) + 1
+  while (at < end && (bytes[at] ?? 0) >= ZERO && (bytes[at] ?? 0) <= NINE) at++
+  return at < end ? at : name
+}
+
+function lastOf(byte: number, bytes: Uint8Array, start: number, end: number): number | undefined {
+  for (let at = end - 1; at >= start; at--) if (bytes[at] === byte) return at
+  return undefined
 }

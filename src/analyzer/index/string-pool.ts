@@ -72,11 +72,6 @@ export class StringPool {
     return new StringTable(this.#bytes.subarray(0, end), this.#offsets.subarray(0, this.#count + 1))
   }
 
-  /** One for each string. A view. */
-  hashes(): Int32Array {
-    return this.#hashes.subarray(0, this.#count)
-  }
-
   /** Gives back the memory that was kept for strings to come. */
   trim(): void {
     this.#bytes = copyOf(this.#bytes, this.#offsets[this.#count] ?? 0)

@@ -1,7 +1,8 @@
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { fault } from '../errors.ts'
-import type { Scan, Scanner } from '../scan/scanner.ts'
+import type { ProjectScanner } from '../scan/project-scanner.ts'
+import type { Scan } from '../scan/scan.ts'
 
 /** Where a server is with its project. `scan` is what queries are answered from. */
 export type AnalysisState =
@@ -12,12 +13,12 @@ export type AnalysisState =
 
 /** One project's analysis: the first scan, and refreshes, during which the old index answers. */
 export class Analysis {
-  readonly #scanner: Scanner
+  readonly #scanner: ProjectScanner
   readonly #logger: Logger
   #state: AnalysisState = { is: 'STARTING' }
   #refresh: Promise<Scan> | undefined
 
-  constructor(scanner: Scanner, logger: Logger) {
+  constructor(scanner: ProjectScanner, logger: Logger) {
     this.#scanner = scanner
     this.#logger = logger
   }
@@ -35,7 +36,7 @@ export class Analysis {
   /** Returns the scan that queries read. @throws SCAN_NOT_READY before the first scan is done, and SCAN_FAILED */
   get scan(): Scan {
     const state = this.#state
-    this.#scanner.used?.()
+    this.#scanner.used()
     if (state.is === 'READY' || state.is === 'REFRESHING') return state.scan
     if (state.is === 'FAILED') throw fault('SCAN_FAILED', `the project could not be scanned: ${state.reason}`)
     throw fault('SCAN_NOT_READY', 'the first scan of the project is not done yet; ask again in a moment')

@@ -1,33 +1,38 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { readBuiltScript } from '../../lib/fs/built-script.ts'
 import { DEPENDENCY_TYPES } from './dependency-type.ts'
 import type { graphView } from './graph.ts'
+import type { PageGraph } from './graph-page/page-graph.ts'
 
 /**
  * One HTML file that draws a graph, with nothing from outside: packages as boxes that open, a search, and what each class
  * needs and is needed by. Names come from class files, and so from strangers: they are data to the page's script, and its
  * policy lets no other script run.
+ *
+ * @throws PAGE_NOT_BUILT as `readBuiltScript`
  */
 export function renderHtml({ nodes, edges }: ReturnType<typeof graphView>): string {
   const packages = [...new Set(nodes.map(({ packageName }) => packageName))]
   const placeOf = new Map(packages.map((name, place) => [name, place]))
   const nodeOf = new Map(nodes.map(({ fqn }, node) => [fqn, node]))
   const types: readonly string[] = DEPENDENCY_TYPES
-  const graph = {
+  const graph: PageGraph = {
     packages,
     // Not the simple name: of nested classes there may be several.
     classes: nodes.map(({ fqn, packageName }) => [
       packageName === '' ? fqn : fqn.slice(packageName.length + 1),
-      placeOf.get(packageName),
+      placeOf.get(packageName) ?? 0,
     ]),
     edges: edges.flatMap(({ source, target, type }) => [
-      nodeOf.get(source),
-      nodeOf.get(target),
+      nodeOf.get(source) ?? 0,
+      nodeOf.get(target) ?? 0,
       types.indexOf(type),
     ]),
     types,
   }
-  const [style, script] = [part('page.css'), pageScript()]
+  const style = part('page.css')
+  const script = readBuiltScript(new URL('built/graph-page.js', import.meta.url))
   const policy = `default-src 'none'; style-src '${hashOf(style)}'; script-src '${hashOf(script)}'; base-uri 'none'; form-action 'none'`
   const data = JSON.stringify(graph).replaceAll('<', '\\u003c')
   const parts: Readonly<Record<string, string>> = {
@@ -37,16 +42,6 @@ export function renderHtml({ nodes, edges }: ReturnType<typeof graphView>): stri
     '<!-- script -->': `<script>${script}</script>`,
   }
   return part('page.html').replace(/POLICY|<!-- \w+ -->/g, (name) => parts[name] ?? '')
-}
-
-/** The page's modules, each behind those it imports, as one script: a browser imports nothing from a file. */
-function pageScript(): string {
-  const modules = ['model', 'layout', 'draw', 'details', 'page'].map((name) =>
-    part(`${name}.js`)
-      .replace(/^import [^']*'[^']*'\n/gm, '')
-      .replace(/^export /gm, ''),
-  )
-  return `'use strict';(() => {\n${modules.join('\n')}})()`
 }
 
 function part(file: string): string {

@@ -1,9 +1,9 @@
 import type { NamePart } from '../../native/match-names.ts'
-import { wildcard } from '../../native/wildcard.ts'
 import type { NameSet } from '../index/name-list.ts'
 import type { ProjectIndex } from '../index/project-index.ts'
 import { simpleNameOf, typeOfDescriptor } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
+import { wildcard } from './wildcard.ts'
 
 /** A test of names by their ids in the index. */
 export type NameTest = (name: number) => boolean

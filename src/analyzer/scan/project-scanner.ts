@@ -23,7 +23,7 @@ import { makeSound } from '../index/make-sound.ts'
 import { RetiredSlices } from '../index/retired-slices.ts'
 import { entriesOf, keysOf, type Missing, type Place, placeIn } from './place.ts'
 import { createScanPool } from './scan-pool.ts'
-import type { Scan, Scanner } from './scanner.ts'
+import type { Scan } from './scan.ts'
 import { stampIfThere } from '../index/slices.ts'
 import { isDamage, SliceStore } from '../index/store.ts'
 import type { StringPool } from '../index/string-pool.ts'
@@ -42,16 +42,7 @@ const MANY_CLASSES = 2 ** 15
 const NOTHING: ListedPlace = { slices: [], problems: [] }
 
 /** Reads a project's class path into the store, and from there into an index in memory. */
-export function createProjectScanner(
-  config: AnalyzerConfig,
-  root: string,
-  logger: Logger,
-  pool = createScanPool(logger, scanConfinement({ ...config, root })),
-): Scanner {
-  return new ProjectScanner(config, root, logger, pool)
-}
-
-class ProjectScanner implements Scanner {
+export class ProjectScanner {
   readonly #config: AnalyzerConfig
   readonly #root: string
   readonly #logger: Logger
@@ -80,7 +71,12 @@ class ProjectScanner implements Scanner {
   /** Of the last scan. */
   #names: StringPool | undefined
 
-  constructor(config: AnalyzerConfig, root: string, logger: Logger, pool: IdlePool) {
+  constructor(
+    config: AnalyzerConfig,
+    root: string,
+    logger: Logger,
+    pool = createScanPool(logger, scanConfinement({ ...config, root })),
+  ) {
     this.#config = config
     this.#root = root
     this.#logger = logger
@@ -90,6 +86,7 @@ class ProjectScanner implements Scanner {
     this.#hashes = new ArchiveHashes(join(config.cacheDir, 'archive-hashes.json'))
   }
 
+  /** @param before the last scan, of which is kept what has not changed */
   async scan(before: Scan | undefined): Promise<Scan> {
     try {
       return await this.#scan(before)
@@ -155,6 +152,7 @@ class ProjectScanner implements Scanner {
     }
   }
 
+  /** Called when a question is about to be answered from a scan. */
   used(): void {
     this.#facts.used()
   }

@@ -4,7 +4,6 @@ import type { ClassPathProblem } from '../classpath/class-container.ts'
 import { fileIdentity } from '../classpath/list-classes.ts'
 import { readClasses } from '../classpath/read-classes.ts'
 import { fault } from '../errors.ts'
-import { buildDigest } from '../index/build-digest.ts'
 import { digestLayout } from '../index/digest.ts'
 import { type ListTask, placeOf } from './list-place.ts'
 import { type Slice, stampOf } from '../index/slices.ts'
@@ -45,8 +44,7 @@ export async function readSlices({ place, keys, storeDir }: ReadTask): Promise<R
   let written = Promise.resolve()
   for (const slice of slices) {
     if (!wanted.has(slice.key)) continue
-    const { facts, problems: own, ...made } = await readClasses(slice.container, slice.classes, digestLayout)
-    const digest = made.digest ?? buildDigest(facts)
+    const { facts, digest, problems: own } = await readClasses(slice.container, slice.classes, digestLayout)
     // One that was replaced while it was read would be kept under the old one's key.
     if (!isUnchanged(slice, stamp)) continue
     await written

@@ -1,4 +1,4 @@
-import type { Scan } from './scanner.ts'
+import type { Scan } from './scan.ts'
 import { classSummary } from '../query/types/class-summary.ts'
 
 /** How much there is. */

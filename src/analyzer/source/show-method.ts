@@ -1,5 +1,5 @@
 import { fault } from '../errors.ts'
-import type { Scan } from '../scan/scanner.ts'
+import type { Scan } from '../scan/scan.ts'
 import { showClass } from '../query/types/class-show.ts'
 import { type MethodText, parseParameterTypes } from './java/find-methods.ts'
 import { textOf } from './show-source.ts'

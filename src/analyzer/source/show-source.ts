@@ -1,4 +1,4 @@
-import type { Scan } from '../scan/scanner.ts'
+import type { Scan } from '../scan/scan.ts'
 import { showClass } from '../query/types/class-show.ts'
 import type { Excerpt, SourceFormat } from './java/formats.ts'
 import { renderClassFile } from './java/render-class-file.ts'

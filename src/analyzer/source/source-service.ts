@@ -13,7 +13,7 @@ import {
 } from '../confinement.ts'
 import { fault } from '../errors.ts'
 import { placeIn } from '../scan/place.ts'
-import type { Scan } from '../scan/scanner.ts'
+import type { Scan } from '../scan/scan.ts'
 import type { Source } from '../classpath/source.ts'
 import { findJvm } from '../project/find-jvm.ts'
 import type { Snapshot } from '../query/snapshot.ts'

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { findModules } from '../classpath/project-layout.ts'
-import type { Scan } from '../scan/scanner.ts'
+import type { Scan } from '../scan/scan.ts'
 import type { Analysis } from '../lifecycle/analysis.ts'
 import { DirectoryWatch } from './directory-watch.ts'
 

@@ -1,5 +1,5 @@
 import { type Confinement, ConfinedPlaces } from '../sandbox/confine.ts'
-import { createPool, type Pool, type PoolOptions } from './pool.ts'
+import { Pool, type PoolOptions } from './pool.ts'
 
 /** A pool that was started, and how many tasks run in it. */
 interface Started {
@@ -12,7 +12,7 @@ interface Started {
  * A pool whose process ends when nobody has asked for anything for a while: for work that comes in bursts and holds much memory.
  * The next task starts another.
  */
-export class IdlePool implements Pool {
+export class IdlePool {
   #options: PoolOptions
   readonly #idleMs: number
   #started: Started | undefined
@@ -76,7 +76,7 @@ export class IdlePool implements Pool {
   #start(): Started {
     const { confinement } = this.#options
     this.#started ??= {
-      pool: createPool(this.#options),
+      pool: new Pool(this.#options),
       places: confinement && new ConfinedPlaces(confinement),
       running: 0,
     }

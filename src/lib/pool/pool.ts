@@ -38,30 +38,10 @@ export interface RunOptions {
   readonly onNews?: ((news: unknown) => void) | undefined
 }
 
-export interface Pool {
-  /**
-   * Calls the default export of a worker file with a task in another process. Task and result are cloned.
-   *
-   * @throws what the worker threw (code, errno, syscall, path and cause kept, a Fault is a Fault again), or
-   *   POOL_CRASHED, POOL_TASK_FAILED, POOL_TIMEOUT, POOL_CLOSED
-   */
-  run(worker: URL | string, task: unknown, options?: RunOptions): Promise<unknown>
-
-  /** Starts the process now, so that the first task need not wait for it. */
-  warm(): void
-
-  /** Ends the process and rejects what still runs with POOL_CLOSED; takes 2 s at most. */
-  close(): Promise<void>
-}
-
 const CLOSE_TIMEOUT_MS = 2000
 
 /** Threads in a child process, which starts with the first task and is replaced after a crash. */
-export function createPool(options: PoolOptions): Pool {
-  return new ChildPool(options)
-}
-
-class ChildPool implements Pool {
+export class Pool {
   readonly #options: PoolOptions
   readonly #closing = new AbortController()
   readonly #restart = new RestartDelay()
@@ -71,6 +51,12 @@ class ChildPool implements Pool {
     this.#options = options
   }
 
+  /**
+   * Calls the default export of a worker file with a task in another process. Task and result are cloned.
+   *
+   * @throws what the worker threw (code, errno, syscall, path and cause kept, a Fault is a Fault again), or
+   *   POOL_CRASHED, POOL_TASK_FAILED, POOL_TIMEOUT, POOL_CLOSED
+   */
   async run(worker: URL | string, task: unknown, options: RunOptions = {}): Promise<unknown> {
     const limit = new AbortController()
     const stop = AbortSignal.any([
@@ -103,10 +89,12 @@ class ChildPool implements Pool {
     }
   }
 
+  /** Starts the process now, so that the first task need not wait for it. */
   warm(): void {
     this.#child ??= this.#start()
   }
 
+  /** Ends the process and rejects what still runs with POOL_CLOSED; takes 2 s at most. */
   async close(): Promise<void> {
     this.#closing.abort(fault('POOL_CLOSED', `pool "${this.#options.name}" is closed`))
     const child = this.#child

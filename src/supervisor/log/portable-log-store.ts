@@ -18,7 +18,7 @@ const BLOCK_OVERHEAD_BYTES = 64
 const NEWLINE = 10
 const NOTHING = Buffer.alloc(0)
 
-/** The twin of `native/log/` where the addon is not built: the same blocks, made in JavaScript. */
+/** The fallback for `native/log/` on systems other than Linux: the same blocks, made in JavaScript. */
 export function createPortableLogStore(now: () => number = Date.now): LogStore {
   const listeners = new NewsListeners()
   let sequence = 1

@@ -1,4 +1,4 @@
-import { becomeSubreaper, canStartPrograms } from '../../native/programs.ts'
+import { becomeSubreaper } from '../../native/programs.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { LogStore } from '../log/log-store.ts'
 import { createNativeLogStore } from '../log/native-log-store.ts'
@@ -21,15 +21,22 @@ export interface Engine {
   readonly close: () => void
 }
 
-/** The addon's where it is built, else Node's own, which can do less. */
-export function openEngine(
-  instance: string,
-  environment: NodeJS.ProcessEnv,
-  clock: AlarmClock,
-  warn: (message: string) => void,
-): Engine {
-  const isNative = canStartPrograms()
-  const strays = new StrayFinder(instance, becomeSubreaper())
+/** Opens the addon's engine on Linux; on other systems Node's own, which can do less. */
+export function openEngine({
+  instance,
+  environment,
+  clock,
+  warn,
+  platform,
+}: {
+  readonly instance: string
+  readonly environment: NodeJS.ProcessEnv
+  readonly clock: AlarmClock
+  readonly warn: (message: string) => void
+  readonly platform: NodeJS.Platform
+}): Engine {
+  const isNative = platform === 'linux'
+  const strays = new StrayFinder(instance, isNative && becomeSubreaper())
   const groups = isNative ? ControlGroups.open(`supervisor-${instance.slice(0, 8)}`) : undefined
   const reaper = isNative ? new OrphanReaper(strays, clock) : undefined
   const parts: RunnerParts = { instance, environment, strays, groups, reaper, warn }

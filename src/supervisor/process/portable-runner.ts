@@ -10,7 +10,7 @@ import { INSTANCE_VARIABLE, PROCESS_VARIABLE } from './process-tree.ts'
 import { runningTree } from './running-tree.ts'
 import { findUser } from './system-user.ts'
 
-/** Starts programs by Node where the addon is not built: without limits, and not to be taken over by a later supervisor. */
+/** Starts programs by Node on systems other than Linux: without limits, and a later supervisor cannot take them over. */
 export class PortableRunner implements ProcessRunner {
   readonly #parts: RunnerParts
 
@@ -21,7 +21,7 @@ export class PortableRunner implements ProcessRunner {
   start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): ReturnType<ProcessRunner['start']> {
     const { instance, environment: inherited, strays, warn } = this.#parts
     if (Object.keys(spec.limits).length > 0 || hasLimits(spec))
-      warn(`process "${spec.name}": limits need the native addon, and do not hold`)
+      warn(`process "${spec.name}": limits need Linux, and do not hold`)
     const user = spec.user === undefined ? undefined : findUser(spec.user)
     const environment = {
       ...environmentOf(spec, inherited),

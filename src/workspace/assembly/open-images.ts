@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
-import { createPool, type Pool } from '../../lib/pool/pool.ts'
+import { Pool } from '../../lib/pool/pool.ts'
 import { packageRoot } from '../../lib/process/package.ts'
 import { readPinnedDigests } from '../backend/microvm/files/pinned-digests.ts'
 import type { WorkspaceConfig } from '../config.ts'
@@ -40,5 +40,5 @@ export function converterOf(
 
 /** Threads, in a process of their own, for what takes long. */
 export function createImagePool(logger?: Logger): Pool {
-  return createPool({ name: 'image', maxThreads: 2, ...(logger && { logger }) })
+  return new Pool({ name: 'image', maxThreads: 2, ...(logger && { logger }) })
 }

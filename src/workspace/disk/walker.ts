@@ -1,5 +1,5 @@
 import type { Logger } from '../../lib/log/logger.ts'
-import { createPool } from '../../lib/pool/pool.ts'
+import { Pool } from '../../lib/pool/pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { WalkReport } from '../../native/disk.ts'
 
@@ -24,7 +24,7 @@ export interface Walker {
 
 export function createWalker(logger: Logger): Walker {
   // Whoever wants an answer of the server does not wait for a report.
-  const pool = createPool({ name: 'disk', logger, niceness: 10 })
+  const pool = new Pool({ name: 'disk', logger, niceness: 10 })
   return {
     async walk(paths, { signal, onSeen } = {}) {
       if (paths.length === 0) return { trees: [], sharedBytes: 0 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { portableReader } from '../../../src/analyzer/bytecode/portable/portable-reader.ts'
-import { nativeReader } from '../../../src/analyzer/bytecode/readers.ts'
+import { oracleReader } from '../../oracle/class-reader/oracle-reader.ts'
+import { nativeReader } from '../../support/class-readers.ts'
 import { damagedClasses, demoClassFiles } from '../../support/damaged-classes.ts'
 
-describe.each([nativeReader, portableReader])('A3 the $is reader', (reader) => {
+describe.each([nativeReader, oracleReader])('A3 the $is reader', (reader) => {
   it('reads each damaged class or has one fault for it, in little time', async () => {
     const inputs = damagedClasses(2000)
     let faulty = 0

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { portableReader } from '../../../src/analyzer/bytecode/portable/portable-reader.ts'
-import { nativeReader } from '../../../src/analyzer/bytecode/readers.ts'
+import { oracleReader } from '../../oracle/class-reader/oracle-reader.ts'
+import { nativeReader } from '../../support/class-readers.ts'
 import { classFile } from '../../support/class-file.ts'
 
 /** Names as long as a constant may be for the first ones, which a reader that compares all with all would choke on. */
@@ -19,7 +19,7 @@ async function cpuMsOf(work: () => Promise<unknown>): Promise<number> {
   return leastMs
 }
 
-test.each([nativeReader, portableReader])(
+test.each([nativeReader, oracleReader])(
   'A4 the $is reader takes as many times the time as the constants, up to as many as there may be',
   async (reader) => {
     const [part, whole] = [4_000, 32_000].map((count) =>

@@ -1,31 +1,12 @@
-import { execFileSync } from 'node:child_process'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { TRAIT } from '../../../src/analyzer/bytecode/columns.ts'
 import type { ClassFault, Facts } from '../../../src/analyzer/bytecode/facts.ts'
-import { portableReader } from '../../../src/analyzer/bytecode/portable/portable-reader.ts'
-import { classReader, nativeReader } from '../../../src/analyzer/bytecode/readers.ts'
+import { oracleReader } from '../../oracle/class-reader/oracle-reader.ts'
+import { nativeReader } from '../../support/class-readers.ts'
 import { ClassView } from '../../support/class-view.ts'
 import { classFilesBelow, compiled } from '../../support/javac.ts'
 
-it('the addon is the reader where it is built', () => {
-  expect(classReader().is).toBe('native')
-})
-
-it('without the addon the portable reader is used, and says so once', () => {
-  const readers = new URL('../../../src/analyzer/bytecode/readers.ts', import.meta.url).href
-  const program = `
-    import { classReader } from ${JSON.stringify(readers)}
-    process.on('warning', (warning) => console.log(warning.code))
-    console.log(classReader().is, classReader().is)`
-  const out = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
-    encoding: 'utf8',
-    env: { ...process.env, WORKSPACE_NATIVE: 'off' },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  expect(out).toBe('portable portable\nWORKSPACE_NATIVE_FALLBACK\n')
-})
-
-describe.each([nativeReader, portableReader])('the $is reader', (reader) => {
+describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
   let facts: Facts
   let faults: readonly ClassFault[]
   const view = (name: string) => new ClassView(facts, name)

@@ -12,8 +12,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { contentHash } from '../../../src/analyzer/classpath/content-hash.ts'
 import { listClasses } from '../../../src/analyzer/classpath/list-classes.ts'
-import { readClasses, readPortably } from '../../../src/analyzer/classpath/read-classes.ts'
+import { readClasses } from '../../../src/analyzer/classpath/read-classes.ts'
 import { openFacts } from '../../../src/analyzer/bytecode/facts.ts'
+import { readByOracle } from '../../oracle/read-classes.ts'
 import { jdkHome } from '../../support/jdk.ts'
 import { classFilesBelow, compiled } from '../../support/javac.ts'
 import { tempDir } from '../../support/temp-dir.ts'
@@ -39,11 +40,11 @@ async function readBoth(path: string, release = 17): Promise<{ classes: string[]
   const messages = problems.map(({ message }) => message)
   for (const container of containers) {
     const { facts, problems: faults } = await readClasses(container)
-    const portable = await readPortably(container, container.classes)
-    const second = openFacts(portable.buffer)
+    const oracle = await readByOracle(container, container.classes)
+    const second = openFacts(oracle.buffer)
     const names = Array.from(facts.classes.name, (id) => facts.strings.get(id))
     expect(Array.from(second.classes.name, (id) => second.strings.get(id))).toEqual(names)
-    expect(portable.faults.map(({ input }) => container.classes[input]?.file)).toEqual(
+    expect(oracle.faults.map(({ input }) => container.classes[input]?.file)).toEqual(
       faults.map((fault) => fault.path.split('!/').at(-1)?.replace(`${container.path}/`, '')),
     )
     classes.push(...names)

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { NameList } from '../../../src/analyzer/index/name-list.ts'
-import { matchNamesInJs, type NamePart } from '../../../src/native/match-names.ts'
+import type { NamePart } from '../../../src/native/match-names.ts'
+import { matchTexts } from '../../oracle/match-names.ts'
 import { anyName, anyPattern, nameTableOf } from '../../support/names.ts'
 
 const parts: readonly NamePart[] = ['whole', 'className', 'package', 'descriptor']
@@ -17,7 +18,7 @@ test('list finds among any names those that a look at each of them finds', () =>
         const list = new NameList({ table: () => table }, ids)
         for (const pattern of patterns)
           for (const part of parts)
-            expect([...list.match(pattern, part)]).toEqual([...matchNamesInJs(table, ids, pattern, part)])
+            expect([...list.match(pattern, part)]).toEqual([...matchTexts(table, ids, pattern, part)])
       },
     ),
     { numRuns: 5_000 },

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { createPool } from '../../../src/lib/pool/pool.ts'
+import { Pool } from '../../../src/lib/pool/pool.ts'
 import { workerFile } from '../../../src/lib/pool/worker-file.ts'
 
 test('run passes on what a worker tells while it is at its task, and ends it soon when told to', async () => {
-  const pool = createPool({ name: 'news' })
+  const pool = new Pool({ name: 'news' })
   onTestFinished(() => pool.close())
   const stop = new AbortController()
   const told: number[] = []

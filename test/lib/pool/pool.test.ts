@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, it, vi } from 'vitest'
 import { isFault } from '../../../src/lib/errors/fault.ts'
-import { createPool } from '../../../src/lib/pool/pool.ts'
+import { Pool } from '../../../src/lib/pool/pool.ts'
 import { workerFile } from '../../../src/lib/pool/worker-file.ts'
 import { duPhysicalBytes } from '../../support/du.ts'
 import { actingPool } from '../../support/pool.ts'
@@ -86,15 +86,15 @@ it('close ends the process within its bound when a task hangs', async () => {
 })
 
 it('close may come twice, and before the first task', async () => {
-  const pool = createPool({ name: 'unused' })
+  const pool = new Pool({ name: 'unused' })
   await expect(pool.close()).resolves.toBeUndefined()
   await expect(pool.close()).resolves.toBeUndefined()
 })
 
 it('pool lets its process end by itself when no task runs', () => {
   const program = `
-    import { createPool } from ${JSON.stringify(poolModule)}
-    const pool = createPool({ name: 'test', maxThreads: 1 })
+    import { Pool } from ${JSON.stringify(poolModule)}
+    const pool = new Pool({ name: 'test', maxThreads: 1 })
     await pool.run(${JSON.stringify(fileURLToPath(fixture('act')))}, { do: 'print' })
     console.log('end')`
   // The worker's own output goes to stderr: stdout belongs to the program.
@@ -108,8 +108,8 @@ it('pool lets its process end by itself when no task runs', () => {
 
 it('close keeps the front process up until the child is gone', () => {
   const program = `
-    import { createPool } from ${JSON.stringify(poolModule)}
-    const pool = createPool({ name: 'test', maxThreads: 1 })
+    import { Pool } from ${JSON.stringify(poolModule)}
+    const pool = new Pool({ name: 'test', maxThreads: 1 })
     await pool.run(${JSON.stringify(fileURLToPath(fixture('act')))}, { do: 'pid' })
     await pool.close()
     console.log('closed')`
@@ -122,8 +122,8 @@ it('close keeps the front process up until the child is gone', () => {
 
 it('pool process ends when the front process is killed', async () => {
   const program = `
-    import { createPool } from ${JSON.stringify(poolModule)}
-    const pool = createPool({ name: 'test', maxThreads: 2 })
+    import { Pool } from ${JSON.stringify(poolModule)}
+    const pool = new Pool({ name: 'test', maxThreads: 2 })
     const worker = ${JSON.stringify(fileURLToPath(fixture('act')))}
     console.log(await pool.run(worker, { do: 'pid' }))
     await pool.run(worker, { do: 'hang' })`

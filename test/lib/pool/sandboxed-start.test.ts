@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'vitest'
-import { createPool } from '../../../src/lib/pool/pool.ts'
+import { Pool } from '../../../src/lib/pool/pool.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -26,7 +26,7 @@ test.runIf(process.platform === 'linux')(
     const directory = tempDir()
     for (let round = 0; round < ROUNDS; round++) {
       const sandbox = { writable: [directory], network: 'none', hidesProcesses: true, limits } as const
-      const pool = createPool({ name: 'start', maxThreads: 1, sandbox })
+      const pool = new Pool({ name: 'start', maxThreads: 1, sandbox })
       pool.warm()
       await delay(round / 4)
       await pool.close()

@@ -24,6 +24,12 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 const checkout = process.cwd()
 /** The sources of the workspace server's page. */
 const PAGE = 'src/workspace/faces/web/page'
+/** The folders of other pages' scripts. */
+const PAGE_SCRIPTS = [
+  'src/analyzer/query/graph-page',
+  'src/content/faces/http/page',
+  'src/supervisor/faces/web/page',
+]
 let folder = ''
 const atEnd: (() => unknown)[] = []
 
@@ -34,6 +40,7 @@ beforeEach(() => {
     'package-lock.json',
     'scripts',
     'tsconfig.json',
+    'tsconfig.page.json',
     'tsconfig.build.json',
     'native/compat',
   ]) {
@@ -45,6 +52,10 @@ beforeEach(() => {
   mkdirSync(join(folder, PAGE), { recursive: true })
   cpSync(join(checkout, PAGE, 'vite.config.ts'), join(folder, PAGE, 'vite.config.ts'))
   writeFileSync(join(folder, PAGE, 'index.html'), '<!doctype html><title>page</title>\n')
+  for (const page of PAGE_SCRIPTS) {
+    mkdirSync(join(folder, page), { recursive: true })
+    writeFileSync(join(folder, page, 'page.ts'), 'export {}\n')
+  }
   // For guests programs of one line: theirs need the sources.
   for (const name of ['init', 'units', 'manifests'])
     cpSync(join(checkout, 'guest', name), join(folder, 'guest', name), { recursive: true })
@@ -76,7 +87,10 @@ async function run(script: string, args: readonly string[] = [], env: Readonly<R
 
 /** The dependencies of the checkout itself, which set-up has installed before any test runs. */
 function borrowDependencies() {
-  symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'))
+  const [from, to] = [join(checkout, 'node_modules'), join(folder, 'node_modules')]
+  mkdirSync(to)
+  // One link each: where they are out of date, set-up runs `npm ci`, which would empty the checkout's folder through a link to it.
+  for (const name of readdirSync(from)) symlinkSync(join(from, name), join(to, name))
 }
 
 /** Listens like an engine on a socket of its own. */

@@ -12,7 +12,7 @@ import { createTextPool } from '../../../src/analyzer/source/source-service.ts'
 import { startDecompiler } from '../../../src/analyzer/source/decompile/decompiler.ts'
 import { makeDirs } from '../../../src/lib/fs/make-dirs.ts'
 import { messageOf } from '../../../src/lib/errors/message.ts'
-import { createPool, type Pool } from '../../../src/lib/pool/pool.ts'
+import { Pool } from '../../../src/lib/pool/pool.ts'
 import type { Confinement } from '../../../src/lib/sandbox/confine.ts'
 import type { Targets } from './attempts.ts'
 import type { Canaries } from './canaries.ts'
@@ -55,14 +55,14 @@ export const READERS: Readonly<Record<string, (canaries: Canaries, isNarrow?: bo
 
 /** A process like those that is not confined. */
 export function plainReader(canaries: Canaries): Reader {
-  return inPool(createPool({ name: 'plain' }), canaries.targets(canaries.cacheDir))
+  return inPool(new Pool({ name: 'plain' }), canaries.targets(canaries.cacheDir))
 }
 
 function narrowed(confinement: Confinement, isNarrow: boolean): Confinement {
   return isNarrow ? { ...confinement, limits: { ...confinement.limits, ...NARROW } } : confinement
 }
 
-function inPool(pool: Pool, targets: Targets): Reader {
+function inPool(pool: Pick<Pool, 'run' | 'close'>, targets: Targets): Reader {
   return {
     async make(name) {
       try {

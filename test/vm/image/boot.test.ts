@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createPool } from '../../../src/lib/pool/pool.ts'
+import { Pool } from '../../../src/lib/pool/pool.ts'
 import type { BootImage } from '../../../src/workspace/image/image-store.ts'
 import { boot, newUpper, saidByInit } from '../../support/boot.ts'
 import { openStore } from '../../support/images.ts'
@@ -92,7 +92,7 @@ test("the kernel that Firecracker's images have, an ELF file, boots as well", as
 describe('with one image', () => {
   let tiny: BootImage
   beforeAll(async () => {
-    const pool = createPool({ name: 'image' })
+    const pool = new Pool({ name: 'image' })
     const directory = mkdtempSync(join(tmpdir(), 'workspace-boot-'))
     const store = await openStore({ root: join(directory, 'store') })
     const parts = await converter({ pool, store, guestDir: guestDir(SCRIPT, directory) })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { withFile } from '../../classpath/byte-source.ts'
+import { type ByteSource, withFile } from '../../classpath/byte-source.ts'
 import { type ClassContainer, type ClassEntry, displayPath } from '../../classpath/class-container.ts'
 import { listClasses } from '../../classpath/list-classes.ts'
 import { withNestedArchive } from '../../classpath/nested-archive.ts'
@@ -34,12 +34,10 @@ export class ClassBytes {
     if (entry === undefined) return undefined
     const { extent } = entry
     if (extent === undefined) return readFileSync(join(container.path, entry.file))
-    return withFile(container.path, (file) => {
-      if (container.deflated === undefined) return readExtent(file, extent, MAX_CLASS_BYTES)
-      return withNestedArchive(container.path, file, container.deflated, (archive) =>
-        readExtent(archive, extent, MAX_CLASS_BYTES),
-      )
-    })
+    const read = (source: ByteSource): Buffer => readExtent(source, extent, MAX_CLASS_BYTES)
+    return container.deflated === undefined
+      ? withFile(container.path, read)
+      : withNestedArchive(container.path, container.deflated, read)
   }
 
   /** A class and those whose names say that they are inside it, in order. */

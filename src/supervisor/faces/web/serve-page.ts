@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { readBuiltScript } from '../../../lib/fs/built-script.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 
 const PARTS = [
-  ['/', 'page.html', 'text/html; charset=utf-8'],
-  ['/page.css', 'page.css', 'text/css; charset=utf-8'],
-  ['/page.js', 'page.js', 'text/javascript; charset=utf-8'],
-  ['/page-streams.js', 'page-streams.js', 'text/javascript; charset=utf-8'],
+  ['/', 'page/page.html', 'text/html; charset=utf-8'],
+  ['/page.css', 'page/page.css', 'text/css; charset=utf-8'],
 ] as const
 
 const HEADERS = {
@@ -18,10 +17,13 @@ const HEADERS = {
 
 /** Serves the page at `/`. It holds nothing of the processes: for that it asks the API, with the token where one is needed. */
 export function servePage({ app }: HttpServer): void {
+  const isPublic = { config: { needsNoToken: true }, schema: { hide: true } }
   for (const [path, file, type] of PARTS) {
     const content = readFileSync(new URL(file, import.meta.url))
-    app.get(path, { config: { needsNoToken: true }, schema: { hide: true } }, (_request, reply) =>
-      reply.headers(HEADERS).type(type).send(content),
-    )
+    app.get(path, isPublic, (_request, reply) => reply.headers(HEADERS).type(type).send(content))
   }
+  app.get('/page.js', isPublic, (_request, reply) => {
+    const script = readBuiltScript(new URL('built/page.js', import.meta.url))
+    return reply.headers(HEADERS).type('text/javascript; charset=utf-8').send(script)
+  })
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { discard } from '../../../lib/fs/trash.ts'
-import { createPool, type Pool } from '../../../lib/pool/pool.ts'
+import { Pool } from '../../../lib/pool/pool.ts'
 import { workerFile } from '../../../lib/pool/worker-file.ts'
 import { run } from '../../../lib/process/run.ts'
 import { fault } from '../../errors.ts'
@@ -154,7 +154,7 @@ async function inCage<T>(
   work: (pool: Pool) => Promise<T>,
 ): Promise<T> {
   const kernels = ['/boot', file, modules].filter((path) => path !== undefined)
-  const pool = createPool({
+  const pool = new Pool({
     name: 'image in a sandbox',
     maxThreads: 1,
     sandbox: cage({ writable: [staging], readable: [guestDir, ...(await withTargets(kernels))] }),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { IdlePool } from '../../../../src/lib/pool/idle-pool.ts'
 import { HOSTS, ORIGINS } from '../../../contract/hosts.ts'
 import { builtProject } from '../../../support/analyzer-cli.ts'
 import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer-server.ts'
@@ -109,11 +110,16 @@ test('the port is in the range that the environment gives, and a full range is t
   expect(second.server.port).toBeLessThan(port)
 })
 
+/** Its tasks have no end, so neither has a scan. */
+class NeverPool extends IdlePool {
+  override run = (): Promise<never> => new Promise(() => undefined)
+}
+
 test('queries before the first scan is done are refused with ScanNotReady', async () => {
   const { create, loadAnalyzerConfig } = await import('../../../../src/analyzer/index.ts')
   const { createLogger } = await import('../../../../src/lib/log/logger.ts')
-  const never = { scan: () => new Promise<never>(() => undefined), close: () => Promise.resolve() }
-  const deps = { logger: createLogger({ level: 'fatal', format: 'json' }), scanner: never }
+  const scanPool = new NeverPool({ name: 'never' }, 0)
+  const deps = { logger: createLogger({ level: 'fatal', format: 'json' }), scanPool }
   const config = loadAnalyzerConfig({ ANALYZER_SERVER__AUTH: 'none' })
   const server = await create(config, { root: builtProject() }, deps).start()
   onTestFinished(() => server.stop())

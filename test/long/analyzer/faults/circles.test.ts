@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { wildcard } from '../../../../src/native/wildcard.ts'
+import { wildcard } from '../../../../src/analyzer/query/wildcard.ts'
 import { builtProject } from '../../../support/analyzer-cli.ts'
 import { startAnalyzer } from '../../../support/analyzer-server.ts'
 import { classFile } from '../../../support/class-file.ts'

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { readBuiltScript } from '../../../../lib/fs/built-script.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { fault } from '../../../errors.ts'
 import type { Page } from '../../../page/find-page.ts'
@@ -10,23 +11,21 @@ import { PAGE_HEADERS } from '../pages/layout.ts'
 import type { ContentFace } from '../face.ts'
 import { type Sent, sendObject } from '../send-object.ts'
 
-const PARTS = [
-  ['/_page.css', 'page.css', 'text/css; charset=utf-8'],
-  ['/_page.js', 'page.js', 'text/javascript; charset=utf-8'],
-] as const
 const HITS = 20
 /** An object may be published anew while it is looked for. */
 const TRIES = 3
 
 /** Everything that is published, and the home page. */
 export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
-  for (const [path, file, type] of PARTS) {
-    const content = readFileSync(new URL(`../pages/${file}`, import.meta.url))
-    const options = { config: { needsNoLogin: true, isOnRepoHosts: true }, schema: { hide: true } }
-    app.get(path, options, (_request, reply) =>
-      reply.header('cache-control', 'no-cache').type(type).send(content),
-    )
-  }
+  const style = readFileSync(new URL('../page/page.css', import.meta.url))
+  const isPublic = { config: { needsNoLogin: true, isOnRepoHosts: true }, schema: { hide: true } }
+  app.get('/_page.css', isPublic, (_request, reply) =>
+    reply.header('cache-control', 'no-cache').type('text/css; charset=utf-8').send(style),
+  )
+  app.get('/_page.js', isPublic, (_request, reply) => {
+    const script = readBuiltScript(new URL('../built/page.js', import.meta.url))
+    return reply.header('cache-control', 'no-cache').type('text/javascript; charset=utf-8').send(script)
+  })
 
   const { hosts } = face
   app.route({

@@ -1,0 +1,29 @@
+// Bundles the scripts of pages into `built/` beside their sources, so that a checkout serves what the package does: node scripts/pages.mjs
+// The workspace server's page has a build of its own (src/workspace/faces/web/page/vite.config.ts).
+import { resolve } from 'node:path'
+import { rolldown } from 'rolldown'
+
+const root = resolve(import.meta.dirname, '..')
+const scripts = [
+  // In one file with its page, where a script cannot be a module.
+  {
+    source: 'src/analyzer/query/graph-page/page.ts',
+    built: 'src/analyzer/query/built/graph-page.js',
+    format: 'iife',
+  },
+  {
+    source: 'src/content/faces/http/page/page.ts',
+    built: 'src/content/faces/http/built/page.js',
+    format: 'esm',
+  },
+  {
+    source: 'src/supervisor/faces/web/page/page.ts',
+    built: 'src/supervisor/faces/web/built/page.js',
+    format: 'esm',
+  },
+]
+for (const { source, built, format } of scripts) {
+  const bundle = await rolldown({ input: resolve(root, source), platform: 'browser' })
+  await bundle.write({ file: resolve(root, built), format, codeSplitting: false })
+  await bundle.close()
+}

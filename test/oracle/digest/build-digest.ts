@@ -1,0 +1,351 @@
+import { ACC } from '../../../src/analyzer/bytecode/access-flags.ts'
+import { NEW } from '../../../src/analyzer/bytecode/columns.ts'
+import { type Facts, isOnSource } from '../../../src/analyzer/bytecode/facts.ts'
+import { isMethodReference, lambdaOwners } from '../../../src/analyzer/bytecode/lambdas.ts'
+import { packTables } from '../pack-tables.ts'
+import { digestColumns, USE, USE_KINDS } from '../../../src/analyzer/index/digest.ts'
+import { DigestNames } from './digest-names.ts'
+import { IntList } from './int-list.ts'
+
+const PUBLIC_PRIVATE_PROTECTED_STATIC = 0x000f
+/** What one row counts at most. */
+const MOST_TIMES = 0xff
+
+/** Makes the digest of a slice's facts: the second opinion on the addon's. */
+export function buildDigest(facts: Facts): ArrayBuffer {
+  const names = new DigestNames(facts.strings)
+  const { classes, methods, interfaces } = facts
+  const idsOf = (ids: Int32Array, count: number) => ids.subarray(0, count).map((id) => names.idOf(id))
+  const tables = {
+    classes: {
+      name: idsOf(classes.name, classes.count),
+      superName: idsOf(classes.superName, classes.count),
+      accessFlags: realAccess(facts),
+      traits: classes.traits,
+      firstInterface: classes.firstInterface,
+      firstMethod: classes.firstMethod,
+      methodCount: ownMethods(facts, names),
+      fieldCount: Uint16Array.from(classes.name, (_, row) => span(classes.firstField, row)),
+    },
+    interfaces: { name: idsOf(interfaces.name, interfaces.count) },
+    methods: {
+      name: idsOf(methods.name, methods.count),
+      returns: methods.descriptor.map((descriptor) => names.returnOf(descriptor)),
+      accessFlags: methods.accessFlags,
+    },
+    annotations: annotationsOnSource(facts, names),
+    ...usesByType(facts, names),
+    ...calleesByOwner(facts, names),
+  }
+  const strings = names.pool.table()
+  const texts = { hash: Array.from({ length: strings.count }, (_, id) => hashOf(strings.bytesOf(id))) }
+  return packTables(digestColumns, { ...tables, texts }, strings)
+}
+
+/** 32-bit FNV-1a, folded as string-pool.ts does. */
+function hashOf(bytes: Uint8Array): number {
+  const hash = bytes.reduce((last, byte) => Math.imul(last ^ byte, 0x01000193), 0x811c9dc5 | 0)
+  return hash ^ (hash >>> 15)
+}
+
+/** How many methods each class's source has, constructors and static initializers aside. */
+function ownMethods({ classes, methods }: Facts, names: DigestNames): Uint16Array {
+  const counts = new Uint16Array(classes.count)
+  for (let row = 0; row < classes.count; row++) {
+    for (let i = classes.firstMethod[row] ?? 0; i < (classes.firstMethod[row + 1] ?? 0); i++) {
+      const isMade = ((methods.accessFlags[i] ?? 0) & ACC.SYNTHETIC) !== 0
+      if (!isMade && !names.isSpecial(methods.name[i] ?? 0)) counts[row] = (counts[row] ?? 0) + 1
+    }
+  }
+  return counts
+}
+
+/** What InnerClasses says of visibility and `static` is the source's; the class's own flags know neither private nor protected. */
+function realAccess({ classes }: Facts): Uint16Array {
+  return Uint16Array.from(classes.name, (_, row) => {
+    const own = classes.accessFlags[row] ?? 0
+    const isNested = (classes.innerName[row] ?? -1) >= 0 || (classes.enclosingClass[row] ?? -1) >= 0
+    if (!isNested) return own
+    const inner = (classes.innerAccessFlags[row] ?? 0) & PUBLIC_PRIVATE_PROTECTED_STATIC
+    return (own & ~PUBLIC_PRIVATE_PROTECTED_STATIC) | inner
+  })
+}
+
+/** How often each class uses which type, grouped by type. */
+function usesByType(facts: Facts, names: DigestNames) {
+  const counter = new UseCounter(names)
+  for (let row = 0; row < facts.classes.count; row++) {
+    countSignatures(facts, row, names, counter)
+    countCode(facts, row, names, counter)
+    countOthers(facts, row, names, counter)
+    counter.endClass(row, names.idOf(facts.classes.name[row] ?? -1))
+  }
+  return counter.grouped()
+}
+
+function countSignatures(facts: Facts, row: number, names: DigestNames, counter: UseCounter): void {
+  const { classes, interfaces, fields, methods } = facts
+  counter.add(names.idOf(classes.superName[row] ?? -1), USE.EXTENDS)
+  for (let i = classes.firstInterface[row] ?? 0; i < (classes.firstInterface[row + 1] ?? 0); i++) {
+    counter.add(names.idOf(interfaces.name[i] ?? -1), USE.IMPLEMENTS)
+  }
+  for (let i = classes.firstField[row] ?? 0; i < (classes.firstField[row + 1] ?? 0); i++) {
+    for (const type of names.typesOfField(fields.descriptor[i] ?? -1, fields.signature[i] ?? -1)) {
+      counter.add(type, USE.FIELD)
+    }
+  }
+  for (let i = classes.firstMethod[row] ?? 0; i < (classes.firstMethod[row + 1] ?? 0); i++) {
+    const types = names.typesOfMethod(methods.descriptor[i] ?? -1, methods.signature[i] ?? -1)
+    for (const type of types.parameters) counter.add(type, USE.PARAM)
+    for (const type of types.returns) counter.add(type, USE.RETURN)
+  }
+}
+
+function countCode(facts: Facts, row: number, names: DigestNames, counter: UseCounter): void {
+  const { classes, methods, calls, fieldAccesses, typeReferences, exceptions } = facts
+  // The methods of a class lie side by side, and so does what they do.
+  const first = classes.firstMethod[row] ?? 0
+  const end = classes.firstMethod[row + 1] ?? 0
+  for (let i = methods.firstCall[first] ?? 0; i < (methods.firstCall[end] ?? 0); i++) {
+    const owner = calls.owner[i] ?? -1
+    // What a constructor is called on is an INSTANTIATION, or the superclass; an array is no class of its own.
+    const isReceiver = !names.isConstructor(calls.name[i] ?? 0) && !names.isArray(owner)
+    counter.add(names.elementOf(owner), isReceiver ? USE.CALL_RECEIVER : USE.OTHER)
+  }
+  for (let i = methods.firstFieldAccess[first] ?? 0; i < (methods.firstFieldAccess[end] ?? 0); i++) {
+    counter.add(names.elementOf(fieldAccesses.owner[i] ?? -1), USE.OTHER)
+  }
+  for (let i = methods.firstTypeReference[first] ?? 0; i < (methods.firstTypeReference[end] ?? 0); i++) {
+    const isNew = typeReferences.opcode[i] === NEW
+    counter.add(names.elementOf(typeReferences.name[i] ?? -1), isNew ? USE.INSTANTIATION : USE.OTHER)
+  }
+  for (let i = methods.firstException[first] ?? 0; i < (methods.firstException[end] ?? 0); i++) {
+    counter.add(names.idOf(exceptions.name[i] ?? -1), USE.OTHER)
+  }
+}
+
+/** Annotations, and whatever else the class file names. */
+function countOthers(facts: Facts, row: number, names: DigestNames, counter: UseCounter): void {
+  const { classes, annotations, references } = facts
+  for (let i = classes.firstAnnotation[row] ?? 0; i < (classes.firstAnnotation[row + 1] ?? 0); i++) {
+    counter.add(names.idOf(annotations.type[i] ?? -1), isOnSource(facts, i) ? USE.ANNOTATION : USE.OTHER)
+  }
+  for (let i = classes.firstReference[row] ?? 0; i < (classes.firstReference[row + 1] ?? 0); i++) {
+    counter.addIfNew(names.idOf(references.name[i] ?? -1), USE.OTHER)
+  }
+}
+
+/** Counts for one class at a time. */
+class UseCounter {
+  /** At type * USE_KINDS + kind; `#touched` says where it is not 0. */
+  #counts = new Int32Array(1 << 14)
+  readonly #touched = new IntList()
+  readonly #types = new IntList()
+  readonly #classes = new IntList()
+  readonly #kinds = new IntList()
+  readonly #times = new IntList()
+  readonly #names: DigestNames
+
+  constructor(names: DigestNames) {
+    this.#names = names
+  }
+
+  add(type: number, kind: number): void {
+    if (type < 0) return
+    const at = type * USE_KINDS + kind
+    if (at >= this.#counts.length) {
+      const larger = new Int32Array(2 * at)
+      larger.set(this.#counts)
+      this.#counts = larger
+    }
+    if (this.#counts[at] === 0) this.#touched.push(at)
+    this.#counts[at] = (this.#counts[at] ?? 0) + 1
+  }
+
+  addIfNew(type: number, kind: number): void {
+    for (let each = 0; each < USE_KINDS; each++) if ((this.#counts[type * USE_KINDS + each] ?? 0) > 0) return
+    this.add(type, kind)
+  }
+
+  /** What a class says of itself is no use. */
+  endClass(row: number, self: number): void {
+    for (let i = 0; i < this.#touched.length; i++) {
+      const at = this.#touched.at(i)
+      const type = Math.floor(at / USE_KINDS)
+      if (type !== self) {
+        for (let left = this.#counts[at] ?? 0; left > 0; left -= MOST_TIMES) {
+          this.#types.push(type)
+          this.#classes.push(row)
+          this.#kinds.push(at % USE_KINDS)
+          this.#times.push(Math.min(left, MOST_TIMES))
+        }
+      }
+      this.#counts[at] = 0
+    }
+    this.#touched.clear()
+  }
+
+  /** Sorted by counting, which keeps the classes of a type in their order. */
+  grouped() {
+    const { order, keys, first } = groupRows(this.#types, this.#names.pool.count)
+    return {
+      types: { name: keys, firstUse: first },
+      uses: {
+        class: this.#classes.picked(order),
+        kind: this.#kinds.picked(order),
+        times: this.#times.picked(order),
+      },
+    }
+  }
+}
+
+/** How often each class calls or refers to a method, by its owner and name. */
+function calleesByOwner(facts: Facts, names: DigestNames) {
+  const { classes, methods, calls, dynamicCalls } = facts
+  const callees = new PairIds()
+  /** For each callee, its last row among the callers. */
+  const last = new IntList()
+  const callee = new IntList()
+  const caller = new IntList()
+  const times = new IntList()
+  const add = (owner: number, name: number, row: number): void => {
+    if (owner < 0 || name < 0) return
+    const place = callees.idOf(owner, name)
+    if (place === last.length) last.push(-1)
+    const known = last.at(place)
+    if (known >= 0 && caller.at(known) === row && times.at(known) < MOST_TIMES) {
+      times.set(known, times.at(known) + 1)
+      return
+    }
+    last.set(place, callee.length)
+    callee.push(place)
+    caller.push(row)
+    times.push(1)
+  }
+  for (let row = 0; row < classes.count; row++) {
+    const first = classes.firstMethod[row] ?? 0
+    const end = classes.firstMethod[row + 1] ?? 0
+    for (let i = methods.firstCall[first] ?? 0; i < (methods.firstCall[end] ?? 0); i++) {
+      add(calls.owner[i] ?? -1, calls.name[i] ?? -1, row)
+    }
+    const firstDynamic = methods.firstDynamicCall[first] ?? 0
+    const endDynamic = methods.firstDynamicCall[end] ?? 0
+    if (firstDynamic === endDynamic) continue
+    const lambdas = lambdaOwners(facts, row)
+    for (let i = firstDynamic; i < endDynamic; i++) {
+      if (isMethodReference(facts, i, lambdas))
+        add(dynamicCalls.handleOwner[i] ?? -1, dynamicCalls.handleName[i] ?? -1, row)
+    }
+  }
+  const { order, first } = groupRows(callee, callees.count)
+  return {
+    callees: {
+      owner: callees.firsts().map((owner) => names.idOf(owner)),
+      name: callees.seconds().map((name) => names.idOf(name)),
+      firstCaller: first,
+    },
+    callers: { class: caller.picked(order), times: times.picked(order) },
+  }
+}
+
+function annotationsOnSource(facts: Facts, names: DigestNames) {
+  const owners = new IntList()
+  const rows = new IntList()
+  const { classes, annotations } = facts
+  for (let owner = 0; owner < classes.count; owner++) {
+    for (let i = classes.firstAnnotation[owner] ?? 0; i < (classes.firstAnnotation[owner + 1] ?? 0); i++) {
+      if (!isOnSource(facts, i)) continue
+      owners.push(owner)
+      rows.push(i)
+    }
+  }
+  const row = rows.values()
+  return {
+    type: row.map((each) => names.idOf(annotations.type[each] ?? -1)),
+    class: owners.values(),
+    row,
+    targetKind: row.map((each) => annotations.targetKind[each] ?? 0),
+    target: row.map((each) => annotations.target[each] ?? 0),
+  }
+}
+
+function span(first: Int32Array, row: number): number {
+  return Math.min((first[row + 1] ?? 0) - (first[row] ?? 0), 0xffff)
+}
+
+/**
+ * Sorts rows by a key from 0 to below `count`, keeping the order of those with the same.
+ *
+ * @returns the rows in order; the keys that there are, and where in the order the rows of each begin, with the last one's end
+ */
+function groupRows(keyOf: IntList, count: number) {
+  const starts = new Int32Array(count + 1)
+  for (let row = 0; row < keyOf.length; row++)
+    starts[keyOf.at(row) + 1] = (starts[keyOf.at(row) + 1] ?? 0) + 1
+  const keys = new IntList()
+  const first = new IntList()
+  for (let key = 0; key < count; key++) {
+    if ((starts[key + 1] ?? 0) > 0) {
+      keys.push(key)
+      first.push(starts[key] ?? 0)
+    }
+    starts[key + 1] = (starts[key + 1] ?? 0) + (starts[key] ?? 0)
+  }
+  first.push(keyOf.length)
+  const order = new Int32Array(keyOf.length)
+  for (let row = 0; row < keyOf.length; row++) {
+    const key = keyOf.at(row)
+    order[starts[key] ?? 0] = row
+    starts[key] = (starts[key] ?? 0) + 1
+  }
+  return { order, keys: keys.values(), first: first.values() }
+}
+
+const NONE = -1
+
+/** Distinct pairs of whole numbers, by id from 0. */
+class PairIds {
+  readonly #firsts = new IntList()
+  readonly #seconds = new IntList()
+  /** Open addressing; at most half full. */
+  #slots = new Int32Array(1024).fill(NONE)
+
+  get count(): number {
+    return this.#firsts.length
+  }
+
+  idOf(first: number, second: number): number {
+    const slot = this.#slotOf(first, second)
+    const known = this.#slots[slot] ?? NONE
+    if (known !== NONE) return known
+    const id = this.count
+    this.#slots[slot] = id
+    this.#firsts.push(first)
+    this.#seconds.push(second)
+    if (2 * this.count > this.#slots.length) this.#rehash()
+    return id
+  }
+
+  firsts(): Int32Array {
+    return this.#firsts.values()
+  }
+
+  seconds(): Int32Array {
+    return this.#seconds.values()
+  }
+
+  #slotOf(first: number, second: number): number {
+    const mask = this.#slots.length - 1
+    const hash = Math.imul(Math.imul(first, 0x9e3779b1) ^ second, 0x85ebca6b)
+    for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
+      const id = this.#slots[slot] ?? NONE
+      if (id === NONE || (this.#firsts.at(id) === first && this.#seconds.at(id) === second)) return slot
+    }
+  }
+
+  #rehash(): void {
+    this.#slots = new Int32Array(2 * this.#slots.length).fill(NONE)
+    for (let id = 0; id < this.count; id++)
+      this.#slots[this.#slotOf(this.#firsts.at(id), this.#seconds.at(id))] = id
+  }
+}
