@@ -7,8 +7,8 @@ const root = resolve(import.meta.dirname, '..')
 const scripts = [
   // In one file with its page, where a script cannot be a module.
   {
-    source: 'src/analyzer/query/graph-page/page.ts',
-    built: 'src/analyzer/query/built/graph-page.js',
+    source: 'src/analyzer/query/graph/page/page.ts',
+    built: 'src/analyzer/query/graph/built/page.js',
     format: 'iife',
   },
   {

@@ -1,4 +1,4 @@
-import { walkTrees, type WalkReport } from '../src/native/disk.ts'
+import { walkTrees, type WalkReport } from '../src/native/files/disk.ts'
 
 /** Counts trees and tells how many entries it has seen; see walkTrees. */
 export default function diskWalk(

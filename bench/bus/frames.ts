@@ -1,5 +1,5 @@
 import { encodeFrame, FrameDecoder } from '../../src/lib/envelope/frames.ts'
-import { readEnvelopes, readEnvelopesInJs } from '../../src/native/envelopes.ts'
+import { readEnvelopes, readEnvelopesInJs } from '../../src/native/net/envelopes.ts'
 import type { Bench } from '../harness.ts'
 
 const BYTES = 32 * 2 ** 20

@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../src/lib/errors/message.ts'
 import { AGENT_PORT } from '../../src/lib/guest/protocol.ts'
-import { listenVsock } from '../../src/native/vsock.ts'
+import { listenVsock } from '../../src/native/net/vsock.ts'
 import { keepAgentToken, readAgentToken } from './bus/agent-token.ts'
 import { connectHost } from './bus/connect-host.ts'
 import { servePublish } from './bus/publish-server.ts'

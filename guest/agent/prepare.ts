@@ -1,7 +1,7 @@
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { GuestSetting } from '../../src/lib/guest/protocol.ts'
-import { findStarter } from '../../src/native/starter.ts'
+import { findStarter } from '../../src/native/programs/starter.ts'
 import { GuestFailure } from './failure.ts'
 import { addToEnvironment, workspaceUser } from './image-config.ts'
 import { run } from './run.ts'

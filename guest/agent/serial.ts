@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { AGENT_SERIAL } from '../../src/lib/guest/protocol.ts'
 import { Mux } from '../../src/lib/mux/mux.ts'
 import { serveSerial } from '../../src/lib/mux/serial.ts'
-import { openDevice } from '../../src/native/vsock.ts'
+import { openDevice } from '../../src/native/net/vsock.ts'
 
 const PORTS = '/sys/class/virtio-ports'
 const RETRY_MS = 200

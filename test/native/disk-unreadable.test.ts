@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { duPhysicalBytes } from '../support/du.ts'
 import { tempDir } from '../support/temp-dir.ts'
 
-const disk = new URL('../../src/native/disk.ts', import.meta.url).href
+const disk = new URL('../../src/native/files/disk.ts', import.meta.url).href
 const nobody = 65534
 
 /** Walks in a process of its own: root reads everything, so the walk runs as nobody then. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 import { findAddon } from '../../src/native/load.ts'
 
-const disk = new URL('../../src/native/disk.ts', import.meta.url).href
+const disk = new URL('../../src/native/files/disk.ts', import.meta.url).href
 
 it('findAddon says why when WORKSPACE_NATIVE is off', () => {
   expect(findAddon({ WORKSPACE_NATIVE: 'off' })).toEqual({

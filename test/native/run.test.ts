@@ -6,7 +6,7 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { sendDescriptors } from '../../src/native/pipe.ts'
+import { sendDescriptors } from '../../src/native/programs/pipe.ts'
 import { openPipes } from '../../src/workspace/backend/docker/exec/program-pipes.ts'
 import {
   MEETING,

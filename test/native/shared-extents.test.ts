@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { walkTrees } from '../../src/native/disk.ts'
+import { walkTrees } from '../../src/native/files/disk.ts'
 import { canMount, mountFileSystem } from '../support/file-systems.ts'
 
 const MIB = 2 ** 20

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FileList, ListRule } from '../../src/native/list-files.ts'
+import type { FileList, ListRule } from '../../src/native/files/list-files.ts'
 
 /** Lists files as `listFiles` does, by node:fs: the second opinion on it. */
 export function listFilesByNode(root: string, { ending, skipped }: ListRule): FileList {

@@ -13,7 +13,7 @@ import {
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { walkTrees } from '../../src/native/disk.ts'
+import { walkTrees } from '../../src/native/files/disk.ts'
 import type { Walker } from '../../src/workspace/disk/walker.ts'
 import { ImageStore } from '../../src/workspace/image/image-store.ts'
 import type { Metadata } from '../../src/workspace/backend/microvm/files/metadata.ts'

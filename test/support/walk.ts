@@ -1,5 +1,5 @@
-import { walkTreesInJs } from '../../src/native/disk-fallback.ts'
-import { type TreeTotals, type WalkedTree, type WalkOptions, walkTrees } from '../../src/native/disk.ts'
+import { walkTreesInJs } from '../../src/native/files/disk-fallback.ts'
+import { type TreeTotals, type WalkedTree, type WalkOptions, walkTrees } from '../../src/native/files/disk.ts'
 
 /** The figures of one tree; throws what it failed with. */
 export async function walkTree(path: string, options: WalkOptions = {}): Promise<TreeTotals> {

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { BUS_PORT } from '../../../src/lib/guest/protocol.ts'
-import { canUseVsock, connectVsock } from '../../../src/native/vsock.ts'
+import { canUseVsock, connectVsock } from '../../../src/native/net/vsock.ts'
 import { connectBySerial } from '../serial.ts'
 
 /** The host's address. Source: vsock(7). */

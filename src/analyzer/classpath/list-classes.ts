@@ -1,6 +1,6 @@
 import { statSync, type Stats } from 'node:fs'
 import { messageOf } from '../../lib/errors/message.ts'
-import { listFiles } from '../../native/list-files.ts'
+import { listFiles } from '../../native/files/list-files.ts'
 import { listArchive } from './archive-classes.ts'
 import { withFile, type ByteSource } from './byte-source.ts'
 import type { ClassContainer, ClassEntry, ClassPathProblem } from './class-container.ts'

@@ -1,6 +1,6 @@
-import type { ReceivedEnvelope } from '../../native/envelopes.ts'
+import type { ReceivedEnvelope } from '../../native/net/envelopes.ts'
 
-export type { ReceivedEnvelope } from '../../native/envelopes.ts'
+export type { ReceivedEnvelope } from '../../native/net/envelopes.ts'
 
 /** A message of the bus. Source: the specification's table of envelope fields. */
 export interface Envelope {

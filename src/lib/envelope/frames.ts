@@ -1,5 +1,5 @@
 import { Packr, RESERVE_START_SPACE, Unpackr } from 'msgpackr'
-import { type EnvelopeHandling, type ReceivedEnvelope, readEnvelopes } from '../../native/envelopes.ts'
+import { type EnvelopeHandling, type ReceivedEnvelope, readEnvelopes } from '../../native/net/envelopes.ts'
 import { addPiece } from '../mux/pieces.ts'
 import { receivedFromWire } from './envelope.ts'
 

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { flock, type LockKind } from '../../native/lock-file.ts'
+import { flock, type LockKind } from '../../native/files/lock-file.ts'
 
 const LOOK_EVERY_MS = 50
 

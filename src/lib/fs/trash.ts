@@ -7,9 +7,9 @@ import {
   restoreFromTrash,
   TRASH_PREFIX,
   type TrashPlace,
-} from '../../native/trash.ts'
+} from '../../native/files/trash.ts'
 
-export type { TrashPlace } from '../../native/trash.ts'
+export type { TrashPlace } from '../../native/files/trash.ts'
 
 export interface DiscardOptions {
   /** Asked once the entry is out of the way and before anything of it is gone: false gives it its name back. */

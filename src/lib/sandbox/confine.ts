@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, fork, type ForkOptions } from 'node:child_process'
 import { realpathSync, statSync } from 'node:fs'
-import { findConfiner } from '../../native/confiner.ts'
+import { findConfiner } from '../../native/programs/confiner.ts'
 import { isWithin } from '../fs/is-within.ts'
 import { nodeFiles } from './node-files.ts'
 import type { Limits } from './sandbox.ts'

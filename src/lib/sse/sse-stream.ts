@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { noticeLoss } from '../../native/tcp.ts'
+import { noticeLoss } from '../../native/net/tcp.ts'
 
 const HEARTBEAT_MS = 15_000
 const LOSS_MS = 12_000

@@ -1,4 +1,4 @@
-import { createAddonLogStore } from '../../native/log-store.ts'
+import { createAddonLogStore } from '../../native/programs/log-store.ts'
 import type { AddonLogStore } from '../../native/load.ts'
 import { type LogBlock, type LogSource, type LogStore, NewsListeners, type StreamIndex } from './log-store.ts'
 

@@ -1,4 +1,4 @@
-import { becomeSubreaper } from '../../native/programs.ts'
+import { becomeSubreaper } from '../../native/programs/programs.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { LogStore } from '../log/log-store.ts'
 import { createNativeLogStore } from '../log/native-log-store.ts'

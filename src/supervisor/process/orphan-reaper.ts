@@ -1,4 +1,4 @@
-import { reapChild } from '../../native/programs.ts'
+import { reapChild } from '../../native/programs/programs.ts'
 import { readProcStat } from '../../lib/process/proc-stat.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { childrenOf, type StrayFinder } from './process-tree.ts'

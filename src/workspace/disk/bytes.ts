@@ -1,4 +1,4 @@
-import type { WalkedTree } from '../../native/disk.ts'
+import type { WalkedTree } from '../../native/files/disk.ts'
 import type { Bytes } from '../bytes.ts'
 
 export const NOTHING: Bytes = { files: 0, logicalBytes: 0, physicalBytes: 0 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { messageOf } from '../../lib/errors/message.ts'
-import { punchHoles } from '../../native/deallocate.ts'
+import { punchHoles } from '../../native/files/deallocate.ts'
 import { findMachine } from '../backend/microvm/stray-machines.ts'
 import type { Bytes } from '../bytes.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'

@@ -1,6 +1,6 @@
 import { run } from '../../lib/process/run.ts'
 import { toolEnvironment } from '../../lib/process/tool-environment.ts'
-import type { Stretch } from '../../native/deallocate.ts'
+import type { Stretch } from '../../native/files/deallocate.ts'
 
 const CHECK_MS = 600_000
 

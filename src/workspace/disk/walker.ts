@@ -1,7 +1,7 @@
 import type { Logger } from '../../lib/log/logger.ts'
 import { Pool } from '../../lib/pool/pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
-import type { WalkReport } from '../../native/disk.ts'
+import type { WalkReport } from '../../native/files/disk.ts'
 
 /**
  * Smaller files are not asked what they share: in a tree of sources that would take as long as all the rest, for what is next

@@ -7,7 +7,7 @@ import {
   type ReceivedEnvelope,
 } from '../../../src/lib/envelope/envelope.ts'
 import { encodeFrame, FrameDecoder, FrameFault } from '../../../src/lib/envelope/frames.ts'
-import { readEnvelopes, readEnvelopesInJs } from '../../../src/native/envelopes.ts'
+import { readEnvelopes, readEnvelopesInJs } from '../../../src/native/net/envelopes.ts'
 import { loadAddon } from '../../../src/native/load.ts'
 import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
 

@@ -26,7 +26,7 @@ const checkout = process.cwd()
 const PAGE = 'src/workspace/faces/web/page'
 /** The folders of other pages' scripts. */
 const PAGE_SCRIPTS = [
-  'src/analyzer/query/graph-page',
+  'src/analyzer/query/graph/page',
   'src/content/faces/http/page',
   'src/supervisor/faces/web/page',
 ]

@@ -5,7 +5,7 @@ import type { LoadedSupervisorConfig, SupervisorConfig } from '../../config.ts'
 import { LogFollower } from '../../log/log-follower.ts'
 import { createLinePainter } from './paint.ts'
 import { untilToldToStop } from './signals.ts'
-import { canStartPrograms, notifyManager } from '../../../native/programs.ts'
+import { canStartPrograms, notifyManager } from '../../../native/programs/programs.ts'
 
 /** Whoever stops services kills them some 10 s after asking. */
 const AFTER_STOP_MS = 2_000

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { findProgram } from '../../../lib/process/find-program.ts'
-import { findNetFilter } from '../../../native/net-filter.ts'
+import { findNetFilter } from '../../../native/net/net-filter.ts'
 import { fault } from '../../errors.ts'
 import { rulesFile, writeFilterRules } from '../microvm/network/filter-rules.ts'
 import { awaitSocket } from '../microvm/monitor/await-socket.ts'

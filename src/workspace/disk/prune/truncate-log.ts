@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { collapseFront } from '../../../native/deallocate.ts'
+import { collapseFront } from '../../../native/files/deallocate.ts'
 import type { Bytes } from '../../bytes.ts'
 
 const BLOCK_BYTES = 512

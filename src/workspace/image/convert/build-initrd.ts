@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { findInit } from '../../../native/init.ts'
+import { findInit } from '../../../native/programs/init.ts'
 import { fault } from '../../errors.ts'
 import { cpioArchive, type CpioEntry } from './cpio.ts'
 import { formatterFiles } from './formatter-files.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isFault } from '../../../lib/errors/fault.ts'
-import { findInit } from '../../../native/init.ts'
+import { findInit } from '../../../native/programs/init.ts'
 import { fault } from '../../errors.ts'
 import { directoryDigest, fileFacts } from './file-facts.ts'
 import { type ConfiguredKernel, configuredKernel } from './kernel-source.ts'

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dialContainer } from '../../../../src/workspace/backend/docker/exec/dial.ts'
 import { DialLimit } from '../../../../src/workspace/backend/docker/exec/dial-limit.ts'
-import { dialNamespace } from '../../../../src/native/netns.ts'
+import { dialNamespace } from '../../../../src/native/net/netns.ts'
 import { docker, TEST_IMAGE } from '../../../support/docker.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
-import type { dependencyCycles } from '../../../query/cycles.ts'
-import type { foundationClasses, graphView } from '../../../query/graph.ts'
-import type { GraphFormat } from '../../../query/graph-formats.ts'
+import type { dependencyCycles } from '../../../query/graph/cycles.ts'
+import type { foundationClasses, graphView } from '../../../query/graph/graph.ts'
+import type { GraphFormat } from '../../../query/graph/graph-formats.ts'
 import { addProjectOption, contextOf } from '../context.ts'
 
 interface GraphFlags {

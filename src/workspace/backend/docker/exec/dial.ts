@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream'
 import { messageOf } from '../../../../lib/errors/message.ts'
-import { canDialNamespaces, dialNamespace } from '../../../../native/netns.ts'
+import { canDialNamespaces, dialNamespace } from '../../../../native/net/netns.ts'
 import { fault } from '../../../errors.ts'
 import type { ExecProcess } from '../../backend.ts'
 import { DialLimit } from './dial-limit.ts'

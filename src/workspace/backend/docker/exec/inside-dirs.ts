@@ -2,8 +2,8 @@ import { constants, existsSync } from 'node:fs'
 import { chmod, copyFile, link, lstat, mkdir, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
-import { canPassPipes } from '../../../../native/pipe.ts'
-import { findRunner, RUNNER } from '../../../../native/runner.ts'
+import { canPassPipes } from '../../../../native/programs/pipe.ts'
+import { findRunner, RUNNER } from '../../../../native/programs/runner.ts'
 
 /** Where a workspace's directory stands inside it, to be read alone. */
 export const INSIDE = '/run/workspace'

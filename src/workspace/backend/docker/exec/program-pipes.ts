@@ -2,7 +2,7 @@ import { closeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { streamOnNext } from '../../../../lib/process/descriptor-stream.ts'
-import { makePipe } from '../../../../native/pipe.ts'
+import { makePipe } from '../../../../native/programs/pipe.ts'
 
 /** Several reads' worth, so that neither side waits for the other at every turn. */
 const CAPACITY_BYTES = 256 * 1024

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { connectVsock } from '../../../../native/vsock.ts'
+import { connectVsock } from '../../../../native/net/vsock.ts'
 import { dialHybrid } from './hybrid-dial.ts'
 import type { MachineRun } from '../files/metadata.ts'
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { listenVsock } from '../../../../native/vsock.ts'
+import { listenVsock } from '../../../../native/net/vsock.ts'
 import { MAX_CONNECTIONS } from './guest-ports.ts'
 
 interface Peer {
