@@ -36,5 +36,6 @@ renew_and_install() { apt_get install -y --no-install-recommends "$@" || { apt_g
 
 apt_install() {
   say "installing $* (apt-get)"
-  quietly renew_and_install "$@"
+  # Two steps may want to at once, and only one may renew the lists.
+  (flock 9 && quietly renew_and_install "$@") 9</var/lib/apt
 }
