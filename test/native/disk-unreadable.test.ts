@@ -6,19 +6,24 @@ import { duPhysicalBytes } from '../support/du.ts'
 import { tempDir } from '../support/temp-dir.ts'
 
 const disk = new URL('../../src/native/files/disk.ts', import.meta.url).href
-const nobody = 65534
+const NOBODY = 65_534
 
-/** Walks in a process of its own: root reads everything, so the walk runs as nobody then. */
+/** Walks in a process of its own: root reads everything, so it becomes nobody, once it has loaded what nobody may not read. */
 function walkUnprivileged(path: string, native: string): unknown {
   const program = `
     import { walkTrees } from ${JSON.stringify(disk)}
+    await walkTrees([])
+    if (process.getuid() === 0) {
+      process.setgroups([])
+      process.setgid(${NOBODY})
+      process.setuid(${NOBODY})
+    }
     const { trees: [tree] } = await walkTrees([${JSON.stringify(path)}])
     console.log(JSON.stringify(tree))`
   const out = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',
     env: { ...process.env, WORKSPACE_NATIVE: native },
     stdio: ['ignore', 'pipe', 'ignore'],
-    ...(process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}),
   })
   return JSON.parse(out)
 }
