@@ -68,11 +68,15 @@ describe.runIf(process.getuid?.() === 0).concurrent.each(KINDS)('%s', (kind) => 
     expect([...(await guest.reach(targets(guest)))].toSorted()).toEqual([...expected].toSorted())
   })
 
-  test.each(held)('N2 a connection to %s ends with what allowed it', { concurrent: false }, async (address, before, after) => {
-    await guest.apply(before, networksOf(before))
-    const isAnswered = await guest.hold(address)
-    expect(await isAnswered()).toBe(true)
-    await guest.apply(after, networksOf(after))
-    expect(await isAnswered()).toBe(false)
-  })
+  test.each(held)(
+    'N2 a connection to %s ends with what allowed it',
+    { concurrent: false },
+    async (address, before, after) => {
+      await guest.apply(before, networksOf(before))
+      const isAnswered = await guest.hold(address)
+      expect(await isAnswered()).toBe(true)
+      await guest.apply(after, networksOf(after))
+      expect(await isAnswered()).toBe(false)
+    },
+  )
 })
