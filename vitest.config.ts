@@ -1,17 +1,75 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { join } from 'node:path'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 
-export default defineConfig({
-  test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/fixtures/**', 'test/long/**', 'test/package/**', 'test/vm/**'],
-    // Tests hold real sockets, containers and child processes: a process of its own for every file keeps a crash at home.
-    pool: 'forks',
-    // Two even where there are two cores: most tests wait for something outside.
-    maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
-    // For what hangs: machines that are busy with other work take several times what a test takes alone.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    teardownTimeout: 20_000,
+// Node.js programs that tests start compile each module of the checkout once, not once per process.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/node')
+
+/** For all suites. */
+export const shared = {
+  // Tests hold real sockets, containers and child processes: a process of its own for every file keeps a crash at home.
+  pool: 'forks',
+  // Two even where there are two cores: most tests wait for something outside.
+  maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
+  // For what hangs: machines that are busy with other work take several times what a test takes alone.
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  teardownTimeout: 20_000,
+} as const
+
+/**
+ * The files whose tests start no process and open no socket, by folder or by name; test/support/unit.ts makes sure of it.
+ * They share their threads and modules. A new file is a system test until it is named here.
+ */
+export const unit = [
+  'test/analyzer/bytecode/large-pools.test.ts',
+  'test/analyzer/classpath/{nested-archive,project-layout}.test.ts',
+  'test/analyzer/index/{name-list,quarantine,retired-slices}.test.ts',
+  'test/analyzer/source/archive/find-text.test.ts',
+  'test/check/{paths,style,threats,unit}.test.ts',
+  'test/content/{page,search,session}/**/*.test.ts',
+  'test/content/repo/meta.test.ts',
+  'test/guest/agent/**/*.test.ts',
+  'test/lib/cli/{bytes,counted}.test.ts',
+  'test/lib/{clock,config,envelope,fs,guest,lifetime,markup,mux,schema}/**/*.test.ts',
+  'test/lib/pool/restart-delay.test.ts',
+  'test/native/{files/list-files,match-names}.test.ts',
+  'test/supervisor/{config-file,log}/**/*.test.ts',
+  'test/supervisor/process/simulated-day.test.ts',
+  'test/workspace/{bus,credentials}/**/*.test.ts',
+  'test/workspace/backend/docker/{container,exec/container-load}.test.ts',
+  'test/workspace/backend/{firecracker,qemu,vz}/**/*.test.ts',
+  'test/workspace/backend/microvm/{files/hold-root,files/metadata,guest/socket-dir}.test.ts',
+  'test/workspace/devcontainer/dev-container.test.ts',
+  'test/workspace/faces/ssh/collect-often.test.ts',
+  'test/workspace/faces/web/page/{list,parts,server}/**/*.test.ts',
+  'test/workspace/faces/web/page/routes.test.ts',
+  'test/workspace/image/{image-store,in-tree,kernel-modules}.test.ts',
+  'test/workspace/lifecycle/{local-dir,repo}.test.ts',
+  'test/workspace/network/{allowed-networks,policy}.test.ts',
+  'test/workspace/tunnel/{listening-ports,port-host}.test.ts',
+  'test/workspace/{name,state-dir}.test.ts',
+]
+
+const projects: TestProjectInlineConfiguration[] = [
+  {
+    test: {
+      ...shared,
+      name: 'unit',
+      include: unit,
+      pool: 'threads',
+      isolate: false,
+      setupFiles: ['test/support/unit.ts'],
+    },
   },
-})
+  {
+    test: {
+      ...shared,
+      name: 'system',
+      include: ['test/**/*.test.ts'],
+      exclude: [...unit, 'test/fixtures/**', 'test/long/**', 'test/package/**', 'test/vm/**'],
+    },
+  },
+]
+
+export default defineConfig({ test: { projects } })

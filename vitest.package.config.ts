@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config'
-import everyday from './vitest.config.ts'
+import { shared } from './vitest.config.ts'
 
 /** The package, installed as a user does: `npm run test:package`. */
 export default defineConfig({
   test: {
-    ...everyday.test,
+    ...shared,
     testTimeout: 120_000,
     include: ['test/package/**/*.test.ts'],
     exclude: [],

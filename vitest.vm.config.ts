@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config'
-import everyday from './vitest.config.ts'
+import { shared } from './vitest.config.ts'
 
 /** The suites that make images and boot virtual machines: `npm run test:vm`. */
 export default defineConfig({
   test: {
-    ...everyday.test,
+    ...shared,
     testTimeout: 180_000,
     hookTimeout: 300_000,
     include: ['test/vm/**/*.test.ts', 'test/workspace/backend/{backend,programs}.test.ts'],

@@ -8,15 +8,36 @@ trap 'rm -rf "$results"' EXIT
 suite() {
   local name=$1 minutes=$2 count=$3 status=0 ok=0 bad=0 began=$SECONDS
   shift 3
-  echo "== $name"
   # What a hung suite leaves running must not outlive it.
-  timeout --kill-after=30s "${minutes}m" "$@" 2>&1 | tee "$results/$name.log" || status=${PIPESTATUS[0]}
+  if [ "$is_beside" = no ]; then
+    echo "== $name"
+    timeout --kill-after=30s "${minutes}m" "$@" 2>&1 | tee "$results/$name.log" || status=${PIPESTATUS[0]}
+  else
+    echo "== $name begins"
+    timeout --kill-after=30s "${minutes}m" "$@" >"$results/$name.log" 2>&1 &
+    trap "kill $!" TERM
+    wait $! || status=$?
+    flock "$results" sh -c 'echo "== $1"; cat "$2"' sh "$name" "$results/$name.log"
+  fi
   read -r ok bad < <("$count" "$name" "$status") || { ok=0; bad=0; }
   [ $((ok + bad)) -gt 0 ] || { bad=1; note "$name ran nothing"; }
   # A suite may fail outside its tests: an unhandled error, a time limit.
   [ "$status" = 0 ] || [ "$bad" -gt 0 ] || { bad=1; note "$name ended with status $status"; }
   note "$name: $ok passed, $bad failed, $(((SECONDS - began) / 60)) min"
   echo "$ok $bad" >>"$results/counts"
+}
+
+# beside LANE…: runs functions beside each other; what a suite in them prints comes whole when it ends.
+is_beside=no
+beside() {
+  local lane lanes=()
+  for lane in "$@"; do
+    (is_beside=yes; "$lane") &
+    lanes+=($!)
+  done
+  trap 'kill "${lanes[@]}" 2>/dev/null; wait; exit 130' INT TERM
+  wait "${lanes[@]}"
+  trap - INT TERM
 }
 
 note() { echo "== $1" | tee -a "$results/summary.log"; }

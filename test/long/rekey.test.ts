@@ -3,9 +3,9 @@ import { run } from '../../src/lib/process/run.ts'
 import { type DockerSsh, dockerSsh } from '../support/docker-ssh.ts'
 import { rounds } from '../support/rounds.ts'
 
-const GIB = rounds(1, 4)
+const MIB = rounds(256, 4_096)
 /** Numbered blocks, so that one that is lost, doubled or moved changes the hash. */
-const BLOCKS = `perl -e 'srand 1; my $rest = join "", map chr rand 256, 9 .. 65536; print pack("Q", $_), $rest for 1 .. ${GIB * 16_384}'`
+const BLOCKS = `perl -e 'srand 1; my $rest = join "", map chr rand 256, 9 .. 65536; print pack("Q", $_), $rest for 1 .. ${MIB * 16}'`
 const HASH = 'sha256sum'
 
 let workspace: DockerSsh
@@ -16,10 +16,10 @@ beforeAll(async () => {
 afterAll(() => workspace.remove())
 
 test(
-  `keys are changed eight times in the middle of ${GIB} GiB, down and up, and no byte is lost`,
+  `keys are changed eight times in the middle of ${MIB} MiB, down and up, and no byte is lost`,
   { timeout: 600_000 },
   async () => {
-    const flags = ['-v', '-o', `RekeyLimit=${GIB * 128}M`]
+    const flags = ['-v', '-o', `RekeyLimit=${MIB / 8}M`]
     const ssh = ['ssh', ...workspace.ssh.argv(workspace.name, ...flags)].join(' ')
     const shell = async (line: string) => {
       const { status, stdout, stderr } = await run('bash', ['-c', `set -o pipefail; ${line}`])

@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest'
 import type { ServerRecord } from '../../src/analyzer/lifecycle/server-file.ts'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run, type RunResult } from '../../src/lib/process/run.ts'
+import { compileCache } from './compile-cache.ts'
 import { compiled } from './javac.ts'
 import { tempDir } from './temp-dir.ts'
 
@@ -29,6 +30,7 @@ export interface AnalyzerUser {
 export function analyzerUser(extra: Readonly<Record<string, string>> = {}): AnalyzerUser {
   const home = tempDir()
   const environment = {
+    ...compileCache,
     PATH: dirname(process.execPath),
     HOME: home,
     XDG_CACHE_HOME: join(home, 'cache'),

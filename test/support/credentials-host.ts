@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/lib/process/package.ts'
+import { compileCache } from './compile-cache.ts'
 import { waitFor } from './wait-for.ts'
 
 /** Keys of the user whose roles these are; they may be seen nowhere. */
@@ -26,6 +27,7 @@ export async function startCredentialsHost(
   const program = join(packageRoot, 'src/bin/workspace-ext-cloud-credentials-host.ts')
   const child = spawn(process.execPath, [program, '--config', config], {
     env: {
+      ...compileCache,
       PATH: process.env['PATH'],
       HOME: directory,
       AWS_SHARED_CREDENTIALS_FILE: credentials,

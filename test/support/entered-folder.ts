@@ -4,6 +4,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'no
 import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compileCache } from './compile-cache.ts'
 import type { HOSTILE_FOLDERS } from './hostile-folders.ts'
 import { makeTempDir } from './temp-dir.ts'
 
@@ -46,6 +47,7 @@ function victim(root: string) {
     writeFileSync(secret, `SECRET-of-the-user-${'x'.repeat(20)}\n`, { mode: 0o600 })
   }
   const environment = {
+    ...compileCache,
     PATH: dirname(process.execPath),
     HOME: home,
     XDG_RUNTIME_DIR: join(home, 'run'),

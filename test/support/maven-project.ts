@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, relative } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { type AnalyzerUser, analyzerUser } from './analyzer-cli.ts'
+import { jdkRelease } from './jdk.ts'
+import { madeOnce } from './made-once.ts'
 
 export interface MavenProject {
   readonly root: string
@@ -20,12 +22,23 @@ export function mavenProject(): MavenProject {
   const mvn = (...argv: readonly string[]): void => {
     execFileSync('mvn', ['-B', '-ntp', '-q', ...argv], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
   }
-  beforeAll(() => {
-    cpSync(join(packageRoot, 'test/fixtures/maven'), root, { recursive: true })
-    mvn('package')
-  }, 600_000)
+  beforeAll(() => cpSync(built(), root, { recursive: true, preserveTimestamps: true }), 600_000)
   afterAll(() => rmSync(folder, { recursive: true }))
   return { root, folder, mvn }
+}
+
+/** What Maven makes of the sources, once; its build tells what is stale by times, which a copy keeps. */
+function built(): string {
+  const sources = join(packageRoot, 'test/fixtures/maven')
+  const files = globSync('**/*', { cwd: sources, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted()
+  const inputs = [jdkRelease(), ...files.flatMap((file) => [relative(sources, file), readFileSync(file)])]
+  return madeOnce('maven', inputs, (out) => {
+    cpSync(sources, out, { recursive: true })
+    execFileSync('mvn', ['-B', '-ntp', '-q', 'package'], { cwd: out, stdio: ['ignore', 'pipe', 'inherit'] })
+  })
 }
 
 /** Who has Maven and a JDK on the path, as its users have. */

@@ -24,6 +24,8 @@ export interface NetworkGuest {
 
 export const KINDS = ['nftables', 'frame filter'] as const
 const MAC = '06:00:00:00:00:01'
+/** `Rules::LOOK_EVERY` in `native/net-filter/relay.h`. */
+const LOOK_EVERY_MS = 500
 const directory = import.meta.dirname
 const probe = join(directory, '../redteam/network/guest/probe.pl')
 
@@ -159,8 +161,8 @@ function filtered({
       writeFileSync(`${rules}.new`, filterRules(policy, allowed))
       execFileSync('mv', [`${rules}.new`, rules])
       if (isConnected) {
-        // The filter looks for new rules once a second.
-        await delay(2_200)
+        // A frame that comes so long after the last look at the rules makes the filter look again.
+        await delay(LOOK_EVERY_MS + 100)
         return
       }
       await startFilter({ namespace: host, socket, rules, mac: MAC, start })

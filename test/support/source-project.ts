@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { projectOf } from './analyzer-server.ts'
 import { compiled } from './javac.ts'
-import { jdkHome, smallJdk } from './jdk.ts'
 
 const fixtures = join(packageRoot, 'test/fixtures/java')
 
@@ -23,15 +22,4 @@ export function addLibrary(root: string, name: string, fixture: string, hasSourc
   if (hasSources)
     execFileSync('jar', ['cf', jar.replace('.jar', '-sources.jar'), '-C', join(fixtures, fixture), '.'])
   return jar
-}
-
-/** The small JDK of the tests, with the sources that openjdk-17-source brings. */
-export function jdkWithSources(): string {
-  const home = smallJdk()
-  const link = join(home, 'lib/src.zip')
-  const sources = join(jdkHome(), 'lib/src.zip')
-  if (!existsSync(sources))
-    throw new Error(`${sources} is missing: scripts/test-tools brings openjdk-17-source`)
-  if (!existsSync(link)) symlinkSync(sources, link)
-  return home
 }

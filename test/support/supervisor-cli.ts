@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run, type RunResult } from '../../src/lib/process/run.ts'
+import { compileCache } from './compile-cache.ts'
 import { tempDir } from './temp-dir.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -39,7 +40,7 @@ export async function supervisorUser(
   const dir = tempDir()
   const port = await freePort()
   writeFileSync(join(dir, 'supervisor.yaml'), stringify({ api: { port }, ...more, processes }))
-  const environment = { PATH: process.env['PATH'], HOME: dir }
+  const environment = { ...compileCache, PATH: process.env['PATH'], HOME: dir }
   const url = `http://127.0.0.1:${port}`
   const ask = async (path: string, method = 'GET'): Promise<any> =>
     (await fetch(`${url}/api/v1${path}`, { method })).json()

@@ -7,8 +7,9 @@ export async function waitFor(
   timeoutMs = 15_000,
 ): Promise<void> {
   const endMs = performance.now() + timeoutMs
-  while (!(await isTrue())) {
+  // Most of it is there after a few milliseconds.
+  for (let pauseMs = 1; !(await isTrue()); pauseMs = Math.min(2 * pauseMs, 20)) {
     if (performance.now() > endMs) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`)
-    await delay(20)
+    await delay(pauseMs)
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run, type RunResult } from '../../src/lib/process/run.ts'
+import { compileCache } from './compile-cache.ts'
 import { tempDir } from './temp-dir.ts'
 
 /** The command line as a checkout runs it. */
@@ -12,7 +13,13 @@ export const CLI = [process.execPath, join(packageRoot, 'src/bin/workspace.ts')]
 /** A user's environment with a home of its own and nothing of the tester's. */
 export function userEnvironment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const home = tempDir()
-  return { PATH: process.env['PATH'], HOME: home, XDG_CONFIG_HOME: join(home, '.config'), ...extra }
+  return {
+    ...compileCache,
+    PATH: process.env['PATH'],
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, '.config'),
+    ...extra,
+  }
 }
 
 /** Runs `workspace …` to its end, its output piped. */

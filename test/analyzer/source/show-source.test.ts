@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAnalyzer, type TestAnalyzer } from '../../support/analyzer-server.ts'
-import { addLibrary, jdkWithSources, projectWithSources } from '../../support/source-project.ts'
+import { jdkWithSources } from '../../support/jdk.ts'
+import { addLibrary, projectWithSources } from '../../support/source-project.ts'
 
 const root = projectWithSources('kinds')
 let analyzer: TestAnalyzer

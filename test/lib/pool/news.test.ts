@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { Pool } from '../../../src/lib/pool/pool.ts'
 import { workerFile } from '../../../src/lib/pool/worker-file.ts'
@@ -9,7 +8,6 @@ test('run passes on what a worker tells while it is at its task, and ends it soo
   const stop = new AbortController()
   const told: number[] = []
   const task = { paths: ['/usr', '/proc', '/'], extentsFromBytes: 0 }
-  const startMs = performance.now()
   const running = pool.run(workerFile('disk-walk'), task, {
     signal: stop.signal,
     onNews: (entries) => {
@@ -17,14 +15,7 @@ test('run passes on what a worker tells while it is at its task, and ends it soo
       stop.abort(new Error('enough'))
     },
   })
-  const limit = new AbortController()
-  await Promise.race([
-    expect(running).rejects.toThrow('enough'),
-    delay(20_000, undefined, { signal: limit.signal }).then(() => {
-      throw new Error(`nothing was told in ${performance.now() - startMs} ms`)
-    }),
-  ])
-  limit.abort()
+  await expect(running).rejects.toThrow('enough')
   expect(told[0]).toBeGreaterThan(0)
   // The thread is free again: a walk inside a native call heeds the end of its thread.
   expect(await pool.run(workerFile('disk-walk'), { ...task, paths: [import.meta.dirname] })).toMatchObject({

@@ -7,7 +7,7 @@ import { rounds } from '../../support/rounds.ts'
 import { supervisorUser } from '../../support/supervisor-cli.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-const MOMENTS = rounds(15, 200)
+const MOMENTS = rounds(8, 200)
 const isAlive = (pid: number): boolean => {
   try {
     // The dead whom nobody has waited for are not alive.

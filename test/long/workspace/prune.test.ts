@@ -14,7 +14,7 @@ import { call } from '../../support/workspace-server.ts'
 
 const LONG_MS = 1_200_000
 /** Of each race. */
-const ALL = rounds(1_000, 10_000)
+const ALL = rounds(300, 10_000)
 const FILES = Array.from({ length: 8 }, (_, i) => `f${i}`)
 
 test(

@@ -122,8 +122,7 @@ describe.each([
     )
     onTestFinished(async () => void (await churn.terminate()))
     await new Promise((resolve) => churn.once('online', resolve))
-    const endMs = performance.now() + 1500
-    while (performance.now() < endMs) {
+    for (let round = 0; round < 300; round++) {
       const totals = await walk(root)
       expect(totals.directories).toBeGreaterThan(0)
       expect(totals.unreadable).toBe(0)

@@ -30,9 +30,11 @@ export interface Namespaces {
 const ip = (...argv: readonly string[]): void =>
   void execFileSync('ip', argv, { stdio: ['ignore', 'ignore', 'inherit'] })
 
+let created = 0
+
 /** Creates the namespaces. Needs root. */
 export function createNamespaces(): Namespaces {
-  const key = `rt${process.pid}`
+  const key = `rt${process.pid}n${created++}`
   const [host, beyond, foreign] = [`${key}h`, `${key}b`, `${key}f`] as const
   const remove = (): void => {
     for (const name of [host, beyond, foreign]) {

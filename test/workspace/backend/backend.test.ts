@@ -35,6 +35,7 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
   }
 
   test('create reports a running workspace with all its fields', async () => {
+    const beganMs = Date.now()
     const { name, workspace } = await makeForTest('fields')
     expect(workspace).toMatchObject({
       name,
@@ -48,7 +49,8 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
       memoryMb: 256,
     })
     expect(workspace.containerId).not.toBe('')
-    expect(Date.now() - workspace.createdAt.getTime()).toBeLessThan(60_000)
+    // An engine may tell whole seconds.
+    expect(workspace.createdAt.getTime()).toBeGreaterThan(beganMs - 1_000)
     expect(await backend.find(name)).toEqual(workspace)
     expect((await backend.list()).map((each) => each.name)).toContain(name)
   })

@@ -55,23 +55,28 @@ function egress(value: Egress): NetworkPolicy {
   return { allowHostPorts: [], egress: value }
 }
 
-describe.runIf(process.getuid?.() === 0).each(KINDS)('%s', (kind) => {
+// Most of it is waiting for what does not answer: each kind has its own surroundings.
+describe.runIf(process.getuid?.() === 0).concurrent.each(KINDS)('%s', (kind) => {
   let guest: NetworkGuest
   beforeAll(async () => {
     guest = await createGuest(kind, PORT)
   })
   afterAll(() => guest.remove())
 
-  test.each(cases)('%s', async (_name, policy, allowed, expected) => {
+  test.each(cases)('%s', { concurrent: false }, async (_name, policy, allowed, expected) => {
     await guest.apply(policy, allowed)
     expect([...(await guest.reach(targets(guest)))].toSorted()).toEqual([...expected].toSorted())
   })
 
-  test.each(held)('N2 a connection to %s ends with what allowed it', async (address, before, after) => {
-    await guest.apply(before, networksOf(before))
-    const isAnswered = await guest.hold(address)
-    expect(await isAnswered()).toBe(true)
-    await guest.apply(after, networksOf(after))
-    expect(await isAnswered()).toBe(false)
-  })
+  test.each(held)(
+    'N2 a connection to %s ends with what allowed it',
+    { concurrent: false },
+    async (address, before, after) => {
+      await guest.apply(before, networksOf(before))
+      const isAnswered = await guest.hold(address)
+      expect(await isAnswered()).toBe(true)
+      await guest.apply(after, networksOf(after))
+      expect(await isAnswered()).toBe(false)
+    },
+  )
 })

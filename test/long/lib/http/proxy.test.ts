@@ -13,8 +13,8 @@ test('H6 V5 100,000 requests through both proxies are seen once and as sent by f
   for (const [server, count] of Object.entries(seen)) expect(count, server).toBeGreaterThan(2_000)
 }, 900_000)
 
-test('H6 F33 20,000 answers of a hostile upstream are well-formed, refused or cut, and confuse no other request', async () => {
-  const { requests, differences } = await compareAnswers({ requests: 20_000, seed })
+test('H6 F33 5,000 answers of a hostile upstream are well-formed, refused or cut, and confuse no other request', async () => {
+  const { requests, differences } = await compareAnswers({ requests: 5_000, seed })
   expect(differences).toEqual([])
-  expect(requests).toBe(20_000)
+  expect(requests).toBe(5_000)
 }, 300_000)

@@ -160,6 +160,9 @@ test.each([
   for (const line of lines) expect(line.length).toBeLessThan(1_000)
 })
 
+/** A grace that no test outlasts: what waits for its end fails. */
+const NEVER_MS = 3_600_000
+
 /** What a server sends until it closes the connection, which this side keeps open as long as it can. */
 async function stubborn(
   port: number,
@@ -206,11 +209,9 @@ test('S5 a login is not closed after the grace', async () => {
 })
 
 test('S5 500 silent connections do not keep a login waiting', async () => {
-  const { port } = await sshServer()
+  const { port } = await sshServer({ graceMs: NEVER_MS })
   await Promise.all(Array.from({ length: 500 }, () => stubborn(port, '')))
-  const beganMs = performance.now()
   expect(await login(port, { privateKey })).toBe('ready')
-  expect(performance.now() - beganMs).toBeLessThan(2_000)
 })
 
 test.each([
@@ -232,12 +233,10 @@ test.each([
 })
 
 test('S5 a server that stops does not wait for clients that stay', async () => {
-  const { server, port } = await sshServer()
+  const { server, port } = await sshServer({ graceMs: NEVER_MS })
   await stubborn(port, '')
   await stubborn(port, 'SSH-2.0-silent\r\n')
-  const beganMs = performance.now()
   await server.stop()
-  expect(performance.now() - beganMs).toBeLessThan(5_000)
 })
 
 test('S1 the logged fingerprint is the SHA-256 of the key', async () => {

@@ -1,0 +1,23 @@
+import childProcess from 'node:child_process'
+import dgram from 'node:dgram'
+import { syncBuiltinESMExports } from 'node:module'
+import net from 'node:net'
+
+/**
+ * Set-up of the unit tests, which start no process and open no socket: `vitest.config.ts` lists them.
+ * What a test starts in spite of that throws, however deep in the code under test the start is.
+ */
+
+function refuse(what: string): () => never {
+  return () => {
+    throw new Error(`a unit test ${what}: move its file to the system tests in vitest.config.ts`)
+  }
+}
+
+const start = refuse('started a process')
+Object.assign(childProcess.ChildProcess.prototype, { spawn: start })
+for (const name of ['spawnSync', 'execSync', 'execFileSync'] as const) childProcess[name] = start
+net.Server.prototype.listen = refuse('started a server')
+net.Socket.prototype.connect = refuse('opened a connection')
+dgram.Socket.prototype.bind = refuse('opened a socket')
+syncBuiltinESMExports()
