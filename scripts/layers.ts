@@ -1,9 +1,9 @@
-// Proves the floor rules of scripts/floor-rules.ts, and that no folders need each other (scripts/folder-rings.ts): node scripts/floors.ts [FOLDER]
+// Proves the layer rules of scripts/layer-rules.ts, and that no folders need each other (scripts/folder-rings.ts): node scripts/layers.ts [FOLDER]
 // FOLDER holds src, workers and guest, and is the checkout unless named. Prints one line a violation and exits 1.
 import { existsSync, globSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { cruise } from 'dependency-cruiser'
-import { forbidden, options } from './floor-rules.ts'
+import { forbidden, options } from './layer-rules.ts'
 import { folderRings } from './folder-rings.ts'
 
 process.chdir(process.argv[2] ?? resolve(import.meta.dirname, '..'))
@@ -25,5 +25,5 @@ const lines = [
   ...folderRings(output.modules).map((imports) => `no-folder-rings: ${imports.join(', ')}`),
 ]
 for (const line of lines) console.error(line)
-console.log(`floors: ${files.length - unseen.length} of ${files.length} modules, ${lines.length} violations`)
+console.log(`layers: ${files.length - unseen.length} of ${files.length} modules, ${lines.length} violations`)
 process.exitCode = lines.length === 0 ? 0 : 1

@@ -1,5 +1,5 @@
-// The floors of the house (ARCHITECTURE.md), one rule a sentence. scripts/floors.ts runs them, and test/check/floors.test.ts
-// shows each of them firing on test/fixtures/floors.
+// The layers (ARCHITECTURE.md), one rule a sentence. scripts/layers.ts runs them, and test/check/layers.test.ts
+// shows each of them firing on test/fixtures/layers.
 import type { ICruiseOptions, IForbiddenRuleType } from 'dependency-cruiser'
 
 const programs = 'workspace|supervisor|content|analyzer'

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { forbidden } from '../../scripts/floor-rules.ts'
+import { forbidden } from '../../scripts/layer-rules.ts'
 
-function runFloors(folder = '.', ...nodeFlags: readonly string[]) {
+function runLayers(folder = '.', ...nodeFlags: readonly string[]) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [...nodeFlags, 'scripts/floors.ts', folder],
+    [...nodeFlags, 'scripts/layers.ts', folder],
     {
       encoding: 'utf8',
     },
@@ -13,8 +13,8 @@ function runFloors(folder = '.', ...nodeFlags: readonly string[]) {
   return { status, stdout, lines: stderr.trim().split('\n') }
 }
 
-describe('floors', () => {
-  const planted = runFloors('test/fixtures/floors')
+describe('layers', () => {
+  const planted = runLayers('test/fixtures/layers')
 
   const expected: Readonly<Record<string, string>> = {
     'native-imports-nothing-of-src': 'src/native/door.ts',
@@ -59,17 +59,17 @@ describe('floors', () => {
         if (name.startsWith('@swc/core')) throw new Error(name + ' is absent')
         return next(name, context)
       } })`
-    const blind = runFloors(
-      'test/fixtures/floors',
+    const blind = runLayers(
+      'test/fixtures/layers',
       '--import',
       `data:text/javascript,${encodeURIComponent(withoutSwc)}`,
     )
     expect(blind.lines).toContain('not-cruised: src/native/door.ts was not seen by dependency-cruiser')
-    expect(blind.stdout).toMatch(/^floors: 0 of \d+ modules/)
+    expect(blind.stdout).toMatch(/^layers: 0 of \d+ modules/)
     expect(blind.status).toBe(1)
   })
 
-  test('the checkout itself stands on its floors', () => {
-    expect(runFloors()).toMatchObject({ status: 0, lines: [''] })
+  test('the checkout itself keeps its layers', () => {
+    expect(runLayers()).toMatchObject({ status: 0, lines: [''] })
   })
 })
