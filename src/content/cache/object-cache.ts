@@ -17,6 +17,8 @@ const STALE_WAIT_MS = 2_000
 const REST_MS = 5_000
 
 export type Coding = 'br' | 'gzip'
+/** What compressed forms that are stored beside an object are called. */
+const SUFFIX: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' }
 
 /** An object in memory, with its compressed forms as far as anybody asked for them. */
 export interface HeldObject {
@@ -28,6 +30,17 @@ export interface HeldObject {
 /** What the cache knows of a key. `large` is too large to be held, and is read from the store each time. */
 export type Known =
   HeldObject | { readonly is: 'large'; readonly info: ObjectInfo } | { readonly is: 'missing' }
+
+/** An object that can be sent. */
+export type Sendable = Exclude<Known, { readonly is: 'missing' }>
+
+/** An object in a coding. */
+export interface EncodedForm {
+  readonly coding: Coding
+  /** Where its bytes are, if they are not here: the object, or what is stored beside it. */
+  readonly source: Sendable
+  readonly bytes: Buffer | undefined
+}
 
 interface Entry {
   readonly known: Known
@@ -131,22 +144,42 @@ export class ObjectCache {
     return withinMs(STALE_WAIT_MS, asking, stale)
   }
 
+  /**
+   * Returns an object in the first of the codings that it can be had in: stored beside it, else compressed here, once. Undefined
+   * for none. At once where neither the store has to be asked nor anything to be compressed.
+   */
+  formOf(
+    object: Sendable,
+    codings: readonly Coding[],
+  ): EncodedForm | undefined | Promise<EncodedForm | undefined> {
+    const [coding] = codings
+    if (coding === undefined) return undefined
+    const sibling = this.#freshSibling(object, coding)
+    if (sibling !== undefined && sibling !== 'none') return formFrom(coding, sibling)
+    const made =
+      sibling === 'none' && object.is === 'held' ? this.#freshCompressed(object, coding) : undefined
+    return made === undefined ? this.#findForm(object, codings) : { coding, source: object, bytes: made }
+  }
+
+  async #findForm(object: Sendable, codings: readonly Coding[]): Promise<EncodedForm | undefined> {
+    for (const coding of codings) {
+      const sibling = await this.#sibling(object, coding)
+      if (sibling !== 'none') return formFrom(coding, sibling)
+      if (object.is === 'held') return { coding, source: object, bytes: await this.#compress(object, coding) }
+    }
+    return undefined
+  }
+
   /** A compressed form that was stored beside an object. It is never worth failing for, and its absence lasts. */
-  async sibling(
-    object: ObjectInfo,
-    suffix: string,
-  ): Promise<Exclude<Known, { readonly is: 'missing' }> | undefined> {
-    const known = this.freshSibling(object, suffix) ?? (await this.#lookQuietly(object.key + suffix))
-    return known === 'none' || !isSibling(known, object) ? undefined : known
+  async #sibling({ info }: Sendable, coding: Coding): Promise<Sendable | 'none'> {
+    const known = this.#freshSibling({ info }, coding) ?? (await this.#lookQuietly(info.key + SUFFIX[coding]))
+    return known !== 'none' && isSibling(known, info) ? known : 'none'
   }
 
   /** The same without asking the store; undefined where it would have to be asked. */
-  freshSibling(
-    object: ObjectInfo,
-    suffix: string,
-  ): Exclude<Known, { readonly is: 'missing' }> | 'none' | undefined {
-    const known = this.fresh(object.key + suffix, this.#limits.ttlMs)
-    return known === undefined || isSibling(known, object) ? known : 'none'
+  #freshSibling({ info }: Pick<Sendable, 'info'>, coding: Coding): Sendable | 'none' | undefined {
+    const known = this.fresh(info.key + SUFFIX[coding], this.#limits.ttlMs)
+    return known === undefined || isSibling(known, info) ? known : 'none'
   }
 
   async #lookQuietly(key: string): Promise<Known> {
@@ -159,8 +192,8 @@ export class ObjectCache {
   }
 
   /** A held object's bytes in a coding; made once. */
-  async compressed(object: HeldObject, coding: Coding): Promise<Buffer> {
-    const made = this.freshCompressed(object, coding)
+  async #compress(object: HeldObject, coding: Coding): Promise<Buffer> {
+    const made = this.#freshCompressed(object, coding)
     if (made !== undefined) return made
     const key = compressedKey(object, coding)
     const running = this.#compressing.get(key)
@@ -174,7 +207,7 @@ export class ObjectCache {
   }
 
   /** The same where they have been made. */
-  freshCompressed(object: HeldObject, coding: Coding): Buffer | undefined {
+  #freshCompressed(object: HeldObject, coding: Coding): Buffer | undefined {
     return this.#compressed.get(compressedKey(object, coding))
   }
 
@@ -236,10 +269,11 @@ export class ObjectCache {
 }
 
 /** A compressed one that is older belongs to what was there before. */
-function isSibling(
-  known: Known,
-  { lastModifiedMs }: ObjectInfo,
-): known is Exclude<Known, { readonly is: 'missing' }> {
+function formFrom(coding: Coding, source: Sendable): EncodedForm {
+  return { coding, source, bytes: source.is === 'held' ? source.bytes : undefined }
+}
+
+function isSibling(known: Known, { lastModifiedMs }: ObjectInfo): known is Sendable {
   return known.is !== 'missing' && known.info.lastModifiedMs >= lastModifiedMs
 }
 

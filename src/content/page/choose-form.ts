@@ -1,9 +1,7 @@
-import type { Coding, ObjectCache } from '../cache/object-cache.ts'
+import type { EncodedForm, ObjectCache, Sendable } from '../cache/object-cache.ts'
 import { codingsOf } from './accepts.ts'
 import { contentTypeOf, isText } from './content-type.ts'
-import type { Sendable } from './find-page.ts'
 
-const SUFFIX: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' }
 /** What is smaller fits a packet either way. */
 const LEAST_BYTES = 1_024
 
@@ -20,34 +18,24 @@ export interface Form {
   readonly varies: boolean
 }
 
-/**
- * Chooses the form of an object for a reader: a compressed sibling in the store, else one made here and kept. At once where
- * neither the store has to be asked nor anything to be compressed.
- */
+/** Chooses the form of an object for a reader; at once where the cache knows it. */
 export function chooseForm(
   cache: ObjectCache,
   object: Sendable,
   acceptEncoding: string | undefined,
 ): Form | Promise<Form> {
   const asItIs = formAsItIs(object)
-  const codings = asItIs.varies ? codingsOf(acceptEncoding) : []
-  const [coding] = codings
-  if (coding === undefined) return asItIs
-  const sibling = cache.freshSibling(object.info, SUFFIX[coding])
-  if (sibling !== undefined && sibling !== 'none') return compressedForm(asItIs, coding, sibling)
-  const made = sibling === 'none' && object.is === 'held' ? cache.freshCompressed(object, coding) : undefined
-  return made === undefined ? findForm(cache, asItIs, codings) : compressedForm(asItIs, coding, object, made)
+  if (!asItIs.varies) return asItIs
+  const encoded = cache.formOf(object, codingsOf(acceptEncoding))
+  return encoded instanceof Promise
+    ? encoded.then((form) => inCoding(asItIs, form))
+    : inCoding(asItIs, encoded)
 }
 
-async function findForm(cache: ObjectCache, asItIs: Form, codings: readonly Coding[]): Promise<Form> {
-  const object = asItIs.source
-  for (const coding of codings) {
-    const sibling = await cache.sibling(object.info, SUFFIX[coding])
-    if (sibling !== undefined) return compressedForm(asItIs, coding, sibling)
-    if (object.is === 'held')
-      return compressedForm(asItIs, coding, object, await cache.compressed(object, coding))
-  }
-  return asItIs
+function inCoding(asItIs: Form, encoded: EncodedForm | undefined): Form {
+  if (encoded === undefined) return asItIs
+  const { source, bytes } = encoded
+  return { ...asItIs, ...encoded, size: bytes?.length ?? source.info.size }
 }
 
 const known = new WeakMap<Sendable, Form>()
@@ -67,21 +55,8 @@ function makeForm(object: Sendable): Form {
     contentType,
     coding: contentEncoding,
     source: object,
-    bytes: bytesOf(object),
+    bytes: object.is === 'held' ? object.bytes : undefined,
     size,
     varies: isPlain && isText(contentType) && size >= LEAST_BYTES,
   }
-}
-
-function compressedForm(
-  { contentType }: Form,
-  coding: Coding,
-  source: Sendable,
-  bytes = bytesOf(source),
-): Form {
-  return { contentType, coding, source, bytes, size: bytes?.length ?? source.info.size, varies: true }
-}
-
-function bytesOf(object: Sendable): Buffer | undefined {
-  return object.is === 'held' ? object.bytes : undefined
 }

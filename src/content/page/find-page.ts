@@ -1,4 +1,4 @@
-import type { Known, ObjectCache } from '../cache/object-cache.ts'
+import type { ObjectCache, Sendable } from '../cache/object-cache.ts'
 import { REPOS, type RepoList } from '../repo/repo-list.ts'
 import { formatPath, type RequestPath } from './request-path.ts'
 
@@ -6,9 +6,6 @@ import { formatPath, type RequestPath } from './request-path.ts'
 const ROOT = '_root'
 const INDEX = 'index.html'
 const NOT_FOUND = '404.html'
-
-/** An object that can be sent. */
-export type Sendable = Exclude<Known, { readonly is: 'missing' }>
 
 /** What a path leads to. */
 export type Page =
