@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import { json, text } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
 import type { Fault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
 import {
   type ErrorBody,
   faultFromAnswer,
@@ -13,6 +15,8 @@ import { requestTo } from './server-request.ts'
 
 /** A stream has a comment every 15 s: a server that was silent for longer is gone (fault F31). */
 const SILENCE_MS = 45_000
+/** Every answer of the API is an object. */
+const answerSchema = Type.Object({})
 const NDJSON = 'application/x-ndjson'
 
 /** Speaks the REST API. @throws the server's own faults, and SERVER_UNREACHABLE when none answers */
@@ -65,7 +69,7 @@ export class WorkspaceClient {
     const response = await this.#request(method, path, textOf(body), 'text/event-stream')
     // What is quickly done, and a server of an earlier version, has no progress.
     if (response.headers['content-type']?.startsWith('application/json') === true)
-      return (await json(response)) as T
+      return this.#read<T>(response)
     let completed: T | undefined
     let failure: Fault | undefined
     await readEvents(response, (event, content) => {
@@ -100,7 +104,15 @@ export class WorkspaceClient {
     const response = await this.#request(method, path, textOf(body), 'application/json', {
       ...(signal !== undefined && { signal }),
     })
-    return (response.statusCode === 204 ? response.resume() && undefined : await json(response)) as T
+    if (response.statusCode !== 204) return this.#read<T>(response)
+    response.resume()
+    return undefined as T
+  }
+
+  async #read<T>(response: IncomingMessage): Promise<T> {
+    const answer = parseJson(answerSchema, await text(response))
+    if (answer === undefined) throw unreachable(this.#server, 'what answers there is not a workspace server')
+    return answer as T
   }
 
   async #request(

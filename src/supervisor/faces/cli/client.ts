@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { json, text } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { createOutput, type Output } from '../../../lib/cli/output.ts'
 import { defineFaults, Fault, type FaultKind } from '../../../lib/errors/fault.ts'
@@ -7,6 +7,7 @@ import { messageOf } from '../../../lib/errors/message.ts'
 import { requestFor } from '../../../lib/http/node-http.ts'
 import { STATUS_OF_KIND } from '../../../lib/http/status.ts'
 import { parseJson } from '../../../lib/schema/parse-json.ts'
+import { Type } from '../../../lib/schema/type.ts'
 import { errorSchema } from '../../api/error.ts'
 
 const clientFault = defineFaults({ SUPERVISOR_UNREACHABLE: 'unavailable', SERVER_URL_INVALID: 'invalid' })
@@ -16,6 +17,9 @@ export interface StreamEvent {
   readonly id: string | undefined
   readonly data: unknown
 }
+
+/** Every answer of the API is an object. */
+const answerSchema = Type.Object({})
 
 /** Speaks the API of a supervisor. @throws its own faults, and SUPERVISOR_UNREACHABLE when none answers */
 export class SupervisorClient {
@@ -58,7 +62,10 @@ export class SupervisorClient {
   }
 
   async #ask<T>(method: string, path: string): Promise<T> {
-    return (await json(await this.#request(method, path, { accept: 'application/json' }))) as T
+    const response = await this.#request(method, path, { accept: 'application/json' })
+    const answer = parseJson(answerSchema, await text(response))
+    if (answer === undefined) throw this.#unreachable('what answers there is not a supervisor')
+    return answer as T
   }
 
   async #request(
