@@ -43,7 +43,7 @@ function adopt(run: RecordedRun, { table, engine, clock, onOutputs }: TakeOver):
   const process = table.find(run.name)
   if (process === undefined || !process.isDown || JSON.stringify(process.spec) !== run.spec) return false
   let program: RunningProgram | undefined
-  const adopted = engine.native?.adopt(run.pid, run.name, (exit) => {
+  const adopted = engine.native?.adopt(run, (exit) => {
     if (program !== undefined) process.exited(program, exit)
   })
   if (adopted === undefined) return false
