@@ -4,7 +4,14 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { makePipe } from '../../native/pipe.ts'
 import { ExitWatch, type ProgramExit, reapChild, startProgram } from '../../native/programs.ts'
 import { fault } from '../errors.ts'
-import { type ControlGroup, type ControlGroups, hasLimits } from './control-groups.ts'
+import {
+  type ControlGroup,
+  type ControlGroups,
+  findGroup,
+  type GroupIdentity,
+  hasLimits,
+  removeOldGroup,
+} from './control-groups.ts'
 import type { OrphanReaper } from './orphan-reaper.ts'
 import { argvOf, environmentOf } from './process-environment.ts'
 import type { ExitReport, Outputs, ProcessRunner, RecordedProgram, RunningProgram } from './process-runner.ts'
@@ -31,6 +38,7 @@ const SIGNAL_NAMES = new Map(
 export class NativeRunner implements ProcessRunner {
   readonly #parts: RunnerParts
   readonly #watch = new ExitWatch()
+  readonly #oldGroups: GroupIdentity[] = []
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
@@ -84,23 +92,27 @@ export class NativeRunner implements ProcessRunner {
         fds.push(fd)
         return fd
       }
-      const { pid, name, pipes } = run
-      const group = this.#parts.groups?.find(name)
+      const { pid, pipes } = run
+      const group = run.group === null ? undefined : findGroup(run.group)
       const [out = '', err = ''] = pipes
       // Another user's program, whose output cannot be read, is started again.
       readdirSync(`/proc/${pid}/fd`)
       // After `exec > >(cat)` what it has started has the pipe.
       const all = [pid, ...descendantsOf(pid), ...(group?.pids() ?? [])]
       const outputs = [add(openOutput(out, all)), add(openOutput(err, all))] as const
-      return { program: this.#follow(run, group, onExit), outputs }
+      const program = this.#follow(run, group, onExit)
+      if (group !== undefined) this.#oldGroups.push(group.identity)
+      return { program, outputs }
     } catch {
       for (const fd of fds) closeSync(fd)
       return undefined
     }
   }
 
+  /** Lets go of all programs, and removes the control groups of those that were taken over where nothing is left in them. */
   close(): void {
     this.#watch.close()
+    for (const group of this.#oldGroups) removeOldGroup(group)
   }
 
   /** Makes the control group of a process, where such may be written, and says which limits do not hold. */
@@ -119,11 +131,12 @@ export class NativeRunner implements ProcessRunner {
   }
 
   #follow(
-    { pid, name, pipes }: RecordedProgram,
+    { pid, name, pipes }: Pick<RecordedProgram, 'pid' | 'name' | 'pipes'>,
     group: ControlGroup | undefined,
     onExit: (exit: ExitReport) => void,
   ): RunningProgram {
     const { strays, reaper } = this.#parts
+    const traces = { pipes, group: group?.identity ?? null }
     let hasEnded = false
     const oomKillsBefore = group?.oomKills() ?? 0
     strays.addLeader(pid)
@@ -133,7 +146,7 @@ export class NativeRunner implements ProcessRunner {
       hasEnded = true
       onExit({ ...reportOf(exit), isOutOfMemory: (group?.oomKills() ?? 0) > oomKillsBefore })
     })
-    return runningTree({ pid, name, hasEnded: () => hasEnded, strays, group, reaper, traces: { pipes } })
+    return runningTree({ pid, name, hasEnded: () => hasEnded, strays, group, reaper, traces })
   }
 }
 

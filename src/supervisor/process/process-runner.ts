@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { GroupIdentity } from './control-groups.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 
 /** How a run ended. Both undefined: nobody but the program's parent was told, or it could not be started. */
@@ -15,6 +16,8 @@ export interface ExitReport {
 export interface ProgramTraces {
   /** The pipes that its supervisor made for its standard output and error, as /proc names them: `pipe:[INODE]`. */
   readonly pipes: readonly string[]
+  /** The control group that it began in; null where there are none. */
+  readonly group: GroupIdentity | null
 }
 
 /** A program that an earlier supervisor started. */

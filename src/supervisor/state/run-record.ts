@@ -20,6 +20,7 @@ const runSchema = Type.Object({
   spec: Type.String(),
   /** The pipes that were made for its output. */
   pipes: Type.Array(Type.String()),
+  group: Type.Union([Type.Null(), Type.Object({ path: Type.String(), inode: Type.String() })]),
 })
 const recordSchema = Type.Object({
   /** Ids and beginnings mean nothing after the machine has started anew. */
@@ -95,7 +96,8 @@ function runsOf(table: ProcessTable, clock: AlarmClock): readonly RecordedRun[] 
     if (program?.traces === undefined || began === undefined) return []
     const { pid, traces } = program
     const startedMs = clock.wallMs() - uptimeMs
-    const pipes = [...traces.pipes]
-    return [{ name: spec.name, pid, began, startedMs, restarts, spec: JSON.stringify(spec), pipes }]
+    const { group, pipes } = traces
+    const text = JSON.stringify(spec)
+    return [{ name: spec.name, pid, began, startedMs, restarts, spec: text, group, pipes: [...pipes] }]
   })
 }

@@ -2,6 +2,7 @@ import { isAlive } from '../../lib/process/is-alive.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { RecordedRun } from './run-record.ts'
 import type { Engine } from '../process/engine.ts'
+import { findGroup } from '../process/control-groups.ts'
 import type { ProcessTable } from '../process/process-table.ts'
 import type { RunningProgram } from '../process/process-runner.ts'
 import { allProcesses, descendantsOf, marksOf } from '../process/process-tree.ts'
@@ -35,6 +36,8 @@ export async function takeOver(parts: TakeOver): Promise<readonly string[]> {
     // A daemon of a program that was taken over is its.
     return marks?.instance === parts.instance && !names.has(marks.name)
   })
+  // What bears no mark any more is in its group.
+  for (const run of parts.runs) if (!taken.includes(run) && run.group !== null) findGroup(run.group)?.kill()
   await endAll(foreign, parts.clock)
   return [...names]
 }

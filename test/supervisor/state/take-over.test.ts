@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { canStartPrograms } from '../../../src/native/programs.ts'
+import { ControlGroups, findGroup } from '../../../src/supervisor/process/control-groups.ts'
 import { NativeRunner } from '../../../src/supervisor/process/native-runner.ts'
 import type { Outputs, RecordedProgram } from '../../../src/supervisor/process/process-runner.ts'
 import { StrayFinder } from '../../../src/supervisor/process/process-tree.ts'
@@ -12,12 +13,12 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 /** What a supervisor runs programs with; another one of the same instance is the next supervisor's. */
-function openRunner(): NativeRunner {
+function openRunner(groups?: ControlGroups): NativeRunner {
   const runner = new NativeRunner({
     instance: 'take-over-test',
     environment: { PATH: process.env['PATH'] },
     strays: new StrayFinder('take-over-test', false),
-    groups: undefined,
+    groups,
     reaper: undefined,
     warn: () => undefined,
   })
@@ -37,17 +38,20 @@ function read(outputs: Outputs) {
 }
 
 /** A program as the record of the supervisor that started it has it, with what it has printed so far. */
-async function leaveBehind(script: string): Promise<RecordedProgram> {
+async function leaveBehind(script: string, groups?: ControlGroups): Promise<RecordedProgram> {
   const cwd = tempDir()
   writeFileSync(join(cwd, 'script'), script)
   const spec = processSpec('web', { command: ['bash', 'script'], cwd })
-  const { program, outputs } = openRunner().start(spec, () => undefined)
-  onTestFinished(() => program.signal('SIGKILL'))
+  const { program, outputs } = openRunner(groups).start(spec, () => undefined)
+  onTestFinished(() => {
+    program.signal('SIGKILL')
+    return waitFor('the end of it', () => !program.hasLeftovers())
+  })
   const { lines, close } = read(outputs)
   await waitFor('its first line', () => lines.flat().length > 0)
   close()
   const { pid, traces } = program
-  return { name: 'web', pid, pipes: traces?.pipes ?? [] }
+  return { name: 'web', pid, pipes: traces?.pipes ?? [], group: traces?.group ?? null }
 }
 
 const COUNT = 'i=0; while sleep 0.005; do i=$((i+1)); echo "n $i"; echo "e $i" >&2; done'
@@ -80,5 +84,58 @@ describe.runIf(canStartPrograms())('F26 output that is read after a take-over', 
         .map((line) => Number(line.split(' ').at(-1)))
       expect(counted).toEqual(counted.map((_, at) => (counted[0] ?? 0) + at))
     }
+  })
+})
+
+/** Control groups as of a supervisor that was started somewhere else than others are; undefined where none may be written. */
+function openGroups(name: string): ControlGroups | undefined {
+  return ControlGroups.open(`supervisor-${name}-${process.pid}`)
+}
+
+function areControlGroupsThere(): boolean {
+  const groups = openGroups('probe')
+  groups?.close()
+  return groups !== undefined
+}
+
+describe.runIf(canStartPrograms() && areControlGroupsThere())('F26 control groups after a take-over', () => {
+  /** Leaves behind a daemon that bears no mark, in a session of its own, whose parent has ended. */
+  const DAEMON = `env -i /usr/bin/setsid -f /bin/sh -c 'trap "" TERM; sleep 1000'; echo ready; exec sleep 1000`
+
+  test('all that a program has started is found by a supervisor that runs elsewhere, and ends with it', async () => {
+    const [before, after] = [openGroups('before'), openGroups('after')]
+    const run = await leaveBehind(DAEMON, before)
+    const next = openRunner(after)
+    let hasEnded = false
+    const program = next.adopt(run, () => (hasEnded = true))?.program
+    expect(program?.traces).toEqual({ pipes: run.pipes, group: run.group })
+    // The daemon's shell and what that runs.
+    await waitFor('the daemon', () => program?.leftovers().length === 3)
+    program?.signal('SIGKILL')
+    await waitFor('its end', () => hasEnded && program?.hasLeftovers() === false)
+    next.close()
+    after?.close()
+    // Those of the supervisor before are gone as well.
+    expect(existsSync(join(run.group?.path ?? '', '..'))).toBe(false)
+  })
+
+  test('a group that was made since in place of the recorded one is another’s', async () => {
+    const groups = openGroups('reused')
+    onTestFinished(() => groups?.close())
+    const { group } = await leaveBehind('echo ready; exec sleep 1000', groups)
+    const path = `${group?.path}-other`
+    mkdirSync(path)
+    onTestFinished(() => rmdirSync(path))
+    expect(findGroup({ path, inode: group?.inode ?? '' })).toBeUndefined()
+    expect(findGroup({ path: group?.path ?? '', inode: group?.inode ?? '' })?.pids()).toHaveLength(1)
+  })
+
+  test('a group that the supervisor itself is in is not killed', async () => {
+    const groups = openGroups('around')
+    onTestFinished(() => groups?.close())
+    const { group } = await leaveBehind('echo ready; exec sleep 1000', groups)
+    // That of this process, which is above all that it makes.
+    const path = join(group?.path ?? '', '../..')
+    expect(findGroup({ path, inode: String(statSync(path).ino) })).toBeUndefined()
   })
 })
