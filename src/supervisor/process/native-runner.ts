@@ -1,6 +1,7 @@
 import { closeSync, constants as fsConstants, openSync, readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 import { messageOf } from '../../lib/errors/message.ts'
+import { readProcStat } from '../../lib/process/proc-stat.ts'
 import { makePipe } from '../../native/pipe.ts'
 import { ExitWatch, type ProgramExit, reapChild, startProgram } from '../../native/programs.ts'
 import { fault } from '../errors.ts'
@@ -79,8 +80,8 @@ export class NativeRunner implements ProcessRunner {
   }
 
   /**
-   * Takes over a program that an earlier supervisor has started. Returns undefined when it has just ended, or when its output cannot be
-   * read. A program that has closed or redirected its output since then has none.
+   * Takes over a program that an earlier supervisor has started. Returns undefined when it has just ended, even if another process already has its
+   * id, or when its output cannot be read. A program that has closed or redirected its output since then has none.
    */
   adopt(
     run: RecordedProgram,
@@ -130,22 +131,28 @@ export class NativeRunner implements ProcessRunner {
     return group
   }
 
+  /** @throws Error when there is no process with that id, or one that began at another time */
   #follow(
-    { pid, name, pipes }: Pick<RecordedProgram, 'pid' | 'name' | 'pipes'>,
+    { pid, name, pipes, began }: Pick<RecordedProgram, 'pid' | 'name' | 'pipes'> & Partial<RecordedProgram>,
     group: ControlGroup | undefined,
     onExit: (exit: ExitReport) => void,
   ): RunningProgram {
     const { strays, reaper } = this.#parts
     const traces = { pipes, group: group?.identity ?? null }
     let hasEnded = false
+    let isOurs = true
     const oomKillsBefore = group?.oomKills() ?? 0
-    strays.addLeader(pid)
     this.#watch.add(pid, (exit) => {
+      if (!isOurs) return
       reapChild(pid)
       strays.removeLeader(pid)
       hasEnded = true
       onExit({ ...reportOf(exit), isOutOfMemory: (group?.oomKills() ?? 0) > oomKillsBefore })
     })
+    // From here on the pidfd stands for one process; whatever was looked up by its id before may be of one that had it before or after.
+    isOurs = began === undefined || readProcStat(pid)?.began === began
+    if (!isOurs) throw new Error(`process ${pid} is another one by now`)
+    strays.addLeader(pid)
     return runningTree({ pid, name, hasEnded: () => hasEnded, strays, group, reaper, traces })
   }
 }

@@ -24,6 +24,8 @@ export interface ProgramTraces {
 export interface RecordedProgram extends ProgramTraces {
   readonly name: string
   readonly pid: number
+  /** When it began, as the kernel counts it: an id is given to other processes later. */
+  readonly began: string
 }
 
 /** A program that was started, and all that it has started in turn. */

@@ -3,6 +3,7 @@ import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { readProcStat } from '../../../src/lib/process/proc-stat.ts'
 import { canStartPrograms } from '../../../src/native/programs.ts'
 import { ControlGroups, findGroup } from '../../../src/supervisor/process/control-groups.ts'
 import { NativeRunner } from '../../../src/supervisor/process/native-runner.ts'
@@ -13,11 +14,11 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 /** What a supervisor runs programs with; another one of the same instance is the next supervisor's. */
-function openRunner(groups?: ControlGroups): NativeRunner {
+function openRunner(groups?: ControlGroups, strays = new StrayFinder('take-over-test', false)): NativeRunner {
   const runner = new NativeRunner({
     instance: 'take-over-test',
     environment: { PATH: process.env['PATH'] },
-    strays: new StrayFinder('take-over-test', false),
+    strays,
     groups,
     reaper: undefined,
     warn: () => undefined,
@@ -51,7 +52,8 @@ async function leaveBehind(script: string, groups?: ControlGroups): Promise<Reco
   await waitFor('its first line', () => lines.flat().length > 0)
   close()
   const { pid, traces } = program
-  return { name: 'web', pid, pipes: traces?.pipes ?? [], group: traces?.group ?? null }
+  const began = readProcStat(pid)?.began ?? ''
+  return { name: 'web', pid, began, pipes: traces?.pipes ?? [], group: traces?.group ?? null }
 }
 
 const COUNT = 'i=0; while sleep 0.005; do i=$((i+1)); echo "n $i"; echo "e $i" >&2; done'
@@ -86,6 +88,27 @@ describe.runIf(canStartPrograms())('F26 output that is read after a take-over', 
     }
   })
 })
+
+test.runIf(canStartPrograms())(
+  'V6 a program whose id another process gets while it is taken over is neither followed nor signaled',
+  async () => {
+    const run = await leaveBehind('echo ready; exec sleep 1000')
+    const strays = new StrayFinder('take-over-test', false)
+    const runner = openRunner(undefined, strays)
+    // As it is when the program has ended, and its id was given again, since the record was read.
+    for (const began of ['1', String(Number(run.began) - 1), String(Number(run.began) + 1), '']) {
+      const told: unknown[] = []
+      expect(runner.adopt({ ...run, began }, (exit) => told.push(exit))).toBeUndefined()
+      expect(strays.isLeader(run.pid)).toBe(false)
+    }
+    expect(readProcStat(run.pid)?.began).toBe(run.began)
+    // The program itself still can be.
+    const ended = Promise.withResolvers<void>()
+    const adopted = runner.adopt(run, () => ended.resolve())
+    adopted?.program.signal('SIGKILL')
+    await ended.promise
+  },
+)
 
 /** Control groups as of a supervisor that was started somewhere else than others are; undefined where none may be written. */
 function openGroups(name: string): ControlGroups | undefined {
