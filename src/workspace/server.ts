@@ -128,6 +128,7 @@ async function start(
     hasRoots: given === undefined,
     table,
     lifecycle,
+    snapshots,
     backends: [...backends.values()],
     images,
     walker,

@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { createLogger } from '../../src/lib/log/logger.ts'
+import { resumeTrash } from '../../src/workspace/disk/resume-trash.ts'
+import { ImageStore } from '../../src/workspace/image/image-store.ts'
 import { ImageLibrary } from '../../src/workspace/image/image-library.ts'
 import { ClockWatch } from '../../src/workspace/disk/prune/clock-watch.ts'
 import { Pruner } from '../../src/workspace/disk/prune/pruner.ts'
@@ -10,8 +12,11 @@ import { MachineFiles } from '../../src/workspace/backend/microvm/files/machine-
 import { CreationMarks } from '../../src/workspace/lifecycle/creation-marks.ts'
 import { Lifecycle } from '../../src/workspace/lifecycle/lifecycle.ts'
 import { SnapshotLibrary } from '../../src/workspace/snapshot/snapshot-library.ts'
+import type { Snapshots } from '../../src/workspace/backend/snapshot.ts'
+import { MachineSnapshots } from '../../src/workspace/backend/microvm/machine-snapshots.ts'
 import { WorkspaceTable } from '../../src/workspace/lifecycle/table.ts'
 import { walkTrees } from '../../src/native/files/disk.ts'
+import type { Workspace } from '../../src/workspace/workspace.ts'
 import { FakeBackend } from './fake-backend.ts'
 import { HOUR_MS, MachineDisk } from './machine-disk.ts'
 import { tempDir } from './temp-dir.ts'
@@ -24,11 +29,15 @@ const request = { scopes: ['instances', 'orphans'], untilMs: 72 * HOUR_MS, logTa
 async function world(disk?: MachineDisk) {
   const table = new WorkspaceTable()
   const backend = new FakeBackend()
+  const machines: FakeBackend & { snapshots?: Snapshots } = new FakeBackend()
+  if (disk !== undefined)
+    machines.snapshots = new MachineSnapshots('qemu', new MachineFiles(disk.root), disk.images())
+  const snapshots = new SnapshotLibrary([machines], systemClock)
   const lifecycle = new Lifecycle({
     table,
     backends: new Map([['docker', backend]]),
     marks: new CreationMarks(tempDir()),
-    snapshots: new SnapshotLibrary([backend], systemClock),
+    snapshots,
     defaults: {
       backend: 'docker',
       image: 'i',
@@ -48,6 +57,7 @@ async function world(disk?: MachineDisk) {
   const pruner = new Pruner({
     table,
     lifecycle,
+    snapshots,
     backends: [backend],
     clock,
     roots,
@@ -55,7 +65,7 @@ async function world(disk?: MachineDisk) {
     logger,
     walker: { walk: walkTrees },
   })
-  return { table, backend, lifecycle, pruner }
+  return { table, backend, lifecycle, pruner, snapshots, machines }
 }
 
 /** Lets other work go on a few times. */
@@ -129,5 +139,68 @@ export async function raceCreateWithPrune(numRuns: number): Promise<void> {
     }),
     { numRuns },
   )
+  await lifecycle.close()
+}
+
+/** A snapshot is taken where a crash left half of one, while orphans are pruned: it is taken, and whole (threat P5). */
+export async function raceSnapshotWithPrune(numRuns: number): Promise<void> {
+  const disk = new MachineDisk()
+  const { lifecycle, pruner, snapshots, machines } = await world(disk)
+  disk.machine('demo')
+  // They are looked at between the snapshots and the removal.
+  for (let i = 0; i < 100; i++) mkdirSync(disk.at('uppers', `other_${i}`))
+  const workspace: Workspace = {
+    ...(await (await lifecycle.prepareCreate({ name: 'demo' })).make(() => undefined)),
+    state: { is: 'stopped' },
+  }
+  let taken = 0
+  await fc.assert(
+    fc.asyncProperty(fc.nat(400), async (takeAfter) => {
+      const name = `saved-${taken++}`
+      mkdirSync(disk.at('snapshots', name))
+      const removing = Promise.withResolvers<void>()
+      const [take, prune] = await Promise.allSettled([
+        removing.promise
+          .then(() => turns(takeAfter))
+          .then(() => snapshots.take(workspace, machines, { name, comment: '' })),
+        pruner.apply(request, () => removing.resolve()),
+      ])
+      expect(take).toMatchObject({ status: 'fulfilled', value: { snapshot: { name, failure: '' } } })
+      expect(prune.status).toBe('fulfilled')
+      expect(readdirSync(disk.at('snapshots', name)).toSorted()).toEqual(['snapshot.json', 'upper.ext4'])
+      await snapshots.remove(name)
+    }),
+    { numRuns },
+  )
+  await lifecycle.close()
+}
+
+/** An image that a workspace comes to want while it is being deleted gets its name back, whoever clears away what deletions left (threat P4). */
+export async function raceImageWithPrune(clear: 'prune' | 'resume'): Promise<void> {
+  const disk = new MachineDisk()
+  const digest = await disk.image('wanted')
+  const { lifecycle, pruner } = await world(disk)
+  let looks = 0
+  let clearing: Promise<unknown> | undefined
+  const store = await ImageStore.open({
+    root: disk.at('images'),
+    pinnedDigests: async () => {
+      // Not at first, but once it has been moved out of the way.
+      if (++looks === 1) return new Set()
+      const removing = Promise.withResolvers<void>()
+      const roots = [{ backend: 'qemu' as const, root: disk.root, images: await disk.images() }]
+      if (clear === 'prune') clearing = pruner.apply(request, () => removing.resolve())
+      else {
+        clearing = resumeTrash(roots, new AbortController().signal, logger)
+        removing.resolve()
+      }
+      await removing.promise
+      await Promise.race([clearing, turns(2_000)])
+      return new Set([digest])
+    },
+  })
+  expect(await store.remove(digest, () => true)).toBe(false)
+  await clearing
+  expect(await store.get(digest)).toMatchObject({ digest })
   await lifecycle.close()
 }

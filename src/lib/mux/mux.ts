@@ -1,9 +1,13 @@
 import type { Duplex } from 'node:stream'
 import { Pace } from '../clock/pace.ts'
+import { defineFaults } from '../errors/fault.ts'
 import { MuxChannel } from './channel.ts'
 import { encodeFrame, FRAME, type Frame, FrameReader } from './frame.ts'
 
-const MAX_CHANNELS = 1024
+const muxFault = defineFaults({ TOO_MANY_CHANNELS: 'unavailable' })
+
+/** Channels of a connection at once, whichever side opened them. */
+export const MAX_CHANNELS = 1024
 /** What waits for a peer that does not read, its credits and resets included, before it is given up. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024
 const CREDIT_BYTES = 4
@@ -61,8 +65,13 @@ export class Mux {
     return this.#add(id, options.isWriteOnly)
   }
 
-  /** A new channel; the other side hears of it, with `greeting`. */
+  /** Opens a new channel and sends the other side its `greeting`. @throws TOO_MANY_CHANNELS */
   open(greeting: Uint8Array): MuxChannel {
+    if (this.#channels.size >= MAX_CHANNELS)
+      throw muxFault(
+        'TOO_MANY_CHANNELS',
+        `the connection already has ${MAX_CHANNELS} channels: close one first`,
+      )
     this.#lastId += 2
     const channel = this.#add(this.#lastId)
     this.#send(channel.id, FRAME.open, greeting)

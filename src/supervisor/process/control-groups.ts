@@ -1,14 +1,16 @@
 import {
   accessSync,
+  type BigIntStats,
   constants,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmdirSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 
 const MICROSECONDS = 100_000
@@ -19,8 +21,15 @@ export interface GroupLimits {
   readonly cpus: number | undefined
 }
 
+/** A control group's directory, and its inode, which the kernel gives to no other group until the machine starts again. */
+export interface GroupIdentity {
+  readonly path: string
+  readonly inode: string
+}
+
 /** The control group of one process: all that it starts is in it, whatever it does to leave. */
 export interface ControlGroup {
+  readonly identity: GroupIdentity
   /** Where a process writes 0 to come in. */
   readonly procsFile: string
   readonly pids: () => readonly number[]
@@ -44,7 +53,7 @@ export class ControlGroups {
   private constructor(own: string, name: string) {
     this.#own = own
     this.#root = join(own, name)
-    this.#itself = `${this.#root}-itself`
+    this.#itself = itselfOf(this.#root)
   }
 
   /** Undefined where there is no second version of control groups, or where it may not be written. */
@@ -76,16 +85,11 @@ export class ControlGroups {
     return { group: groupAt(path), complaint: this.#limit(path, limits) }
   }
 
-  /** The group of a process that an earlier supervisor has made; undefined when there is none. */
-  find(name: string): ControlGroup | undefined {
-    const path = join(this.#root, name)
-    return readPids(path) === undefined ? undefined : groupAt(path)
-  }
-
   /** Removes all groups in which nothing is left, and goes back to where the supervisor came from. */
   close(): void {
-    for (const entry of readdirSync(this.#root, { withFileTypes: true }))
-      if (entry.isDirectory()) remove(join(this.#root, entry.name))
+    if (existsSync(this.#root))
+      for (const entry of readdirSync(this.#root, { withFileTypes: true }))
+        if (entry.isDirectory()) remove(join(this.#root, entry.name))
     remove(this.#root)
     if (!existsSync(this.#itself)) return
     try {
@@ -141,6 +145,31 @@ export class ControlGroups {
   }
 }
 
+/**
+ * Returns the group that an earlier supervisor made, wherever that ran. Returns undefined when it no longer exists, and when this process is in
+ * it: killing that group would end this process as well.
+ */
+export function findGroup({ path, inode }: GroupIdentity): ControlGroup | undefined {
+  const found = statOf(path)
+  if (found?.ino.toString() !== inode || readPids(path) === undefined) return undefined
+  for (let above = ownGroup() ?? '/'; above !== dirname(above); above = dirname(above)) {
+    const stat = statOf(above)
+    if (stat?.ino === found.ino && stat.dev === found.dev) return undefined
+  }
+  return groupAt(path)
+}
+
+/** Removes a group of an earlier supervisor, and those that it made for all of them, where nothing is in them. */
+export function removeOldGroup({ path }: GroupIdentity): void {
+  const root = dirname(path)
+  for (const each of [path, root, itselfOf(root)]) remove(each)
+}
+
+/** The group for a supervisor itself, beside those of its processes. */
+function itselfOf(root: string): string {
+  return `${root}-itself`
+}
+
 /** Undefined takes a limit away that an earlier run had. */
 function writeLimit(path: string, file: string, value: number | string | undefined, none = 'max'): void {
   if (value !== undefined || existsSync(join(path, file)))
@@ -166,6 +195,7 @@ function ownGroup(): string | undefined {
 
 function groupAt(path: string): ControlGroup {
   return {
+    identity: { path, inode: String(statOf(path)?.ino) },
     procsFile: join(path, 'cgroup.procs'),
     pids: () => readPids(path) ?? [],
     oomKills: () => readOomKills(path),
@@ -178,6 +208,10 @@ function groupAt(path: string): ControlGroup {
     },
     remove: () => remove(path),
   }
+}
+
+function statOf(path: string): BigIntStats | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })
 }
 
 function readPids(path: string): readonly number[] | undefined {

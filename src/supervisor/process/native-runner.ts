@@ -1,15 +1,23 @@
-import { closeSync, constants as fsConstants, fstatSync, openSync, statSync } from 'node:fs'
+import { closeSync, constants as fsConstants, openSync, readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 import { messageOf } from '../../lib/errors/message.ts'
 import { makePipe } from '../../native/programs/pipe.ts'
 import { ExitWatch, type ProgramExit, reapChild, startProgram } from '../../native/programs/programs.ts'
+import { readProcStat } from '../../lib/process/proc-stat.ts'
 import { fault } from '../errors.ts'
-import { type ControlGroup, type ControlGroups, hasLimits } from './control-groups.ts'
+import {
+  type ControlGroup,
+  type ControlGroups,
+  findGroup,
+  type GroupIdentity,
+  hasLimits,
+  removeOldGroup,
+} from './control-groups.ts'
 import type { OrphanReaper } from './orphan-reaper.ts'
 import { argvOf, environmentOf } from './process-environment.ts'
-import type { ExitReport, Outputs, ProcessRunner, RunningProgram } from './process-runner.ts'
+import type { ExitReport, Outputs, ProcessRunner, RecordedProgram, RunningProgram } from './process-runner.ts'
 import { type ProcessSpec, RESOURCES } from '../process-spec.ts'
-import { INSTANCE_VARIABLE, PROCESS_VARIABLE, type StrayFinder } from './process-tree.ts'
+import { descendantsOf, INSTANCE_VARIABLE, PROCESS_VARIABLE, type StrayFinder } from './process-tree.ts'
 import { runningTree } from './running-tree.ts'
 import { findUser } from './system-user.ts'
 
@@ -31,6 +39,7 @@ const SIGNAL_NAMES = new Map(
 export class NativeRunner implements ProcessRunner {
   readonly #parts: RunnerParts
   readonly #watch = new ExitWatch()
+  readonly #oldGroups: GroupIdentity[] = []
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
@@ -58,7 +67,8 @@ export class NativeRunner implements ProcessRunner {
     }
     try {
       const { pid, outputs } = startProgram(request)
-      return { program: this.#follow(pid, spec.name, group, onExit), outputs }
+      const pipes = outputs.map((fd) => readlinkSync(`/proc/self/fd/${fd}`))
+      return { program: this.#follow({ pid, name: spec.name, pipes }, group, onExit), outputs }
     } catch (error) {
       group?.remove()
       throw fault(
@@ -70,12 +80,11 @@ export class NativeRunner implements ProcessRunner {
   }
 
   /**
-   * Takes over a program that an earlier supervisor has started. Returns undefined when it has just ended, or when its output cannot be
-   * read. A program that has closed or redirected its output since then has none.
+   * Takes over a program that an earlier supervisor has started. Returns undefined when it has just ended, even if another process already has its
+   * id, or when its output cannot be read. A program that has closed or redirected its output since then has none.
    */
   adopt(
-    pid: number,
-    name: string,
+    run: RecordedProgram,
     onExit: (exit: ExitReport) => void,
   ): { readonly program: RunningProgram; readonly outputs: Outputs } | undefined {
     const fds: number[] = []
@@ -84,19 +93,27 @@ export class NativeRunner implements ProcessRunner {
         fds.push(fd)
         return fd
       }
-      const [out, err] = [1, 2].map((fd) => pipeAt(`/proc/${pid}/fd/${fd}`)) as [OpenPipe?, OpenPipe?]
-      // One reader for both, as after `2>&1`: two would tear its lines apart.
-      const isOne = out !== undefined && out.identity === err?.identity
-      const outputs = [add(openOutput(out)), add(openOutput(isOne ? undefined : err))] as const
-      return { program: this.#follow(pid, name, this.#parts.groups?.find(name), onExit), outputs }
+      const { pid, pipes } = run
+      const group = run.group === null ? undefined : findGroup(run.group)
+      const [out = '', err = ''] = pipes
+      // Another user's program, whose output cannot be read, is started again.
+      readdirSync(`/proc/${pid}/fd`)
+      // After `exec > >(cat)` what it has started has the pipe.
+      const all = [pid, ...descendantsOf(pid), ...(group?.pids() ?? [])]
+      const outputs = [add(openOutput(out, all)), add(openOutput(err, all))] as const
+      const program = this.#follow(run, group, onExit)
+      if (group !== undefined) this.#oldGroups.push(group.identity)
+      return { program, outputs }
     } catch {
       for (const fd of fds) closeSync(fd)
       return undefined
     }
   }
 
+  /** Lets go of all programs, and removes the control groups of those that were taken over where nothing is left in them. */
   close(): void {
     this.#watch.close()
+    for (const group of this.#oldGroups) removeOldGroup(group)
   }
 
   /** Makes the control group of a process, where such may be written, and says which limits do not hold. */
@@ -114,23 +131,29 @@ export class NativeRunner implements ProcessRunner {
     return group
   }
 
+  /** @throws Error when there is no process with that id, or one that began at another time */
   #follow(
-    pid: number,
-    name: string,
+    { pid, name, pipes, began }: Pick<RecordedProgram, 'pid' | 'name' | 'pipes'> & Partial<RecordedProgram>,
     group: ControlGroup | undefined,
     onExit: (exit: ExitReport) => void,
   ): RunningProgram {
     const { strays, reaper } = this.#parts
+    const traces = { pipes, group: group?.identity ?? null }
     let hasEnded = false
+    let isOurs = true
     const oomKillsBefore = group?.oomKills() ?? 0
-    strays.addLeader(pid)
     this.#watch.add(pid, (exit) => {
+      if (!isOurs) return
       reapChild(pid)
       strays.removeLeader(pid)
       hasEnded = true
       onExit({ ...reportOf(exit), isOutOfMemory: (group?.oomKills() ?? 0) > oomKillsBefore })
     })
-    return runningTree({ pid, name, hasEnded: () => hasEnded, strays, group, reaper })
+    // From here on the pidfd stands for one process; whatever was looked up by its id before may be of one that had it before or after.
+    isOurs = began === undefined || readProcStat(pid)?.began === began
+    if (!isOurs) throw new Error(`process ${pid} is another one by now`)
+    strays.addLeader(pid)
+    return runningTree({ pid, name, hasEnded: () => hasEnded, strays, group, reaper, traces })
   }
 }
 
@@ -138,26 +161,40 @@ function reportOf({ code, signal }: ProgramExit): ExitReport {
   return { code, signal: signal === undefined ? undefined : (SIGNAL_NAMES.get(signal) ?? 'SIGKILL') }
 }
 
-interface OpenPipe {
-  readonly path: string
-  readonly identity: string
-}
-
-/** Returns the pipe that a program has open as a path of /proc, or undefined where it has something else or nothing there. */
-function pipeAt(path: string): OpenPipe | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false })
-  return stats?.isFIFO() === true ? { path, identity: `${stats.dev}:${stats.ino}` } : undefined
-}
-
-/** Opens a pipe again for reading. Without one, returns a pipe that has ended; what is no pipe, such as a device, is never opened. */
-function openOutput(pipe: OpenPipe | undefined): number {
-  if (pipe !== undefined) {
-    const opened = openSync(pipe.path, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK)
-    // It may have been redirected in between.
-    if (fstatSync(opened).isFIFO()) return opened
-    closeSync(opened)
+/**
+ * Opens a pipe that an earlier supervisor made, for reading, where one of these processes has it. Returns a pipe that has ended where none has.
+ * What they have in its place is never opened: another pipe has its own reader, and opening a device may do anything.
+ */
+function openOutput(pipe: string, pids: readonly number[]): number {
+  for (const pid of pids) {
+    const opened = openPipe(pipe, `/proc/${pid}/fd`)
+    if (opened !== undefined) return opened
   }
   const { reader, writer } = makePipe(1)
   closeSync(writer)
   return reader
+}
+
+function openPipe(pipe: string, descriptors: string): number | undefined {
+  try {
+    for (const fd of readdirSync(descriptors)) {
+      const path = `${descriptors}/${fd}`
+      if (readLink(path) !== pipe) continue
+      const opened = openSync(path, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK)
+      // It may have been redirected in between.
+      if (readLink(`/proc/self/fd/${opened}`) === pipe) return opened
+      closeSync(opened)
+    }
+  } catch {
+    // The process has just ended.
+  }
+  return undefined
+}
+
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
 }

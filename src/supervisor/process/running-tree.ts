@@ -1,7 +1,7 @@
 import { readProcStat } from '../../lib/process/proc-stat.ts'
 import type { ControlGroup } from './control-groups.ts'
 import type { OrphanReaper } from './orphan-reaper.ts'
-import type { RunningProgram } from './process-runner.ts'
+import type { ProgramTraces, RunningProgram } from './process-runner.ts'
 import { allProcesses, type StrayFinder } from './process-tree.ts'
 
 /** What is known of a program that runs. */
@@ -13,10 +13,19 @@ export interface TreeFacts {
   readonly strays: StrayFinder
   readonly group: ControlGroup | undefined
   readonly reaper: OrphanReaper | undefined
+  readonly traces?: ProgramTraces
 }
 
 /** A program with all that it has started: its control group where there is one, else its process group and those that left it. */
-export function runningTree({ pid, name, hasEnded, strays, group, reaper }: TreeFacts): RunningProgram {
+export function runningTree({
+  pid,
+  name,
+  hasEnded,
+  strays,
+  group,
+  reaper,
+  traces,
+}: TreeFacts): RunningProgram {
   const groupExists = (): boolean => {
     if (!isThere(-pid)) return false
     // The dead whom nobody has waited for count as members.
@@ -27,6 +36,7 @@ export function runningTree({ pid, name, hasEnded, strays, group, reaper }: Tree
     group === undefined ? strays.straysOf(pid, name) : group.pids().filter((each) => each !== pid)
   return {
     pid,
+    traces,
     hasEnded,
     signal(signal) {
       if (signal === 'SIGKILL') group?.kill()

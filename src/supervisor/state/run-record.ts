@@ -18,6 +18,9 @@ const runSchema = Type.Object({
   restarts: Type.Integer({ minimum: 0 }),
   /** The settings that it runs with, as JSON. */
   spec: Type.String(),
+  /** The pipes that were made for its output. */
+  pipes: Type.Array(Type.String()),
+  group: Type.Union([Type.Null(), Type.Object({ path: Type.String(), inode: Type.String() })]),
 })
 const recordSchema = Type.Object({
   /** Ids and beginnings mean nothing after the machine has started anew. */
@@ -90,8 +93,11 @@ export class RunRecord {
 function runsOf(table: ProcessTable, clock: AlarmClock): readonly RecordedRun[] {
   return table.list().flatMap(({ spec, program, restarts, uptimeMs }) => {
     const began = program === undefined ? undefined : readProcStat(program.pid)?.began
-    if (program === undefined || began === undefined) return []
+    if (program?.traces === undefined || began === undefined) return []
+    const { pid, traces } = program
     const startedMs = clock.wallMs() - uptimeMs
-    return [{ name: spec.name, pid: program.pid, began, startedMs, restarts, spec: JSON.stringify(spec) }]
+    const { group, pipes } = traces
+    const text = JSON.stringify(spec)
+    return [{ name: spec.name, pid, began, startedMs, restarts, spec: text, group, pipes: [...pipes] }]
   })
 }

@@ -2,6 +2,7 @@ import { isAlive } from '../../lib/process/is-alive.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { RecordedRun } from './run-record.ts'
 import type { Engine } from '../process/engine.ts'
+import { findGroup } from '../process/control-groups.ts'
 import type { ProcessTable } from '../process/process-table.ts'
 import type { RunningProgram } from '../process/process-runner.ts'
 import { allProcesses, descendantsOf, marksOf } from '../process/process-tree.ts'
@@ -35,6 +36,8 @@ export async function takeOver(parts: TakeOver): Promise<readonly string[]> {
     // A daemon of a program that was taken over is its.
     return marks?.instance === parts.instance && !names.has(marks.name)
   })
+  // What bears no mark any more is in its group.
+  for (const run of parts.runs) if (!taken.includes(run) && run.group !== null) findGroup(run.group)?.kill()
   await endAll(foreign, parts.clock)
   return [...names]
 }
@@ -43,7 +46,7 @@ function adopt(run: RecordedRun, { table, engine, clock, onOutputs }: TakeOver):
   const process = table.find(run.name)
   if (process === undefined || !process.isDown || JSON.stringify(process.spec) !== run.spec) return false
   let program: RunningProgram | undefined
-  const adopted = engine.native?.adopt(run.pid, run.name, (exit) => {
+  const adopted = engine.native?.adopt(run, (exit) => {
     if (program !== undefined) process.exited(program, exit)
   })
   if (adopted === undefined) return false

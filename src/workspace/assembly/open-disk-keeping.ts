@@ -6,6 +6,7 @@ import type { WorkspaceConfig } from '../config.ts'
 import type { ImageLibrary } from '../image/image-library.ts'
 import { imageBackendsOf, openImageStore } from './open-images.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { SnapshotLibrary } from '../snapshot/snapshot-library.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 import { Compactor } from '../disk/compactor.ts'
 import type { MachineRoot } from '../disk/machine-root.ts'
@@ -30,6 +31,7 @@ export async function openDiskKeeping(parts: {
   readonly hasRoots: boolean
   readonly table: WorkspaceTable
   readonly lifecycle: Lifecycle
+  readonly snapshots: SnapshotLibrary
   readonly backends: readonly Backend[]
   readonly images: ImageLibrary
   readonly walker: Walker

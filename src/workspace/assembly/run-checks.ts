@@ -1,4 +1,5 @@
 import { messageOf } from '../../lib/errors/message.ts'
+import { packageRoot } from '../../lib/process/package.ts'
 import { run } from '../../lib/process/run.ts'
 import { ciphersRemedy, sshCiphers, type SshCiphers } from '../../lib/ssh/ciphers.ts'
 import { loadAddon } from '../../native/load.ts'
@@ -31,9 +32,9 @@ function addonCheck(): Check {
     ? { name: 'native addon', ok: true, found: 'loaded', remedy: '' }
     : {
         name: 'native addon',
-        ok: true,
-        found: `JavaScript in its place, slower (${addon.reason})`,
-        remedy: 'npm run build:native, with g++, make and python3 installed',
+        ok: false,
+        found: `missing: the analyzer and the supervisor do not start, the workspace server is slower (${addon.reason})`,
+        remedy: `run "npm run build:native" in ${packageRoot}, with g++, make and python3 installed`,
       }
 }
 

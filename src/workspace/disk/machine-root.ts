@@ -26,6 +26,19 @@ export function placesOf({ root, images }: MachineRoot): readonly TrashPlace[] {
   return [...byPath.values()]
 }
 
+/**
+ * Runs work on what deletions have left in one of those directories, while none is under way that may give an entry its name back: the image
+ * store does where a workspace wants the image meanwhile.
+ */
+export function whileNoneIsDeleted<T>(
+  { images }: MachineRoot,
+  place: TrashPlace,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { root, parent } = images.blobPlace
+  return place.root === root && place.parent === parent ? images.exclusively(work) : work()
+}
+
 export function filesOf({ root }: MachineRoot): MachineFiles {
   return new MachineFiles(root)
 }

@@ -146,8 +146,9 @@ async function whyRetained(
   now: Date,
 ): Promise<string> {
   if (stat.isSymbolicLink()) return 'it is a symbolic link: remove it by hand'
-  if (kind === 'upper' && !(isWorkspaceName(name) && name === nameKey(name)))
-    return 'its name is no workspace’s: remove it by hand'
+  // No lock keeps others from what has no name of the server's, such as lost+found.
+  if ((kind === 'upper' || kind === 'snapshot') && !(isWorkspaceName(name) && name === nameKey(name)))
+    return `its name is not a valid ${kind === 'upper' ? 'workspace' : 'snapshot'} name: remove it by hand`
   if (!stat.isDirectory()) return kind === 'upper' ? 'it is no directory: remove it by hand' : ''
   const making = kind === 'trash' ? '' : await whyBeingMade(path, now)
   if (making !== '') return making

@@ -1,6 +1,6 @@
 import { findTrash, removeLeftTrash } from '../../lib/fs/trash.ts'
 import type { Logger } from '../../lib/log/logger.ts'
-import { type MachineRoot, placesOf } from './machine-root.ts'
+import { type MachineRoot, placesOf, whileNoneIsDeleted } from './machine-root.ts'
 
 /** Ends deletions that an earlier server has begun (threat P9). What cannot be removed stays, and is told. */
 export async function resumeTrash(
@@ -8,10 +8,11 @@ export async function resumeTrash(
   signal: AbortSignal,
   logger: Logger,
 ): Promise<void> {
-  for (const place of roots.flatMap(placesOf)) {
+  const places = roots.flatMap((root) => placesOf(root).map((place) => ({ root, place })))
+  for (const { root, place } of places) {
     try {
       for (const trash of await findTrash(place)) {
-        await removeLeftTrash(place, trash, { signal })
+        await whileNoneIsDeleted(root, place, () => removeLeftTrash(place, trash, { signal }))
         logger.info({ ...place, trash }, 'ended a deletion that an earlier server had begun')
       }
     } catch (error) {

@@ -148,7 +148,7 @@ export class ImageStore {
   /** Lets a tag stand for an image that is there, in place of what it stood for. @throws INVALID_REQUEST, IMAGE_NOT_FOUND */
   async setTag(tag: string, digest: string, dockerRef: string): Promise<void> {
     parseTag(tag)
-    await this.#exclusively(async () => {
+    await this.exclusively(async () => {
       await this.get(digest)
       await this.#tags.write({ tag, digest, dockerRef })
     })
@@ -157,7 +157,7 @@ export class ImageStore {
   /** Takes a tag away; its image stays. @throws IMAGE_NOT_FOUND */
   async removeTag(tag: string): Promise<void> {
     parseTag(tag)
-    await this.#exclusively(async () => {
+    await this.exclusively(async () => {
       const found = await this.#tags.find(tag)
       if (found === undefined) throw fault('IMAGE_NOT_FOUND', `no image tag ${tag} is in ${this.root}`)
       await this.#tags.remove(tag)
@@ -170,7 +170,7 @@ export class ImageStore {
    * @throws what `pinnedDigests` throws, and then deletes nothing
    */
   async remove(digest: string, mayRemove: (image: StoredImage) => boolean): Promise<boolean> {
-    return this.#exclusively(async () => {
+    return this.exclusively(async () => {
       const content = await this.list()
       checkTags(content)
       const image = content.images.find((each) => each.digest === digest)
@@ -207,7 +207,7 @@ export class ImageStore {
     const digest = digestOfParts(facts.arch, facts.files)
     const manifest = { ...facts, digest }
     await writeManifest(filled, manifest)
-    return this.#exclusively(async () => {
+    return this.exclusively(async () => {
       const directory = this.directoryOf(digest)
       const there = await readBlob(directory, digest)
       if (there.is === 'whole') {
@@ -251,8 +251,8 @@ export class ImageStore {
     return undefined
   }
 
-  /** One change of names at a time, here and in other processes. */
-  async #exclusively<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs one change of names at a time, here and in other processes: an image that is being deleted may get its name back. */
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
     return this.#turns.run('names', async () => {
       const release = await lockFile(join(this.#locks, 'names.lock'))
       try {

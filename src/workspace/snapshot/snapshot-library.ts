@@ -95,6 +95,11 @@ export class SnapshotLibrary {
     })
   }
 
+  /** Runs work while no snapshot of that name is taken, read or deleted. @throws INVALID_REQUEST */
+  async whileIdle<T>(nameInput: unknown, work: () => Promise<T>): Promise<T> {
+    return this.#locks.run(nameKey(parseName(nameInput)), work)
+  }
+
   async #find(name: string): Promise<{ readonly snapshot: Snapshot; readonly snapshots: Snapshots }> {
     const found = await this.#search(name)
     if (found !== undefined) return found

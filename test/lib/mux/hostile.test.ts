@@ -3,7 +3,7 @@ import { duplexPair } from 'node:stream'
 import { expect, test } from 'vitest'
 import { type MuxChannel, WINDOW_BYTES } from '../../../src/lib/mux/channel.ts'
 import { encodeFrame, FRAME, type FrameKind } from '../../../src/lib/mux/frame.ts'
-import { Mux } from '../../../src/lib/mux/mux.ts'
+import { MAX_CHANNELS, Mux } from '../../../src/lib/mux/mux.ts'
 import { addPiece } from '../../../src/lib/mux/pieces.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -128,6 +128,43 @@ test('B5 channels that a peer opens wait for their turn, however fast it closes 
   // A burst of eight, and as many as the time that this took allows.
   expect(opened).toBeLessThan(500)
   mux.close()
+})
+
+test('B5 however both sides open and close channels, a connection has at most 1,024 of them', async () => {
+  const steps = fc.record({
+    by: fc.constantFrom('us', 'peer'),
+    times: fc.integer({ min: 1, max: 900 }),
+    closed: fc.integer({ min: 0, max: 900 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 8 }), async (list) => {
+      const [link, attacker] = duplexPair()
+      attacker.on('error', () => undefined).resume()
+      const open: MuxChannel[] = []
+      const keep = (channel: MuxChannel) => open.push(channel.on('error', () => undefined))
+      const mux = new Mux(link, { isFirst: true, onChannel: keep })
+      let peerId = 5_000
+      for (const { by, times, closed } of list) {
+        // Of the peer no more than a burst, after which frames wait for their turn.
+        const count = by === 'us' ? times : Math.min(times, 7)
+        for (let i = 0; i < count; i++) {
+          if (by === 'peer') link.push(frame((peerId += 2), FRAME.open))
+          else if (open.length < MAX_CHANNELS) keep(mux.open(Buffer.alloc(0)))
+          else
+            expect(() => mux.open(Buffer.alloc(0))).toThrow(
+              expect.objectContaining({ code: 'TOO_MANY_CHANNELS', kind: 'unavailable' }),
+            )
+        }
+        await settled()
+        expect(open.length).toBeLessThanOrEqual(MAX_CHANNELS)
+        for (const channel of open.splice(0, closed)) channel.destroy()
+        await settled()
+      }
+      expect(mux.isClosed).toBe(false)
+      mux.close()
+    }),
+    { numRuns: 30, examples: [[[900, 900, 7].map((times) => ({ by: 'us', times, closed: 3 }))]] },
+  )
 })
 
 test('what came before the end of a connection is read, also while frames wait for their turn', async () => {

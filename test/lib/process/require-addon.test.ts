@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run, type RunResult } from '../../../src/lib/process/run.ts'
+import type { Check } from '../../../src/workspace/check.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const SENTENCE = (program: string): string =>
@@ -55,5 +56,18 @@ describe('without the native addon, one error names the command that builds it',
     const { status, stderr } = await withoutAddon(home, 'supervisor', '--config', config, 'up')
     expect(status).toBe(1)
     expect(stderr).toBe(`supervisor: ${SENTENCE('the supervisor')}\n`)
+  })
+
+  test('workspace doctor', async () => {
+    const { status, stdout } = await withoutAddon(tempDir(), 'workspace', 'doctor', '--json')
+    expect(status).toBe(1)
+    const { checks } = JSON.parse(stdout) as { readonly checks: readonly Check[] }
+    expect(checks.find(({ name }) => name === 'native addon')).toEqual({
+      name: 'native addon',
+      ok: false,
+      found:
+        'missing: the analyzer and the supervisor do not start, the workspace server is slower (WORKSPACE_NATIVE is "off")',
+      remedy: `run "npm run build:native" in ${packageRoot}, with g++, make and python3 installed`,
+    })
   })
 })

@@ -1,7 +1,9 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { ControlGroups } from '../../../src/supervisor/process/control-groups.ts'
 import { recovery } from '../../support/recovery.ts'
 import { rounds } from '../../support/rounds.ts'
 import { supervisorUser } from '../../support/supervisor-cli.ts'
@@ -101,6 +103,48 @@ test('F26 lines of a process whose two outputs are one pipe stay whole after a t
   // The one that was being read at the kill, and the one that was being written at the stop, may be.
   expect(torn.length).toBeLessThanOrEqual(2)
 })
+
+test.runIf(areControlGroupsThere())(
+  'F26 a supervisor started elsewhere ends all of what it took over',
+  async () => {
+    const name = `supervisor-test-elsewhere-${process.pid}`
+    const mark = `7${Math.floor(Math.random() * 1e8)}`
+    // A daemon that bears no mark, in a session of its own, whose parent has ended.
+    const cmd = `env -i /usr/bin/setsid -f /bin/sleep ${mark}; exec sleep ${mark}`
+    const user = await supervisorUser({ web: { cmd } })
+    const [, mount = ''] = /^\S+ (\S+) cgroup2 /m.exec(readFileSync('/proc/self/mounts', 'utf8')) ?? []
+    const elsewhere = join(mount, name)
+    const first = await user.up([
+      'sh',
+      '-c',
+      `mkdir ${elsewhere} && echo $$ > ${elsewhere}/cgroup.procs && exec "$@"`,
+      'sh',
+    ])
+    onTestFinished(() => rmdirSync(elsewhere))
+    const { pid } = await user.ask('/processes/web')
+    const left = () =>
+      spawnSync('pgrep', ['-fx', `(/bin/)?sleep ${mark}`], { encoding: 'utf8' }).stdout.split('\n')
+    await waitFor('the record', () => readRecord(user.dir).includes(`"pid":${pid}`) && left().length === 3)
+    expect(readRecord(user.dir)).toContain(`"path":"${elsewhere}/`)
+    first.child.kill('SIGKILL')
+    await first.ended
+    await user.up()
+    expect((await user.ask('/processes/web')).pid).toBe(pid)
+    await user.ask('/processes/web/stop', 'POST')
+    expect(left()).toEqual([''])
+    await user.supervisor('down')
+    // Empty: what the first supervisor had made in it is removed.
+    await waitFor('its groups to go', () =>
+      listOf(elsewhere).every((entry) => !entry.startsWith('supervisor-')),
+    )
+  },
+)
+
+function areControlGroupsThere(): boolean {
+  const groups = ControlGroups.open(`supervisor-test-${process.pid}`)
+  groups?.close()
+  return groups !== undefined
+}
 
 function recordFile(dir: string): string {
   const root = `${dir}/.supervisor/state`

@@ -10,6 +10,7 @@ import type { ProcessSpec } from '../../../src/supervisor/process-spec.ts'
 import { statusOf } from '../../../src/supervisor/process/process-state.ts'
 import { ProcessTable } from '../../../src/supervisor/process/process-table.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { processSpec as spec } from '../../support/process-spec.ts'
 
 /** More by hand: SUPERVISOR_TEST_DAYS=1000. */
 const DAYS = Number(process.env['SUPERVISOR_TEST_DAYS'] ?? 20)
@@ -64,34 +65,6 @@ class FakeMachine implements ProcessRunner {
 
   leaders(): readonly number[] {
     return [...this.alive].filter(([, { isLeader }]) => isLeader).map(([pid]) => pid)
-  }
-}
-
-const log = { bufferLines: 1, bufferBytes: 1, dir: undefined, maxFileBytes: 1, keepFiles: 0, hasTimes: false }
-
-function spec(name: string, more: Partial<ProcessSpec> = {}): ProcessSpec {
-  return {
-    name,
-    base: name,
-    command: 'x',
-    cwd: '/',
-    env: {},
-    envFiles: [],
-    autostart: true,
-    restart: 'on-failure',
-    successCodes: [0],
-    dependsOn: {},
-    healthCheck: undefined,
-    stopSignal: 'SIGTERM',
-    stopTimeoutMs: 10_000,
-    user: undefined,
-    limits: {},
-    memoryBytes: undefined,
-    cpus: undefined,
-    log,
-    proxy: undefined,
-    schedule: undefined,
-    ...more,
   }
 }
 

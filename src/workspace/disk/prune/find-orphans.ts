@@ -1,9 +1,10 @@
 import { discard, removeLeftTrash } from '../../../lib/fs/trash.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
-import { isWorkspaceName } from '../../name.ts'
-import type { MachineRoot } from '../machine-root.ts'
+import type { SnapshotLibrary } from '../../snapshot/snapshot-library.ts'
+import { type MachineRoot, whileNoneIsDeleted } from '../machine-root.ts'
 import { findOrphans, type Orphan, type OrphanKind } from '../orphans.ts'
 import type { Candidate, Findings, ItemKind, Removal, Skipped } from './candidate.ts'
+import type { ClockWatch } from './clock-watch.ts'
 
 const REASONS: Readonly<Record<Exclude<OrphanKind, 'lock'>, string>> = {
   tmp: 'left by work that was cut short',
@@ -12,17 +13,21 @@ const REASONS: Readonly<Record<Exclude<OrphanKind, 'lock'>, string>> = {
   trash: 'left by a deletion that was cut short',
 }
 
+export interface OrphanParts {
+  readonly roots: readonly MachineRoot[]
+  readonly lifecycle: Lifecycle
+  readonly snapshots: SnapshotLibrary
+  readonly clock: ClockWatch
+}
+
 /** What belongs to nothing, and why some of it stays. */
-export async function findPrunableOrphans(
-  roots: readonly MachineRoot[],
-  lifecycle: Lifecycle,
-  now: () => Date,
-): Promise<Findings> {
+export async function findPrunableOrphans(parts: OrphanParts): Promise<Findings> {
+  const { roots, clock } = parts
   const candidates: Candidate[] = []
   const skipped: Skipped[] = []
   const notes: string[] = []
   for (const root of roots) {
-    const findings = await findOrphans(root, now())
+    const findings = await findOrphans(root, clock.earliest)
     notes.push(...findings.notes)
     for (const orphan of findings.orphans) {
       const { kind, name, path, backend, identity, changedAt, retained } = orphan
@@ -37,23 +42,23 @@ export async function findPrunableOrphans(
           changedAt,
           reason: REASONS[kind],
           parts: [{ path }],
-          remove: (onSeen) => removeOrphan(root, lifecycle, now, orphan, onSeen),
+          remove: (onSeen) => removeOrphan(parts, root, orphan, onSeen),
         })
     }
   }
   return { candidates, skipped, notes }
 }
 
-/** With whoever could be making it kept away, and looked at once more (threats P4, P5). */
+/** Looks at an orphan again and removes it, under the lock that keeps everybody away who could be making or using it (threats P4, P5). */
 async function removeOrphan(
+  { lifecycle, snapshots, clock }: OrphanParts,
   root: MachineRoot,
-  lifecycle: Lifecycle,
-  now: () => Date,
   orphan: Orphan,
   onSeen: (removed: number) => void,
 ): Promise<Removal> {
   const work = async (): Promise<Removal> => {
-    const again = (await findOrphans(root, now())).orphans.find(({ path }) => path === orphan.path)
+    const { orphans } = await findOrphans(root, clock.earliest)
+    const again = orphans.find(({ path }) => path === orphan.path)
     if (again === undefined) return { is: 'kept', reason: 'it belongs to something by now, or is gone' }
     if (again.retained !== '') return { is: 'kept', reason: again.retained }
     if (again.identity !== orphan.identity) return { is: 'kept', reason: 'it is another one by now' }
@@ -61,15 +66,25 @@ async function removeOrphan(
     else await discard(orphan.place, orphan.name, { onSeen })
     return { is: 'deleted' }
   }
-  if (orphan.kind === 'tmp') {
-    const removal = await root.images.preparation.whileNone(work)
-    return removal ?? { is: 'kept', reason: 'an image is being made' }
+  switch (orphan.kind) {
+    case 'tmp': {
+      const removal = await root.images.preparation.whileNone(work)
+      return removal ?? { is: 'kept', reason: 'an image is being made' }
+    }
+    case 'trash':
+      return whileNoneIsDeleted(root, orphan.place, work)
+    case 'snapshot':
+      return snapshots.whileIdle(orphan.name, work)
+    case 'upper': {
+      const removal = await lifecycle.whileIdle(orphan.name, (workspace) =>
+        workspace?.backend === orphan.backend
+          ? Promise.resolve({ is: 'kept', reason: 'a workspace of that name is there' } as const)
+          : work(),
+      )
+      return removal ?? { is: 'kept', reason: 'a workspace of that name is being made' }
+    }
+    case 'lock':
+      break
   }
-  if (orphan.kind !== 'upper' || !isWorkspaceName(orphan.name)) return work()
-  const removal = await lifecycle.whileIdle(orphan.name, (workspace) =>
-    workspace?.backend === orphan.backend
-      ? Promise.resolve({ is: 'kept', reason: 'a workspace of that name is there' } as const)
-      : work(),
-  )
-  return removal ?? { is: 'kept', reason: 'a workspace of that name is being made' }
+  return { is: 'kept', reason: 'lock file retained' }
 }

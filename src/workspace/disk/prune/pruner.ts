@@ -7,14 +7,13 @@ import type { Bytes } from '../../bytes.ts'
 import { fault } from '../../errors.ts'
 import type { ImageLibrary } from '../../image/image-library.ts'
 import { NOTHING, sumBytes } from '../bytes.ts'
-import type { MachineRoot } from '../machine-root.ts'
 import { measure } from '../measure.ts'
 import type { Walker } from '../walker.ts'
 import { type Candidate, type Findings, keyOf, type Skipped } from './candidate.ts'
 import { findImages } from './find-images.ts'
 import { findInstances, type InstanceParts } from './find-instances.ts'
 import { findLogs } from './find-logs.ts'
-import { findPrunableOrphans } from './find-orphans.ts'
+import { findPrunableOrphans, type OrphanParts } from './find-orphans.ts'
 import { freeSpaceAt } from './free-space.ts'
 import { type Plan, PlanShelf } from './plan-shelf.ts'
 import type { PruneRequest, KeepFree } from './request.ts'
@@ -43,8 +42,7 @@ export interface PruneReport {
   readonly freed: Bytes
 }
 
-export interface PrunerOptions extends InstanceParts {
-  readonly roots: readonly MachineRoot[]
+export interface PrunerOptions extends InstanceParts, OrphanParts {
   readonly images: ImageLibrary
   readonly walker: Pick<Walker, 'walk'>
   readonly logger: Logger
@@ -168,11 +166,11 @@ export class Pruner {
   }
 
   async #find({ scopes, untilMs, logTailBytes }: PruneRequest): Promise<Findings> {
-    const { roots, images, lifecycle, table, clock } = this.#options
+    const { roots, images, table } = this.#options
     const find = {
       images: () => findImages(images, table),
       instances: () => findInstances(this.#options, untilMs),
-      orphans: () => findPrunableOrphans(roots, lifecycle, () => clock.earliest),
+      orphans: () => findPrunableOrphans(this.#options),
       logs: () => findLogs(roots, logTailBytes),
     } as const
     const findings: Findings[] = []

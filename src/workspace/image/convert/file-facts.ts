@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileFacts } from '../manifest.ts'
 
@@ -8,10 +8,11 @@ const CHUNK_BYTES = 2 ** 22
 /** Size and digest of a file. Synchronous: for worker threads. */
 export function fileFacts(path: string): FileFacts {
   const hash = createHash('sha256')
-  const buffer = Buffer.alloc(CHUNK_BYTES)
   const file = openSync(path, 'r')
   let bytes = 0
   try {
+    // Most files are small: a whole chunk for each would cost more than their digest.
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, fstatSync(file).size + 1))
     while (true) {
       const read = readSync(file, buffer, 0, buffer.length, null)
       if (read === 0) return { digest: `sha256:${hash.digest('hex')}`, bytes }
@@ -23,18 +24,24 @@ export function fileFacts(path: string): FileFacts {
   }
 }
 
-/** One digest for everything in a directory: names, kinds, who may run it, content. Synchronous: for worker threads. */
-export function directoryDigest(path: string): string {
+/**
+ * One digest for everything in a directory, except entries that are `leftOut`: names, kinds, who may run it, content. Synchronous: for worker
+ * threads.
+ */
+export function directoryDigest(path: string, leftOut: readonly string[] = []): string {
   const hash = createHash('sha256')
   const walk = (directory: string, name: string): void => {
     for (const entry of readdirSync(directory).toSorted()) {
+      if (name === '' && leftOut.includes(entry)) continue
       const below = join(directory, entry)
       const found = lstatSync(below)
       const kind = found.isDirectory()
         ? 'directory'
         : found.isSymbolicLink()
           ? readlinkSync(below)
-          : fileFacts(below).digest
+          : found.isFile()
+            ? fileFacts(below).digest
+            : 'other'
       hash.update(JSON.stringify([name, entry, found.mode & 0o111, kind]))
       if (found.isDirectory()) walk(below, `${name}/${entry}`)
     }

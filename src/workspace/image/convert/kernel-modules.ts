@@ -35,10 +35,34 @@ const WELCOME = [
   'atkbd',
 ] as const
 
+/** Links in a kernel's directory of modules to the headers it was built with, which lead nowhere inside an image. */
+export const HEADER_LINKS: readonly string[] = ['build', 'source']
+
 /** A module as it is loaded: not compressed. */
 export interface KernelModule {
   readonly name: string
   readonly content: Buffer
+}
+
+/** A module and its file. */
+interface ModuleFile {
+  readonly name: string
+  readonly path: string
+}
+
+/** Reads the modules that an initrd needs, in the order of `moduleFiles`. Synchronous: for worker threads. @throws BACKEND_ERROR */
+export function modulesToLoad(fileOf: (path: string) => string): readonly KernelModule[] {
+  let bytes = 0
+  return moduleFiles(fileOf).map(({ name, path }) => {
+    const content = readModule(path)
+    bytes += content.length
+    if (bytes > MAX_MODULES_BYTES)
+      throw fault(
+        'BACKEND_ERROR',
+        `the modules of ${dirname(fileOf('modules.dep'))} have more than ${MAX_MODULES_BYTES} bytes: strip them, or take another kernel`,
+      )
+    return { name, content }
+  })
 }
 
 /**
@@ -47,7 +71,7 @@ export interface KernelModule {
  *
  * @throws BACKEND_ERROR when one that is needed is missing
  */
-export function modulesToLoad(fileOf: (path: string) => string): readonly KernelModule[] {
+export function moduleFiles(fileOf: (path: string) => string): readonly ModuleFile[] {
   const table = new Map<string, { readonly path: string; readonly needs: readonly string[] }>()
   for (const line of textOf(fileOf('modules.dep'))) {
     const [path = '', needs = ''] = line.split(':')
@@ -78,17 +102,7 @@ export function modulesToLoad(fileOf: (path: string) => string): readonly Kernel
     order.add(name)
   }
   for (const name of [...REQUIRED.flat(), ...WELCOME]) add(name)
-  let bytes = 0
-  return [...order].map((name) => {
-    const content = readModule(fileOf(table.get(name)?.path ?? ''))
-    bytes += content.length
-    if (bytes > MAX_MODULES_BYTES)
-      throw fault(
-        'BACKEND_ERROR',
-        `the modules of ${dirname(fileOf('modules.dep'))} have more than ${MAX_MODULES_BYTES} bytes: strip them, or take another kernel`,
-      )
-    return { name, content }
-  })
+  return [...order].map((name) => ({ name, path: fileOf(table.get(name)?.path ?? '') }))
 }
 
 function readModule(path: string): Buffer {

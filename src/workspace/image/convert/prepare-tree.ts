@@ -5,6 +5,7 @@ import { buildInitrd } from './build-initrd.ts'
 import { directoryInTree, kindInTree, pathInTree, readImageFile } from './in-tree.ts'
 import { installPayload } from './install-payload.ts'
 import { unpackKernel } from './kernel-image.ts'
+import { HEADER_LINKS } from './kernel-modules.ts'
 import { type ConfiguredKernel, configuredKernel, kernelOfImage, MAX_KERNEL_BYTES } from './kernel-source.ts'
 import { measureTree, type TreeMeasure } from './measure-tree.ts'
 import type { ImageConfig } from '../source/rootfs-source.ts'
@@ -52,9 +53,8 @@ function installModules(tree: string, release: string, modules: string): readonl
   const path = `/lib/modules/${release}`
   if (kindInTree(tree, path) !== undefined) return []
   directoryInTree(tree, '/lib/modules')
-  // Links to the headers it was built with lead nowhere there.
-  const filter = (from: string): boolean =>
-    from !== join(modules, 'build') && from !== join(modules, 'source')
+  const leftOut = HEADER_LINKS.map((name) => join(modules, name))
+  const filter = (from: string): boolean => !leftOut.includes(from)
   cpSync(modules, pathInTree(tree, path), { recursive: true, verbatimSymlinks: true, filter })
   return [path]
 }

@@ -129,3 +129,13 @@ test('P1 a symlink in the place of an upper is told and stays, and so does what 
   ])
   expect(readFileSync(join(victim, 'upper.ext4'), 'utf8')).toBe('x')
 })
+
+test('P3 what has no name that the server gives stays: nothing keeps others from it', async () => {
+  const disk = new MachineDisk()
+  const foreign = ['snapshots/lost+found', 'snapshots/Backup', 'uppers/lost+found']
+  for (const directory of foreign) mkdirSync(disk.at(directory))
+  const body = await prune(await disk.serve(), 'scope=orphans')
+  expect(body.items).toEqual([])
+  expect(reasonOf(body, 'Backup')).toBe('its name is not a valid snapshot name: remove it by hand')
+  for (const directory of foreign) expect(disk.has(directory)).toBe(true)
+})

@@ -3,7 +3,7 @@ import { engineName } from '../engine/labels.ts'
 import type { DockerEngine } from '../engine/engine.ts'
 import { execByEngine } from './engine-exec.ts'
 import type { InsideDirs } from './inside-dirs.ts'
-import { Launcher } from './launcher.ts'
+import { encodeRequest, Launcher, type LauncherRequest } from './launcher.ts'
 import { MeetingPoint } from './meeting-point.ts'
 
 /**
@@ -31,10 +31,12 @@ export class ProgramStarter {
 
   async exec(name: string, request: ExecRequest): Promise<ExecProcess> {
     const container = engineName(name)
-    const isDirect = request.terminal === undefined && Launcher.canStart(request)
-    const point = isDirect ? await this.#pointIn(name) : undefined
+    const point = request.terminal === undefined ? await this.#pointIn(name) : undefined
+    const encoded = point === undefined ? undefined : encodeRequest(request)
     return (
-      (point === undefined ? undefined : await this.#launch(container, point, request)) ??
+      (point === undefined || encoded === undefined
+        ? undefined
+        : await this.#launch(container, point, request.user, encoded)) ??
       execByEngine(this.#engine, container, request)
     )
   }
@@ -61,15 +63,16 @@ export class ProgramStarter {
   async #launch(
     container: string,
     point: MeetingPoint,
-    request: ExecRequest,
+    user: string | undefined,
+    request: LauncherRequest,
   ): Promise<ExecProcess | undefined> {
-    const key = `${container} ${request.user ?? ''}`
+    const key = `${container} ${user ?? ''}`
     const known = this.#launchers.get(key)
     const process = await (await known)?.run(request)
     if (process !== undefined) return process
     // No launcher, or one that exited, hangs or predates a change of users and groups: a new one has none of these problems.
     if (known !== undefined) this.#drop(key, known)
-    const starting = this.#launchers.get(key) ?? Launcher.start(this.#engine, container, point, request.user)
+    const starting = this.#launchers.get(key) ?? Launcher.start(this.#engine, container, point, user)
     this.#launchers.set(key, starting)
     try {
       const launcher = await starting

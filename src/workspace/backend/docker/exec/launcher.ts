@@ -24,6 +24,30 @@ const MOST_REQUEST_BYTES = 2 * 2 ** 20
 /** Longer lines do not come from a launcher. */
 const MAX_REPLY_BYTES = 256
 
+/** A program to start, as a launcher reads it. */
+export interface LauncherRequest {
+  readonly hasInput: boolean
+  readonly variables: number
+  /** Environment and arguments, each ending with a zero byte. */
+  readonly words: string
+  readonly bytes: number
+}
+
+/** Encodes a request for a launcher. Returns undefined for one that it cannot pass on: not C strings, or beyond the kernel's usual size limit. */
+export function encodeRequest({
+  environment = {},
+  argv,
+  stdin = true,
+}: ExecRequest): LauncherRequest | undefined {
+  const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
+  const words = [...variables, ...argv]
+  if (words.some((word) => word.includes('\0'))) return undefined
+  const text = `${words.join('\0')}\0`
+  const bytes = Buffer.byteLength(text)
+  if (bytes > MOST_REQUEST_BYTES) return undefined
+  return { hasInput: stdin, variables: variables.length, words: text, bytes }
+}
+
 /**
  * Starts programs inside a running container as one user (`native/run/main.cc`). The engine starts the launcher once; each program is then a
  * fork away, with standard streams that bypass the engine. See DESIGN.md.
@@ -83,14 +107,8 @@ export class Launcher {
     this.#connection.destroy()
   }
 
-  /** Returns whether a launcher can pass on a request: C strings, within the kernel's usual size limit. */
-  static canStart(request: ExecRequest): boolean {
-    const words = wordsOf(request)
-    return words.every((word) => !word.includes('\0')) && sizeOf(words) <= MOST_REQUEST_BYTES
-  }
-
   /** Starts a program. Returns undefined if it was not started; the launcher is then closed. */
-  async run(request: ExecRequest): Promise<ExecProcess | undefined> {
+  async run({ hasInput, variables, words, bytes }: LauncherRequest): Promise<ExecProcess | undefined> {
     if (this.isGone) return undefined
     this.#idle.refresh()
     const expected = this.#point.expect()
@@ -98,13 +116,9 @@ export class Launcher {
     this.#refusals.set(expected.word, () => refused.resolve(undefined))
     const deadline = setTimeout(() => refused.resolve(undefined), START_DEADLINE_MS)
     try {
-      const words = wordsOf(request)
-      const variables = Object.keys(request.environment ?? {}).length
-      this.#connection.write(
-        `run ${this.#point.name} ${expected.word} ${variables} ${sizeOf(words)}\n${words.map((word) => `${word}\0`).join('')}`,
-      )
+      this.#connection.write(`run ${this.#point.name} ${expected.word} ${variables} ${bytes}\n${words}`)
       const runner = await Promise.race([expected.met, refused.promise])
-      const streams = runner === undefined ? undefined : passPipes(runner, request.stdin ?? true)
+      const streams = runner === undefined ? undefined : passPipes(runner, hasInput)
       if (runner !== undefined && streams !== undefined) return processOf(new RunnerControl(runner), streams)
       // A runner that connects late does not start its program.
       void expected.met.then((late) => late.destroy())
@@ -123,14 +137,6 @@ export class Launcher {
     if (this.#unread.length > MAX_REPLY_BYTES) this.close()
     for (const line of lines) this.#refusals.get(line.split(' ')[1] ?? '')?.()
   }
-}
-
-function wordsOf({ environment = {}, argv }: ExecRequest): readonly string[] {
-  return [...Object.entries(environment).map(([name, value]) => `${name}=${value}`), ...argv]
-}
-
-function sizeOf(words: readonly string[]): number {
-  return words.reduce((sum, word) => sum + Buffer.byteLength(word) + 1, 0)
 }
 
 /** Sends the launcher the socket's name and waits for its connection. Returns undefined if it exits instead. */

@@ -1,0 +1,164 @@
+import { existsSync, mkdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { readProcStat } from '../../../src/lib/process/proc-stat.ts'
+import { canStartPrograms } from '../../../src/native/programs/programs.ts'
+import { ControlGroups, findGroup } from '../../../src/supervisor/process/control-groups.ts'
+import { NativeRunner } from '../../../src/supervisor/process/native-runner.ts'
+import type { Outputs, RecordedProgram } from '../../../src/supervisor/process/process-runner.ts'
+import { StrayFinder } from '../../../src/supervisor/process/process-tree.ts'
+import { processSpec } from '../../support/process-spec.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+/** What a supervisor runs programs with; another one of the same instance is the next supervisor's. */
+function openRunner(groups?: ControlGroups, strays = new StrayFinder('take-over-test', false)): NativeRunner {
+  const runner = new NativeRunner({
+    instance: 'take-over-test',
+    environment: { PATH: process.env['PATH'] },
+    strays,
+    groups,
+    reaper: undefined,
+    warn: () => undefined,
+  })
+  onTestFinished(() => runner.close())
+  return runner
+}
+
+/** Reads both outputs of a program; `close` lets go of them, as a supervisor's death does. */
+function read(outputs: Outputs) {
+  const lines: [string[], string[]] = [[], []]
+  const sockets = outputs.map((fd) => new Socket({ fd: fd as number, readable: true, writable: false }))
+  for (const [i, socket] of sockets.entries())
+    createInterface({ input: socket.on('error', () => undefined) }).on('line', (line) => lines[i]?.push(line))
+  const close = (): void => sockets.forEach((socket) => void socket.destroy())
+  onTestFinished(close)
+  return { lines, close }
+}
+
+/** A program as the record of the supervisor that started it has it, with what it has printed so far. */
+async function leaveBehind(script: string, groups?: ControlGroups): Promise<RecordedProgram> {
+  const cwd = tempDir()
+  writeFileSync(join(cwd, 'script'), script)
+  const spec = processSpec('web', { command: ['bash', 'script'], cwd })
+  const { program, outputs } = openRunner(groups).start(spec, () => undefined)
+  onTestFinished(() => {
+    program.signal('SIGKILL')
+    return waitFor('the end of it', () => !program.hasLeftovers())
+  })
+  const { lines, close } = read(outputs)
+  await waitFor('its first line', () => lines.flat().length > 0)
+  close()
+  const { pid, traces } = program
+  const began = readProcStat(pid)?.began ?? ''
+  return { name: 'web', pid, began, pipes: traces?.pipes ?? [], group: traces?.group ?? null }
+}
+
+const COUNT = 'i=0; while sleep 0.005; do i=$((i+1)); echo "n $i"; echo "e $i" >&2; done'
+
+describe.runIf(canStartPrograms())('F26 output that is read after a take-over', () => {
+  test.each([
+    ['as it was', '', /^n \d+$/, /^e \d+$/],
+    ['exchanged', 'exec 3>&1 1>&2 2>&3 3>&-;', /^e \d+$/, /^n \d+$/],
+    ['piped through another program', 'exec > >(sed -u "s/^/via /");', /^via n \d+$/, /^e \d+$/],
+    ['errors piped', 'exec 2> >(sed -u "s/^/via /" >&2);', /^n \d+$/, /^via e \d+$/],
+    ['all of it piped', 'exec > >(sed -u "s/^/via /") 2>&1;', /^via [ne] \d+$/, undefined],
+    ['through a FIFO with a name', 'mkfifo f; sed -u "s/^/via /" f & exec > f;', /^via n \d+$/, /^e \d+$/],
+    ['on another descriptor alone', 'exec 5>&1 >/dev/null; echo kept >&5;', undefined, /^e \d+$/],
+  ])('is the supervisor’s alone: %s', async (_what, redirection, stdout, stderr) => {
+    const run = await leaveBehind(redirection + COUNT)
+    const adopted = openRunner().adopt(run, () => undefined)
+    const { lines } = read(adopted?.outputs ?? [-1, -1])
+    const wanted = [stdout, stderr] as const
+    await waitFor('lines', () =>
+      wanted.every((pattern, i) => pattern === undefined || (lines[i]?.length ?? 0) > 60),
+    )
+    for (const [i, pattern] of wanted.entries()) {
+      // The first may be the rest of a line that was half read.
+      const whole = lines[i]?.slice(1) ?? []
+      if (pattern === undefined) expect(whole).toEqual([])
+      else expect(whole.filter((line) => !pattern.test(line))).toEqual([])
+      // Nobody else has read any.
+      const counted = whole
+        .filter((line) => line.includes('n '))
+        .map((line) => Number(line.split(' ').at(-1)))
+      expect(counted).toEqual(counted.map((_, at) => (counted[0] ?? 0) + at))
+    }
+  })
+})
+
+test.runIf(canStartPrograms())(
+  'V6 a program whose id another process gets while it is taken over is neither followed nor signaled',
+  async () => {
+    const run = await leaveBehind('echo ready; exec sleep 1000')
+    const strays = new StrayFinder('take-over-test', false)
+    const runner = openRunner(undefined, strays)
+    // As it is when the program has ended, and its id was given again, since the record was read.
+    for (const began of ['1', String(Number(run.began) - 1), String(Number(run.began) + 1), '']) {
+      const told: unknown[] = []
+      expect(runner.adopt({ ...run, began }, (exit) => told.push(exit))).toBeUndefined()
+      expect(strays.isLeader(run.pid)).toBe(false)
+    }
+    expect(readProcStat(run.pid)?.began).toBe(run.began)
+    // The program itself still can be.
+    const ended = Promise.withResolvers<void>()
+    const adopted = runner.adopt(run, () => ended.resolve())
+    adopted?.program.signal('SIGKILL')
+    await ended.promise
+  },
+)
+
+/** Control groups as of a supervisor that was started somewhere else than others are; undefined where none may be written. */
+function openGroups(name: string): ControlGroups | undefined {
+  return ControlGroups.open(`supervisor-${name}-${process.pid}`)
+}
+
+function areControlGroupsThere(): boolean {
+  const groups = openGroups('probe')
+  groups?.close()
+  return groups !== undefined
+}
+
+describe.runIf(canStartPrograms() && areControlGroupsThere())('F26 control groups after a take-over', () => {
+  /** Leaves behind a daemon that bears no mark, in a session of its own, whose parent has ended. */
+  const DAEMON = `env -i /usr/bin/setsid -f /bin/sh -c 'trap "" TERM; sleep 1000'; echo ready; exec sleep 1000`
+
+  test('all that a program has started is found by a supervisor that runs elsewhere, and ends with it', async () => {
+    const [before, after] = [openGroups('before'), openGroups('after')]
+    const run = await leaveBehind(DAEMON, before)
+    const next = openRunner(after)
+    let hasEnded = false
+    const program = next.adopt(run, () => (hasEnded = true))?.program
+    expect(program?.traces).toEqual({ pipes: run.pipes, group: run.group })
+    // The daemon's shell and what that runs.
+    await waitFor('the daemon', () => program?.leftovers().length === 3)
+    program?.signal('SIGKILL')
+    await waitFor('its end', () => hasEnded && program?.hasLeftovers() === false)
+    next.close()
+    after?.close()
+    // Those of the supervisor before are gone as well.
+    expect(existsSync(join(run.group?.path ?? '', '..'))).toBe(false)
+  })
+
+  test('a group that was made since in place of the recorded one is another’s', async () => {
+    const groups = openGroups('reused')
+    onTestFinished(() => groups?.close())
+    const { group } = await leaveBehind('echo ready; exec sleep 1000', groups)
+    const path = `${group?.path}-other`
+    mkdirSync(path)
+    onTestFinished(() => rmdirSync(path))
+    expect(findGroup({ path, inode: group?.inode ?? '' })).toBeUndefined()
+    expect(findGroup({ path: group?.path ?? '', inode: group?.inode ?? '' })?.pids()).toHaveLength(1)
+  })
+
+  test('a group that the supervisor itself is in is not killed', async () => {
+    const groups = openGroups('around')
+    onTestFinished(() => groups?.close())
+    const { group } = await leaveBehind('echo ready; exec sleep 1000', groups)
+    // That of this process, which is above all that it makes.
+    const path = join(group?.path ?? '', '../..')
+    expect(findGroup({ path, inode: String(statSync(path).ino) })).toBeUndefined()
+  })
+})
