@@ -78,7 +78,7 @@
       # System headers, so that -Wextra speaks of our own code only.
       "cflags_cc": [
         "-std=c++20", "-Wall", "-Wextra", "-Werror",
-        "-isystem", "<!(node -p \"require('path').dirname(require.resolve('node-addon-api'))\")"
+        "-isystem", "<!(node -p \"require('path').relative('build', require('path').dirname(require.resolve('node-addon-api')))\")"
       ],
       # Exceptions: the standard library throws when memory or threads run out, and that must reach JS as an error.
       "cflags_cc!": ["-fno-exceptions", "-std=gnu++17", "-std=gnu++20"],
@@ -95,7 +95,7 @@
         "MACOSX_DEPLOYMENT_TARGET": "12.0",
         "OTHER_CPLUSPLUSFLAGS": [
           "-Wall", "-Wextra", "-Werror",
-          "-isystem", "<!(node -p \"require('path').dirname(require.resolve('node-addon-api'))\")"
+          "-isystem", "<!(node -p \"require('path').relative('build', require('path').dirname(require.resolve('node-addon-api')))\")"
         ]
       }
     }
