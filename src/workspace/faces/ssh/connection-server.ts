@@ -10,6 +10,7 @@ import { authenticate, type Login, type LoginRefusal } from './authenticate.ts'
 import type { KeyRule } from './authorized-keys.ts'
 import type { Entered, Gate } from './gate.ts'
 import { type Entry, serveSession } from './session.ts'
+import { fixRequests } from './request-fix.ts'
 import { mendWindows } from './window-fix.ts'
 import { refuseDenied } from '../../tunnel/denied-ports.ts'
 import { joinChannel } from './join-channel.ts'
@@ -123,6 +124,7 @@ export class ConnectionServer {
     connection.once('close', () => this.#connections.delete(connection))
     connection.on('error', (error) => logger.debug({ err: error, address: ip }, 'SSH connection'))
     mendWindows(connection)
+    fixRequests(connection)
     let user = ''
     let refusal: LoginRefusal | undefined
     authenticate(
