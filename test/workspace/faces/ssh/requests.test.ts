@@ -1,8 +1,9 @@
 // oxlint-disable no-underscore-dangle -- ssh2's names
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import ssh2, { type ClientChannel } from 'ssh2'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+// Not from ssh2 itself: the server of this process would come to read short packets alone.
+import ssh2, { type ClientChannel } from '../../../../src/lib/ssh/ssh2.ts'
 import type { ExecProcess, ExecRequest } from '../../../../src/workspace/backend/backend.ts'
 import { FakeBackend } from '../../../support/fake-backend.ts'
 import { openSsh, type OpenSsh } from '../../../support/open-ssh.ts'
@@ -140,4 +141,24 @@ test('a second program is refused on the same session, and the first one runs on
   expect(commands.length).toBe(before)
   channel.signal('TERM')
   expect(await ended).toEqual([null, 'SIGTERM'])
+})
+
+test.each([
+  [`: ${'x'.repeat(131_070)}`, 'the command has 131072 bytes'],
+  [`: ${'x'.repeat(260_000)}`, 'the command has 260002 bytes'],
+  ['echo a\0b', 'the command has a NUL byte'],
+])('a command that no program can be given fails alone, and is logged: %#', async (command, sentence) => {
+  const { client, channel, ended } = await begin('cat; exit 7')
+  const [status, said] = await new Promise<readonly [number, string]>((resolve, reject) => {
+    client.exec(command, (error, refused) => {
+      if (error) return reject(error)
+      let errors = ''
+      refused.resume().stderr.on('data', (bytes: Buffer) => (errors += bytes.toString()))
+      refused.on('close', (code: number) => resolve([code, errors]))
+    })
+  })
+  expect([status, said]).toEqual([255, expect.stringContaining(sentence)])
+  expect(server.log()).toContain(sentence)
+  channel.end()
+  expect((await ended)[0]).toBe(7)
 })
