@@ -10,6 +10,7 @@ import { authenticate, type Login, type LoginRefusal } from './authenticate.ts'
 import type { KeyRule } from './authorized-keys.ts'
 import type { Entered, Gate } from './gate.ts'
 import { type Entry, serveSession } from './session.ts'
+import { channelRefuser, type Refusal } from './refuse-channel.ts'
 import { fixRequests } from './request-fix.ts'
 import { mendWindows } from './window-fix.ts'
 import { refuseDenied } from '../../tunnel/denied-ports.ts'
@@ -145,9 +146,10 @@ export class ConnectionServer {
     admitted?.socket.prependOnceListener('close', () => refusal && admitted.events.onRefused?.(refusal))
     const enter = reportingGate(gate, (code) => admitted?.events.onEntry?.(code))
     const agent = new AgentForward(connection, logger)
+    const refuse = channelRefuser(connection)
     let sessions = 0
     connection.on('session', (accept, reject) => {
-      if (sessions >= MAX_SESSIONS) return reject()
+      if (sessions >= MAX_SESSIONS) return refuse(reject, TOO_MANY_SESSIONS)
       sessions += 1
       const { localAddress, localPort } = admitted?.socket ?? {}
       const begin = (entry: Entry): void => {
@@ -162,7 +164,7 @@ export class ConnectionServer {
         (why: unknown) => begin({ is: 'refused', why }),
       )
     })
-    serveForwards(connection, () => enter(user), deniedPorts, logger)
+    serveForwards(connection, () => enter(user), refuse, deniedPorts, logger)
   }
 }
 
@@ -187,17 +189,33 @@ function reportingGate(gate: Gate, report: (code: string | undefined) => void): 
 const LOCALHOST = new Set(['localhost', '127.0.0.1', '::1'])
 const MAX_FORWARDS = 500
 
+const TOO_MANY_SESSIONS: Refusal = {
+  reason: 'resource shortage',
+  sentence: `one connection may have ${MAX_SESSIONS} sessions`,
+}
+const TOO_MANY_FORWARDS: Refusal = {
+  reason: 'resource shortage',
+  sentence: `one connection may have ${MAX_FORWARDS} forwards`,
+}
+const ELSEWHERE: Refusal = {
+  reason: 'prohibited',
+  sentence:
+    'forwards reach ports of the workspace itself alone: localhost, 127.0.0.1 or ::1, from 1 to 65535',
+}
+
 /** Serves `ssh -L` and `-D`: connections to the workspace's own loopback address. */
 function serveForwards(
   connection: Connection,
   enter: () => Promise<Entered>,
+  refuse: ReturnType<typeof channelRefuser>,
   deniedPorts: readonly number[],
   logger: Logger,
 ): void {
   let open = 0
   connection.on('tcpip', (accept, reject, { destIP, destPort }) => {
     const isAllowed = LOCALHOST.has(destIP.toLowerCase()) && destPort >= 1 && destPort <= 65_535
-    if (!isAllowed || open >= MAX_FORWARDS) return reject()
+    if (!isAllowed) return refuse(reject, ELSEWHERE)
+    if (open >= MAX_FORWARDS) return refuse(reject, TOO_MANY_FORWARDS)
     open += 1
     const forward = async (): Promise<void> => {
       refuseDenied(destPort, deniedPorts)
@@ -211,8 +229,14 @@ function serveForwards(
     forward()
       .catch((error: unknown) => {
         if (!isFault(error)) logger.warn({ err: error }, 'an SSH forward failed')
-        reject()
+        refuse(reject, refusalOf(error))
       })
       .finally(() => (open -= 1))
   })
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (!isFault(error))
+    return { reason: 'connect failed', sentence: 'the forward failed; the server log says why' }
+  return { reason: error.kind === 'forbidden' ? 'prohibited' : 'connect failed', sentence: error.message }
 }
