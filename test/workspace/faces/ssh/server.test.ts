@@ -216,6 +216,29 @@ test.each([
   expect([status, stdout.toString().trim()]).toEqual([0, '1000000'])
 })
 
+test.each(['hmac-sha2-256', 'hmac-sha2-512'])(
+  'S6 a client without encrypt-then-MAC, as libssh2 1.10, is served with %s',
+  async (mac) => {
+    const flags = ['-o', 'Ciphers=aes256-ctr', '-o', `MACs=${mac}`]
+    const { status, stdout } = await ssh.run('dev', 'wc -c', { flags, stdin: Buffer.alloc(1_000_000) })
+    expect([status, stdout.toString().trim()]).toEqual([0, '1000000'])
+  },
+)
+
+test('S6 a client that can do both uses encrypt-then-MAC', async () => {
+  const flags = [
+    '-v',
+    '-o',
+    'LogLevel=DEBUG1',
+    '-o',
+    'Ciphers=aes256-ctr',
+    '-o',
+    'MACs=hmac-sha2-512-etm@openssh.com,hmac-sha2-256',
+  ]
+  const { stderr } = await ssh.run('dev', 'true', { flags })
+  expect(stderr).toMatch(/server->client cipher: aes256-ctr MAC: hmac-sha2-512-etm@openssh\.com/)
+})
+
 test('S6 ssh-audit finds nothing to fail, and the strict key exchange', async () => {
   const { stdout } = await runProgram('ssh-audit', ['--no-colors', '-p', String(server.sshPort), '127.0.0.1'])
   const report = stdout.toString()
