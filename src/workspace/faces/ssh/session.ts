@@ -8,7 +8,7 @@ import type { AgentForward } from './agent-forward.ts'
 import type { Entered } from './gate.ts'
 
 /** What SSH clients may set (threat S4): LD_PRELOAD and its like would decide what runs. */
-const ALLOWED_VARIABLE = /^(?:LANG|LC_[A-Z]+|TERM)$/
+const ALLOWED_VARIABLE = /^(?:LANG|LC_\w*|TERM)$/
 /** Linux passes no longer argument to a program (MAX_ARG_STRLEN, which counts the NUL that ends it). */
 const MAX_COMMAND_BYTES = 131_071
 /** What ssh itself ends with when it could not do what it was asked. */

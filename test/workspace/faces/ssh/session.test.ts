@@ -116,6 +116,20 @@ test('S4 of what a client sets only its language is taken', async () => {
   ])
 })
 
+test.each([
+  ['LC_V1', true],
+  ['LC_MY_TOKEN', true],
+  ['LC_lower', true],
+  ['LC_', true],
+  ['LC', false],
+  ['XLC_ALL', false],
+  ['LC_A-B', false],
+  ['LANGUAGE', false],
+])('S4 a client that sets %s: %s', async (name, isTaken) => {
+  const { stdout } = await ssh.run('dev', 'env', { flags: ['-o', `SetEnv=${name}=value`] })
+  expect(stdout.toString().split('\n').includes(`${name}=value`)).toBe(isTaken)
+})
+
 test('the user and the connection are in the environment', async () => {
   const { stdout } = await ssh.run(
     'dev',
