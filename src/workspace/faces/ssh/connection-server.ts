@@ -124,7 +124,7 @@ export class ConnectionServer {
     const admitted = this.#admitted.get(`${ip} ${port}`)
     this.#connections.add(connection)
     connection.once('close', () => this.#connections.delete(connection))
-    connection.on('error', (error) => logger.debug({ err: error, address: ip }, 'SSH connection'))
+    connection.on('error', (error) => logFailure(error, ip, logger))
     mendWindows(connection)
     fixRequests(connection)
     let user = ''
@@ -158,7 +158,9 @@ export class ConnectionServer {
         const session = accept()
         session.once('close', () => (sessions -= 1))
         const address = `${ip} ${port} ${localAddress} ${localPort}`
-        serveSession(session, { user, entry, agent, connection: address, running: this.#running }, logger)
+        const isConnected = (): boolean => this.#connections.has(connection)
+        const target = { user, entry, agent, connection: address, isConnected, running: this.#running }
+        serveSession(session, target, logger)
       }
       enter(user).then(
         (at) => begin({ is: 'entered', at }),
@@ -167,6 +169,12 @@ export class ConnectionServer {
     })
     serveForwards(connection, () => enter(user), refuse, deniedPorts, logger)
   }
+}
+
+/** Logs why a connection failed. Clients whose network breaks, or who go away, are no failure. */
+function logFailure(error: Error & { readonly level?: string }, address: string, logger: Logger): void {
+  if (error.level === 'socket') logger.debug({ err: error, address }, 'an SSH client has gone')
+  else logger.warn({ address }, `an SSH connection failed: ${error.message}`)
 }
 
 /** A gate that reports the first time it lets somebody through, and the first time it does not. */

@@ -41,6 +41,8 @@ export interface SessionTarget {
   readonly agent: AgentForward
   /** `client-ip client-port server-ip server-port`, as OpenSSH puts it. */
   readonly connection: string
+  /** Whether the connection is open. */
+  readonly isConnected: () => boolean
   /** The programs of all sessions, each from its start to its end. */
   readonly running: Set<ExecProcess>
 }
@@ -80,10 +82,12 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
   })
   const run = (channel: ServerChannel, program: Program): void => {
     running = start(target, program, terminal, variables, agent)
-    let isGone = false
-    channel.once('close', () => (isGone = true))
+    let isClosed = false
+    // The session's event comes before the channel's, which waits until all input is read.
+    session.once('close', () => (isClosed = true))
     void connect(channel, running, terminal !== undefined, target.running).catch((error: unknown) => {
-      if (isGone) return
+      // A client that leaves while its program runs is no failure.
+      if (isClosed || !target.isConnected()) return
       if (isFault(error)) logger.info({ code: error.code, workspace: target.user }, error.message)
       else logger.error({ err: error, workspace: target.user }, 'an SSH session failed')
       refuse(channel, isFault(error) ? error.message : 'the session failed; the server log says why')

@@ -239,6 +239,20 @@ test('S6 a client that can do both uses encrypt-then-MAC', async () => {
   expect(stderr).toMatch(/server->client cipher: aes256-ctr MAC: hmac-sha2-512-etm@openssh\.com/)
 })
 
+test('the log says why a handshake failed', async () => {
+  const flags = ['-o', 'Ciphers=aes256-ctr', '-o', 'MACs=hmac-sha1']
+  expect((await ssh.run('dev', 'true', { flags })).status).toBe(255)
+  const lines = server
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('an SSH connection failed'))
+  expect(JSON.parse(lines.at(-1) ?? '{}')).toMatchObject({
+    level: 40,
+    address: '127.0.0.1',
+    msg: expect.stringMatching(/no matching C->S MAC/) as unknown,
+  })
+})
+
 test('S6 ssh-audit finds nothing to fail, and the strict key exchange', async () => {
   const { stdout } = await runProgram('ssh-audit', ['--no-colors', '-p', String(server.sshPort), '127.0.0.1'])
   const report = stdout.toString()
