@@ -7,6 +7,7 @@ import { AnswerOrder } from '../../src/lib/http/answer-order.ts'
 import { checkRequest, isForwardedUpgrade } from '../../src/lib/http/proxy/checked-request.ts'
 import { forward, type Forwarding, type UpstreamFailure } from '../../src/lib/http/proxy/forward.ts'
 import { toUpstream } from '../../src/lib/http/proxy/forwarded-headers.ts'
+import { keepHead } from '../../src/lib/http/keep-head.ts'
 import { responseOn } from '../../src/lib/http/proxy/socket-response.ts'
 
 /** The least that is a proxy: what is wrong is answered with a status and a sentence. Resolves with its port. */
@@ -48,9 +49,10 @@ export async function startProxyFront(upstreamPort: number, timeoutMs = 5_000) {
     handle(message, response)
   })
   server.on('clientError', order.refuse)
-  server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) =>
-    handle(message, responseOn(socket, message), { socket, head }),
-  )
+  server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
+    keepHead(socket, head)
+    handle(message, responseOn(socket, message), socket)
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {

@@ -6,6 +6,7 @@ import type { AnswerOrder } from './answer-order.ts'
 import type { Diversion, UpgradeHandler } from './diversion.ts'
 import type { ErrorShape } from './errors.ts'
 import { httpFault } from './faults.ts'
+import { keepHead } from './keep-head.ts'
 import { answerRaw } from './raw-answer.ts'
 import { STATUS_OF_KIND } from './status.ts'
 
@@ -42,6 +43,7 @@ export class Upgrades {
       this.#open.add(socket)
       socket.once('close', () => this.#open.delete(socket))
       socket.on('error', () => socket.destroy())
+      keepHead(socket, head)
       // Before Node 24.9, which asks whether to upgrade.
       if (rules.order.isBusy(socket)) {
         socket.destroy()
@@ -49,11 +51,11 @@ export class Upgrades {
       }
       const run = async (): Promise<void> => {
         rules.checkHost(request)
-        if (rules.divert?.isFor(request) === true) return rules.divert.upgrade(request, socket, head)
+        if (rules.divert?.isFor(request) === true) return rules.divert.upgrade(request, socket)
         const { handler, needsNoToken } = this.#find(request)
         // It changes what the connection is, and a page of another site must not bring that about (threat H3).
         rules.guard(request, true, needsNoToken)
-        await handler(request, socket, head)
+        await handler(request, socket)
       }
       run().catch((error: unknown) => {
         const fault = isFault(error) ? error : httpFault('INTERNAL_ERROR', 'the upgrade failed', error)

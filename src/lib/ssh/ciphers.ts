@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire, Module } from 'node:module'
 import { dirname, join } from 'node:path'
 import { packageRoot } from '../process/package.ts'
+import { readLongPackets } from './packet-size.ts'
 
 const require = createRequire(import.meta.url)
 const OWNER = 'ssh2/lib/protocol/crypto.js'
@@ -14,6 +15,8 @@ const NEWEST_NODE_TO_COMPILE_FOR = 24
 export type SshCiphers = 'compiled' | 'absent' | 'refused'
 
 const isRefused = refuseUnsafe(join(dirname(require.resolve(OWNER)), 'crypto/build/Release/sshcrypto.node'))
+// Only now: it loads the addon.
+readLongPackets()
 
 export function sshCiphers(): SshCiphers {
   if (isRefused) return 'refused'

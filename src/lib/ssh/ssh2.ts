@@ -1,4 +1,4 @@
-// oxlint-disable-next-line no-unassigned-import -- settles which ciphers ssh2 may take, before it is loaded
+// oxlint-disable-next-line no-unassigned-import -- settles which ciphers and packets ssh2 accepts, before it is loaded
 import './ciphers.ts'
 
 export { default } from 'ssh2'

@@ -13,6 +13,7 @@ import {
 } from '../../lib/http/proxy/checked-request.ts'
 import { forward, type Forwarding, type UpstreamFailure } from '../../lib/http/proxy/forward.ts'
 import { type Forwarder, isLoop, toUpstream } from '../../lib/http/proxy/forwarded-headers.ts'
+import { keepHead } from '../../lib/http/keep-head.ts'
 import { responseOn } from '../../lib/http/proxy/socket-response.ts'
 import { statusOf } from '../process/process-state.ts'
 import type { CapturedRequest } from './captured-request.ts'
@@ -72,10 +73,10 @@ export class ProxyServer {
       this.#upgraded.add(socket)
       socket.once('close', () => this.#upgraded.delete(socket))
       socket.on('error', () => socket.destroy())
+      keepHead(socket, head)
       // Before Node 24.9, which asks whether to upgrade.
       if (order.isBusy(socket)) socket.destroy()
-      else if (isForwardedUpgrade(request))
-        this.#handle(request, responseOn(socket, request), { socket, head })
+      else if (isForwardedUpgrade(request)) this.#handle(request, responseOn(socket, request), socket)
       else this.#handle(request, responseOn(socket, request))
     })
   }

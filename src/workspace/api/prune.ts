@@ -26,7 +26,11 @@ export const systemPruneQuerySchema = Type.Object({
   keep_free: Type.Optional(
     Type.String({ description: 'the oldest goes first, until so much is free: 20%, 50GiB' }),
   ),
-  plan_id: Type.Optional(Type.String({ description: 'does that plan, and never more than it says' })),
+  plan_id: Type.Optional(
+    Type.String({
+      description: "applies that plan and never more; other values beside it must equal the plan's",
+    }),
+  ),
 })
 export type SystemPruneQuery = Static<typeof systemPruneQuerySchema>
 
@@ -69,6 +73,17 @@ export function pruneRequestFromWire(query: SystemPruneQuery): PruneRequest {
     untilMs: parseUntil(until),
     logTailBytes: parseLogTail(logTail),
     keepFree: parseKeepFree(keepFree),
+  }
+}
+
+/** Returns only what the query says, without defaults. @throws INVALID_REQUEST */
+export function repeatedFromWire(query: SystemPruneQuery): Partial<PruneRequest> {
+  const { scopes, untilMs, logTailBytes, keepFree } = pruneRequestFromWire(query)
+  return {
+    ...(query.scope !== undefined && { scopes }),
+    ...(query.until !== undefined && { untilMs }),
+    ...(query.log_tail_bytes !== undefined && { logTailBytes }),
+    ...(query.keep_free !== undefined && { keepFree }),
   }
 }
 

@@ -31,8 +31,8 @@ export interface UpstreamFailure {
 export interface Forwarding {
   readonly request: CheckedRequest
   readonly response: ServerResponse
-  /** Present on a request to leave HTTP; `head` is what came behind it already. */
-  readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer } | undefined
+  /** The client's connection, on a request to leave HTTP. */
+  readonly upgrade?: Duplex | undefined
   readonly upstream: Pick<RequestOptions, 'host' | 'port' | 'agent' | 'createConnection'>
   /** The target to ask for; default the request's. */
   readonly target?: string
@@ -170,14 +170,12 @@ class Exchange {
     this.#state = 'over'
     clearTimeout(this.#limit)
     onSwitch?.()
-    const { socket, head } = upgrade
-    response.detachSocket(socket as never)
+    response.detachSocket(upgrade as never)
     const lines = [...toClient(answer), ['Connection', 'Upgrade'], ['Upgrade', protocol]]
     const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\n${text}\r\n`, 'latin1')
-    if (farHead.length > 0) socket.write(farHead)
-    if (head.length > 0) far.write(head)
-    void joinStreams(socket, far)
+    upgrade.write(`HTTP/1.1 101 Switching Protocols\r\n${text}\r\n`, 'latin1')
+    if (farHead.length > 0) upgrade.write(farHead)
+    void joinStreams(upgrade, far)
   }
 
   #fail(failure: UpstreamFailure): void {

@@ -10,6 +10,7 @@ export function responseOn(socket: Duplex, request: IncomingMessage): ServerResp
   response.assignSocket(socket as Socket)
   // Node's server does both for its own responses alone.
   socket.on('drain', () => response.emit('drain'))
-  response.once('finish', () => socket.end())
+  // What was sent behind the request is dropped: unread, it would keep the connection open after its end.
+  response.once('finish', () => socket.resume().end())
   return response
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { fault } from '../../errors.ts'
 import { type Candidate, keyOf } from './candidate.ts'
 import type { PruneRequest } from './request.ts'
@@ -34,14 +35,27 @@ export class PlanShelf {
     return plan
   }
 
-  /** Takes a plan away: it is done once. @throws INVALID_REQUEST for one that is not known any more */
-  take(id: string): Plan {
+  /**
+   * Takes a plan away: it is done once. One whose values are repeated wrongly stays.
+   * @throws INVALID_REQUEST for one that is not known any more, or was made with values other than `repeated`
+   */
+  take(id: string, repeated: Partial<PruneRequest>): Plan {
     const plan = this.#plans.get(id)
+    const named = `plan_id ${JSON.stringify(id.slice(0, 40))}`
+    if (plan === undefined || this.#clock.nowMs() - plan.madeAtMs > MAX_AGE_MS) {
+      this.#plans.delete(id)
+      throw fault(
+        'INVALID_REQUEST',
+        `${named} is not known, done already or older than an hour; ask with dry_run=true again`,
+      )
+    }
+    if (!isDeepStrictEqual({ ...plan.request, ...repeated }, plan.request)) {
+      throw fault(
+        'INVALID_REQUEST',
+        `${named} was made with other values: scope, until, log_tail_bytes and keep_free must equal the plan's or be left out`,
+      )
+    }
     this.#plans.delete(id)
-    if (plan !== undefined && this.#clock.nowMs() - plan.madeAtMs <= MAX_AGE_MS) return plan
-    throw fault(
-      'INVALID_REQUEST',
-      `plan_id ${JSON.stringify(id.slice(0, 40))} is not known, done already or older than an hour; ask with dry_run=true again`,
-    )
+    return plan
   }
 }

@@ -72,10 +72,14 @@ export class Pruner {
     return { isDryRun: true, planId: plan.id, request, items, skipped, notes, freed }
   }
 
-  /** Does a plan, with what it was made with. @throws INVALID_REQUEST for one that is not known */
-  async applyPlan(id: string, progress: (message: string) => void): Promise<PruneReport> {
+  /** Does a plan, with what it was made with. @throws INVALID_REQUEST for one that is not known, or does not have the values repeated */
+  async applyPlan(
+    id: string,
+    repeated: Partial<PruneRequest>,
+    progress: (message: string) => void,
+  ): Promise<PruneReport> {
     this.#check()
-    const plan = this.#plans.take(id)
+    const plan = this.#plans.take(id, repeated)
     return this.#apply(plan.request, plan, progress)
   }
 

@@ -10,6 +10,8 @@ import { authenticate, type Login, type LoginRefusal } from './authenticate.ts'
 import type { KeyRule } from './authorized-keys.ts'
 import type { Entered, Gate } from './gate.ts'
 import { type Entry, serveSession } from './session.ts'
+import { channelRefuser, type Refusal } from './refuse-channel.ts'
+import { fixRequests } from './request-fix.ts'
 import { mendWindows } from './window-fix.ts'
 import { refuseDenied } from '../../tunnel/denied-ports.ts'
 import { joinChannel } from './join-channel.ts'
@@ -19,7 +21,8 @@ const ALGORITHMS: NonNullable<ServerConfig['algorithms']> = {
   kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org'],
   serverHostKey: ['ssh-ed25519'],
   cipher: ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com', 'chacha20-poly1305@openssh.com', 'aes256-ctr'],
-  hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com'],
+  // The last two are for libssh2 before 1.11, which knows no encrypt-then-MAC.
+  hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256', 'hmac-sha2-512'],
   compress: ['none'],
 }
 
@@ -121,8 +124,9 @@ export class ConnectionServer {
     const admitted = this.#admitted.get(`${ip} ${port}`)
     this.#connections.add(connection)
     connection.once('close', () => this.#connections.delete(connection))
-    connection.on('error', (error) => logger.debug({ err: error, address: ip }, 'SSH connection'))
+    connection.on('error', (error) => logFailure(error, ip, logger))
     mendWindows(connection)
+    fixRequests(connection)
     let user = ''
     let refusal: LoginRefusal | undefined
     authenticate(
@@ -143,9 +147,10 @@ export class ConnectionServer {
     admitted?.socket.prependOnceListener('close', () => refusal && admitted.events.onRefused?.(refusal))
     const enter = reportingGate(gate, (code) => admitted?.events.onEntry?.(code))
     const agent = new AgentForward(connection, logger)
+    const refuse = channelRefuser(connection)
     let sessions = 0
     connection.on('session', (accept, reject) => {
-      if (sessions >= MAX_SESSIONS) return reject()
+      if (sessions >= MAX_SESSIONS) return refuse(reject, TOO_MANY_SESSIONS)
       sessions += 1
       const { localAddress, localPort } = admitted?.socket ?? {}
       const begin = (entry: Entry): void => {
@@ -153,15 +158,23 @@ export class ConnectionServer {
         const session = accept()
         session.once('close', () => (sessions -= 1))
         const address = `${ip} ${port} ${localAddress} ${localPort}`
-        serveSession(session, { user, entry, agent, connection: address, running: this.#running }, logger)
+        const isConnected = (): boolean => this.#connections.has(connection)
+        const target = { user, entry, agent, connection: address, isConnected, running: this.#running }
+        serveSession(session, target, logger)
       }
       enter(user).then(
         (at) => begin({ is: 'entered', at }),
         (why: unknown) => begin({ is: 'refused', why }),
       )
     })
-    serveForwards(connection, () => enter(user), deniedPorts, logger)
+    serveForwards(connection, () => enter(user), refuse, deniedPorts, logger)
   }
+}
+
+/** Logs why a connection failed. Clients whose network breaks, or who go away, are no failure. */
+function logFailure(error: Error & { readonly level?: string }, address: string, logger: Logger): void {
+  if (error.level === 'socket') logger.debug({ err: error, address }, 'an SSH client has gone')
+  else logger.warn({ address }, `an SSH connection failed: ${error.message}`)
 }
 
 /** A gate that reports the first time it lets somebody through, and the first time it does not. */
@@ -185,17 +198,33 @@ function reportingGate(gate: Gate, report: (code: string | undefined) => void): 
 const LOCALHOST = new Set(['localhost', '127.0.0.1', '::1'])
 const MAX_FORWARDS = 500
 
+const TOO_MANY_SESSIONS: Refusal = {
+  reason: 'resource shortage',
+  sentence: `one connection may have ${MAX_SESSIONS} sessions`,
+}
+const TOO_MANY_FORWARDS: Refusal = {
+  reason: 'resource shortage',
+  sentence: `one connection may have ${MAX_FORWARDS} forwards`,
+}
+const ELSEWHERE: Refusal = {
+  reason: 'prohibited',
+  sentence:
+    'forwards reach ports of the workspace itself alone: localhost, 127.0.0.1 or ::1, from 1 to 65535',
+}
+
 /** Serves `ssh -L` and `-D`: connections to the workspace's own loopback address. */
 function serveForwards(
   connection: Connection,
   enter: () => Promise<Entered>,
+  refuse: ReturnType<typeof channelRefuser>,
   deniedPorts: readonly number[],
   logger: Logger,
 ): void {
   let open = 0
   connection.on('tcpip', (accept, reject, { destIP, destPort }) => {
     const isAllowed = LOCALHOST.has(destIP.toLowerCase()) && destPort >= 1 && destPort <= 65_535
-    if (!isAllowed || open >= MAX_FORWARDS) return reject()
+    if (!isAllowed) return refuse(reject, ELSEWHERE)
+    if (open >= MAX_FORWARDS) return refuse(reject, TOO_MANY_FORWARDS)
     open += 1
     const forward = async (): Promise<void> => {
       refuseDenied(destPort, deniedPorts)
@@ -209,8 +238,14 @@ function serveForwards(
     forward()
       .catch((error: unknown) => {
         if (!isFault(error)) logger.warn({ err: error }, 'an SSH forward failed')
-        reject()
+        refuse(reject, refusalOf(error))
       })
       .finally(() => (open -= 1))
   })
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (!isFault(error))
+    return { reason: 'connect failed', sentence: 'the forward failed; the server log says why' }
+  return { reason: error.kind === 'forbidden' ? 'prohibited' : 'connect failed', sentence: error.message }
 }

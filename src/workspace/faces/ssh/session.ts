@@ -3,11 +3,14 @@ import type { PseudoTtyInfo, ServerChannel, Session } from '../../../lib/ssh/ssh
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { ExecProcess, ExitStatus, LoginEnvironment } from '../../backend/backend.ts'
+import { fault } from '../../errors.ts'
 import type { AgentForward } from './agent-forward.ts'
 import type { Entered } from './gate.ts'
 
 /** What SSH clients may set (threat S4): LD_PRELOAD and its like would decide what runs. */
-const ALLOWED_VARIABLE = /^(?:LANG|LC_[A-Z]+|TERM)$/
+const ALLOWED_VARIABLE = /^(?:LANG|LC_\w*|TERM)$/
+/** Linux passes no longer argument to a program (MAX_ARG_STRLEN, which counts the NUL that ends it). */
+const MAX_COMMAND_BYTES = 131_071
 /** What ssh itself ends with when it could not do what it was asked. */
 const FAILED = 255
 const MAX_COLUMNS = 4096
@@ -38,6 +41,8 @@ export interface SessionTarget {
   readonly agent: AgentForward
   /** `client-ip client-port server-ip server-port`, as OpenSSH puts it. */
   readonly connection: string
+  /** Whether the connection is open. */
+  readonly isConnected: () => boolean
   /** The programs of all sessions, each from its start to its end. */
   readonly running: Set<ExecProcess>
 }
@@ -77,11 +82,14 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
   })
   const run = (channel: ServerChannel, program: Program): void => {
     running = start(target, program, terminal, variables, agent)
-    let isGone = false
-    channel.once('close', () => (isGone = true))
+    let isClosed = false
+    // The session's event comes before the channel's, which waits until all input is read.
+    session.once('close', () => (isClosed = true))
     void connect(channel, running, terminal !== undefined, target.running).catch((error: unknown) => {
-      if (isGone) return
-      if (!isFault(error)) logger.error({ err: error, workspace: target.user }, 'an SSH session failed')
+      // A client that leaves while its program runs is no failure.
+      if (isClosed || !target.isConnected()) return
+      if (isFault(error)) logger.info({ code: error.code, workspace: target.user }, error.message)
+      else logger.error({ err: error, workspace: target.user }, 'an SSH session failed')
       refuse(channel, isFault(error) ? error.message : 'the session failed; the server log says why')
     })
   }
@@ -102,6 +110,7 @@ async function start(
   agent: Promise<string | undefined> | undefined,
 ): Promise<ExecProcess> {
   if (target.entry.is === 'refused') throw target.entry.why
+  if (program.is === 'command') checkCommand(program.command)
   const { backend, name } = target.entry.at
   const [login, agentSocket] = await Promise.all([backend.loginEnvironment(name), agent])
   return backend.exec(name, {
@@ -112,6 +121,17 @@ async function start(
     },
     ...(terminal !== undefined && { terminal }),
   })
+}
+
+/** @throws INVALID_REQUEST for a command that no program can be given */
+function checkCommand(command: string): void {
+  const bytes = Buffer.byteLength(command)
+  if (bytes > MAX_COMMAND_BYTES)
+    throw fault(
+      'INVALID_REQUEST',
+      `the command has ${bytes} bytes and a program accepts at most ${MAX_COMMAND_BYTES}; send a script to standard input: bash -s < script`,
+    )
+  if (command.includes('\0')) throw fault('INVALID_REQUEST', 'the command has a NUL byte')
 }
 
 function argvOf(program: Program, login: LoginEnvironment): readonly string[] {

@@ -85,10 +85,19 @@ describe('P7 what is done is what was shown, or less', () => {
     disk.upper('stray')
     const server = await disk.serve()
     const { plan_id: plan } = await prune(server, 'dry_run=true&scope=instances&until=0s')
-    expect((await call(`${server.url}/api/system/prune?plan_id=${plan}&scope=orphans`, 'POST')).status).toBe(
-      400,
-    )
-    const body = await prune(server, `plan_id=${plan}`)
+    for (const other of [
+      'scope=orphans',
+      'scope=instances&scope=logs',
+      'until=1s',
+      'log_tail_bytes=1',
+      'keep_free=1%25',
+    ]) {
+      const { status, body } = await call(`${server.url}/api/system/prune?plan_id=${plan}&${other}`, 'POST')
+      expect([other, status, body.error.code]).toEqual([other, 400, 'INVALID_REQUEST'])
+    }
+    // The same values may be repeated, in any spelling.
+    const same = 'scope=instances&until=0m&log_tail_bytes=5242880&dry_run=false'
+    const body = await prune(server, `plan_id=${plan}&${same}`)
     expect([names(body.items), body.scope, body.until]).toEqual([['young'], ['instances'], '0s'])
     expect(disk.has('uppers/stray')).toBe(true)
   })

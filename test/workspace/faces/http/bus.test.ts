@@ -117,6 +117,23 @@ describe('the bus', () => {
   })
 
   test.each([
+    ['application/json', '{'],
+    ['application/json', ''],
+    ['application/json', '{"__proto__": {}}'],
+    ['application/json', '['.repeat(65) + ']'.repeat(65)],
+    ['application/x-ndjson', '{}\n{'],
+    ['application/x-ndjson', '['.repeat(65) + ']'.repeat(65)],
+  ])('an answer of %s that cannot be parsed is refused with INVALID_BODY: %j', async (type, body) => {
+    const refusal = await fetch(`${server.url}/api/plugins/listeners/demo/respond`, {
+      method: 'POST',
+      headers: { 'content-type': type },
+      body,
+    })
+    expect(refusal.status).toBe(400)
+    expect(await refusal.json()).toMatchObject({ error: { code: 'INVALID_BODY' } })
+  })
+
+  test.each([
     ['{', 400, 'INVALID_BODY'],
     ['7', 400, 'INVALID_BODY'],
     ['{}', 400, 'MISSING_NAMESPACE'],

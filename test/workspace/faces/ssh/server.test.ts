@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import ssh2, { type Client } from 'ssh2'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { FakeBackend } from '../../../support/fake-backend.ts'
 import { openSsh, type OpenSsh, runProgram } from '../../../support/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
@@ -14,7 +14,10 @@ let ssh: OpenSsh
 const backend = new FakeBackend()
 
 beforeAll(async () => {
-  server = await startWorkspaceServer({ backends: () => [backend] })
+  server = await startWorkspaceServer({
+    backends: () => [backend],
+    settings: { tunnel: { deny_ports: [499] } },
+  })
   ssh = await openSsh(server)
   await makeWorkspace(server.url, { name: 'dev' })
 })
@@ -31,6 +34,8 @@ async function loggedIn(): Promise<Client> {
     port: server.sshPort,
     username: 'dev',
     privateKey: readFileSync(ssh.keyFile),
+    // Else ssh2 refuses by itself to ask for what OpenSSH has added.
+    strictVendor: false,
   })
   await once(client, 'ready')
   return client
@@ -92,6 +97,65 @@ test('S3 only three names are forwarded to, to the letter, and nothing else is l
   expect(await asked((done) => client.forwardOut('127.0.0.1', 1, 'localhost', 65_536, done))).toBeDefined()
 })
 
+describe('a channel that is refused says why', () => {
+  /** Opens that were refused have a number beside their sentence. */
+  const refusal = (ask: (done: (error?: (Error & { reason?: number }) | null) => void) => void) =>
+    new Promise<readonly unknown[]>((resolve) => ask((error) => resolve([error?.reason, error?.message])))
+
+  test('a forward elsewhere or to a denied port is prohibited', async () => {
+    const client = await loggedIn()
+    expect(await refusal((done) => client.forwardOut('127.0.0.1', 1, '10.0.0.1', 80, done))).toEqual([
+      1,
+      expect.stringContaining('forwards reach ports of the workspace itself alone'),
+    ])
+    expect(await refusal((done) => client.forwardOut('127.0.0.1', 1, 'localhost', 499, done))).toEqual([
+      1,
+      expect.stringContaining('499'),
+    ])
+  })
+
+  test('a port where nothing listens cannot be connected to', async () => {
+    const client = await loggedIn()
+    expect(await refusal((done) => client.forwardOut('127.0.0.1', 1, 'localhost', 1, done))).toEqual([
+      2,
+      expect.stringContaining('port 1 cannot be reached'),
+    ])
+  })
+
+  test('what the server never opens is prohibited', async () => {
+    const client = await loggedIn()
+    expect(await refusal((done) => client.openssh_forwardOutStreamLocal('/run/x', done))).toEqual([
+      1,
+      expect.stringContaining('does not open channels of this type'),
+    ])
+  })
+
+  test('the 101st session is one too many', async () => {
+    const client = await loggedIn()
+    const open = () =>
+      new Promise<ssh2.ClientChannel>((resolve, reject) => {
+        client.exec('cat', (error, channel) => (error ? reject(error) : resolve(channel)))
+      })
+    const sessions = await Promise.all(Array.from({ length: 100 }, open))
+    expect(await refusal((done) => client.exec('cat', done))).toEqual([
+      4,
+      expect.stringContaining('one connection may have 100 sessions'),
+    ])
+    await Promise.all(sessions.map((session) => once(session.resume().end(), 'close')))
+    expect(await statusOf(client, 'exit 7')).toBe(7)
+  })
+
+  test('OpenSSH shows the sentence', async () => {
+    const { status, stderr } = await ssh.run('dev', 'true', {
+      flags: ['-o', 'LogLevel=INFO', '-W', '10.0.0.1:80'],
+    })
+    expect(status).toBe(255)
+    expect(stderr).toContain(
+      'administratively prohibited: forwards reach ports of the workspace itself alone',
+    )
+  })
+})
+
 test('S4 every other forwarding is refused and the connection goes on', async () => {
   const client = await loggedIn()
   expect(await asked((done) => client.forwardIn('127.0.0.1', 0, done))).toBeDefined()
@@ -150,6 +214,43 @@ test.each([
     stdin: Buffer.alloc(1_000_000),
   })
   expect([status, stdout.toString().trim()]).toEqual([0, '1000000'])
+})
+
+test.each(['hmac-sha2-256', 'hmac-sha2-512'])(
+  'S6 a client without encrypt-then-MAC, as libssh2 1.10, is served with %s',
+  async (mac) => {
+    const flags = ['-o', 'Ciphers=aes256-ctr', '-o', `MACs=${mac}`]
+    const { status, stdout } = await ssh.run('dev', 'wc -c', { flags, stdin: Buffer.alloc(1_000_000) })
+    expect([status, stdout.toString().trim()]).toEqual([0, '1000000'])
+  },
+)
+
+test('S6 a client that can do both uses encrypt-then-MAC', async () => {
+  const flags = [
+    '-v',
+    '-o',
+    'LogLevel=DEBUG1',
+    '-o',
+    'Ciphers=aes256-ctr',
+    '-o',
+    'MACs=hmac-sha2-512-etm@openssh.com,hmac-sha2-256',
+  ]
+  const { stderr } = await ssh.run('dev', 'true', { flags })
+  expect(stderr).toMatch(/server->client cipher: aes256-ctr MAC: hmac-sha2-512-etm@openssh\.com/)
+})
+
+test('the log says why a handshake failed', async () => {
+  const flags = ['-o', 'Ciphers=aes256-ctr', '-o', 'MACs=hmac-sha1']
+  expect((await ssh.run('dev', 'true', { flags })).status).toBe(255)
+  const lines = server
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('an SSH connection failed'))
+  expect(JSON.parse(lines.at(-1) ?? '{}')).toMatchObject({
+    level: 40,
+    address: '127.0.0.1',
+    msg: expect.stringMatching(/no matching C->S MAC/) as unknown,
+  })
 })
 
 test('S6 ssh-audit finds nothing to fail, and the strict key exchange', async () => {

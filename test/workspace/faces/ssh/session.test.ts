@@ -48,6 +48,21 @@ test('a command that a signal ended is no command that ended with that number', 
   expect(await ssh.run('dev', 'kill -KILL $$')).toMatchObject({ status: 255, stderr: '' })
 })
 
+test.each([
+  ['aes128-gcm@openssh.com', 34_000],
+  ['aes128-gcm@openssh.com', 35_000],
+  ['aes128-gcm@openssh.com', 131_071],
+  ['chacha20-poly1305@openssh.com', 131_071],
+  ['aes256-ctr', 131_071],
+])('a command is run by %s with %d bytes', async (cipher, length) => {
+  const [begin, end] = ['printf %s ', ' | wc -c']
+  const size = length - begin.length - end.length
+  const { status, stdout } = await ssh.run('dev', `${begin}${'x'.repeat(size)}${end}`, {
+    flags: ['-o', `Ciphers=${cipher}`],
+  })
+  expect([status, Number(stdout)]).toEqual([0, size])
+})
+
 test('standard output and standard error stay apart', async () => {
   const { stdout, stderr } = await ssh.run('dev', 'echo out; echo err >&2')
   expect([stdout.toString(), stderr]).toEqual(['out\n', 'err\n'])
@@ -99,6 +114,20 @@ test('S4 of what a client sets only its language is taken', async () => {
     '/usr/bin:/bin',
     undefined,
   ])
+})
+
+test.each([
+  ['LC_V1', true],
+  ['LC_MY_TOKEN', true],
+  ['LC_lower', true],
+  ['LC_', true],
+  ['LC', false],
+  ['XLC_ALL', false],
+  ['LC_A-B', false],
+  ['LANGUAGE', false],
+])('S4 a client that sets %s: %s', async (name, isTaken) => {
+  const { stdout } = await ssh.run('dev', 'env', { flags: ['-o', `SetEnv=${name}=value`] })
+  expect(stdout.toString().split('\n').includes(`${name}=value`)).toBe(isTaken)
 })
 
 test('the user and the connection are in the environment', async () => {

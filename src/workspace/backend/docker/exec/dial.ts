@@ -66,19 +66,18 @@ echo failed`
 
 async function dialByProgram(port: number, relay: ExecProcess): Promise<Duplex> {
   relay.stderr.resume()
-  const { line, rest } = await firstLine(relay)
+  const line = await firstLine(relay)
   if (line !== 'ok') {
     await relay.hangUp()
     throw refused(port, 'nothing listens there, or the image has neither socat nor bash')
   }
-  if (rest.length > 0) relay.stdout.unshift(rest)
   const stream = Duplex.from({ readable: relay.stdout, writable: relay.stdin })
   stream.once('close', () => void relay.hangUp().catch(() => undefined))
   return stream
 }
 
-/** Reads up to the first line's end and no further than the chunk that holds it. */
-async function firstLine({ stdout }: ExecProcess): Promise<{ line: string; rest: Buffer }> {
+/** Reads the first line; what follows it stays in the stream. */
+async function firstLine({ stdout }: ExecProcess): Promise<string> {
   let head = Buffer.alloc(0)
   while (!head.includes(0x0a)) {
     const chunk = stdout.read() as Buffer | null
@@ -91,9 +90,10 @@ async function firstLine({ stdout }: ExecProcess): Promise<{ line: string; rest:
     }
   }
   const end = head.indexOf(0x0a)
-  return end < 0
-    ? { line: head.toString(), rest: Buffer.alloc(0) }
-    : { line: head.subarray(0, end).toString(), rest: head.subarray(end + 1) }
+  if (end < 0) return head.toString()
+  // At once: a stream without bytes whose program has ended its output ends, and then accepts none.
+  if (head.length > end + 1) stdout.unshift(head.subarray(end + 1))
+  return head.subarray(0, end).toString()
 }
 
 function refused(port: number, why: string, cause?: unknown) {

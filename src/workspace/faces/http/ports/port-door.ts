@@ -87,12 +87,12 @@ export class PortDoor implements Diversion {
     for (const answer of this.#answers) answer.destroy()
   }
 
-  readonly upgrade: UpgradeHandler = async (request, socket, head) => {
+  readonly upgrade: UpgradeHandler = async (request, socket) => {
     const checked = checkRequest(request)
     const place = this.#placeOf(checked)
     this.#checkOrigin(request, place, true)
     // Before Node 24.9 every request to upgrade comes here.
-    const upgrade = isForwardedUpgrade(request) ? { socket, head } : undefined
+    const upgrade = isForwardedUpgrade(request) ? socket : undefined
     await this.#forward(checked, responseOn(socket, request), place, upgrade)
   }
 
@@ -107,7 +107,7 @@ export class PortDoor implements Diversion {
     if (way.is === 'host') this.#demandGrant(message, target)
     else this.#admit(message, target, pass)
     const connection = await this.#open(checked, target)
-    const client = upgrade?.socket ?? response
+    const client = upgrade ?? response
     if (client.destroyed) return void connection.destroy()
     client.once('close', this.#parts.face.activity.begin(target.workspace))
     if (upgrade === undefined) {

@@ -1,4 +1,5 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyRequest } from 'fastify'
+import { isFault } from '../../../../lib/errors/fault.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { createTokenRule } from '../../../../lib/http/token-rule.ts'
 import { Type } from '../../../../lib/schema/type.ts'
@@ -15,6 +16,7 @@ import {
 import type { GuestMessage } from '../../../bus/guest-message.ts'
 import { respondToAll } from '../respond-lines.ts'
 import { Lines, takeLines } from '../../../../lib/http/ndjson-body.ts'
+import { fault } from '../../../errors.ts'
 import { BUS_TOKEN_HEADER } from '../../../client/server-address.ts'
 import type { HttpFace } from '../face.ts'
 import { parseFlag } from '../parse-flag.ts'
@@ -129,6 +131,9 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
 
   void app.register((scope, _options, done) => {
     takeLines(scope)
+    scope.setErrorHandler((error: FastifyError) => {
+      throw toBodyFault(error)
+    })
     respondRoute(scope, face, guard)
     done()
   })
@@ -144,6 +149,12 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
     },
     async () => ({ workspaces: (await cluster.workspaces()).map(connectedGuestToWire) }),
   )
+}
+
+/** The bus has its own code for a body that cannot be parsed. What is thrown here, the server's own handler answers. */
+function toBodyFault(error: FastifyError): Error {
+  const isBodyFault = isFault(error) ? error.code === 'INVALID_REQUEST' : error.statusCode === 400
+  return isBodyFault ? fault('INVALID_BODY', error.message, error) : error
 }
 
 function respondRoute(app: HttpServer['app'], { cluster, config }: HttpFace, guard: object): void {

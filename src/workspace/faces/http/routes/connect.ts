@@ -18,7 +18,7 @@ const PATH = /^\/api\/workspaces\/([^/]*)\/connect\/([^/]*)$/
 /** Raw TCP tunnels to ports inside workspaces. */
 export function connectRoute({ app, upgrades }: HttpServer, face: HttpFace): void {
   const { table, backends, audit, activity, config } = face
-  upgrades.handle(PROTOCOL, async (request, socket, head) => {
+  upgrades.handle(PROTOCOL, async (request, socket) => {
     refuseBody(request)
     const [name, port] = targetOf(request)
     const inside = await audit.follow(subjectOf({ raw: request }, 'tunnel.open', name), () =>
@@ -26,8 +26,6 @@ export function connectRoute({ app, upgrades }: HttpServer, face: HttpFace): voi
     )
     const endActivity = activity.begin(name)
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${PROTOCOL}\r\n\r\n`)
-    // What the client sent right behind its request is the beginning of its stream.
-    if (head.length > 0) socket.unshift(head)
     keepOpen(socket)
     void joinStreams(socket, inside).then(endActivity)
   })

@@ -10,6 +10,7 @@ import {
   pruneReportSchema,
   pruneReportToWire,
   pruneRequestFromWire,
+  repeatedFromWire,
   type SystemPruneQuery,
   systemPruneQuerySchema,
 } from '../../../api/prune.ts'
@@ -71,18 +72,14 @@ export function systemRoutes(server: HttpServer, face: HttpFace): void {
       const isDryRun = parseFlag('dry_run', query.dry_run)
       const wanted = pruneRequestFromWire(query)
       const { plan_id: planId } = query
-      const { until, log_tail_bytes: logTail, keep_free: keepFree, scope } = query
-      if (
-        planId !== undefined &&
-        (isDryRun || [until, logTail, keepFree, scope].some((each) => each !== undefined))
-      )
-        throw fault('INVALID_REQUEST', 'plan_id stands alone: the plan says what is done')
+      if (planId !== undefined && isDryRun)
+        throw fault('INVALID_REQUEST', 'plan_id applies a plan and dry_run makes one: send one of them')
       return answer(request.headers.accept, reply, 'pruning', async (progress) => {
         if (isDryRun) return pruneReportToWire(config.name, await pruner.plan(wanted))
         return audit.follow(subjectOf(request, 'system.prune', ''), async () => {
           const done = await (planId === undefined
             ? pruner.apply(wanted, progress)
-            : pruner.applyPlan(planId, progress))
+            : pruner.applyPlan(planId, repeatedFromWire(query), progress))
           return pruneReportToWire(config.name, done)
         })
       })

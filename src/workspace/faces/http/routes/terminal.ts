@@ -30,7 +30,7 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
 
   upgrades.handle(
     'websocket',
-    async (request, socket, head) => {
+    async (request, socket) => {
       const { name, query } = targetOf(request)
       const pass = query.get('pass') ?? undefined
       if (!hasToken(request))
@@ -54,7 +54,7 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
       socket.once('close', () => void process.hangUp().catch(() => undefined))
       const { workspaceEnded } = place
       const whenIdle = () => lifecycle.whileIdle(workspace.name, async () => undefined)
-      server.handleUpgrade(request, socket, head, (webSocket) => {
+      server.handleUpgrade(request, socket, Buffer.alloc(0), (webSocket) => {
         void serveTerminal({ socket: webSocket, process, workspaceEnded, whenIdle, logger: app.log })
       })
     },
