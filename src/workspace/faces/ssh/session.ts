@@ -14,6 +14,7 @@ const MAX_COMMAND_BYTES = 131_071
 /** What ssh itself ends with when it could not do what it was asked. */
 const FAILED = 255
 const MAX_COLUMNS = 4096
+const LOGGED_NAME_LENGTH = 64
 /** Signals that have a name in SSH (RFC 4254, section 6.10); of others the status tells. */
 const TOLD_SIGNAL = /^SIG(?:ABRT|ALRM|FPE|HUP|ILL|INT|KILL|PIPE|QUIT|SEGV|TERM|USR1|USR2)$/
 
@@ -80,6 +81,8 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     accept?.()
     void running?.then((process) => process.signal(`SIG${name}` as NodeJS.Signals)).catch(() => undefined)
   })
+  // Whatever a client calls itself, a line of the log stays short.
+  const workspace = target.user.slice(0, LOGGED_NAME_LENGTH)
   const run = (channel: ServerChannel, program: Program): void => {
     running = start(target, program, terminal, variables, agent)
     let isClosed = false
@@ -88,8 +91,8 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     void connect(channel, running, terminal !== undefined, target.running).catch((error: unknown) => {
       // A client that leaves while its program runs is no failure.
       if (isClosed || !target.isConnected()) return
-      if (isFault(error)) logger.info({ code: error.code, workspace: target.user }, error.message)
-      else logger.error({ err: error, workspace: target.user }, 'an SSH session failed')
+      if (isFault(error)) logger.info({ code: error.code, workspace }, error.message)
+      else logger.error({ err: error, workspace }, 'an SSH session failed')
       refuse(channel, isFault(error) ? error.message : 'the session failed; the server log says why')
     })
   }

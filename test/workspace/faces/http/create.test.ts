@@ -165,7 +165,11 @@ describe('creating by HTTP', () => {
   test('while a workspace is made it shows as starting, is busy, and can be deleted', async () => {
     backend.before.set(
       'started',
-      (signal) => new Promise((resolve) => signal?.addEventListener('abort', () => resolve())),
+      (signal) =>
+        new Promise((resolve) => {
+          if (signal?.aborted === true) resolve()
+          else signal?.addEventListener('abort', () => resolve())
+        }),
     )
     const creation = create({ name: 'demo' })
     await waitFor('its row', async () => (await api('workspaces/demo')).status === 200)
