@@ -1,5 +1,5 @@
 // oxlint-disable no-underscore-dangle -- ssh2's names
-import type { Connection } from '../../../lib/ssh/ssh2.ts'
+import type { Connection } from './ssh2.ts'
 
 /** The private fields of an ssh2 1.17.0 server session that decide which requests it handles. */
 interface SessionInternals {

@@ -1,4 +1,4 @@
-import type { Connection } from '../../../lib/ssh/ssh2.ts'
+import type { Connection } from './ssh2.ts'
 
 /** Why a channel is not opened (RFC 4254, section 5.1). */
 const REASONS = { prohibited: 1, 'connect failed': 2, 'unknown type': 3, 'resource shortage': 4 } as const
