@@ -46,7 +46,7 @@ describe('who runs the bus', () => {
     expect((await respond(`${JSON.stringify(answer(first?.data, {}))}\n\n`)).status).toBe(204)
     expect((await respond('{"a": 1}\n{')).status).toBe(400)
     const deep = `{"payload": ${'['.repeat(100)}${']'.repeat(100)}}`
-    expect(await (await respond(deep)).json()).toMatchObject({ error: { code: 'INVALID_REQUEST' } })
+    expect(await (await respond(deep)).json()).toMatchObject({ error: { code: 'INVALID_BODY' } })
   })
 
   test('lines are taken by that route alone', async () => {
