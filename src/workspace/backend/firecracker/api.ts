@@ -1,14 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { request } from '../../../lib/http/node-http.ts'
 import { parseJson } from '../../../lib/schema/parse-json.ts'
 import { Type } from '../../../lib/schema/type.ts'
 
 const TIMEOUT_MS = 10_000
 
+const RETRY_MS = 20
+
 /**
  * Says one thing to a Firecracker by its socket. Source: its API description, firecracker.yaml. Rejects with its words when it
  * refuses, and when it does not answer within 10 s.
  */
-export function callFirecracker(
+export async function callFirecracker(
+  socketPath: string,
+  method: 'PUT' | 'PATCH',
+  path: string,
+  body: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const untilMs = performance.now() + TIMEOUT_MS
+  while (true) {
+    try {
+      return await call(socketPath, method, path, body)
+    } catch (error) {
+      // Its socket is there a moment before it listens.
+      if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED' || performance.now() > untilMs) throw error
+      await delay(RETRY_MS)
+    }
+  }
+}
+
+function call(
   socketPath: string,
   method: 'PUT' | 'PATCH',
   path: string,
@@ -16,7 +37,7 @@ export function callFirecracker(
 ): Promise<void> {
   const json = JSON.stringify(body)
   return new Promise((resolve, reject) => {
-    const call = request(
+    const sent = request(
       {
         socketPath,
         method,
@@ -34,9 +55,9 @@ export function callFirecracker(
         })
       },
     )
-    call.once('timeout', () => call.destroy(new Error(`${method} ${path}: no answer`)))
-    call.once('error', reject)
-    call.end(json)
+    sent.once('timeout', () => sent.destroy(new Error(`${method} ${path}: no answer`)))
+    sent.once('error', reject)
+    sent.end(json)
   })
 }
 
