@@ -67,6 +67,13 @@ export class Quarantine {
     return results
   }
 
+  /** Everything that was left out since then is tried again. Returns whether there was any. */
+  releaseSince(paths: readonly string[]): boolean {
+    const added = this.paths.filter((path) => !paths.includes(path))
+    for (const path of added) this.#places.delete(path)
+    return added.length > 0
+  }
+
   /** What has changed is tried again. */
   releaseChanged(): void {
     for (const [path, stamp] of this.#places) if (stampIfThere(path) !== stamp) this.#places.delete(path)

@@ -67,6 +67,8 @@ export class ProjectScanner {
   /** Settles when no huge archive is being listed or read. */
   #turn: Promise<unknown> = Promise.resolve()
   #isInDoubt = false
+  /** Whether the store has ended the processes that wrote to it. */
+  #isStoreBlamed = false
   #store: SliceStore | undefined
   /** Of the last scan. */
   #names: StringPool | undefined
@@ -108,6 +110,7 @@ export class ProjectScanner {
     const isSame = await opening
     this.#quarantined.releaseChanged()
     this.#isInDoubt = this.#damaged.size > 0
+    const leftOut = this.#quarantined.paths
     const reports: ReadReport[] = []
     const known = isSame ? before?.snapshot.index : undefined
     const builder = new IndexBuilder(known)
@@ -127,6 +130,12 @@ export class ProjectScanner {
       // Some have changed since they were listed.
       places = await list()
       missing = this.#missing(places, builder)
+    }
+    // A damaged store ends who writes to it, whatever was read: it is made anew before a place is left out for that.
+    if (this.#isInDoubt && this.#quarantined.releaseSince(leftOut)) {
+      this.#isStoreBlamed = true
+      this.#store?.distrust()
+      return this.#scan(undefined)
     }
     await this.#hashes.save()
     await this.#dropRetired(places)
@@ -296,6 +305,11 @@ export class ProjectScanner {
     await this.#store?.close()
     this.#store = undefined
     const check = (): Promise<unknown> => {
+      if (this.#isStoreBlamed) {
+        this.#isStoreBlamed = false
+        this.#damaged.clear()
+        return Promise.reject(new Error('it ends the processes that write to it'))
+      }
       // The directory may be another one than last time.
       this.#pool.confine(this.#confinement())
       return this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
