@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { commandLine } from '../../scripts/command-line.ts'
-import type { SchemaNode } from '../../src/lib/config/check.ts'
+import { type SchemaNode, valueSchema } from '../../src/lib/config/check.ts'
 import { environmentKeys } from '../../src/lib/config/environment.ts'
 import { packageRoot } from '../../src/lib/process/package.ts'
 
@@ -41,9 +41,9 @@ export const sorted = (words: Iterable<string>): readonly string[] => [...new Se
 
 /** Every key of a schema, with names of the user's own as `<name>`. */
 export function keysOf(node: SchemaNode, path: readonly string[] = []): readonly string[] {
-  const { properties, patternProperties = {} } = node
+  const { properties } = node
   if (properties) return Object.entries(properties).flatMap(([key, child]) => keysOf(child, [...path, key]))
-  const [ofMap] = Object.values(patternProperties)
+  const ofMap = valueSchema(node)
   return ofMap?.properties ? keysOf(ofMap, [...path, '<name>']) : [path.join('.')]
 }
 

@@ -17,10 +17,15 @@ export async function makeSound(
     await check()
   } catch (error) {
     tell(error)
-    const aside = `${directory}.damaged`
-    rmSync(aside, { recursive: true, force: true })
-    renameSync(directory, aside)
+    putAside(directory)
     makeDirs(directory, 0o700)
     await check()
   }
+}
+
+/** Renames the directory of a damaged store to `<directory>.damaged`, in place of the one that has that name. */
+export function putAside(directory: string): void {
+  const aside = `${directory}.damaged`
+  rmSync(aside, { recursive: true, force: true })
+  renameSync(directory, aside)
 }

@@ -19,7 +19,7 @@ import { type PlacedTask, Quarantine } from '../index/quarantine.ts'
 import type { RefreshedPlace, RefreshTask } from './refresh-place.ts'
 import { IndexBuilder, type ProjectIndex } from '../index/project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
-import { makeSound } from '../index/make-sound.ts'
+import { makeSound, putAside } from '../index/make-sound.ts'
 import { RetiredSlices } from '../index/retired-slices.ts'
 import { entriesOf, keysOf, type Missing, type Place, placeIn } from './place.ts'
 import { createScanPool } from './scan-pool.ts'
@@ -67,8 +67,6 @@ export class ProjectScanner {
   /** Settles when no huge archive is being listed or read. */
   #turn: Promise<unknown> = Promise.resolve()
   #isInDoubt = false
-  /** Whether the store has ended the processes that wrote to it. */
-  #isStoreBlamed = false
   #store: SliceStore | undefined
   /** Of the last scan. */
   #names: StringPool | undefined
@@ -131,10 +129,9 @@ export class ProjectScanner {
       places = await list()
       missing = this.#missing(places, builder)
     }
-    // A damaged store ends who writes to it, whatever was read: it is made anew before a place is left out for that.
+    // Writing to a damaged store ends the process, whatever it reads: the store is replaced before a place is left out.
     if (this.#isInDoubt && this.#quarantined.releaseSince(leftOut)) {
-      this.#isStoreBlamed = true
-      this.#store?.distrust()
+      await this.#dropStore()
       return this.#scan(undefined)
     }
     await this.#hashes.save()
@@ -305,11 +302,6 @@ export class ProjectScanner {
     await this.#store?.close()
     this.#store = undefined
     const check = (): Promise<unknown> => {
-      if (this.#isStoreBlamed) {
-        this.#isStoreBlamed = false
-        this.#damaged.clear()
-        return Promise.reject(new Error('it ends the processes that write to it'))
-      }
       // The directory may be another one than last time.
       this.#pool.confine(this.#confinement())
       return this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
@@ -320,6 +312,19 @@ export class ProjectScanner {
     })
     this.#store = SliceStore.open(this.#storeDir, 'read')
     return false
+  }
+
+  /** Puts aside a store that ends the processes that write to it; the next scan makes another. */
+  async #dropStore(): Promise<void> {
+    this.#logger.warn(
+      { directory: this.#storeDir },
+      'the index ends the processes that write to it and is made anew',
+    )
+    await this.#pool.end()
+    await this.#store?.close()
+    this.#store = undefined
+    putAside(this.#storeDir)
+    this.#damaged.clear()
   }
 
   /** Lets the pool's process read what of the class path is neither in the project nor in a repository. */

@@ -17,7 +17,7 @@ const STALE_WAIT_MS = 2_000
 const REST_MS = 5_000
 
 export type Coding = 'br' | 'gzip'
-/** What compressed forms that are stored beside an object are called. */
+/** Suffixes of the keys of compressed forms, which are stored beside the object. */
 const SUFFIX: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' }
 
 /** An object in memory, with its compressed forms as far as anybody asked for them. */

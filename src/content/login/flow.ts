@@ -8,5 +8,5 @@ export const flowSchema = Type.Object({
   next: Type.String(),
 })
 
-/** What the browser keeps between its way to the provider and back. */
+/** State of a login at an OpenID provider, kept in a cookie until the provider redirects back. */
 export type Flow = Readonly<Static<typeof flowSchema>>

@@ -23,6 +23,11 @@ export interface SchemaNode {
   readonly items?: SchemaNode
 }
 
+/** Returns the schema of the values of a map; undefined for a schema of something else. */
+export function valueSchema({ patternProperties = {} }: SchemaNode): SchemaNode | undefined {
+  return Object.values(patternProperties)[0]
+}
+
 const FORMATS = {
   duration: (text: string) => parseDuration(text) !== undefined,
   size: (text: string) => parseSize(text) !== undefined,
@@ -69,8 +74,7 @@ function nodeAt(schema: SchemaNode, path: readonly string[]): SchemaNode | undef
   let node: SchemaNode | undefined = schema
   for (const step of path) {
     const named: SchemaNode | undefined = node?.properties?.[step]
-    const [ofMap]: readonly SchemaNode[] = Object.values(node?.patternProperties ?? {})
-    node = named ?? node?.items ?? ofMap
+    node = named ?? node?.items ?? (node && valueSchema(node))
   }
   return node
 }

@@ -1,5 +1,5 @@
 import type { Static, TArray, TObject, TProperties, TRecord, TSchema } from 'typebox'
-import type { SchemaNode } from './check.ts'
+import { type SchemaNode, valueSchema } from './check.ts'
 import type { TDuration, TSize } from './fields.ts'
 import { parseDuration } from './duration.ts'
 import { parseSize } from './size.ts'
@@ -51,17 +51,12 @@ function decode(schema: SchemaNode, value: unknown): unknown {
   const { properties } = schema
   const decoded =
     properties === undefined
-      ? Object.entries(value).map(([name, inner]) => [name, decode(valueSchema(schema), inner)])
+      ? Object.entries(value).map(([name, inner]) => [name, decode(valueSchema(schema) ?? {}, inner)])
       : Object.entries(properties).map(([name, node]) => [
           decodedName(name, node),
           decode(node, (value as Readonly<Record<string, unknown>>)[name]),
         ])
   return Object.freeze(Object.fromEntries(decoded))
-}
-
-/** Returns the schema of the values of a map. */
-function valueSchema({ patternProperties = {} }: SchemaNode): SchemaNode {
-  return Object.values(patternProperties)[0] ?? {}
 }
 
 function decodedName(name: string, { format = '' }: SchemaNode): string {

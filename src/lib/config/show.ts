@@ -1,4 +1,4 @@
-import type { SchemaNode } from './check.ts'
+import { type SchemaNode, valueSchema } from './check.ts'
 import { yaml } from './yaml.ts'
 
 /** The effective settings as YAML, with every secret (a schema field marked `writeOnly`) masked. */
@@ -10,7 +10,7 @@ export function showSettings(schema: SchemaNode, settings: unknown): string {
 export function maskSecrets(schema: SchemaNode, value: unknown): unknown {
   if (schema.writeOnly === true && value !== undefined) return '********'
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const [ofMap = {}] = Object.values(schema.patternProperties ?? {})
+  const ofMap = valueSchema(schema) ?? {}
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, maskSecrets(schema.properties?.[key] ?? ofMap, inner)]),
   )

@@ -4,8 +4,8 @@ import { makeDirs } from '../fs/make-dirs.ts'
 import { writeFileDurable } from '../fs/write-durable.ts'
 import { identityOf, isRunning, processIdentity } from '../process/process-identity.ts'
 import type { Static } from 'typebox'
-import { parseJson } from '../../lib/schema/parse-json.ts'
-import { Type } from '../../lib/schema/type.ts'
+import { parseJson } from '../schema/parse-json.ts'
+import { Type } from '../schema/type.ts'
 
 const recordSchema = Type.Object({
   process: Type.Object(processIdentity),

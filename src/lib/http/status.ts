@@ -14,3 +14,9 @@ export const STATUS_OF_KIND: Readonly<Record<FaultKind, number>> = {
   unavailable: 503,
   timeout: 504,
 }
+
+/** Returns what went wrong, from the status of an answer; `internal` for a status that no kind has. */
+export function kindOfStatus(status: number): FaultKind {
+  const kinds = Object.entries(STATUS_OF_KIND) as [FaultKind, number][]
+  return kinds.find(([, known]) => known === status)?.[0] ?? 'internal'
+}

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isAlive } from './is-alive.ts'
 import { readProcStat } from './proc-stat.ts'
 import type { Static } from 'typebox'
-import { Type } from '../../lib/schema/type.ts'
+import { Type } from '../schema/type.ts'
 
 /** The properties of a process's identity, for schemas of records. */
 export const processIdentity = {

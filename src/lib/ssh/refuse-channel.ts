@@ -9,7 +9,7 @@ export interface Refusal {
   readonly sentence: string
 }
 
-/** What ssh2 refuses by itself. */
+/** Descriptions of the refusals that ssh2 sends without one. */
 const OWN_SENTENCES: ReadonlyMap<number, string> = new Map([
   [REASONS.prohibited, 'the server does not open channels of this type'],
   [REASONS['unknown type'], 'the server does not know this type of channel'],

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import { readFileSync } from 'node:fs'
-import { Fault, type FaultKind } from '../../lib/errors/fault.ts'
+import { Fault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
-import { STATUS_OF_KIND } from '../../lib/http/status.ts'
+import { kindOfStatus } from '../../lib/http/status.ts'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { errorSchema } from '../api/error.ts'
 
@@ -68,7 +68,6 @@ export function faultFromAnswer(status: number, body: string): Fault {
 }
 
 export function toFault(status: number, error: ErrorBody | undefined): Fault {
-  const kinds = Object.entries(STATUS_OF_KIND) as [FaultKind, number][]
-  const kind = kinds.find(([, known]) => known === status)?.[0] ?? 'internal'
+  const kind = kindOfStatus(status)
   return new Fault(error?.code ?? 'INTERNAL_ERROR', kind, error?.message ?? `the server answered ${status}`)
 }

@@ -6,7 +6,7 @@ import { renderJava } from './render-java.ts'
 import type { VisibilityLevel } from './visibility.ts'
 import { isTypeDeclaration, membersOf, nameOf } from './java-declarations.ts'
 
-/** What is wanted of a Java text: a class's lines, an excerpt of it, or some of its methods. */
+/** A request for a part of a Java source: a class's lines, an excerpt of it, or some of its methods. */
 export interface ExtractQuestion {
   readonly text: string
   readonly steps: readonly ClassStep[]

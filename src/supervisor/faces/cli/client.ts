@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { createOutput, type Output } from '../../../lib/cli/output.ts'
-import { defineFaults, Fault, type FaultKind } from '../../../lib/errors/fault.ts'
+import { defineFaults, Fault } from '../../../lib/errors/fault.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { requestFor } from '../../../lib/http/node-http.ts'
-import { STATUS_OF_KIND } from '../../../lib/http/status.ts'
+import { kindOfStatus } from '../../../lib/http/status.ts'
 import { parseJson } from '../../../lib/schema/parse-json.ts'
 import { Type } from '../../../lib/schema/type.ts'
 import { errorSchema } from '../../api/error.ts'
@@ -103,8 +103,7 @@ export class SupervisorClient {
 }
 
 function faultFrom(status: number, body: string): Fault {
-  const kinds = Object.entries(STATUS_OF_KIND) as [FaultKind, number][]
-  const kind = kinds.find(([, known]) => known === status)?.[0] ?? 'internal'
+  const kind = kindOfStatus(status)
   const answer = parseJson(errorSchema, body)
   return answer === undefined
     ? new Fault('INTERNAL_ERROR', kind, `the supervisor answered ${status}`)

@@ -14,7 +14,7 @@ import {
   shownEdges,
 } from './model.ts'
 
-/** What is chosen, a box or none, and the elements of what is shown. */
+/** The selected box, if any, and the elements of the boxes on the page. */
 export const shown: { chosen: number | undefined; elements: Map<number, HTMLButtonElement> } = {
   chosen: undefined,
   elements: new Map(),

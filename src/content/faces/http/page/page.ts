@@ -2,7 +2,7 @@ import { byId, make } from '../../../../lib/page/elements.ts'
 
 const DELAY_MS = 120
 
-/** What `/_api/search` answers. */
+/** The response of `/_api/search`. */
 interface SearchAnswer {
   readonly hits: readonly {
     readonly repo: string

@@ -1,7 +1,7 @@
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { WireLogEntry } from '../../../api/log.ts'
 import type { WireSummary } from '../../../api/process.ts'
-import { formatUptime } from '../commands/processes.ts'
+import { formatUptime } from '../../../api/uptime.ts'
 import { shownLine } from '../paint.ts'
 
 /** All that the screen shows. */

@@ -2,6 +2,7 @@ import { byId, make } from '../../../../lib/page/elements.ts'
 import type { WireLogEntry, WireLogs } from '../../../api/log.ts'
 import type { usageToWire, WireSummary } from '../../../api/process.ts'
 import type { WireRequest } from '../../../api/request.ts'
+import { formatUptime } from '../../../api/uptime.ts'
 import { ApiError, ask, follow, setToken, type StreamEvent } from './streams.ts'
 
 const KEPT_LINES = 2_000
@@ -42,24 +43,6 @@ function tell(message: string): void {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
-}
-
-/** The two largest units. */
-function duration(seconds: number): string {
-  const units = [
-    [86_400, 'd'],
-    [3_600, 'h'],
-    [60, 'm'],
-    [1, 's'],
-  ] as const
-  const parts: string[] = []
-  let left = seconds
-  for (const [size, unit] of units) {
-    const amount = Math.floor(left / size)
-    left -= amount * size
-    if (amount > 0 || (unit === 's' && parts.length === 0)) parts.push(amount + unit)
-  }
-  return parts.slice(0, 2).join(' ')
 }
 
 /** The last values of a figure. */
@@ -141,7 +124,7 @@ class ProcessRow {
     cells.status.textContent = process.status
     cells.status.className = process.status
     cells.status.title = process.reason
-    cells.uptime.textContent = process.pid === 0 ? '–' : duration(process.uptime_seconds)
+    cells.uptime.textContent = process.pid === 0 ? '–' : formatUptime(process.uptime_seconds)
     cells.restarts.textContent = String(process.restarts)
     cells.health.textContent = process.health
     cells.health.className = process.health
@@ -180,7 +163,8 @@ async function look(): Promise<void> {
       ask<Status>('/status'),
     ])
     showProcesses(summaries.processes, usage)
-    byId('about', HTMLElement).textContent = `${status.config_file} · up ${duration(status.uptime_seconds)}`
+    byId('about', HTMLElement).textContent =
+      `${status.config_file} · up ${formatUptime(status.uptime_seconds)}`
     if (requestRows.hidden && status.proxy) void startRequests()
     if (all.hidden) enter()
     tell('')
