@@ -81,7 +81,7 @@ export function referenceSuite({ name, prefix, schema, program, start, ...more }
     const inPage = page
       .table('Command')
       .map(([command, options]) => [spans(command)[0], sorted(spans(options))])
-    const everywhere = new Set(['--json', '--table'])
+    const everywhere = new Set(program.options.map(({ flags }) => flags))
     const there = commandsOf(program, name).map(([command, flags], index) => [
       command,
       sorted(index === 0 ? flags : flags.filter((flag) => !everywhere.has(flag))),

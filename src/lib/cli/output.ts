@@ -20,7 +20,8 @@ type Paint = (content: string) => Promise<string>
 
 /** Adds to a program and all its commands the two options by which a user overrides the terminal rule; both are bad usage. */
 export function addOutputOptions(program: Command): void {
-  addTo(program)
+  addEverywhere(program, '--json', 'print JSON, also on a terminal')
+  addEverywhere(program, '--table', 'print a table, also when piped')
   // Not by commander's conflicts(), which sees no option that stands before the command.
   program.hook('preAction', (_program, command) => {
     const { json, table }: { json?: boolean; table?: boolean } = command.optsWithGlobals()
@@ -28,11 +29,10 @@ export function addOutputOptions(program: Command): void {
   })
 }
 
-function addTo(command: Command): void {
-  command
-    .option('--json', 'print JSON, also on a terminal')
-    .option('--table', 'print a table, also when piped')
-  command.commands.forEach(addTo)
+/** Adds an option to a program and all the commands that it has by then: users write it before or after the command. */
+export function addEverywhere(command: Command, flags: string, description: string): void {
+  command.option(flags, description)
+  for (const child of command.commands) addEverywhere(child, flags, description)
 }
 
 export function createOutput(options: { readonly json?: boolean; readonly table?: boolean }): Output {

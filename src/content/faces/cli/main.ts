@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { addCompletion } from '../../../lib/cli/completion.ts'
-import { addOutputOptions } from '../../../lib/cli/output.ts'
+import { addEverywhere, addOutputOptions } from '../../../lib/cli/output.ts'
 import { createProgram, runProgram } from '../../../lib/cli/run.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
 import { addConfig } from './commands/config.ts'
@@ -21,12 +21,12 @@ export function createContentProgram(): Command {
     packageVersion(),
     'Serves published documentation to those who have logged in.',
   )
-  program.option('-c, --config <file>', 'config file; default CONTENT_CONFIG, else the usual places')
   addServe(program)
   addPublish(program)
   addHashPassword(program)
   addRevoke(program)
   addConfig(program)
+  addEverywhere(program, '-c, --config <file>', 'config file; default CONTENT_CONFIG, else the usual places')
   addOutputOptions(program)
   addCompletion(program)
   return program

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { addCompletion } from '../../../lib/cli/completion.ts'
-import { addOutputOptions } from '../../../lib/cli/output.ts'
+import { addEverywhere, addOutputOptions } from '../../../lib/cli/output.ts'
 import { createProgram, runProgram } from '../../../lib/cli/run.ts'
 import type { Fault } from '../../../lib/errors/fault.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
@@ -26,12 +26,6 @@ export function createSupervisorProgram(): Command {
     packageVersion(),
     'Runs the processes of a project, and keeps them running.',
   )
-  program.option('-c, --config <file>', 'config file; default SUPERVISOR_CONFIG, else the usual places')
-  program.option(
-    '--url <url>',
-    'address of a running supervisor; default SUPERVISOR_URL, else the one that you started with the config',
-  )
-  program.option('--token-file <file>', 'file of the token for --url; default SUPERVISOR_API__TOKEN_FILE')
   addUp(program)
   addProcesses(program)
   addLogs(program)
@@ -41,6 +35,21 @@ export function createSupervisorProgram(): Command {
   addTop(program)
   addInit(program)
   addConfig(program)
+  addEverywhere(
+    program,
+    '-c, --config <file>',
+    'config file; default SUPERVISOR_CONFIG, else the usual places',
+  )
+  addEverywhere(
+    program,
+    '--url <url>',
+    'address of a running supervisor; default SUPERVISOR_URL, else the one that you started with the config',
+  )
+  addEverywhere(
+    program,
+    '--token-file <file>',
+    'file of the token for --url; default SUPERVISOR_API__TOKEN_FILE',
+  )
   addOutputOptions(program)
   addCompletion(program)
   return program
