@@ -3,6 +3,7 @@ import {
   duration,
   flag,
   named,
+  optionalDuration,
   optionalSection,
   optionalSize,
   optionalText,
@@ -14,7 +15,7 @@ import {
 } from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
 import { Type } from '../lib/schema/type.ts'
-import { CONDITIONS, RESTART_POLICIES } from './process-spec.ts'
+import { ABORT_REASONS, CONDITIONS, RESTART_POLICIES } from './process-spec.ts'
 
 const words = (description: string) =>
   Type.Unsafe<string | readonly string[]>({
@@ -41,7 +42,18 @@ const SIGNALS = [
 const healthcheck = optionalSection({
   exec: Type.Optional(words('command that ends with 0 when the process is healthy')),
   http: optionalText('URL that answers with a status from 200 to 399 then'),
-  tcp: optionalText('address host:port, or a port of 127.0.0.1, that accepts connections then'),
+  headers: named(Type.String(), 'headers of the request to the URL'),
+  status: Type.Optional(
+    Type.Integer({ minimum: 100, maximum: 599, description: 'the only status of the URL that is healthy' }),
+  ),
+  tcp: Type.Optional(
+    Type.Unsafe<string | number>({
+      type: ['string', 'integer'],
+      minLength: 1,
+      description: 'address host:port, or a port of 127.0.0.1, that accepts connections then',
+    }),
+  ),
+  log: optionalText('text of a line that the process prints once it is healthy'),
   interval: duration('10s', 'time between two checks'),
   timeout: duration('3s', 'how long a check may take'),
   retries: Type.Integer({
@@ -51,6 +63,7 @@ const healthcheck = optionalSection({
   }),
   start_period: duration('0s', 'failures within this time after the start do not count'),
   restart: flag(false, 'whether an unhealthy process is restarted'),
+  end: flag(false, 'whether an unhealthy process is ended, after which `restart` decides'),
 })
 
 const resource = Type.Optional(Type.Integer({ minimum: 0, description: 'resource of setrlimit(2)' }))
@@ -93,12 +106,25 @@ const processSchema = Type.Object(
       default: [0],
       description: 'exit codes that are no failure',
     }),
+    restart_delay: optionalDuration('time before each restart; default 1s, doubled up to 60s'),
+    max_restarts: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'restarts in a row; default no bound with a restart_delay, else none after five runs shorter than 10s together',
+      }),
+    ),
+    abort_on: Type.Array(Type.Enum(ABORT_REASONS), {
+      default: [],
+      description: 'ends of this process that end all of them, with its exit status',
+    }),
     depends_on: named(
       Type.Enum(CONDITIONS),
-      'processes that must be started, healthy or completed before it starts',
+      'processes that must be started, healthy, completed (with success) or ended before it starts',
     ),
     healthcheck,
     stop_signal: Type.Enum(SIGNALS, { default: 'SIGTERM', description: 'signal that asks it to end' }),
+    stop_command: Type.Optional(words('command that ends it, run in place of the signal')),
     stop_timeout: duration('10s', 'after this time SIGKILL ends it, with all that it has started'),
     user: optionalText('user, or user:group, that it runs as'),
     limits,
@@ -106,6 +132,7 @@ const processSchema = Type.Object(
       buffer_lines: Type.Optional(Type.Integer({ minimum: 1, description: 'as log.buffer_lines' })),
       buffer_bytes: optionalSize('as log.buffer_bytes'),
       dir: optionalText('as log.dir'),
+      file: optionalText('file of its lines, in place of one in log.dir'),
     }),
     proxy: optionalSection({
       subdomain: optionalText('its name below the domains of the proxy; default its own'),
@@ -117,7 +144,7 @@ const processSchema = Type.Object(
       default: 1,
       description: 'how many run; several are called NAME-1, NAME-2 …',
     }),
-    schedule: optionalText('times at which it is started, as crontab(5) writes them'),
+    schedule: optionalText('times at which it is started, as crontab(5) writes them, or `@every 90s`'),
   },
   { additionalProperties: false },
 )
@@ -167,6 +194,7 @@ export const supervisorSchema = section({
     timeout: duration('60s', 'how long a process may be silent before its answer begins'),
   }),
   shutdown_timeout: duration('9s', 'what is left of all processes after this time is ended by SIGKILL'),
+  exit_when_done: flag(false, 'whether the supervisor ends when all processes have ended'),
   state_dir: optionalText('where it is kept what runs; default below ~/.supervisor/state'),
   processes: named(processSchema, 'what is run, by name'),
 })

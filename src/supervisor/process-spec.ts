@@ -3,9 +3,13 @@ import type { LogSettings } from './log/process-logs.ts'
 export const RESTART_POLICIES = ['always', 'on-failure', 'never'] as const
 type RestartPolicy = (typeof RESTART_POLICIES)[number]
 
-export const CONDITIONS = ['started', 'healthy', 'completed'] as const
+export const CONDITIONS = ['started', 'healthy', 'completed', 'ended'] as const
 /** What must be true of a process before one that depends on it starts. */
 export type Condition = (typeof CONDITIONS)[number]
+
+/** Ends of a process that end all others: it failed, it completed, or it can never start. */
+export const ABORT_REASONS = ['failure', 'success', 'skipped'] as const
+type AbortReason = (typeof ABORT_REASONS)[number]
 
 /** Resources of setrlimit(2) that a process may be given, and how Linux numbers them. */
 export const RESOURCES = {
@@ -23,7 +27,15 @@ export const RESOURCES = {
 export interface HealthCheck {
   readonly probe:
     | { readonly kind: 'exec'; readonly command: string | readonly string[] }
-    | { readonly kind: 'http'; readonly url: string }
+    | {
+        readonly kind: 'http'
+        readonly url: string
+        readonly headers: Readonly<Record<string, string>>
+        /** The status of a healthy answer; 200 to 399 where left out. */
+        readonly status: number | undefined
+      }
+    /** A line that holds this text says that the process is healthy, until it ends. */
+    | { readonly kind: 'log'; readonly text: string }
     | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   readonly intervalMs: number
   readonly timeoutMs: number
@@ -31,8 +43,8 @@ export interface HealthCheck {
   readonly retries: number
   /** Failures within this time after the start do not count. */
   readonly startPeriodMs: number
-  /** Whether an unhealthy process is restarted. */
-  readonly restarts: boolean
+  /** What happens to an unhealthy process: nothing, a restart, or its end, after which its restart policy decides. */
+  readonly onUnhealthy: 'none' | 'restart' | 'end'
 }
 
 /** All there is to know to run one process. Two that are equal as JSON are the same. */
@@ -50,9 +62,17 @@ export interface ProcessSpec {
   readonly autostart: boolean
   readonly restart: RestartPolicy
   readonly successCodes: readonly number[]
+  /** Before each restart; where left out 1 s, doubled up to 60 s, and none after five short runs. */
+  readonly restartDelayMs: number | undefined
+  /** So many restarts at most; no bound of their own where left out. */
+  readonly maxRestarts: number | undefined
+  /** Which of its ends end all processes. */
+  readonly abortOn: readonly AbortReason[]
   readonly dependsOn: Readonly<Record<string, Condition>>
   readonly healthCheck: HealthCheck | undefined
   readonly stopSignal: NodeJS.Signals
+  /** Run in place of the signal; a failure of it is followed by SIGKILL. */
+  readonly stopCommand: string | readonly string[] | undefined
   readonly stopTimeoutMs: number
   readonly user: string | undefined
   readonly limits: Readonly<Partial<Record<keyof typeof RESOURCES, number>>>

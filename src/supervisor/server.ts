@@ -29,6 +29,8 @@ export interface SupervisorServerDeps {
   readonly clock?: AlarmClock
   /** Decides how programs are run; default: this machine's. */
   readonly platform?: NodeJS.Platform
+  /** Called when all processes have ended, while their lines can still be read. */
+  readonly onStopped?: () => void
   /** Reads the configuration for a reload; default: the same file. */
   readonly reloadConfig?: () => LoadedSupervisorConfig
 }
@@ -42,8 +44,8 @@ export interface RunningSupervisor {
   /** The token that requests need, where they do. */
   readonly token: string | undefined
   readonly reload: SupervisorFace['reload']
-  /** Resolves when somebody has asked for the end by way of the API. */
-  readonly askedToStop: Promise<void>
+  /** Resolves with the exit status when it is to end: by a request, or because of how its processes ended. */
+  readonly askedToStop: Promise<number>
   /** Stops all processes, then the servers. */
   readonly stop: () => Promise<void>
   /** Ends all processes at once by SIGKILL. */
@@ -71,7 +73,8 @@ async function start(
   let stopping: Promise<void> | undefined
   let isAsked = false
   let isReady = false
-  const asked = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<number>()
+  void supervisor.over.then(asked.resolve)
   const reload = createReload(config, deps, supervisor)
   const token =
     config.api.token === 'always' || !isLoopback(config.api.host)
@@ -89,7 +92,7 @@ async function start(
     isStopping: () => stopping !== undefined || isAsked,
     shutDown() {
       isAsked = true
-      asked.resolve()
+      asked.resolve(0)
     },
     reload,
   }
@@ -119,7 +122,11 @@ async function start(
     token,
     reload,
     askedToStop: asked.promise,
-    stop: () => (stopping ??= supervisor.stop(config.shutdownTimeoutMs).then(() => opened.close())),
+    stop: () =>
+      (stopping ??= supervisor.stop(config.shutdownTimeoutMs).then(() => {
+        deps.onStopped?.()
+        return opened.close()
+      })),
     kill: () => supervisor.table.list().forEach((each) => each.kill()),
   }
 }
@@ -151,7 +158,7 @@ function createReload(
   return async () => {
     const { config: next, warnings } = load()
     const later = fixedPart(config) === fixedPart(next) ? [] : [LATER]
-    return { ...(await supervisor.reload(next.processes)), warnings: [...warnings, ...later] }
+    return { ...(await supervisor.reload(next)), warnings: [...warnings, ...later] }
   }
 }
 

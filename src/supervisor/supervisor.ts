@@ -1,11 +1,12 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { makeDirs } from '../lib/fs/make-dirs.ts'
 import { messageOf } from '../lib/errors/message.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import type { AlarmClock } from '../lib/clock/clock.ts'
 import type { SupervisorConfig } from './config.ts'
 import { HealthMonitor } from './health/health-monitor.ts'
-import { createProbe, type ProbePlace } from './health/probe.ts'
+import { awaitLine } from './health/await-line.ts'
+import { createProbe, type ProbePlace, runCommand } from './health/probe.ts'
 import { ProcessLogs } from './log/process-logs.ts'
 import { type Engine, openEngine } from './process/engine.ts'
 import { environmentOf } from './process/process-environment.ts'
@@ -35,12 +36,17 @@ export class Supervisor {
   readonly #record: RunRecord
   readonly #schedules = new Map<string, () => void>()
   readonly #listeners = new Set<(process: SupervisedProcess) => void>()
+  readonly #over = Promise.withResolvers<number>()
+  #exitWhenDone: boolean
+  /** Before all have been started, that none runs means nothing. */
+  #hasStarted = false
 
   constructor(config: SupervisorConfig, state: StateDir, deps: SupervisorDeps) {
     const { logger, clock, environment, platform } = deps
     const warn = (message: string): void => logger.warn(message)
     this.#deps = deps
     this.#state = state
+    this.#exitWhenDone = config.exitWhenDone
     this.#engine = openEngine({ instance: state.instance, environment, clock, warn, platform })
     this.#record = new RunRecord(join(state.path, 'runs.json'), clock, warn)
     this.logs = new ProcessLogs(this.#engine.logs)
@@ -49,10 +55,13 @@ export class Supervisor {
       runner: this.#engine.runner,
       checkHealth: (spec, onReport) => {
         if (spec.healthCheck === undefined) return () => undefined
-        const probe = createProbe(spec.healthCheck, probePlace(spec, environment))
-        const monitor = new HealthMonitor(spec.healthCheck, probe, clock, onReport)
+        const { probe } = spec.healthCheck
+        if (probe.kind === 'log') return awaitLine(this.logs, spec.name, probe.text, clock, onReport)
+        const ask = createProbe(probe, probePlace(spec, environment))
+        const monitor = new HealthMonitor(spec.healthCheck, ask, clock, onReport)
         return () => monitor.stop()
       },
+      runStopCommand: (spec) => this.#runStopCommand(spec),
       onOutputs: (spec, outputs) => this.#attach(spec, outputs),
       onOpen: (spec) => this.#open(spec),
       onRemove: (name) => this.#remove(name),
@@ -72,10 +81,18 @@ export class Supervisor {
     })
     if (taken.length > 0) this.#deps.logger.info({ processes: taken }, 'processes are taken over')
     this.table.startAll()
+    this.#hasStarted = true
+    this.#endWhenOver()
   }
 
-  reload(specs: readonly ProcessSpec[]): Promise<ReloadResult> {
-    return this.table.reload(specs)
+  /** Resolves with an exit status when the end of a process, or of all of them, ends the supervisor. */
+  get over(): Promise<number> {
+    return this.#over.promise
+  }
+
+  reload({ processes, exitWhenDone }: SupervisorConfig): Promise<ReloadResult> {
+    this.#exitWhenDone = exitWhenDone
+    return this.table.reload(processes)
   }
 
   /** Calls back when a process has changed. Returns how to end that. */
@@ -89,12 +106,32 @@ export class Supervisor {
     for (const cancel of this.#schedules.values()) cancel()
     this.#schedules.clear()
     await this.table.stopAll(limitMs)
+    await this.logs.drained(this.#deps.clock)
     await this.#record.close(this.table)
   }
 
   /** Lets go of everything; to be called last. */
   close(): void {
     this.#engine.close()
+  }
+
+  async #runStopCommand(spec: ProcessSpec): Promise<void> {
+    const { clock, environment, logger } = this.#deps
+    const limit = new AbortController()
+    const cancel = clock.after(spec.stopTimeoutMs, () => limit.abort())
+    try {
+      const { isHealthy: isDone, output } = await runCommand(
+        spec.stopCommand ?? [],
+        probePlace(spec, environment),
+        limit.signal,
+      )
+      if (!isDone) throw new Error(output)
+    } catch (error) {
+      logger.warn(`process "${spec.name}": its stop command failed, so it is killed: ${messageOf(error)}`)
+      throw error
+    } finally {
+      cancel()
+    }
   }
 
   #attach(
@@ -109,7 +146,7 @@ export class Supervisor {
   #open(spec: ProcessSpec): void {
     const { logger, clock } = this.#deps
     try {
-      if (spec.log.dir !== undefined) makeDirs(spec.log.dir)
+      if (spec.log.file !== undefined) makeDirs(dirname(spec.log.file))
     } catch (error) {
       logger.warn(`process "${spec.name}": its log goes to no file: ${messageOf(error)}`)
     }
@@ -121,6 +158,13 @@ export class Supervisor {
       spec.name,
       followSchedule(spec.schedule, clock, () => this.#startOnTime(spec.name)),
     )
+  }
+
+  #endWhenOver(): void {
+    if (!this.#hasStarted) return
+    const abort = this.table.findAbort()
+    if (abort !== undefined) this.#over.resolve(abort.status)
+    else if (this.#exitWhenDone && this.table.isOver()) this.#over.resolve(0)
   }
 
   #startOnTime(name: string): void {
@@ -147,6 +191,7 @@ export class Supervisor {
     this.#deps.logger[level]({ process: spec.name, status, reason }, `${spec.name} is ${status}`)
     this.#record.changed(this.table)
     for (const listener of this.#listeners) listener(process)
+    this.#endWhenOver()
   }
 }
 

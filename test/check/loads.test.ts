@@ -71,6 +71,8 @@ it.each([
 ])('the server that %s %j runs loads nothing for later', async (program, argv, ready) => {
   const home = tempDir()
   writeFileSync(join(home, 'pom.xml'), '<project/>')
+  // A config that is not YAML.
+  writeFileSync(join(home, 'Procfile'), 'web: sleep 1000\n')
   const environment = { ...environmentIn(home), CONTENT_PASSWORD_HASH: cheapHash('right') }
   const packages = await loadedPackages(program, argv, environment, ready)
   expect(packages).toContain('fastify')

@@ -17,6 +17,8 @@ const PROGRAM = join(packageRoot, 'src/bin/supervisor.ts')
 export interface SupervisorUser {
   readonly dir: string
   readonly url: string
+  /** The file that Node runs as `supervisor`. */
+  readonly program: string
   readonly environment: NodeJS.ProcessEnv
   readonly supervisor: (...argv: readonly string[]) => Promise<RunResult>
   /** Runs `supervisor up` in the foreground. */
@@ -66,6 +68,7 @@ export async function supervisorUser(
   return {
     dir,
     url,
+    program: PROGRAM,
     environment,
     ask,
     supervisor: (...argv) =>

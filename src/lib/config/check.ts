@@ -60,10 +60,9 @@ function sentence({ path, keyword, message }: Violation, schema: SchemaNode): st
         : `did you mean "${[...path, meant].join('.')}"?`
     return `unknown key "${[...path, message].join('.')}"; ${hint}`
   }
-  if (keyword === 'format') {
-    const example = nodeAt(schema, path)?.format === 'size' ? 'a size such as 5MiB' : 'a duration such as 72h'
-    return `"${key}" must be ${example}`
-  }
+  const { format } = nodeAt(schema, path) ?? {}
+  if (format !== undefined && (keyword === 'format' || keyword === 'type'))
+    return `"${key}" must be ${format === 'size' ? 'a size such as 5MiB' : 'a duration such as 72h'}`
   if (keyword === 'enum') {
     return `"${key}" must be one of ${(nodeAt(schema, path)?.enum ?? []).map(String).join(', ')}`
   }

@@ -22,6 +22,9 @@ export const duration = (value: string, description: string): TDuration => ({
   format: 'duration',
 })
 
+export const optionalDuration = (description: string) =>
+  Type.Optional<TDuration>({ ...Type.Unsafe<string>({ type: 'string', description }), format: 'duration' })
+
 /** A size as people write it (`5MiB`); decoded to bytes. */
 export const size = (value: string, description: string) => sizeOf({ default: value, description })
 export const optionalSize = (description: string) => Type.Optional(sizeOf({ description }))

@@ -1,6 +1,6 @@
 import { Type } from '../../lib/schema/type.ts'
 import { HEALTHS } from '../health/health.ts'
-import { statusOf, STATUSES } from '../process/process-state.ts'
+import { retryAtOf, statusOf, STATUSES } from '../process/process-state.ts'
 import type { SupervisedProcess } from '../process/supervised-process.ts'
 import type { Usage } from '../process/usage.ts'
 import { nextRunMs } from '../process/schedule.ts'
@@ -93,7 +93,7 @@ export function detailToWire(process: SupervisedProcess, showsSecrets: boolean) 
     ),
     cwd: spec.cwd,
     depends_on: spec.dependsOn,
-    next_retry: timeToWire(state.is === 'crashed' ? state.retryAtMs : undefined),
+    next_retry: timeToWire(retryAtOf(state)),
     next_run: timeToWire(nextRun),
     history: changes.map(({ atMs, status, reason }) => ({ timestamp: timeToWire(atMs), status, reason })),
   }

@@ -5,29 +5,47 @@ import { configFault } from '../../lib/config/check.ts'
 const FIRST_PORT = 5000
 const PORTS_APART = 100
 
+interface ProcfileProcess {
+  readonly cmd: string
+  readonly restart: string
+  readonly abort_on: readonly string[]
+  readonly proxy: { readonly port: number }
+  readonly env_file?: string
+}
+
 /**
- * Reads a Procfile, `name: command` lines: processes that all run and are all restarted, with `.env` beside it, and each with a
- * PORT of its own, as foreman gives them (5000, 5100 …).
+ * Reads a Procfile, `name: command` lines, as foreman runs it: all processes run, the end of one ends all of them with its
+ * exit status, each has `.env` beside the file and a PORT of its own (5000, 5100 …, or from the PORT of `.env` on).
  *
+ * @param readVariables reads an env file; none where there is no file
  * @throws CONFIG_UNREADABLE
  */
 export function parseProcfile(
   content: string,
   file: string,
   environment: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, unknown>> {
-  const processes: Record<string, unknown> = {}
+  readVariables: (envFile: string) => Readonly<Record<string, string>>,
+): { readonly processes: Readonly<Record<string, ProcfileProcess>> } {
+  const processes: Record<string, ProcfileProcess> = {}
   const envFile = join(dirname(file), '.env')
-  const first = Number(environment['PORT'] ?? FIRST_PORT)
+  const { PORT = environment['PORT'] } = readVariables(envFile)
+  const refuse = (line: number, why: string): never => {
+    throw configFault('CONFIG_UNREADABLE', `config file ${file}: line ${line} ${why}`)
+  }
   for (const [index, line] of content.split(/\r?\n/).entries()) {
     if (/^\s*(?:#|$)/.test(line)) continue
     const [, name, command] = /^([A-Za-z0-9_-]+):\s*(\S.*)$/.exec(line) ?? []
-    if (name === undefined)
-      throw configFault('CONFIG_UNREADABLE', `config file ${file}: line ${index + 1} is no "name: command"`)
-    const port = first + Object.keys(processes).length * PORTS_APART
+    if (name === undefined || command === undefined)
+      return refuse(
+        index + 1,
+        'is no "name: command"; a name has letters, digits, dashes and underscores, and no dot',
+      )
+    if (Object.hasOwn(processes, name)) return refuse(index + 1, `has a second process "${name}"`)
+    const port = Number(PORT ?? FIRST_PORT) + Object.keys(processes).length * PORTS_APART
     processes[name] = {
       cmd: command,
-      restart: 'always',
+      restart: 'never',
+      abort_on: ['failure', 'success'],
       proxy: { port },
       ...(existsSync(envFile) && { env_file: '.env' }),
     }

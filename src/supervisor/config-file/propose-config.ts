@@ -34,12 +34,15 @@ export function proposeConfig(directory: string): {
   }
 }
 
-/** As it would be read itself, with the port that it would get. */
+/** Its processes with the ports that they would get; in a config of ours they are restarted. */
 function fromProcfile(file: string): Readonly<Record<string, object>> | undefined {
   if (!existsSync(file)) return undefined
-  const { processes } = parseProcfile(read(file), file, {})
-  const found = processes as Readonly<Record<string, object>>
-  return Object.keys(found).length === 0 ? undefined : found
+  const { processes } = parseProcfile(read(file), file, {}, () => ({}))
+  const found = Object.entries(processes).map(([name, { cmd, proxy }]) => [
+    name,
+    { cmd, restart: 'always', proxy },
+  ])
+  return found.length === 0 ? undefined : Object.fromEntries(found)
 }
 
 const packageSchema = Type.Object({ scripts: Type.Optional(Type.Record(Type.String(), Type.String())) })

@@ -4,7 +4,8 @@ import { configFault } from '../../lib/config/check.ts'
 import { parseYaml } from '../../lib/config/load.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { readUntrusted } from '../../lib/fs/read-untrusted.ts'
-import { fromProcessCompose, isProcessCompose } from './process-compose.ts'
+import { isProcessCompose, readProcessCompose } from './process-compose/read.ts'
+import { readDotEnv } from './dot-env.ts'
 import { parseProcfile } from './procfile.ts'
 
 /** Names of files that are looked for in the working directory, the best first. */
@@ -33,9 +34,26 @@ export function readConfigFile(
   isFound: boolean,
 ): Readonly<Record<string, unknown>> {
   const text = read(file, isFound)
-  if (basename(file).startsWith('Procfile')) return parseProcfile(text, file, environment)
+  if (basename(file).startsWith('Procfile')) {
+    const readVariables = (envFile: string) => {
+      try {
+        return readDotEnv(envFile, environment, (path) => read(path, isFound))
+      } catch (error) {
+        throw configFault('CONFIG_UNREADABLE', `${envFile} cannot be read: ${messageOf(error)}`, error)
+      }
+    }
+    return parseProcfile(text, file, environment, readVariables)
+  }
+  const readCompose = () =>
+    readProcessCompose(file, { environment, warnings, isFound, read: (path) => read(path, isFound) })
+  if (basename(file).startsWith('process-compose')) return readCompose()
   const content = parseYaml(text, file)
-  return isProcessCompose(basename(file), content) ? fromProcessCompose(content, file, warnings) : content
+  if ('services' in content)
+    throw configFault(
+      'CONFIG_INVALID',
+      `${file} looks like a Docker Compose file, which the supervisor does not run; "supervisor init" writes a config of its own`,
+    )
+  return isProcessCompose(content) ? readCompose() : content
 }
 
 function read(file: string, isFound: boolean): string {

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { configFault } from '../../lib/config/check.ts'
 import { nearest } from '../../lib/config/nearest.ts'
 import type { Settings, ProcessSettings } from '../config-schema.ts'
@@ -18,7 +18,7 @@ interface Place {
 const MOST_PROCESSES = 10_000
 
 /** A name is part of paths, of file names and of host names. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
+const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$/
 
 /** The processes of a config, replicas told apart. @throws CONFIG_INVALID with a line for each mistake */
 export function toSpecs(settings: Settings, place: Place): readonly ProcessSpec[] {
@@ -58,7 +58,7 @@ function mistakesOf(name: string, one: ProcessSettings, all: Settings['processes
   const mistakes: string[] = []
   if (!NAME.test(name))
     mistakes.push(
-      `process name "${name}" must be 1 to 63 letters, digits, dots, dashes and underscores, and begin with a letter or digit`,
+      `process name "${name}" must be 1 to 63 letters, digits, dots, dashes and underscores, and not begin with a dot or dash`,
     )
   for (const [other, condition] of Object.entries(one.dependsOn)) {
     const needed = Object.hasOwn(all, other) ? all[other] : undefined
@@ -72,11 +72,12 @@ function mistakesOf(name: string, one: ProcessSettings, all: Settings['processes
   }
   const { healthcheck } = one
   if (healthcheck !== undefined) {
-    const kinds = [healthcheck.exec, healthcheck.http, healthcheck.tcp].filter((kind) => kind !== undefined)
-    if (kinds.length !== 1) mistakes.push(`"${key}.healthcheck" must have one of exec, http and tcp`)
-    if (healthcheck.http !== undefined && !/^https?:\/\/./.test(healthcheck.http))
+    const { exec, http, tcp, log } = healthcheck
+    const kinds = [exec, http, tcp, log].filter((kind) => kind !== undefined)
+    if (kinds.length !== 1) mistakes.push(`"${key}.healthcheck" must have one of exec, http, tcp and log`)
+    if (http !== undefined && !/^https?:\/\/./.test(http))
       mistakes.push(`"${key}.healthcheck.http" must be an http or https URL`)
-    if (healthcheck.tcp !== undefined && !/^(?:.+:)?(?:\d{1,5}|\$.+)$/.test(healthcheck.tcp))
+    if (tcp !== undefined && !/^(?:.+:)?(?:\d{1,5}|\$.+)$/.test(String(tcp)))
       mistakes.push(`"${key}.healthcheck.tcp" must be host:port or a port`)
   }
   const complaint = one.schedule === undefined ? undefined : scheduleComplaint(one.schedule)
@@ -110,6 +111,7 @@ function toSpec(
   const port = one.proxy === undefined ? undefined : one.proxy.port + at
   const own = one.log
   const dir = own?.dir ?? log.dir
+  const logFile = own?.file ?? (dir === undefined ? undefined : join(dir, `${name}.log`))
   const resolved = (text: string): string => interpolate(text, place.environment)
   return {
     name,
@@ -125,9 +127,13 @@ function toSpec(
     autostart: one.autostart && one.schedule === undefined,
     restart: one.restart,
     successCodes: one.successCodes,
+    restartDelayMs: one.restartDelayMs,
+    maxRestarts: one.maxRestarts,
+    abortOn: one.abortOn,
     dependsOn: one.dependsOn,
     healthCheck: one.healthcheck === undefined ? undefined : healthOf(one.healthcheck, resolved),
     stopSignal: one.stopSignal,
+    stopCommand: one.stopCommand,
     stopTimeoutMs: one.stopTimeoutMs,
     user: one.user,
     limits: Object.fromEntries(Object.entries(resources).filter(([, limit]) => limit !== undefined)),
@@ -136,7 +142,7 @@ function toSpec(
     log: {
       bufferLines: own?.bufferLines ?? log.bufferLines,
       bufferBytes: own?.bufferBytes ?? log.bufferBytes,
-      dir: dir === undefined ? undefined : resolve(place.base, resolved(dir)),
+      file: logFile === undefined ? undefined : resolve(place.base, resolved(logFile)),
       maxFileBytes: log.maxFileBytes,
       keepFiles: log.keepFiles,
       hasTimes: log.times,
@@ -156,7 +162,7 @@ function healthOf(
     timeoutMs: check.timeoutMs,
     retries: check.retries,
     startPeriodMs: check.startPeriodMs,
-    restarts: check.restart,
+    onUnhealthy: check.restart ? 'restart' : check.end ? 'end' : 'none',
   }
 }
 
@@ -165,8 +171,14 @@ function probeOf(
   resolved: (text: string) => string,
 ): HealthCheck['probe'] {
   if (check.exec !== undefined) return { kind: 'exec', command: check.exec }
-  if (check.http !== undefined) return { kind: 'http', url: resolved(check.http) }
-  const address = resolved(check.tcp ?? '')
+  if (check.log !== undefined) return { kind: 'log', text: check.log }
+  if (check.http !== undefined) {
+    const headers = Object.fromEntries(
+      Object.entries(check.headers).map(([name, value]) => [name, resolved(value)]),
+    )
+    return { kind: 'http', url: resolved(check.http), headers, status: check.status }
+  }
+  const address = resolved(String(check.tcp ?? ''))
   const colon = address.lastIndexOf(':')
   const host = colon < 0 ? '127.0.0.1' : address.slice(0, colon).replaceAll(/[[\]]/g, '')
   return { kind: 'tcp', host, port: Number(address.slice(colon + 1)) }

@@ -15,14 +15,18 @@ export interface ProbePlace {
   readonly user: { readonly uid: number; readonly gid: number } | undefined
 }
 
+/** A kind of check that asks again and again. */
+export type PolledProbe = Exclude<HealthCheck['probe'], { readonly kind: 'log' }>
+
 /** The probe that a check describes. It ends, with all that it started, when its signal says so. */
-export function createProbe({ probe }: HealthCheck, place: ProbePlace): Probe {
+export function createProbe(probe: PolledProbe, place: ProbePlace): Probe {
   if (probe.kind === 'exec') return (signal) => runCommand(probe.command, place, signal)
-  if (probe.kind === 'http') return (signal) => askHttp(probe.url, signal)
+  if (probe.kind === 'http') return (signal) => askHttp(probe, signal)
   return (signal) => connectTcp(probe.host, probe.port, signal)
 }
 
-function runCommand(
+/** Runs a command of a process's settings to its end. It ends, with all that it started, when the signal says so. */
+export function runCommand(
   command: string | readonly string[],
   { cwd, environment, user }: ProbePlace,
   signal: AbortSignal,
@@ -60,13 +64,17 @@ function runCommand(
   })
 }
 
-function askHttp(url: string, signal: AbortSignal): Promise<ProbeResult> {
+function askHttp(
+  { url, headers, status }: Extract<HealthCheck['probe'], { readonly kind: 'http' }>,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
   return new Promise((resolve, reject) => {
     const ask = requestFor(new URL(url))
-    ask(url, { signal, agent: false }, (response) => {
+    ask(url, { signal, headers, agent: false }, (response) => {
       const { statusCode = 0 } = response
       response.destroy()
-      resolve({ isHealthy: statusCode >= 200 && statusCode < 400, output: `status ${statusCode}` })
+      const isHealthy = status === undefined ? statusCode >= 200 && statusCode < 400 : statusCode === status
+      resolve({ isHealthy, output: `status ${statusCode}` })
     })
       .on('error', reject)
       .end()

@@ -55,6 +55,12 @@ export class LogFollower {
     this.#schedule()
   }
 
+  /** Hands on what is there now, then ends. */
+  finish(): void {
+    while (this.#reader.isReady() && this.#read());
+    this.end()
+  }
+
   end(): void {
     this.#isOver = true
     clearTimeout(this.#timer)
@@ -87,13 +93,14 @@ export class LogFollower {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#lastMs = performance.now()
-      this.#read()
+      if (this.#read()) this.#schedule()
     }, waitMs)
     this.#timer.unref()
   }
 
-  #read(): void {
-    if (!this.#reader.isReady()) return
+  /** Returns whether there is more to read. */
+  #read(): boolean {
+    if (!this.#reader.isReady()) return false
     const lines: LogLine[] = []
     let isMore = false
     for (const [name, source] of this.#logs.select(this.#options.processes)) {
@@ -112,7 +119,7 @@ export class LogFollower {
       isMore ||= next < end
     }
     if (lines.length > 0) this.#reader.onLines(lines.toSorted((a, b) => a.sequence - b.sequence))
-    if (isMore) this.#schedule()
+    return isMore
   }
 
   #wanted(lines: readonly LogLine[]): readonly LogLine[] {

@@ -1,12 +1,14 @@
-import { join } from 'node:path'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { LogSource, LogStore } from './log-store.ts'
+
+const DRAIN_LIMIT_MS = 500
 
 /** What is kept of a process's lines. */
 export interface LogSettings {
   readonly bufferLines: number
   readonly bufferBytes: number
-  /** The directory of its file; none is written when left out. */
-  readonly dir: string | undefined
+  /** Where its lines are written to; nowhere when left out. */
+  readonly file: string | undefined
   readonly maxFileBytes: number
   readonly keepFiles: number
   readonly hasTimes: boolean
@@ -28,16 +30,34 @@ export class ProcessLogs {
     if (source === undefined) this.#sources.set(process, (source = this.store.add(bounds)))
     else source.setBounds(bounds)
     source.writeTo(
-      settings.dir === undefined
+      settings.file === undefined
         ? undefined
         : {
-            path: join(settings.dir, `${process}.log`),
+            path: settings.file,
             maxBytes: settings.maxFileBytes,
             keep: settings.keepFiles,
             hasTimes: settings.hasTimes,
           },
     )
     return source
+  }
+
+  /** Resolves when what the processes have printed is read to its end, or after a while where somebody holds an output open. */
+  drained(clock: AlarmClock): Promise<void> {
+    const isDrained = (): boolean =>
+      [...this.#sources.values()].every((source) => source.counts().openStreams === 0)
+    return new Promise((resolve) => {
+      const end = (): void => {
+        unlisten()
+        cancel()
+        resolve()
+      }
+      const unlisten = this.store.onNews(() => {
+        if (isDrained()) end()
+      })
+      const cancel = clock.after(DRAIN_LIMIT_MS, end)
+      if (isDrained()) end()
+    })
   }
 
   remove(process: string): void {

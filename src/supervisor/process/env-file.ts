@@ -1,5 +1,8 @@
-/** A name with a value; `export` before it is a shell's. */
-const ASSIGNMENT = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_.]*)\s*=\s*(.*)$/
+/** A name with a value, which in quotes may have several lines; `export` before it is a shell's. */
+const ASSIGNMENT =
+  /[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*=[ \t]*(?:'([^']*)'[ \t]*(?:#.*)?$|"((?:[^"\\]|\\[^])*)"[ \t]*(?:#.*)?$|(.*)$)/my
+/** What stands between assignments. */
+const REST_OF_LINE = /[ \t]*(?:#.*)?$/my
 /** The text after `-` is bounded: without a closing brace each reference would otherwise search all that follows. */
 const REFERENCE =
   /\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]{0,255})(?:(:?-)([^}]{0,1024}))?\}|([A-Za-z_][A-Za-z0-9_]*))/g
@@ -23,7 +26,7 @@ export function interpolate(text: string, environment: Readonly<Record<string, s
 
 /**
  * Reads an env file: `NAME=value` lines, comments behind `#`, values in single quotes as they are, others with references
- * resolved and, in double quotes, with `\n`, `\"` and `\\`.
+ * resolved and, in double quotes, with `\n`, `\"` and `\\`. Quoted values may have several lines.
  *
  * @throws an Error that names the first line that is none of these
  */
@@ -32,20 +35,28 @@ export function parseEnvFile(
   environment: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   const values: Record<string, string> = Object.create(null)
-  for (const [index, line] of content.split(/\r?\n/).entries()) {
-    if (/^\s*(?:#|$)/.test(line)) continue
-    const [, name, raw = ''] = ASSIGNMENT.exec(line) ?? []
-    if (name === undefined) throw new Error(`line ${index + 1} is no NAME=value`)
-    values[name] = valueOf(raw, { ...environment, ...values })
+  const text = content.replaceAll('\r\n', '\n')
+  for (let at = 0; at < text.length; at++) {
+    const match = matchAt(REST_OF_LINE, text, at) ?? matchAt(ASSIGNMENT, text, at)
+    if (match === null) throw new Error(`line ${text.slice(0, at).split('\n').length} is no NAME=value`)
+    const [all, name, single, double, plain = ''] = match
+    if (name !== undefined) values[name] = single ?? valueOf(double, plain, { ...environment, ...values })
+    at += all.length
   }
   return values
 }
 
-function valueOf(raw: string, environment: Readonly<Record<string, string>>): string {
-  const [, single] = /^'([^']*)'\s*(?:#.*)?$/.exec(raw) ?? []
-  if (single !== undefined) return single
-  const [, double] = /^"((?:[^"\\]|\\.)*)"\s*(?:#.*)?$/.exec(raw) ?? []
-  if (double === undefined) return interpolate(raw.replace(/\s+#.*$/, '').trim(), environment)
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}
+
+function valueOf(
+  double: string | undefined,
+  plain: string,
+  environment: Readonly<Record<string, string>>,
+): string {
+  if (double === undefined) return interpolate(plain.replace(/\s+#.*$/, '').trim(), environment)
   const unescaped = double.replace(/\\(.)/g, (_, char: string) =>
     char === 'n' ? '\n' : char === 't' ? '\t' : char,
   )

@@ -71,6 +71,12 @@ export class NativeRunner implements ProcessRunner {
       return { program: this.#follow({ pid, name: spec.name, pipes }, group, onExit), outputs }
     } catch (error) {
       group?.remove()
+      const [program = ''] = request.argv
+      if (!program.includes('/') && /^ENOENT.*execve/.test(messageOf(error)))
+        throw fault(
+          'PROCESS_START_FAILED',
+          `process "${spec.name}" cannot be started: "${program}" is not in PATH`,
+        )
       throw fault(
         'PROCESS_START_FAILED',
         `process "${spec.name}" cannot be started: ${messageOf(error)}`,

@@ -1,8 +1,10 @@
+import { constants } from 'node:os'
 import type { ExitReport, RunningProgram } from './process-runner.ts'
 
 /** The one state of a process; what moves it on is in `supervised-process.ts`. */
 export type ProcessState =
-  | { readonly is: 'stopped'; readonly exit?: ExitReport }
+  /** It ended by itself where there is an exit. With a time to retry it is started again then. */
+  | { readonly is: 'stopped'; readonly exit?: ExitReport; readonly retryAtMs?: number }
   /** For what it depends on. */
   | { readonly is: 'waiting'; readonly for: string }
   /** It runs, and has not been found healthy yet. */
@@ -24,6 +26,11 @@ export type ProcessState =
   /** Without a time to retry it stays so until it is started by hand. */
   | { readonly is: 'crashed'; readonly exit: ExitReport; readonly retryAtMs?: number }
 
+/** Returns when a process that is down is started again, in milliseconds since the epoch; undefined when it is not. */
+export function retryAtOf(state: ProcessState): number | undefined {
+  return state.is === 'stopped' || state.is === 'crashed' ? state.retryAtMs : undefined
+}
+
 /** The statuses of the specification. */
 export const STATUSES = ['running', 'stopped', 'starting', 'stopping', 'crashed'] as const
 export type ProcessStatus = (typeof STATUSES)[number]
@@ -44,7 +51,7 @@ export function statusOf(state: ProcessState): ProcessStatus {
 
 /** What may follow what; the table that every change is held against. */
 const FOLLOWERS: Readonly<Record<ProcessState['is'], readonly ProcessState['is'][]>> = {
-  stopped: ['waiting', 'starting', 'running', 'crashed'],
+  stopped: ['waiting', 'starting', 'running', 'crashed', 'stopped'],
   waiting: ['starting', 'running', 'stopped', 'crashed', 'waiting'],
   starting: ['running', 'stopping', 'ending', 'crashed', 'stopped'],
   running: ['stopping', 'ending', 'crashed', 'stopped'],
@@ -55,6 +62,12 @@ const FOLLOWERS: Readonly<Record<ProcessState['is'], readonly ProcessState['is']
 
 export function isAllowed(from: ProcessState['is'], to: ProcessState['is']): boolean {
   return FOLLOWERS[from].includes(to)
+}
+
+/** Returns the exit status that a shell would report. */
+export function exitStatusOf({ code, signal }: ExitReport): number {
+  if (signal !== undefined) return 128 + constants.signals[signal]
+  return code ?? 1
 }
 
 /** `code 1`, `signal SIGKILL`, `signal SIGKILL: out of memory (limits.memory)`. */

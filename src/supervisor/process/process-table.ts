@@ -2,7 +2,7 @@ import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import { fault } from '../errors.ts'
 import { dependsOn } from './dependency-order.ts'
 import type { Condition, ProcessSpec } from '../process-spec.ts'
-import type { ProcessState } from './process-state.ts'
+import { exitStatusOf, type ProcessState, retryAtOf } from './process-state.ts'
 import { type ProcessDeps, SupervisedProcess } from './supervised-process.ts'
 
 const ENDING = 'the supervisor stops'
@@ -101,6 +101,29 @@ export class ProcessTable {
     cancel()
   }
 
+  /** Whether no process runs, and none starts by itself any more. */
+  isOver(): boolean {
+    return this.list().every((process) => this.#isOver(process))
+  }
+
+  /** Returns the process because of which all are to end, and with which exit status; undefined when there is none. */
+  findAbort(): { readonly process: string; readonly status: number } | undefined {
+    for (const process of this.list()) {
+      const status = this.#abortStatusOf(process)
+      if (status !== undefined) return { process: process.spec.name, status }
+    }
+    return undefined
+  }
+
+  #abortStatusOf(process: SupervisedProcess): number | undefined {
+    const { state, spec } = process
+    if (spec.abortOn.length === 0 || !this.#isOver(process)) return undefined
+    if (state.is === 'waiting') return spec.abortOn.includes('skipped') ? 1 : undefined
+    if (!('exit' in state) || state.exit === undefined) return undefined
+    const reason = state.is === 'crashed' ? 'failure' : 'success'
+    return spec.abortOn.includes(reason) ? exitStatusOf(state.exit) : undefined
+  }
+
   /** Makes the processes those of the list: what is unchanged is not touched. Resolves when what goes has gone. */
   reload(specs: readonly ProcessSpec[]): Promise<ReloadResult> {
     return this.#reloads.run('', () => this.#reload(specs))
@@ -138,7 +161,7 @@ export class ProcessTable {
   }
 
   async #change(process: SupervisedProcess, spec: ProcessSpec): Promise<void> {
-    const wasUp = !process.isDown || (process.state.is === 'crashed' && process.state.retryAtMs !== undefined)
+    const wasUp = !process.isDown || retryAtOf(process.state) !== undefined
     await endFor(process, 'changed in the config')
     const isNew = spec.autostart && !process.spec.autostart
     process.change(spec)
@@ -176,7 +199,10 @@ export class ProcessTable {
       if (seen.has(base)) continue
       seen.add(base)
       for (const needed of this.#replicas(base)) {
-        const isTried = needed.state.is === 'crashed' || isTrue(condition, needed.state)
+        const isTried =
+          needed.state.is === 'crashed' ||
+          retryAtOf(needed.state) !== undefined ||
+          isTrue(condition, needed.state)
         if (!needed.isDown || isTried || this.#isScheduled(needed)) continue
         this.#startUp(needed)
       }
@@ -190,13 +216,30 @@ export class ProcessTable {
 
   #blockedBy(spec: ProcessSpec): string | undefined {
     for (const [base, condition] of Object.entries(spec.dependsOn)) {
-      const unmet = this.#replicas(base).find(({ state, health }) => !isTrue(condition, state, health.health))
+      const unmet = this.#unmet(base, condition)
       if (unmet === undefined) continue
-      const { state } = unmet
+      const { spec: needed, state } = unmet
       const hint = state.is === 'crashed' && state.retryAtMs === undefined ? ', which has crashed' : ''
-      return `waits for "${unmet.spec.name}" to be ${condition}${hint}`
+      return `waits for "${needed.name}" to be ${condition}${hint}`
     }
     return undefined
+  }
+
+  /** Returns the first replica of which a condition is not true. */
+  #unmet(base: string, condition: Condition): SupervisedProcess | undefined {
+    return this.#replicas(base).find(
+      (needed) =>
+        !isTrue(condition, needed.state, needed.health.health) &&
+        !(condition === 'ended' && needed.state.is === 'waiting' && this.#isOver(needed)),
+    )
+  }
+
+  /** Whether a process neither runs nor starts by itself any more. */
+  #isOver({ spec, state, isDown }: SupervisedProcess): boolean {
+    if (spec.schedule !== undefined) return false
+    if (state.is !== 'waiting') return isDown && retryAtOf(state) === undefined
+    const unmet = Object.entries(spec.dependsOn).map(([base, condition]) => this.#unmet(base, condition))
+    return unmet.some((needed) => needed !== undefined && this.#isOver(needed))
   }
 
   #replicas(base: string): readonly SupervisedProcess[] {
@@ -213,16 +256,18 @@ export class ProcessTable {
 /** Somebody may start it just when it has ended; when this returns it is down, and nothing has come between. */
 async function endFor(process: SupervisedProcess, reason: string): Promise<void> {
   do await process.end(reason)
-  while (!process.isDown || ('retryAtMs' in process.state && process.state.retryAtMs !== undefined))
+  while (!process.isDown || retryAtOf(process.state) !== undefined)
 }
 
 function isTrue(condition: Condition, state: ProcessState, health = 'unknown'): boolean {
   if (condition === 'healthy') return state.is === 'running' && health === 'healthy'
   if (condition === 'completed') return isCompleted(state)
+  if (condition === 'ended')
+    return isCompleted(state) || (state.is === 'crashed' && state.retryAtMs === undefined)
   return state.is === 'starting' || state.is === 'running' || isCompleted(state)
 }
 
 function isCompleted(state: ProcessState): boolean {
   // A stop by hand leaves no exit: it completes nothing.
-  return state.is === 'stopped' && state.exit !== undefined
+  return state.is === 'stopped' && state.exit !== undefined && state.retryAtMs === undefined
 }

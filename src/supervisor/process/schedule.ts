@@ -1,18 +1,31 @@
 import { Cron } from 'croner'
+import { parseDuration } from '../../lib/config/duration.ts'
 import { type AlarmClock, LONGEST_DELAY_MS } from '../../lib/clock/clock.ts'
+
+/** `@every 90s`: at the multiples of an interval since the epoch. */
+const EVERY = /^@every\s+(\S+)$/
 
 /** The next time of a schedule after a moment, in milliseconds since the epoch; undefined when there is none. */
 export function nextRunMs(schedule: string, afterMs: number): number | undefined {
+  const intervalMs = intervalOf(schedule)
+  if (intervalMs !== undefined) return Math.floor(afterMs / intervalMs + 1) * intervalMs
   return new Cron(schedule).nextRun(new Date(afterMs))?.getTime()
 }
 
 /** Why a text is no schedule; undefined when it is one. */
 export function scheduleComplaint(schedule: string): string | undefined {
+  if (EVERY.test(schedule))
+    return (intervalOf(schedule) ?? 0) > 0 ? undefined : '"@every" must be followed by a duration such as 90s'
   try {
     return new Cron(schedule).nextRun() === null ? 'never comes' : undefined
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
+}
+
+function intervalOf(schedule: string): number | undefined {
+  const [, duration] = EVERY.exec(schedule) ?? []
+  return duration === undefined ? undefined : parseDuration(duration)
 }
 
 /** Calls back whenever a schedule says so. Returns how to end that. */

@@ -1,12 +1,13 @@
-import { isFault } from '../../lib/errors/fault.ts'
+import { type Fault, isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
+import { counted } from '../../lib/cli/counted.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { fault } from '../errors.ts'
 import { type HealthReport, UNCHECKED } from '../health/health.ts'
 import { endTree } from './end-tree.ts'
 import type { ExitReport, Outputs, ProcessRunner, RunningProgram } from './process-runner.ts'
 import type { ProcessSpec } from '../process-spec.ts'
-import { describeExit, isAllowed, type ProcessState, statusOf } from './process-state.ts'
+import { describeExit, isAllowed, type ProcessState, retryAtOf, statusOf } from './process-state.ts'
 
 const KEPT_CHANGES = 50
 
@@ -22,6 +23,8 @@ export interface ProcessDeps {
   readonly runner: ProcessRunner
   /** Begins the checks of a run; returns how to end them. */
   readonly checkHealth: (spec: ProcessSpec, onReport: (report: HealthReport) => void) => () => void
+  /** Runs the stop command; rejects when it fails or takes longer than the stop timeout. */
+  readonly runStopCommand: (spec: ProcessSpec) => Promise<void>
   readonly onOutputs: (spec: ProcessSpec, outputs: Outputs) => void
   /** What it waits for before it may start, as a sentence; undefined when nothing. */
   readonly blockedBy: (spec: ProcessSpec) => string | undefined
@@ -101,15 +104,15 @@ export class SupervisedProcess {
   /** Resolves when nothing of it is left. @throws PROCESS_NOT_RUNNING */
   async stop(reason = 'asked for'): Promise<void> {
     const { state } = this
-    if (state.is === 'stopped' || (state.is === 'crashed' && state.retryAtMs === undefined))
-      throw fault('PROCESS_NOT_RUNNING', `process "${this.#spec.name}" is ${state.is}`)
+    if (this.isDown && retryAtOf(state) === undefined)
+      throw fault('PROCESS_NOT_RUNNING', `process "${this.#spec.name}" is ${statusOf(state)}`)
     await this.end(reason)
   }
 
   /** Stops it if it runs. Resolves when nothing of it is left. */
   end(reason: string): Promise<void> {
     const { state } = this
-    if (state.is === 'waiting' || (state.is === 'crashed' && state.retryAtMs !== undefined)) {
+    if (state.is === 'waiting' || retryAtOf(state) !== undefined) {
       this.#enter({ is: 'stopped' }, reason)
       return Promise.resolve()
     }
@@ -166,6 +169,9 @@ export class SupervisedProcess {
   adopt(program: RunningProgram, uptimeMs: number, restarts: number): void {
     this.#restarts = restarts
     this.#run(program, this.#deps.clock.nowMs() - uptimeMs, 'taken over')
+    // The line that said so went to the earlier supervisor.
+    if (this.#spec.healthCheck?.probe.kind === 'log')
+      this.#checked(program, { ...UNCHECKED, health: 'healthy', lastOutput: 'taken over' })
   }
 
   /** What `runner.start` calls back when the program has ended. */
@@ -202,7 +208,9 @@ export class SupervisedProcess {
       this.#run(program, this.#deps.clock.nowMs(), reason)
     } catch (error) {
       if (!isFault(error)) throw error
-      this.#ended({ code: undefined, signal: undefined, failure: messageOf(error) }, 0)
+      const exit = { code: undefined, signal: undefined, failure: messageOf(error) }
+      if (mayStartLater(error)) this.#ended(exit, 0)
+      else this.#enter({ is: 'crashed', exit }, exit.failure)
     }
   }
 
@@ -219,10 +227,12 @@ export class SupervisedProcess {
     const before = this.#health.health
     this.#health = report
     if (report.health === before) return
-    if (report.health === 'unhealthy' && this.#spec.healthCheck?.restarts === true) {
+    const { onUnhealthy = 'none' } = this.#spec.healthCheck ?? {}
+    if (report.health === 'unhealthy' && onUnhealthy === 'restart') {
       this.#restarts++
       return this.#stop(program, 'start', 'unhealthy')
     }
+    if (report.health === 'unhealthy' && onUnhealthy === 'end') return this.#end(program)
     if (state.is === 'starting') this.#enter({ ...state, is: 'running' }, report.health, true)
     else this.#told(report.health)
   }
@@ -230,8 +240,21 @@ export class SupervisedProcess {
   #stop(program: RunningProgram, next: 'stopped' | 'start', reason: string): void {
     const sinceMs = this.#deps.clock.nowMs() - this.uptimeMs
     this.#enter({ is: 'stopping', program, sinceMs, next }, reason)
-    program.signal(this.#spec.stopSignal)
+    this.#askToEnd(program)
     this.#endTree(program)
+  }
+
+  /** Ends an unhealthy run, and leaves what follows to the restart policy. */
+  #end(program: RunningProgram): void {
+    this.#endChecks()
+    this.#told('unhealthy; it is asked to end')
+    this.#askToEnd(program)
+    this.#endTree(program)
+  }
+
+  #askToEnd(program: RunningProgram): void {
+    if (this.#spec.stopCommand === undefined) return program.signal(this.#spec.stopSignal)
+    this.#deps.runStopCommand(this.#spec).catch(() => program.signal('SIGKILL'))
   }
 
   #endTree(program: RunningProgram): void {
@@ -257,17 +280,18 @@ export class SupervisedProcess {
     const { restart } = this.#spec
     if (restart === 'never' || (restart === 'on-failure' && isSuccess))
       return this.#enter(isSuccess ? { is: 'stopped', exit } : { is: 'crashed', exit }, how)
-    const delayMs = this.#crashes.crashed(uptimeMs)
-    if (delayMs === 'give up')
-      return this.#enter({ is: 'crashed', exit }, `${how}; given up after five crashes`)
+    const is = isSuccess ? 'stopped' : 'crashed'
+    const next = this.#crashes.next(uptimeMs, this.#spec)
+    if ('givenUp' in next) return this.#enter({ is, exit }, `${how}; given up after ${next.givenUp}`)
+    const { delayMs } = next
     const { clock } = this.#deps
     this.#enter(
-      { is: 'crashed', exit, retryAtMs: clock.wallMs() + delayMs },
-      `${how}; next try in ${delayMs / 1_000} s`,
+      { is, exit, retryAtMs: clock.wallMs() + delayMs },
+      `${how}; ${isSuccess ? 'next start' : 'next try'} in ${delayMs / 1_000} s`,
     )
     this.#cancelTimer = clock.after(delayMs, () => {
       this.#restarts++
-      this.#begin('restart after a crash')
+      this.#begin(isSuccess ? 'restart after its end' : 'restart after a crash')
     })
   }
 
@@ -295,6 +319,14 @@ export class SupervisedProcess {
   }
 }
 
+/** What passes by itself: a system that has too much to do, and a file that is just being written anew. */
+const PASSING = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE', 'ETXTBSY', 'EBUSY', 'ENOENT'])
+
+/** Whether a process that could not be started may start unchanged; a mistake in its settings stays one. */
+function mayStartLater({ cause }: Fault): boolean {
+  return cause instanceof Error && 'code' in cause && PASSING.has(String(cause.code))
+}
+
 const FIRST_DELAY_MS = 1_000
 const LONGEST_DELAY_MS = 60_000
 /** A run of this length was no failure to start. */
@@ -302,26 +334,38 @@ const STABLE_MS = 10_000
 const MOST_CRASHES = 5
 
 /**
- * When to start again after a crash: after 1 s, doubled with every further one up to 60 s. Ten seconds up begin that anew; five
- * runs that did not last ten seconds together end it.
+ * When to start again after an end: after the delay that is set, else after 1 s, doubled with every further one up to 60 s. Ten
+ * seconds up begin that anew; five runs that did not last ten seconds together end it.
  */
 class CrashRecord {
   #delayMs = FIRST_DELAY_MS
   #runsMs: number[] = []
+  #restarts = 0
 
-  /** Returns how long to wait, or `give up`. */
-  crashed(uptimeMs: number): number | 'give up' {
-    if (uptimeMs >= STABLE_MS) this.reset()
+  /** Returns how long to wait before the next start, or after what there is none. */
+  next(
+    uptimeMs: number,
+    { restartDelayMs, maxRestarts = Infinity }: ProcessSpec,
+  ): { readonly delayMs: number } | { readonly givenUp: string } {
+    if (this.#restarts >= maxRestarts) return { givenUp: counted(maxRestarts, 'restart') }
+    this.#restarts++
+    if (restartDelayMs !== undefined) return { delayMs: restartDelayMs }
+    if (uptimeMs >= STABLE_MS) this.#forget()
     this.#runsMs = [...this.#runsMs, uptimeMs].slice(-MOST_CRASHES)
     const ranMs = this.#runsMs.reduce((sum, each) => sum + each, 0)
-    if (this.#runsMs.length === MOST_CRASHES && ranMs < STABLE_MS) return 'give up'
+    if (this.#runsMs.length === MOST_CRASHES && ranMs < STABLE_MS) return { givenUp: 'five short runs' }
     const delayMs = this.#delayMs
     this.#delayMs = Math.min(2 * delayMs, LONGEST_DELAY_MS)
-    return delayMs
+    return { delayMs }
   }
 
   /** Somebody has started it by hand. */
   reset(): void {
+    this.#restarts = 0
+    this.#forget()
+  }
+
+  #forget(): void {
     this.#delayMs = FIRST_DELAY_MS
     this.#runsMs = []
   }

@@ -33,7 +33,7 @@ describe('a config that is wrong is refused with what is wrong', () => {
     [
       'two kinds of check',
       'processes: {a: {cmd: x, healthcheck: {tcp: "1", exec: "true"}}}',
-      'must have one of exec, http and tcp',
+      'must have one of exec, http, tcp and log',
     ],
     ['a schedule that is none', 'processes: {a: {cmd: x, schedule: "often"}}', 'is no schedule'],
     ['a name that is a path', 'processes: {../a: {cmd: x}}', 'process name "../a" must be'],
@@ -53,41 +53,39 @@ describe('a config that is wrong is refused with what is wrong', () => {
   })
 })
 
-test('a Procfile becomes processes that are always restarted, each with a port', () => {
+test('a Procfile becomes processes that end together, each with a port', () => {
   const { config } = load('# all\nweb: node server.js $PORT\nworker: node worker.js\n', 'Procfile')
+  const together = { restart: 'never', abortOn: ['failure', 'success'] }
   expect(config.processes).toMatchObject([
-    { name: 'web', command: 'node server.js $PORT', restart: 'always', env: { PORT: '5000' } },
-    { name: 'worker', env: { PORT: '5100' } },
+    { name: 'web', command: 'node server.js $PORT', env: { PORT: '5000' }, ...together },
+    { name: 'worker', env: { PORT: '5100' }, ...together },
   ])
-  expect(() => load('web node server.js\n', 'Procfile')).toThrow('line 1 is no "name: command"')
 })
 
-test('the common part of a process-compose file is understood, the rest is told', () => {
-  const { config, warnings } = load(
-    `version: "0.5"
-environment: [A=1]
-processes:
-  db: {command: postgres, readiness_probe: {http_get: {host: 127.0.0.1, port: 5432, path: /ok}, period_seconds: 2}, availability: {restart: on_failure}}
-  web: {command: npm start, environment: [B=2=3], depends_on: {db: {condition: process_healthy}}, shutdown: {signal: 2, timeout_seconds: 3}, is_tty: true}
-`,
-    'process-compose.yaml',
-  )
-  expect(config.processes).toMatchObject([
-    {
-      name: 'db',
-      restart: 'on-failure',
-      healthCheck: { probe: { kind: 'http', url: 'http://127.0.0.1:5432/ok' }, intervalMs: 2_000 },
-    },
-    {
-      name: 'web',
-      restart: 'never',
-      env: { A: '1', B: '2=3' },
-      dependsOn: { db: 'healthy' },
-      stopSignal: 'SIGINT',
-      stopTimeoutMs: 3_000,
-    },
-  ])
-  expect(warnings).toEqual([expect.stringContaining('"processes.web.is_tty" is not supported')])
+test.each([
+  ['web node server.js', 'line 1 is no "name: command"'],
+  [
+    'web.1: x',
+    'line 1 is no "name: command"; a name has letters, digits, dashes and underscores, and no dot',
+  ],
+  ['web:', 'line 1 is no "name: command"'],
+  ['web: x\n\nweb: y', 'line 3 has a second process "web"'],
+])('the Procfile %j is refused', (content, message) => {
+  expect(() => load(content, 'Procfile')).toThrow(message)
+})
+
+test('PORT of .env is the first port of a Procfile, before that of the shell', () => {
+  const dir = tempDir()
+  writeFileSync(join(dir, 'Procfile'), 'web: x\nworker: y\n')
+  const ports = (): readonly (string | undefined)[] =>
+    loadSupervisorConfig({ HOME: dir, PORT: '9000' }, { cwd: dir }).config.processes.map(
+      ({ env }) => env['PORT'],
+    )
+  expect(ports()).toEqual(['9000', '9100'])
+  writeFileSync(join(dir, '.env'), 'PORT=7000\n')
+  expect(ports()).toEqual(['7000', '7100'])
+  writeFileSync(join(dir, '.env'), 'nothing\n')
+  expect(ports).toThrow('.env cannot be read: line 1 is no NAME=value')
 })
 
 test('the environment is stronger than the file', () => {
@@ -99,7 +97,7 @@ test('the environment is stronger than the file', () => {
 })
 
 test('an env file is read as shells and other tools read it', () => {
-  const content = `# comment\nA=plain # why\nexport B='as $A is'\nC="two\\nlines of $A"\nD=\${MISSING:-else}\nE=\${EMPTY-set}\nF=$$A\nG=\n`
+  const content = `# comment\nA=plain # why\nexport B='as $A is'\nC="two\\nlines of $A"\nD=\${MISSING:-else}\nE=\${EMPTY-set}\nF=$$A\nG=\nH="a key\nof two lines" # why\nI='$A\n"two"'\n`
   expect({ ...parseEnvFile(content, { EMPTY: '' }) }).toEqual({
     A: 'plain',
     B: 'as $A is',
@@ -108,8 +106,10 @@ test('an env file is read as shells and other tools read it', () => {
     E: '',
     F: '$A',
     G: '',
+    H: 'a key\nof two lines',
+    I: '$A\n"two"',
   })
-  expect(() => parseEnvFile('A=1\nnothing\n', {})).toThrow('line 2 is no NAME=value')
+  expect(() => parseEnvFile('A="1\n2"\nnothing\n', {})).toThrow('line 3 is no NAME=value')
 })
 
 test('what init writes is a config that is right', () => {

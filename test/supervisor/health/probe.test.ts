@@ -6,7 +6,7 @@ import { run } from '../../../src/lib/process/run.ts'
 const PROGRAM = `
   import { createProbe } from ${JSON.stringify(join(packageRoot, 'src/supervisor/health/probe.ts'))}
   const monitor = new AbortController()
-  const probe = createProbe({ probe: { kind: 'exec', command: ['/does/not/exist'] } }, { cwd: '/', environment: {} })
+  const probe = createProbe({ kind: 'exec', command: ['/does/not/exist'] }, { cwd: '/', environment: {} })
   const reason = await probe(monitor.signal).catch(({ code }) => code)
   monitor.abort()
   console.log(reason)`

@@ -74,7 +74,7 @@ const check = {
   timeoutMs: 100,
   retries: 3,
   startPeriodMs: 0,
-  restarts: true,
+  onUnhealthy: 'restart',
 } as const
 
 const specs = (version: number): readonly ProcessSpec[] => [
@@ -129,6 +129,7 @@ async function simulate(
       checks.add(onReport)
       return () => checks.delete(onReport)
     },
+    runStopCommand: () => Promise.resolve(),
     onOutputs: () => undefined,
     onChange: () => undefined,
     onOpen: () => undefined,

@@ -49,7 +49,11 @@ export class SupervisorClient {
       accept: 'text/event-stream',
       ...(afterId !== undefined && { 'last-event-id': afterId }),
     }
-    const response = await this.#request('GET', path, headers, signal)
+    const response = await this.#request('GET', path, headers, signal).catch((error: unknown) => {
+      if (signal.aborted) return undefined
+      throw error
+    })
+    if (response === undefined) return
     const { createParser } = await import('eventsource-parser')
     const parser = createParser({
       onEvent: ({ event, id, data }) => onEvent({ event: event ?? 'message', id, data: JSON.parse(data) }),

@@ -10,36 +10,43 @@ import { canStartPrograms, notifyManager } from '../../../native/programs/progra
 /** Whoever stops services kills them some 10 s after asking. */
 const AFTER_STOP_MS = 2_000
 
-/** Runs the supervisor until a signal or a request asks for its end: as a user's, or as the first process of a container. */
+/**
+ * Runs the supervisor until a signal, a request or the end of its processes ends it: as a user's, or as the first process of a
+ * container. Resolves with the exit status.
+ */
 export async function serveUntilTold(
   config: SupervisorConfig,
   reloadConfig: () => LoadedSupervisorConfig,
   showsLines: boolean,
-): Promise<void> {
+): Promise<number> {
   const logger = createLogger(config.log)
   let running: RunningSupervisor | undefined
+  let isKilled = false
   const told = untilToldToStop(() => {
     running?.kill()
-    process.exitCode = 1
+    isKilled = true
   })
   process.on('SIGHUP', () => {
     void (running && reload(running, logger))
   })
-  running = await create(config, { logger, reloadConfig }).start()
-  const follower = showsLines ? showLines(running) : undefined
+  let follower: LogFollower | undefined
+  const onStopped = (): void => follower?.finish()
+  running = await create(config, { logger, reloadConfig, onStopped }).start()
+  follower = showsLines ? showLines(running) : undefined
   logger.info(
     { port: running.port, proxy: running.proxyPort, config: config.configFile },
     'supervisor is ready',
   )
   tellManager('READY=1')
-  await Promise.race([told, running.askedToStop])
+  const end = await Promise.race([told, running.askedToStop])
   tellManager('STOPPING=1')
   setTimeout(() => {
     logger.error('stopping took too long; leaving as it is')
     process.exit(1)
   }, config.shutdownTimeoutMs + AFTER_STOP_MS).unref()
   await running.stop()
-  follower?.end()
+  if (isKilled) return 1
+  return typeof end === 'number' ? end : 0
 }
 
 async function reload(running: RunningSupervisor, logger: Logger): Promise<void> {

@@ -41,7 +41,7 @@ export function addRun(program: Command): void {
         const endMs = performance.now() + options.wait * 1_000
         while (true) {
           const waiting = table.list().filter(({ spec, state, health }) => {
-            if (!spec.autostart || state.is === 'stopped') return false
+            if (!spec.autostart || (state.is === 'stopped' && state.retryAtMs === undefined)) return false
             if (state.is === 'crashed' && state.retryAtMs === undefined)
               throw new Error(
                 `process "${spec.name}" has crashed; "supervisor logs" of a run without the command says why`,

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { portNumber } from '../../../../lib/cli/arguments.ts'
+import { ExitStatus } from '../../../../lib/cli/run.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { makeDirs } from '../../../../lib/fs/make-dirs.ts'
 import type { SupervisorConfig } from '../../../config.ts'
@@ -33,14 +34,22 @@ export function addUp(program: Command): void {
     .addHelpText('after', '\nExamples:\n  supervisor up -d && supervisor ps\n  supervisor -c Procfile up')
     .action(async (_options: unknown, command: Command) => {
       const options: UpOptions = command.optsWithGlobals()
-      const { loadSupervisorConfig } = await import('../../../config.ts')
+      const [{ loadSupervisorConfig }, { CONFIG_FILES }] = await Promise.all([
+        import('../../../config.ts'),
+        import('../../../config-file/read-config-file.ts'),
+      ])
       const flags = flagSettings(options)
       const load = () => loadSupervisorConfig(process.env, { file: options.config, flags })
       const loaded = load()
+      if (loaded.file === undefined)
+        throw new Error(
+          `there is no config here (looked for ${CONFIG_FILES.join(', ')}); "supervisor init" writes one`,
+        )
       for (const warning of loaded.warnings) process.stderr.write(`supervisor: ${warning}\n`)
       if (options.detach === true) return startBehind(loaded.config, options)
       const { serveUntilTold } = await import('../serve.ts')
-      await serveUntilTold(loaded.config, load, options.quiet !== true)
+      const status = await serveUntilTold(loaded.config, load, options.quiet !== true)
+      if (status !== 0) throw new ExitStatus(status)
     })
 }
 
@@ -66,6 +75,11 @@ async function startBehind(config: SupervisorConfig, options: UpOptions): Promis
   child.on('exit', (status) => (ended = status))
   const endMs = performance.now() + READY_LIMIT_MS
   while (performance.now() < endMs) {
+    if (ended === 0)
+      return createOutput(options).result(
+        { pid: null, url: null, log: logFile },
+        () => `all processes have ended already; ${logFile} says how`,
+      )
     if (ended !== undefined) throw new Error(`the supervisor could not start: ${said()}`)
     // The record of one that ran before is another process's, and then this one ends.
     const record = await findServerRecord(config.recordDir)

@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { run } from '../../../../../src/lib/process/run.ts'
 import { supervisorUser } from '../../../../support/supervisor-cli.ts'
 
 test(
@@ -66,4 +67,37 @@ test('init writes a config once, and bad usage ends with 2', async () => {
   expect(JSON.parse((await user.supervisor('init', '--force')).stdout)).toMatchObject({ processes: ['web'] })
   expect((await user.supervisor('start')).status).toBe(2)
   expect((await user.supervisor('--url', 'ftp://x', 'ps')).status).toBe(2)
+})
+
+test('the config file is named before or behind the command', async () => {
+  const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' } })
+  writeFileSync(join(user.dir, 'other.yaml'), 'processes: {a: {cmd: x}, b: {cmd: x}}\n')
+  for (const argv of [
+    ['-c', 'other.yaml', 'config', 'check'],
+    ['config', '-c', 'other.yaml', 'check'],
+    ['config', 'check', '--config', 'other.yaml'],
+  ]) {
+    const { stdout, stderr } = await user.supervisor(...argv)
+    expect([stderr, JSON.parse(stdout)]).toEqual(['', expect.objectContaining({ processes: 2 })])
+  }
+})
+
+test('up where there is no config says what writes one', async () => {
+  const user = await supervisorUser({})
+  rmSync(join(user.dir, 'supervisor.yaml'))
+  expect(await user.supervisor('up')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('no config here (looked for supervisor.yaml'),
+  })
+})
+
+test('following ends without a word when its reader has had enough', { timeout: 60_000 }, async () => {
+  const user = await supervisorUser({ noisy: { cmd: 'while :; do echo line; sleep 0.01; done' } })
+  await user.up()
+  const script = `for i in 1 2 3 4 5; do "$0" "$1" logs -f noisy | head -1 >/dev/null; echo \${PIPESTATUS[0]}; done`
+  const { stdout, stderr } = await run('bash', ['-c', script, process.execPath, user.program], {
+    cwd: user.dir,
+    environment: user.environment,
+  })
+  expect([stdout, stderr]).toEqual(['0\n'.repeat(5), ''])
 })

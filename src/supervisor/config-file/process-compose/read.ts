@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { configFault } from '../../../lib/config/check.ts'
+import { parseYaml } from '../../../lib/config/load.ts'
+import { messageOf } from '../../../lib/errors/message.ts'
+import { complaint, fits } from '../../../lib/schema/parse-json.ts'
+import { readDotEnv } from '../dot-env.ts'
+import { expandVariables } from './expand.ts'
+import { type Project, projectSchema } from './schema.ts'
+import { fromProcessCompose, variablesOf } from './translate.ts'
+
+type Group = Readonly<Record<string, unknown>>
+
+/** What reading needs from whoever found the file. */
+export interface ComposeSources {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Reads a file with as much care as the first one. */
+  readonly read: (file: string) => string
+  readonly warnings: string[]
+  /** Whether an override file beside it counts: it does where nobody named the file. */
+  readonly isFound: boolean
+}
+
+/** Whether the content of a YAML file is process-compose's, by keys that only it has. */
+export function isProcessCompose(content: Group): boolean {
+  const { processes } = content
+  if (typeof processes !== 'object' || processes === null) return false
+  return Object.values(processes as Group).some(
+    (each) => typeof each === 'object' && each !== null && 'command' in each && !('cmd' in each),
+  )
+}
+
+/**
+ * Reads a process-compose file, with those that it extends, its override and `.env` beside it, as settings of our own.
+ *
+ * @throws CONFIG_UNREADABLE and CONFIG_INVALID
+ */
+export function readProcessCompose(file: string, sources: ComposeSources): Group {
+  const dotEnv = dotEnvOf(join(dirname(file), '.env'), sources)
+  const override = file.replace(/\.(ya?ml)$/, '.override.$1')
+  const layers = [
+    ...extended(file, dotEnv, sources, []),
+    ...(sources.isFound && override !== file && existsSync(override)
+      ? [readProject(override, dotEnv, sources)]
+      : []),
+  ]
+  const project = layers.reduce(merge)
+  return fromProcessCompose(project, {
+    file,
+    environment: sources.environment,
+    dotEnv,
+    warn: (message) => void sources.warnings.push(message),
+  })
+}
+
+/** The projects that a file extends, the first of them first, and then its own. */
+function extended(
+  file: string,
+  dotEnv: Readonly<Record<string, string>>,
+  sources: ComposeSources,
+  seen: readonly string[],
+): readonly Project[] {
+  if (seen.includes(file))
+    throw configFault('CONFIG_INVALID', `${file} extends itself: ${[...seen, file].join(' → ')}`)
+  const project = readProject(file, dotEnv, sources)
+  if (project.extends === undefined) return [seen.length === 0 ? project : placedIn(dirname(file), project)]
+  const base = extended(resolve(dirname(file), project.extends), dotEnv, sources, [...seen, file])
+  return [...base, seen.length === 0 ? project : placedIn(dirname(file), project)]
+}
+
+/** Processes of an extended file run in its folder. */
+function placedIn(dir: string, project: Project): Project {
+  const { processes = {} } = project
+  return {
+    ...project,
+    processes: Object.fromEntries(
+      Object.entries(processes).map(([name, one]) => [
+        name,
+        { ...one, working_dir: resolve(dir, one.working_dir ?? '.') },
+      ]),
+    ),
+  }
+}
+
+function readProject(
+  file: string,
+  dotEnv: Readonly<Record<string, string>>,
+  { environment, read }: ComposeSources,
+): Project {
+  const text = read(file)
+  const raw = parseYaml(
+    expandVariables(text, (name) => dotEnv[name] ?? environment[name]),
+    file,
+  )
+  const content = raw['disable_env_expansion'] === true ? parseYaml(text, file) : raw
+  if (fits(projectSchema, content)) return content
+  throw configFault('CONFIG_INVALID', `${file}: ${complaint(projectSchema, content)}`)
+}
+
+/** As the tool itself does, it goes on without a file that cannot be read. */
+function dotEnvOf(
+  file: string,
+  { environment, read, warnings }: ComposeSources,
+): Readonly<Record<string, string>> {
+  try {
+    return readDotEnv(file, environment, read)
+  } catch (error) {
+    warnings.push(`${file} is left out: ${messageOf(error)}`)
+    return {}
+  }
+}
+
+/** Processes are merged key by key, variables name by name; of all else the later counts. */
+function merge(base: Project, over: Project): Project {
+  const processes = { ...base.processes }
+  for (const [name, one] of Object.entries(over.processes ?? {})) {
+    const before = processes[name]
+    processes[name] =
+      before === undefined ? one : { ...deepMerge(before, one), ...mergedVariables(before, one) }
+  }
+  return { ...base, ...over, processes, ...mergedVariables(base, over), vars: { ...base.vars, ...over.vars } }
+}
+
+function mergedVariables(
+  base: { readonly environment?: Project['environment'] },
+  over: { readonly environment?: Project['environment'] },
+): { readonly environment?: Group } {
+  if (base.environment === undefined && over.environment === undefined) return {}
+  return { environment: { ...variablesOf(base.environment), ...variablesOf(over.environment) } }
+}
+
+function deepMerge<T extends object>(base: T, over: T): T {
+  const before = new Map<string, unknown>(Object.entries(base))
+  const changed = Object.entries(over).map(([key, value]: [string, unknown]) => {
+    const old = before.get(key)
+    return [key, isGroup(old) && isGroup(value) ? deepMerge(old, value) : value]
+  })
+  return { ...base, ...Object.fromEntries(changed) }
+}
+
+function isGroup(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,222 @@
+import { constants } from 'node:os'
+import { configFault } from '../../../lib/config/check.ts'
+import { renderTemplate } from './expand.ts'
+import { type ComposeProcess, type Probe, processKeys, type Project, projectKeys } from './schema.ts'
+
+type Group = Readonly<Record<string, unknown>>
+
+const CONDITIONS = {
+  process_started: 'started',
+  process_healthy: 'healthy',
+  process_log_ready: 'healthy',
+  process_completed: 'ended',
+  process_completed_successfully: 'completed',
+} as const
+
+const RESTARTS = {
+  no: 'never',
+  exit_on_failure: 'never',
+  always: 'always',
+  on_failure: 'on-failure',
+} as const
+
+/** Keys without which a process would be another one than its author means. */
+const REFUSED: Readonly<Record<string, string>> = {
+  is_daemon: 'run its command in the foreground',
+  is_elevated: 'start the supervisor as that user, or use our own "user"',
+  env_cmds: 'put the values into .env',
+}
+
+const shell = (environment: Readonly<Record<string, string | undefined>>, project: Project) => [
+  project.shell?.shell_command ?? environment['COMPOSE_SHELL'] ?? 'bash',
+  project.shell?.shell_argument ?? '-c',
+]
+
+/** What a translation needs to know beside the file. */
+export interface ComposePlace {
+  readonly file: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Variables of `.env`, which process-compose puts above all others. */
+  readonly dotEnv: Readonly<Record<string, string>>
+  readonly warn: (message: string) => void
+}
+
+/**
+ * Turns a process-compose file (of version 0.5) into our own settings. What has no counterpart and changes nothing but looks is
+ * told; what would make a process another one is refused.
+ *
+ * @throws CONFIG_INVALID
+ */
+export function fromProcessCompose(project: Project, place: ComposePlace): Group {
+  reportUnknown(project, projectKeys, '', place)
+  const { rotation } = project.log_configuration ?? {}
+  const processes = Object.entries(project.processes ?? {}).flatMap(([name, one]) => {
+    reportUnknown(one, processKeys, `processes.${name}.`, place)
+    return replicasOf(name, one, project, place)
+  })
+  return {
+    exit_when_done: true,
+    log: {
+      ...(project.log_length !== undefined && { buffer_lines: project.log_length }),
+      ...(rotation?.max_size_mb !== undefined && { max_file_bytes: `${rotation.max_size_mb}MiB` }),
+      ...(rotation?.max_backups !== undefined && { keep_files: rotation.max_backups }),
+    },
+    processes: Object.fromEntries(processes),
+  }
+}
+
+function reportUnknown(value: Group, known: object, prefix: string, { file, warn }: ComposePlace): void {
+  for (const [key, inner] of Object.entries(value)) {
+    const remedy = REFUSED[key]
+    if (remedy !== undefined && inner !== false)
+      throw configFault('CONFIG_INVALID', `${file}: "${prefix}${key}" is not supported; ${remedy}`)
+    if (Object.hasOwn(known, key) || remedy !== undefined || key.startsWith('x-')) continue
+    warn(`${file}: "${prefix}${key}" is not supported, and is left out`)
+  }
+}
+
+function replicasOf(
+  name: string,
+  one: ComposeProcess,
+  project: Project,
+  place: ComposePlace,
+): readonly (readonly [string, Group])[] {
+  return namesOf(name, one).map((each, number) => [each, processOf(name, one, number, project, place)])
+}
+
+/** Names of the replicas of a process, `d-0`, `d-1` …; its own where there is one. */
+function namesOf(name: string, { replicas = 1 }: ComposeProcess): readonly string[] {
+  if (replicas <= 1) return [name]
+  const width = String(replicas).length
+  return Array.from({ length: replicas }, (_, number) => `${name}-${String(number).padStart(width, '0')}`)
+}
+
+function processOf(
+  name: string,
+  one: ComposeProcess,
+  replica: number,
+  project: Project,
+  { file, environment, dotEnv, warn }: ComposePlace,
+): Group {
+  const { availability = {}, shutdown = {} } = one
+  const { restart = 'no' } = availability
+  const key = `processes.${name}`
+  const variables = { ...project.vars, ...one.vars, PC_REPLICA_NUM: replica }
+  const render = (text: string, of: string): string => renderTemplate(text, variables, `${key}.${of}`)
+  const run = (command: string): readonly string[] => [...shell(environment, project), command]
+  if (shutdown.parent_only === true)
+    warn(`${file}: "${key}.shutdown.parent_only" is not supported: all that the process has started is ended`)
+  if (one.readiness_probe !== undefined && one.ready_log_line !== undefined)
+    throw configFault(
+      'CONFIG_INVALID',
+      `${file}: "${key}" must have only one of readiness_probe and ready_log_line`,
+    )
+  const probe = one.readiness_probe ?? one.liveness_probe
+  const signal = Object.entries(constants.signals).find(([, number]) => number === shutdown.signal)?.[0]
+  const { command } = one
+  const log = logOf(one, replica, render)
+  return {
+    cmd: (command === undefined ? (one.entrypoint ?? []) : run(render(command, 'command'))).map(literal),
+    ...(one.working_dir !== undefined && { cwd: literal(render(one.working_dir, 'working_dir')) }),
+    env: environmentOf({
+      PC_PROC_NAME: name,
+      PC_REPLICA_NUM: replica,
+      ...variablesOf(project.environment),
+      ...variablesOf(one.environment),
+      ...(one.is_dotenv_disabled !== true && dotEnv),
+    }),
+    ...(one.env_file !== undefined && { env_file: one.env_file }),
+    autostart: !isDisabled(one) && one.schedule === undefined,
+    restart: RESTARTS[restart],
+    restart_delay: `${Math.max(1, availability.backoff_seconds ?? 1)}s`,
+    ...((availability.max_restarts ?? 0) > 0 && { max_restarts: availability.max_restarts }),
+    ...(availability.success_exit_codes && { success_codes: [0, ...availability.success_exit_codes] }),
+    abort_on: [
+      ...(availability.exit_on_end === true || restart === 'exit_on_failure' ? ['failure'] : []),
+      ...(availability.exit_on_end === true ? ['success'] : []),
+      ...(availability.exit_on_skipped === true ? ['skipped'] : []),
+    ],
+    depends_on: dependenciesOf(name, one, project, file),
+    ...(one.ready_log_line !== undefined && { healthcheck: { log: one.ready_log_line } }),
+    ...(probe !== undefined && { healthcheck: healthOf(probe, render, run) }),
+    ...(signal !== undefined && { stop_signal: signal }),
+    ...(shutdown.command !== undefined && { stop_command: run(shutdown.command) }),
+    ...(shutdown.timeout_seconds !== undefined && { stop_timeout: `${shutdown.timeout_seconds}s` }),
+    ...(one.schedule?.cron !== undefined && { schedule: one.schedule.cron }),
+    ...(one.schedule?.interval !== undefined && { schedule: `@every ${one.schedule.interval}` }),
+    ...(log !== undefined && { log }),
+  }
+}
+
+function isDisabled({ disabled, is_disabled: text }: ComposeProcess): boolean {
+  return text === 'true' || (disabled === true && text !== 'false')
+}
+
+function dependenciesOf(name: string, one: ComposeProcess, project: Project, file: string): Group {
+  return Object.fromEntries(
+    Object.entries(one.depends_on ?? {}).flatMap(([other, { condition = 'process_completed' }]) => {
+      const needed = project.processes?.[other] ?? {}
+      if (isDisabled(needed) && !isDisabled(one))
+        throw configFault(
+          'CONFIG_INVALID',
+          `${file}: "processes.${name}.depends_on" names "${other}", which is disabled`,
+        )
+      return namesOf(other, needed).map((each) => [each, CONDITIONS[condition]])
+    }),
+  )
+}
+
+function logOf(
+  { log_location: location }: ComposeProcess,
+  replica: number,
+  render: (text: string, key: string) => string,
+): Group | undefined {
+  if (location === undefined) return undefined
+  return { file: literal(render(location, 'log_location').replaceAll('{PC_REPLICA_NUM}', String(replica))) }
+}
+
+function healthOf(
+  { exec, http_get: http = {}, ...probe }: Probe,
+  render: (text: string, key: string) => string,
+  run: (command: string) => readonly string[],
+): Group {
+  const period = `${Math.max(1, probe.period_seconds ?? 10)}s`
+  const port = http.port === undefined ? '' : `:${render(String(http.port), 'http_get.port')}`
+  const path = render(http.path ?? '/', 'http_get.path')
+  const url = `${http.scheme ?? 'http'}://${render(http.host ?? '127.0.0.1', 'http_get.host')}${port}${path}`
+  return {
+    ...(exec === undefined
+      ? { http: literal(url), headers: http.headers ?? {}, status: http.status_code ?? 200 }
+      : { exec: run(withWorkingDir(render(exec.command, 'exec.command'), exec.working_dir)) }),
+    interval: period,
+    timeout: `${Math.max(1, probe.timeout_seconds ?? 1)}s`,
+    retries: Math.max(1, probe.failure_threshold ?? 3),
+    start_period: `${probe.initial_delay_seconds ?? 0}s`,
+    end: true,
+  }
+}
+
+function withWorkingDir(command: string, dir: string | undefined): string {
+  return dir === undefined ? command : `cd '${dir.replaceAll("'", `'\\''`)}' || exit 1\n${command}`
+}
+
+/** `["A=1"]` or `{A: 1}` as the second. */
+export function variablesOf(value: Project['environment']): Group {
+  if (!Array.isArray(value)) return (value as Group | null | undefined) ?? {}
+  return Object.fromEntries(
+    value.map((entry) => {
+      const text = String(entry)
+      const at = text.indexOf('=')
+      return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+    }),
+  )
+}
+
+function environmentOf(variables: Group): Group {
+  return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, literal(String(value))]))
+}
+
+/** Our own settings resolve references in it, and process-compose has done so already. */
+function literal(text: string): string {
+  return text.replaceAll('$', '$$$$')
+}

@@ -1,0 +1,33 @@
+import type { Clock } from '../../lib/clock/clock.ts'
+import { createLineTest } from '../log/line-filter.ts'
+import { LogFollower } from '../log/log-follower.ts'
+import type { ProcessLogs } from '../log/process-logs.ts'
+import type { HealthReport } from './health.ts'
+
+/** Reports a process as healthy with the first line from now on that holds a text. Returns how to stop waiting. */
+export function awaitLine(
+  logs: ProcessLogs,
+  process: string,
+  text: string,
+  clock: Clock,
+  onReport: (report: HealthReport) => void,
+): () => void {
+  const follower = new LogFollower(
+    logs,
+    {
+      isReady: () => true,
+      onLines: ([line]) => {
+        follower.end()
+        onReport({
+          health: 'healthy',
+          lastCheckMs: clock.wallMs(),
+          lastOutput: line?.text ?? '',
+          consecutiveFailures: 0,
+        })
+      },
+      onLost: () => undefined,
+    },
+    { processes: [process], test: createLineTest(text, false) },
+  )
+  return () => follower.end()
+}
