@@ -66,20 +66,31 @@ void FileSink::write(std::string_view lines, std::int64_t timeMs) {
 
 void FileSink::append(std::string_view bytes) {
   if (fd >= 0 && size > 0 && size + bytes.size() > options.maxBytes) rotate();
-  if (fd < 0 && !open()) {
-    lost += bytes.size();
-    return;
+  if (fd < 0 && !open()) return lose(bytes.size());
+  if (untold > 0) {
+    const std::string gap = (lastByte == '\n' ? "[" : "\n[") + std::to_string(untold) + " bytes of lines could not be written here]\n";
+    if (put(gap) < gap.size()) return lose(bytes.size());
+    untold = 0;
   }
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+  lose(bytes.size() - put(bytes));
+}
+
+std::size_t FileSink::put(std::string_view bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t written = ::write(fd, bytes.data() + done, bytes.size() - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      lost += bytes.size();
-      return;
-    }
-    size += static_cast<std::uint64_t>(written);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
+    if (written < 0) break;
+    done += static_cast<std::size_t>(written);
   }
+  if (done > 0) lastByte = bytes[done - 1];
+  size += done;
+  return done;
+}
+
+void FileSink::lose(std::size_t bytes) {
+  lost += bytes;
+  untold += bytes;
 }
 
 }  // namespace workspace::log

@@ -22,7 +22,10 @@ class FileSink {
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;
 
-  /** Appends whole lines. What cannot be written is counted and left out: a full disk must not stop a program. */
+  /**
+   * Appends whole lines. What cannot be written is counted and left out: a full disk must not stop a program. Before the next
+   * lines that can be written, a line of its own says how much is missing.
+   */
   void write(std::string_view lines, std::int64_t timeMs);
 
   /** Bytes left out so far. */
@@ -32,11 +35,17 @@ class FileSink {
   bool open();
   void rotate();
   void append(std::string_view bytes);
+  /** Returns how many bytes were written. */
+  std::size_t put(std::string_view bytes);
+  void lose(std::size_t bytes);
 
   Options options;
   int fd = -1;
   std::uint64_t size = 0;
   std::uint64_t lost = 0;
+  /** Bytes left out that no line of the file tells of yet. */
+  std::uint64_t untold = 0;
+  char lastByte = '\n';
   std::string stamped;
 };
 

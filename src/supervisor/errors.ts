@@ -12,6 +12,7 @@ export const SUPERVISOR_CODES = {
   PROXY_NOT_ENABLED: 'unavailable',
   SHUTDOWN_IN_PROGRESS: 'unavailable',
   REPLAY_FAILED: 'upstream',
+  BODY_NOT_KEPT: 'conflict',
 } as const
 
 export const fault = defineFaults(SUPERVISOR_CODES)

@@ -8,6 +8,7 @@ import { HealthMonitor } from './health/health-monitor.ts'
 import { awaitLine } from './health/await-line.ts'
 import { createProbe, type ProbePlace, runCommand } from './health/probe.ts'
 import { ProcessLogs } from './log/process-logs.ts'
+import { watchLostLines } from './log/watch-lost-lines.ts'
 import { type Engine, openEngine } from './process/engine.ts'
 import { environmentOf } from './process/process-environment.ts'
 import type { ProcessSpec } from './process-spec.ts'
@@ -34,6 +35,7 @@ export class Supervisor {
   readonly #state: StateDir
   readonly #engine: Engine
   readonly #record: RunRecord
+  readonly #endWatch: () => void
   readonly #schedules = new Map<string, () => void>()
   readonly #listeners = new Set<(process: SupervisedProcess) => void>()
   readonly #over = Promise.withResolvers<number>()
@@ -50,6 +52,7 @@ export class Supervisor {
     this.#engine = openEngine({ instance: state.instance, environment, clock, warn, platform })
     this.#record = new RunRecord(join(state.path, 'runs.json'), clock, warn)
     this.logs = new ProcessLogs(this.#engine.logs)
+    this.#endWatch = watchLostLines(this.logs, clock, logger)
     this.table = new ProcessTable(config.processes, {
       clock,
       runner: this.#engine.runner,
@@ -112,6 +115,7 @@ export class Supervisor {
 
   /** Lets go of everything; to be called last. */
   close(): void {
+    this.#endWatch()
     this.#engine.close()
   }
 

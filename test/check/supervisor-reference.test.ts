@@ -11,5 +11,11 @@ referenceSuite({
   codes: SUPERVISOR_CODES,
   program: createSupervisorProgram(),
   start: () => startSupervisor({}),
-  variables: ['COMPOSE_SHELL', 'SUPERVISOR_INSTANCE', 'SUPERVISOR_PROCESS', 'SUPERVISOR_URL', 'NOTIFY_SOCKET'],
+  variables: [
+    'COMPOSE_SHELL',
+    'SUPERVISOR_INSTANCE',
+    'SUPERVISOR_PROCESS',
+    'SUPERVISOR_URL',
+    'NOTIFY_SOCKET',
+  ],
 })

@@ -29,6 +29,14 @@ export function mountFileSystem(
   return path
 }
 
+/** A file system of so many bytes in memory, mounted; goes with the test. */
+export function mountMemory(bytes: number): string {
+  const path = tempDir()
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', path])
+  onTestFinished(() => void execFileSync('umount', ['-l', path]))
+  return path
+}
+
 /** Runs a program of the system's administrator. */
 export function admin(program: string, ...argv: readonly string[]): string {
   return execFileSync(program, argv, {

@@ -3,6 +3,8 @@ import { HEALTHS } from '../health/health.ts'
 import { retryAtOf, statusOf, STATUSES } from '../process/process-state.ts'
 import type { SupervisedProcess } from '../process/supervised-process.ts'
 import type { Usage } from '../process/usage.ts'
+import type { ProcessSpec } from '../process-spec.ts'
+import { maskText, maskValue } from './mask.ts'
 import { nextRunMs } from '../process/schedule.ts'
 
 const summaryFields = {
@@ -26,6 +28,7 @@ export const detailSchema = Type.Object(
       last_output: Type.String(),
       consecutive_failures: Type.Integer(),
     }),
+    log_lost_bytes: Type.Integer({ description: 'bytes of lines that could not be written to its log file' }),
     cmd: Type.String(),
     env: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
     cwd: Type.String(),
@@ -54,11 +57,6 @@ export const usageSchema = Type.Object({
 
 export const actionSchema = Type.Object({ success: Type.Boolean() }, { $id: 'ActionResult' })
 
-/** Variables whose names look secret (threat V4). */
-const SECRET_NAME =
-  /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH|DSN)S?$|_(?:KEY|TOKEN|SECRET|PASSWORD)_/i
-const MASK = '********'
-
 export function summaryToWire(process: SupervisedProcess) {
   const { spec, state, program, uptimeMs, restarts, health, changes } = process
   return {
@@ -72,8 +70,8 @@ export function summaryToWire(process: SupervisedProcess) {
   }
 }
 
-/** @param showsSecrets whether values of variables whose names look secret are told */
-export function detailToWire(process: SupervisedProcess, showsSecrets: boolean) {
+/** @param showsSecrets whether what looks like a secret is told: values by the names of their variables, passwords of URLs, tokens */
+export function detailToWire(process: SupervisedProcess, logLostBytes: number, showsSecrets: boolean) {
   const { spec, state, health, changes } = process
   const nextRun = spec.schedule === undefined ? undefined : nextRunMs(spec.schedule, Date.now())
   return {
@@ -84,12 +82,10 @@ export function detailToWire(process: SupervisedProcess, showsSecrets: boolean) 
       last_output: health.lastOutput,
       consecutive_failures: health.consecutiveFailures,
     },
-    cmd: typeof spec.command === 'string' ? spec.command : spec.command.map(quoted).join(' '),
+    log_lost_bytes: logLostBytes,
+    cmd: showsSecrets ? commandOf(spec) : maskText(commandOf(spec)),
     env: Object.fromEntries(
-      Object.entries(spec.env).map(([name, value]) => [
-        name,
-        showsSecrets || !SECRET_NAME.test(name) ? value : MASK,
-      ]),
+      Object.entries(spec.env).map(([name, value]) => [name, showsSecrets ? value : maskValue(name, value)]),
     ),
     cwd: spec.cwd,
     depends_on: spec.dependsOn,
@@ -113,6 +109,10 @@ export type WireSummary = ReturnType<typeof summaryToWire>
 
 function timeToWire(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString()
+}
+
+function commandOf({ command }: ProcessSpec): string {
+  return typeof command === 'string' ? command : command.map(quoted).join(' ')
 }
 
 /** As a shell would take it. */

@@ -1,4 +1,5 @@
 import { Type } from '../../lib/schema/type.ts'
+import { maskQuery, maskValue } from './mask.ts'
 import type { CapturedRequest } from '../proxy/captured-request.ts'
 
 export const requestSchema = Type.Object(
@@ -30,7 +31,7 @@ export function requestToWire(request: CapturedRequest) {
     id: String(request.id),
     timestamp: new Date(request.startedMs).toISOString(),
     method: request.method,
-    url: request.url,
+    url: maskQuery(request.url),
     subdomain: request.subdomain,
     status_code: request.statusCode,
     duration_ms: request.durationMs,
@@ -40,6 +41,10 @@ export function requestToWire(request: CapturedRequest) {
     response_bytes: request.responseBytes,
     replay_of: request.replayOf === undefined ? null : String(request.replayOf),
   }
+}
+
+export function headersToWire({ headers }: CapturedRequest): readonly (readonly string[])[] {
+  return headers.map(([name, value]) => [name, maskValue(name, value)])
 }
 
 export type WireRequest = ReturnType<typeof requestToWire>

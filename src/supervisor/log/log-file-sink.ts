@@ -1,12 +1,17 @@
 import { closeSync, constants, fstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import type { LogFile } from './log-store.ts'
 
+const NEWLINE = 0x0a
+
 /** A file that lines are appended to, and that makes way for a new one when it is full: FILE, FILE.1 … FILE.KEEP. */
 export class LogFileSink {
   readonly #options: LogFile
   #fd: number | undefined
   #size = 0
   #lostBytes = 0
+  /** Bytes left out that no line of the file tells of yet. */
+  #untoldBytes = 0
+  #endsInLine = false
 
   constructor(options: LogFile) {
     this.#options = options
@@ -16,19 +21,39 @@ export class LogFileSink {
     return this.#lostBytes
   }
 
-  /** What cannot be written is counted and left out: a full disk must not stop a program. */
+  /**
+   * What cannot be written is counted and left out: a full disk must not stop a program. Before the next lines that can be
+   * written, a line of its own says how much is missing.
+   */
   write(lines: Buffer, timeMs: number): void {
     const bytes = this.#options.hasTimes ? stamped(lines, timeMs) : lines
-    try {
-      if (this.#fd !== undefined && this.#size > 0 && this.#size + bytes.length > this.#options.maxBytes)
-        this.#rotate()
-      this.#fd ??= this.#open()
-      let at = 0
-      while (at < bytes.length) at += writeSync(this.#fd, bytes, at)
-      this.#size += bytes.length
-    } catch {
-      this.#lostBytes += bytes.length
+    if (this.#fd !== undefined && this.#size > 0 && this.#size + bytes.length > this.#options.maxBytes)
+      this.#rotate()
+    if (this.#untoldBytes > 0) {
+      const gap = `${this.#endsInLine ? '\n' : ''}[${this.#untoldBytes} bytes of lines could not be written here]\n`
+      if (this.#put(Buffer.from(gap)) < gap.length) return this.#lose(bytes.length)
+      this.#untoldBytes = 0
     }
+    this.#lose(bytes.length - this.#put(bytes))
+  }
+
+  /** Returns how many bytes were written. */
+  #put(bytes: Buffer): number {
+    let done = 0
+    try {
+      this.#fd ??= this.#open()
+      while (done < bytes.length) done += writeSync(this.#fd, bytes, done)
+    } catch {
+      // The rest is counted as lost.
+    }
+    if (done > 0) this.#endsInLine = bytes[done - 1] !== NEWLINE
+    this.#size += done
+    return done
+  }
+
+  #lose(bytes: number): void {
+    this.#lostBytes += bytes
+    this.#untoldBytes += bytes
   }
 
   close(): void {

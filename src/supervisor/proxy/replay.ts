@@ -4,14 +4,17 @@ import { fault } from '../errors.ts'
 import type { CapturedRequest } from './captured-request.ts'
 import { REPLAY_HEADER } from './exchange.ts'
 
-/** Sends a request through the proxy again. Resolves with the status of its answer; throws REPLAY_FAILED. */
+/** Sends a request through the proxy again. Resolves with the status of its answer; throws REPLAY_FAILED and BODY_NOT_KEPT. */
 export function replay(
   captured: CapturedRequest,
   proxy: { readonly host: string; readonly port: number },
 ): Promise<number> {
   const { id, body, method, url } = captured
   if (body === undefined)
-    throw fault('REPLAY_FAILED', `request ${id} had a body of more than 64 KiB, which was not kept`)
+    throw fault(
+      'BODY_NOT_KEPT',
+      `request ${id} cannot be sent again: its body was longer than 64 KiB, and is not kept`,
+    )
   const passed = captured.headers.filter(([name]) => !/^(?:content-length|expect)$/i.test(name))
   const headers = [...passed.flat(), REPLAY_HEADER, String(id), 'content-length', String(body.length)]
   return new Promise((resolve, reject) => {

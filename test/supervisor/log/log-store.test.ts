@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
@@ -121,6 +121,20 @@ describe.each([
     const first = inOrder[0]?.sequence ?? 0
     expect(inOrder.map(({ sequence }) => sequence)).toEqual([first, first + 1, first + 2])
     expect(store.nextSequence()).toBe(first + 3)
+  })
+
+  test('a file that could not be written says how much is missing, where it is', async () => {
+    const store = open(create)
+    const dir = join(tempDir(), 'later')
+    const source = store.add(AMPLE)
+    source.writeTo({ path: join(dir, 'a.log'), maxBytes: 2 ** 30, keep: 1, hasTimes: false })
+    await feed(source, ['lost\n', 'lost too\n'])
+    expect(source.counts().fileLostBytes).toBe(14)
+    mkdirSync(dir)
+    await feed(source, ['kept\n', 'kept too\n'])
+    const gap = '[14 bytes of lines could not be written here]\n'
+    expect(readFileSync(join(dir, 'a.log'), 'utf8')).toBe(`${gap}kept\nkept too\n`)
+    expect(source.counts().fileLostBytes).toBe(14)
   })
 
   test('store writes files that make way when they are full, with every line once', async () => {

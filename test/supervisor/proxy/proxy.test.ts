@@ -93,13 +93,18 @@ test('requests are filtered, streamed and sent again', async () => {
   const stream = await readEventStream(`${url}/api/v1/proxy/requests/stream?min_status=400`)
   expect((await stream.first(1))[0]).toMatchObject({ event: 'connected', data: {} })
   await through('/found')
-  await through('/missing', { method: 'POST', body: 'again', headers: { authorization: 'Bearer x' } })
+  await through('/missing', {
+    method: 'POST',
+    body: 'again',
+    headers: { authorization: 'Bearer x', 'x-api-key': 'k' },
+  })
   expect((await stream.first(2))[1]).toMatchObject({ data: { url: '/missing', status_code: 404 } })
   const count = async (query: string) => (await ask(`/proxy/requests?${query}`)).body.filtered_count
   expect(await count('method=post')).toBe(1)
   expect(await count('max_status=399')).toBe(1)
   expect(await count('subdomain=other')).toBe(0)
   expect((await ask('/proxy/requests?limit=1')).body.requests).toMatchObject([{ url: '/missing' }])
+  expect((await ask('/proxy/requests')).body.requests).toMatchObject([{ url: '/missing' }, { url: '/found' }])
   for (const query of ['limit=1001', 'limit=-1', 'min_status=abc', 'max_status=1'])
     expect(await ask(`/proxy/requests?${query}`)).toMatchObject({
       status: 400,
@@ -110,6 +115,7 @@ test('requests are filtered, streamed and sent again', async () => {
   const again = (await ask('/proxy/requests/3')).body
   expect(again.request).toMatchObject({ method: 'POST', url: '/missing', replay_of: '2', request_bytes: 5 })
   expect(JSON.stringify(again.headers)).not.toContain('Bearer')
+  expect(again.headers).toContainEqual(['x-api-key', '********'])
   expect(await ask('/proxy/requests/99')).toMatchObject({ status: 404, body: { code: 'REQUEST_NOT_FOUND' } })
 })
 

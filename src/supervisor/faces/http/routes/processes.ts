@@ -30,7 +30,12 @@ export function processRoutes({ app }: HttpServer, { supervisor, usage, config }
   app.get<Named>(
     `${API}/processes/:name`,
     { schema: { summary: 'One process', params, response: { 200: Type.Ref('ProcessDetail'), ...errors } } },
-    ({ params: { name } }) => detailToWire(table.get(name), config.api.showEnv),
+    ({ params: { name } }) =>
+      detailToWire(
+        table.get(name),
+        supervisor.logs.find(name)?.counts().fileLostBytes ?? 0,
+        config.api.showEnv,
+      ),
   )
 
   app.get(

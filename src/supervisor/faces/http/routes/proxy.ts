@@ -3,7 +3,7 @@ import { Type } from '../../../../lib/schema/type.ts'
 import { encodeEvent } from '../../../../lib/sse/sse-stream.ts'
 import { createLogEncoder } from '../../../api/log.ts'
 import { numberOf, querySchema, type RawQuery, textOf } from '../../../api/query.ts'
-import { requestsSchema, requestToWire } from '../../../api/request.ts'
+import { headersToWire, requestsSchema, requestToWire } from '../../../api/request.ts'
 import { fault } from '../../../errors.ts'
 import { queryLogs } from '../../../log/query-logs.ts'
 import { type CapturedRequest, passes, type RequestFilter } from '../../../proxy/captured-request.ts'
@@ -53,7 +53,7 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
     `${API}/proxy/requests`,
     {
       schema: {
-        summary: 'The newest requests that are kept',
+        summary: 'The requests that are kept, newest first',
         querystring: querySchema({
           ...filters,
           limit: `at most so many, up to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}`,
@@ -67,7 +67,11 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
       const all = enabled().requests.list()
       const filtered = all.filter((request) => passes(request, filter))
       const newest = limit === 0 ? [] : filtered.slice(-limit)
-      return { requests: newest.map(requestToWire), filtered_count: filtered.length, total_count: all.length }
+      return {
+        requests: newest.toReversed().map(requestToWire),
+        filtered_count: filtered.length,
+        total_count: all.length,
+      }
     },
   )
 
@@ -134,7 +138,7 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
       })
       return {
         request: requestToWire(request),
-        headers: request.headers,
+        headers: headersToWire(request),
         logs: lines.map(createLogEncoder()),
       }
     },

@@ -226,7 +226,7 @@ async function startLogs(): Promise<void> {
 async function startRequests(): Promise<void> {
   requestRows.hidden = false
   const { requests } = await ask<{ readonly requests: readonly WireRequest[] }>('/proxy/requests')
-  requests.forEach(addRequest)
+  requests.toReversed().forEach(addRequest)
   await follow<WireRequest>(
     '/proxy/requests/stream',
     (events) => events.filter(({ name }) => name === 'message').forEach(({ data }) => addRequest(data)),
