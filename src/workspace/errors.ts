@@ -36,3 +36,11 @@ export const WORKSPACE_CODES = {
 } as const
 
 export const fault = defineFaults(WORKSPACE_CODES)
+
+/** An engine that restarts takes some seconds. */
+const RETRY_AFTER_S = 5
+
+/** A backend that does not answer now and may answer soon. */
+export function unavailable(message: string, cause?: unknown) {
+  return fault('BACKEND_UNAVAILABLE', message, cause, RETRY_AFTER_S)
+}

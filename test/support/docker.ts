@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { run } from '../../src/lib/process/run.ts'
 import { DockerBackend } from '../../src/workspace/backend/docker/docker-backend.ts'
+import type { EngineTiming } from '../../src/workspace/backend/docker/engine/engine.ts'
 import type { InsideDirs } from '../../src/workspace/backend/docker/exec/inside-dirs.ts'
 
 /** The image that scripts/setup makes. */
@@ -18,6 +19,7 @@ export function dockerBackend(
     readonly host?: string
     readonly network?: string
     readonly insideDirs?: InsideDirs
+    readonly timing?: EngineTiming
   } = {},
 ) {
   return new DockerBackend({
@@ -27,6 +29,7 @@ export function dockerBackend(
     network: options.network ?? 'host',
     serverId: options.serverId ?? randomUUID(),
     insideDirs: options.insideDirs,
+    timing: options.timing,
   })
 }
 

@@ -1,6 +1,9 @@
-import { existsSync, rmSync } from 'node:fs'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import { tempDir } from './temp-dir.ts'
 
@@ -23,8 +26,7 @@ export class EngineProxy {
   onAnswer: (request: string) => Verdict = () => 'pass'
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   #server: Server | undefined
-  #isFrozen = false
-  #thawed: (() => void)[] = []
+  #stopped: ChildProcessByStdio<null, Readable, null> | undefined
 
   get address(): string {
     return `unix://${this.path}`
@@ -38,16 +40,32 @@ export class EngineProxy {
     return this
   }
 
-  /** As a stopped engine: connections are taken, and nothing goes through. */
+  /**
+   * Makes `freeze` leave connections unaccepted, as a stopped engine does: they wait at a process that is stopped. Node.js itself
+   * accepts all that come.
+   */
+  async prepareFreeze(): Promise<void> {
+    renameSync(this.path, `${this.path}.live`)
+    const listener = `require('node:net').createServer().listen(process.argv[1], () => console.log('ready'))`
+    this.#stopped = spawn(process.execPath, ['-e', listener, this.path], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await once(this.#stopped.stdout, 'data')
+    this.#stopped.kill('SIGSTOP')
+    renameSync(this.path, `${this.path}.stopped`)
+    renameSync(`${this.path}.live`, this.path)
+  }
+
   freeze(): void {
-    this.#isFrozen = true
     for (const pair of this.#pairs) for (const socket of pair) socket.pause()
+    renameSync(this.path, `${this.path}.live`)
+    renameSync(`${this.path}.stopped`, this.path)
   }
 
   thaw(): void {
-    this.#isFrozen = false
+    if (existsSync(`${this.path}.live`)) renameSync(`${this.path}.live`, this.path)
     for (const pair of this.#pairs) for (const socket of pair) socket.resume()
-    for (const go of this.#thawed.splice(0)) go()
+    this.#stopped?.kill('SIGKILL')
   }
 
   /** As an engine that died. */
@@ -58,12 +76,6 @@ export class EngineProxy {
   }
 
   #join(client: Socket): void {
-    if (this.#isFrozen) {
-      client.pause()
-      client.on('error', () => client.destroy())
-      this.#thawed.push(() => this.#join(client))
-      return
-    }
     const engine = connect({ path: ENGINE, allowHalfOpen: true })
     const pair = [client, engine] as const
     this.#pairs.add(pair)

@@ -20,11 +20,19 @@ export class Fault<Code extends string = string> extends Error {
   override readonly name = 'Fault'
   readonly code: Code
   readonly kind: FaultKind
+  /** After how many seconds trying again may help, where that is known. */
+  readonly retryAfterS: number | undefined
 
-  constructor(code: Code, kind: FaultKind, message: string, options?: { readonly cause?: unknown }) {
-    super(message, options)
+  constructor(
+    code: Code,
+    kind: FaultKind,
+    message: string,
+    options: { readonly cause?: unknown; readonly retryAfterS?: number | undefined } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.kind = kind
+    this.retryAfterS = options.retryAfterS
   }
 }
 
@@ -42,7 +50,8 @@ export function defineFaults<const Table extends Readonly<Record<string, FaultKi
     code: Code,
     message: string,
     cause?: unknown,
+    retryAfterS?: number,
   ): Fault<Code> {
-    return new Fault(code, table[code] as FaultKind, message, cause === undefined ? undefined : { cause })
+    return new Fault(code, table[code] as FaultKind, message, { cause, retryAfterS })
   }
 }

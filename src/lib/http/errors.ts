@@ -20,6 +20,7 @@ export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
     const isExpected = isFault(error) && fault.kind === 'unavailable'
     if (status >= 500 && !isExpected) request.log.error({ err: error, code: fault.code }, fault.message)
     if (fault.kind === 'unauthorized') void reply.header('www-authenticate', 'Bearer')
+    if (fault.retryAfterS !== undefined) void reply.header('retry-after', fault.retryAfterS)
     return send(fault, status, request, reply)
   })
   app.setNotFoundHandler((request, reply) => {

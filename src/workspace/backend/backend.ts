@@ -127,6 +127,8 @@ export interface Backend {
   readonly name: BackendName
   /** Whether the engine answered when last asked. */
   readonly isAvailable: boolean
+  /** Why it does not, where that is known. */
+  readonly whyUnavailable?: string | undefined
   /** Connects and from then on tells of changes; returns once the engine answered or proved absent. */
   readonly open: (onChange: (change: BackendChange) => void) => Promise<void>
   readonly close: () => Promise<void>

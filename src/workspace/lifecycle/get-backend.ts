@@ -1,11 +1,14 @@
 import type { Backend } from '../backend/backend.ts'
-import { fault } from '../errors.ts'
+import { fault, unavailable } from '../errors.ts'
 import type { BackendName } from '../backend-name.ts'
 
 /** The backend of that name. @throws BACKEND_UNAVAILABLE when nothing can be asked of it */
 export function getBackend(backends: ReadonlyMap<BackendName, Backend>, name: BackendName): Backend {
   const backend = backends.get(name)
   if (backend?.isAvailable === true) return backend
-  const why = backend === undefined ? 'is not enabled here' : 'does not answer'
-  throw fault('BACKEND_UNAVAILABLE', `backend ${name} ${why}; "workspace doctor" says what is missing`)
+  const remedy = '"workspace doctor" says what is missing'
+  if (backend === undefined)
+    throw fault('BACKEND_UNAVAILABLE', `backend ${name} is not enabled here; ${remedy}`)
+  const why = backend.whyUnavailable ?? 'it does not answer'
+  throw unavailable(`backend ${name} is not available: ${why}; ${remedy}`)
 }

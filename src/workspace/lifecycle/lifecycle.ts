@@ -1,7 +1,7 @@
 import type { Logger } from '../../lib/log/logger.ts'
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import type { Backend, BackendChange } from '../backend/backend.ts'
-import { fault } from '../errors.ts'
+import { fault, unavailable } from '../errors.ts'
 import type { Workspace, WorkspaceState } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
 import {
@@ -248,7 +248,8 @@ export class Lifecycle {
 
   /** A program under way in a workspace, such as a clone, would wait for a hanging engine as long as it hangs. */
   #giveUpCreations(away: Backend): void {
-    const reason = fault('BACKEND_UNAVAILABLE', `backend ${away.name} went away during the creation`)
+    const why = away.whyUnavailable ?? 'it does not answer'
+    const reason = unavailable(`backend ${away.name} went away during the creation: ${why}`)
     for (const { backend, controller } of this.#creations.values())
       if (backend === away) controller.abort(reason)
   }

@@ -22,7 +22,13 @@ import { engineName } from './engine/labels.ts'
 import { ContainerLoads } from './exec/container-load.ts'
 import { readContainerLog } from './container-log.ts'
 import { type ContainerProcess, dialContainer, dialProcess } from './exec/dial.ts'
-import { CHANGE_DEADLINE_MS, DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine/engine.ts'
+import {
+  CHANGE_DEADLINE_MS,
+  DockerEngine,
+  engineStatus,
+  type EngineTiming,
+  REMOVAL_DEADLINE_MS,
+} from './engine/engine.ts'
 import { followEvents } from './engine/events.ts'
 import { ProgramStarter } from './exec/exec.ts'
 import { INSIDE, type InsideDirs } from './exec/inside-dirs.ts'
@@ -66,6 +72,8 @@ export interface DockerBackendOptions {
   readonly insideDirs?: InsideDirs | undefined
   /** Where it is noted which images this server brings to the engine. */
   readonly pulled?: PulledImages | undefined
+  /** How long the engine is waited for. */
+  readonly timing?: EngineTiming | undefined
 }
 
 /** Workspaces as containers of a Docker-compatible engine, with their files on a named volume. */
@@ -85,7 +93,7 @@ export class DockerBackend implements Backend {
 
   constructor(options: DockerBackendOptions) {
     this.#options = options
-    this.#engine = new DockerEngine(options.host)
+    this.#engine = new DockerEngine(options.host, options.timing)
     const { network, policy, helperImage = '', serverId } = options
     if (network === undefined && policy !== undefined)
       this.#networks = new IsolatedNetworks(this.#engine, serverId, policy, helperImage)
@@ -94,6 +102,10 @@ export class DockerBackend implements Backend {
 
   get isAvailable(): boolean {
     return this.#engine.isAvailable
+  }
+
+  get whyUnavailable(): string | undefined {
+    return this.#engine.whyUnavailable
   }
 
   async open(onChange: (change: BackendChange) => void): Promise<void> {

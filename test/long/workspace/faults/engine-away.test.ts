@@ -14,6 +14,7 @@ const RESYNC_MS = 15_000
 
 async function world() {
   const proxy = await engineProxy()
+  await proxy.prepareFreeze()
   const server = await serve({ stateDir: join(tempDir(), 'state'), engine: proxy.address })
   const at = (path: string) => `${server.url}/api${path}`
   return {

@@ -1,7 +1,7 @@
 import type { ImageInspectInfo } from 'dockerode'
 import { isFault } from '../../../../lib/errors/fault.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
-import { fault } from '../../../errors.ts'
+import { fault, unavailable } from '../../../errors.ts'
 import type {
   ImageFacts,
   ImageShelf,
@@ -118,7 +118,7 @@ export class DockerImages implements ImageShelf, RootfsEngine {
 
   /** Of those alone that this server has brought: the others are somebody else's. */
   async survey(): Promise<readonly SurveyedImage[]> {
-    if (!this.#engine.isAvailable) throw fault('BACKEND_UNAVAILABLE', 'the engine does not answer')
+    if (!this.#engine.isAvailable) throw unavailable(this.#engine.whyUnavailable ?? '')
     const ours = (await this.#pulled?.list()) ?? new Set()
     const byId = Map.groupBy(await this.list(), ({ digest }) => digest)
     return [...byId]

@@ -1,0 +1,104 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { DockerEngine } from '../../../../src/workspace/backend/docker/engine/engine.ts'
+import { backendCreate } from '../../../support/backend-create.ts'
+import { dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../../support/docker.ts'
+import { engineProxy, type EngineProxy } from '../../../support/engine-proxy.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+
+/** The engine's own limits, twenty times as fast: 20 s of delay are one second here. */
+const timing = {
+  pingEveryMs: 40,
+  lookEveryMs: 10,
+  silenceMs: 120,
+  patienceMs: 3_000,
+  readDeadlineMs: 500,
+}
+
+async function openEngine(proxy: EngineProxy): Promise<DockerEngine> {
+  const engine = new DockerEngine(proxy.address, timing)
+  await engine.open(() => undefined)
+  onTestFinished(() => engine.close())
+  return engine
+}
+
+test.each([50, 300, 1_000])(
+  'an engine that answers everything %d ms late is waited for from the first request on',
+  { timeout: 60_000 },
+  async (delayMs) => {
+    const proxy = await engineProxy()
+    proxy.onRequest = () => ({ delayMs })
+    const engine = await openEngine(proxy)
+    expect(engine.isAvailable).toBe(true)
+    const version = await engine.call('asking for the version', () => engine.docker.version())
+    expect(version.Version).toBeTruthy()
+  },
+)
+
+test('a workspace is created on a slow engine', { timeout: 60_000 }, async () => {
+  const proxy = await engineProxy()
+  proxy.onRequest = () => ({ delayMs: 200 })
+  const backend = dockerBackend({ host: proxy.address, timing })
+  await backend.open(() => undefined)
+  onTestFinished(() => backend.close())
+  const name = uniqueName('slow')
+  onTestFinished(() => removeLeftovers(name))
+  const request = backendCreate(name, TEST_IMAGE)
+  const workspace = await backend.create(request, () => undefined, new AbortController().signal)
+  expect(workspace.state.is).toBe('running')
+})
+
+test('a call under way outlives an engine that becomes slow', { timeout: 60_000 }, async () => {
+  const proxy = await engineProxy()
+  const engine = await openEngine(proxy)
+  proxy.onRequest = () => ({ delayMs: 1_000 })
+  const version = await engine.call('asking for the version', () => engine.docker.version())
+  expect(version.Version).toBeTruthy()
+})
+
+test('an engine that stops accepting is away, and the reason is reported', { timeout: 60_000 }, async () => {
+  const proxy = await engineProxy()
+  await proxy.prepareFreeze()
+  const engine = await openEngine(proxy)
+  proxy.freeze()
+  const call = engine.call('asking for the version', (abortSignal) =>
+    engine.docker.listContainers({ abortSignal }),
+  )
+  await expect(call).rejects.toMatchObject({
+    code: 'BACKEND_UNAVAILABLE',
+    retryAfterS: 5,
+    message: expect.stringContaining('it accepts no connections'),
+  })
+  expect(engine.isAvailable).toBe(false)
+  proxy.thaw()
+  await waitFor('the engine', () => engine.isAvailable)
+})
+
+test('an engine that accepts and never answers is away in the end', { timeout: 60_000 }, async () => {
+  const proxy = await engineProxy()
+  const engine = await openEngine(proxy)
+  proxy.onRequest = () => ({ delayMs: 30_000 })
+  const call = engine.call(
+    'asking for the version',
+    (abortSignal) => engine.docker.listContainers({ abortSignal }),
+    {
+      deadlineMs: 0,
+    },
+  )
+  await expect(call).rejects.toThrow('it has been silent for 3 s')
+})
+
+test('an engine that is not there is away at once', async () => {
+  const proxy = await engineProxy()
+  await proxy.cut()
+  const engine = await openEngine(proxy)
+  await expect(engine.call('asking', () => engine.docker.version())).rejects.toThrow(/nothing listens there/)
+})
+
+test('a request that hangs alone is given up while others are answered', { timeout: 60_000 }, async () => {
+  const proxy = await engineProxy()
+  proxy.onRequest = (request) => (request.endsWith('/_ping') ? 'pass' : { delayMs: 30_000 })
+  const engine = await openEngine(proxy)
+  const call = engine.call('asking', (abortSignal) => engine.docker.listContainers({ abortSignal }))
+  await expect(call).rejects.toThrow('answers, but not this request in time')
+  expect(engine.isAvailable).toBe(true)
+})
