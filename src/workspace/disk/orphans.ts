@@ -10,6 +10,7 @@ import { mountPointsBelow } from '../../native/files/mount-points.ts'
 import { CREATING, creationMarkAgeMs } from '../backend/microvm/files/creating-mark.ts'
 import { findMachine } from '../backend/microvm/stray-machines.ts'
 import { isWorkspaceName, nameKey } from '../name.ts'
+import { FilesInUse } from './files-in-use.ts'
 import { shortDuration } from './short-duration.ts'
 
 /** What belongs to nothing any more: staging of crashed work, halves of snapshots, disks of no machine, locks, what deletions left. */
@@ -41,6 +42,7 @@ const TEMPORARY_FILE_MS = 3_600_000
 export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<OrphanFindings> {
   const notes: string[] = []
   const orphans: Orphan[] = []
+  let inUse: Promise<FilesInUse> | undefined
   const look = async (
     place: TrashPlace,
     kindOf: (entry: Dirent) => Promise<Finding | undefined> | Finding | undefined,
@@ -50,7 +52,8 @@ export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<
       for (const entry of await readdir(directory, { withFileTypes: true })) {
         const finding = await kindOf(entry)
         if (finding === undefined) continue
-        orphans.push(await describe(machineRoot, place, entry.name, finding, now))
+        inUse ??= FilesInUse.read()
+        orphans.push(await describe(machineRoot, place, entry.name, finding, { now, inUse: await inUse }))
       }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
@@ -112,12 +115,18 @@ async function presence(path: string): Promise<'there' | 'absent' | { readonly w
   }
 }
 
+/** What an orphan is judged by beside itself. */
+interface Look {
+  readonly now: Date
+  readonly inUse: FilesInUse
+}
+
 async function describe(
   machineRoot: MachineRoot,
   place: TrashPlace,
   name: string,
   { kind, retained = '' }: Finding,
-  now: Date,
+  look: Look,
 ): Promise<Orphan> {
   const { backend } = machineRoot
   const path = join(place.root, place.parent, name)
@@ -126,11 +135,11 @@ async function describe(
     const stat = await lstat(path, { bigint: true })
     const changedAt = stat.mtime
     const isYoungFile =
-      kind === 'tmp' && stat.isFile() && now.getTime() - changedAt.getTime() < TEMPORARY_FILE_MS
+      kind === 'tmp' && stat.isFile() && look.now.getTime() - changedAt.getTime() < TEMPORARY_FILE_MS
     const why = retained || (isYoungFile ? 'too recent: it may be being written' : '')
     // A number is given again as soon as it is free.
     const identity = `${stat.dev}:${stat.ino}:${stat.ctimeNs}`
-    return { ...known, identity, changedAt, retained: why || (await whyRetained(known, stat, now)) }
+    return { ...known, identity, changedAt, retained: why || (await whyRetained(known, stat, look)) }
   } catch (error) {
     return { ...known, identity: '', changedAt: new Date(0), retained: messageOf(error) }
   }
@@ -143,7 +152,7 @@ const GRACE_MS = 3_600_000
 async function whyRetained(
   { kind, name, path }: { readonly kind: string; readonly name: string; readonly path: string },
   stat: BigIntStats,
-  now: Date,
+  { now, inUse }: Look,
 ): Promise<string> {
   if (stat.isSymbolicLink()) return 'it is a symbolic link: remove it by hand'
   // No lock keeps others from what has no name of the server's, such as lost+found.
@@ -153,9 +162,11 @@ async function whyRetained(
   const making = kind === 'trash' ? '' : await whyBeingMade(path, now)
   if (making !== '') return making
   if ((mountPointsBelow(path)?.size ?? 0) > 0) return 'a file system is mounted in it'
-  if (kind !== 'upper') return ''
-  const [user] = await findMachine({ disk: join(path, 'upper.ext4') })
-  return user === undefined ? '' : `process ${user.pid} has it`
+  if (kind === 'upper') {
+    const [user] = await findMachine({ disk: join(path, 'upper.ext4') })
+    if (user !== undefined) return `process ${user.pid} has it`
+  }
+  return inUse.userOf(path)
 }
 
 /** Says that a directory bears the mark of what is being made; '' where it bears none that counts. */

@@ -110,7 +110,9 @@ export class DiskReporter {
     for (const { images, workspaces, snapshots } of usages.values())
       parts.push(...images, ...[...workspaces.values()].flat(), ...snapshots)
     const measured = await measure(walker, parts, work)
-    const rows = [...usages].map(([backend, usage]) => this.#rowsOf(backend, usage, measured))
+    const rows = await Promise.all(
+      [...usages].map(([backend, usage]) => this.#rowsOf(backend, usage, measured)),
+    )
     const images = rows.flatMap((row) => row.images)
     const workspaces = rows.flatMap((row) => row.workspaces)
     const snapshots = rows.flatMap((row) => row.snapshots)
@@ -132,14 +134,19 @@ export class DiskReporter {
     }
   }
 
-  #rowsOf({ name: backend }: Backend, usage: BackendUsage, { sizeOf }: Measured) {
+  async #rowsOf(from: Backend, usage: BackendUsage, { sizeOf }: Measured) {
+    const { name: backend } = from
     const imageOf = (part: ImagePart): MeasuredImage => {
       const { name, path, dockerRef } = part
       return { name, path, dockerRef, backend, size: sizeOf(part) }
     }
-    const workspaces = [...usage.workspaces].map(([name, all]): MeasuredWorkspace => {
+    const rowOf = async ([name, all]: readonly [
+      string,
+      readonly UsagePart[],
+    ]): Promise<MeasuredWorkspace> => {
       const named = this.#options.table.find(name)
-      const known = named?.backend === backend ? named : undefined
+      // What the table does not have is kept, or has just become an `error`.
+      const known = named?.backend === backend ? named : await from.find(name).catch(() => undefined)
       const parts = all.map((part) => ({ ...part, size: sizeOf(part) }))
       const total = sumBytes([NOTHING, ...parts.map(({ size }) => size)])
       return {
@@ -150,7 +157,8 @@ export class DiskReporter {
         parts,
         total,
       }
-    })
+    }
+    const workspaces = await Promise.all([...usage.workspaces].map(rowOf))
     return { images: usage.images.map(imageOf), workspaces, snapshots: usage.snapshots.map(imageOf) }
   }
 }

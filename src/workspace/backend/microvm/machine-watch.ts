@@ -9,24 +9,35 @@ const LOOK_EVERY_MS = 500
 /** At every so many looks the consoles' logs are looked at too. */
 const BOUND_EVERY = 20
 
+/** At every so many looks, whether each metadata.json can still be read. */
+const READ_EVERY = 4
+
 /**
- * Notices machines that end by themselves. By looking: those that an earlier server started are nobody's children, and tell
- * nobody.
+ * Notices machines that end by themselves, and metadata that becomes unreadable or readable again. By looking: machines that an
+ * earlier server started are nobody's children, and report to nobody.
  */
 export class MachineWatch {
   readonly #files: MachineFiles
   readonly #driver: Driver
   readonly #onEnd: (name: string) => Promise<void>
+  readonly #onReadable: (key: string) => void
+  /** Machines whose metadata.json could not be read when last looked at. */
+  #unreadable: ReadonlySet<string> = new Set()
   /** Machines that are to run, by name. */
   readonly #machines = new Map<string, Metadata>()
   #timer: NodeJS.Timeout | undefined
   #looks = 0
   #isLooking = false
 
-  constructor(files: MachineFiles, driver: Driver, onEnd: (name: string) => Promise<void>) {
+  constructor(
+    files: MachineFiles,
+    driver: Driver,
+    on: { readonly onEnd: (name: string) => Promise<void>; readonly onReadable: (key: string) => void },
+  ) {
     this.#files = files
     this.#driver = driver
-    this.#onEnd = onEnd
+    this.#onEnd = on.onEnd
+    this.#onReadable = on.onReadable
   }
 
   start(): void {
@@ -61,7 +72,18 @@ export class MachineWatch {
     for (const log of logs) await boundLog(log).catch(() => undefined)
   }
 
+  async #lookForUnreadable(): Promise<void> {
+    const unreadable = new Set(
+      (await this.#files.list()).filter(({ reading }) => reading.is === 'unreadable').map(({ key }) => key),
+    )
+    const before = this.#unreadable
+    this.#unreadable = unreadable
+    for (const key of [...unreadable, ...before])
+      if (unreadable.has(key) !== before.has(key)) this.#onReadable(key)
+  }
+
   async #look(): Promise<void> {
+    if (this.#looks % READ_EVERY === 0) await this.#lookForUnreadable().catch(() => undefined)
     const hasTimeForLogs = ++this.#looks % BOUND_EVERY === 0
     for (const [key, metadata] of this.#machines) {
       const [monitor] = metadata.run?.processes ?? []

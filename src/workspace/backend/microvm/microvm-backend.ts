@@ -85,9 +85,12 @@ export class MicroVmBackend implements Backend {
     })
     this.#images.catch(() => undefined)
     this.snapshots = new MachineSnapshots(this.name, this.#files, this.#images)
-    this.#watch = new MachineWatch(this.#files, options.driver, async (name) => {
-      await this.#locks.run(nameKey(name), () => this.#noteEnd(name)).catch(() => undefined)
-      this.#onChange({ is: 'changed', name })
+    this.#watch = new MachineWatch(this.#files, options.driver, {
+      onEnd: async (name) => {
+        await this.#locks.run(nameKey(name), () => this.#noteEnd(name)).catch(() => undefined)
+        this.#onChange({ is: 'changed', name })
+      },
+      onReadable: (name) => this.#onChange({ is: 'changed', name }),
     })
     this.#door = new GuestDoor(reachMachine(this.#files, this.#sockets))
   }

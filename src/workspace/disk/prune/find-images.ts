@@ -1,5 +1,6 @@
 import type { ImageLibrary } from '../../image/image-library.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
+import { FilesInUse } from '../files-in-use.ts'
 import type { Candidate, Findings, Skipped } from './candidate.ts'
 
 /** Images that neither the configuration nor a workspace nor a snapshot needs. */
@@ -7,6 +8,7 @@ export async function findImages(library: ImageLibrary, table: WorkspaceTable): 
   const candidates: Candidate[] = []
   const skipped: Skipped[] = []
   const notes: string[] = []
+  let inUse: Promise<FilesInUse> | undefined
   for (const { backend, images, failure } of await library.survey()) {
     if (failure !== undefined) {
       notes.push(`${backend}: no image is pruned (${failure})`)
@@ -17,7 +19,8 @@ export async function findImages(library: ImageLibrary, table: WorkspaceTable): 
       table.list().some((workspace) => workspace.backend === backend && workspace.state.is === 'starting')
     for (const { digest, rows, path, isThere, neededBy, createdAt, size } of images) {
       const name = rows[0]?.name ?? digest
-      const reason = neededBy || (isCreating() ? 'a workspace is being made or started' : '')
+      const making = isCreating() ? 'a workspace is being made or started' : ''
+      const reason = neededBy || making || (await (await (inUse ??= FilesInUse.read())).userOf(path))
       if (reason !== '') {
         skipped.push({ kind: 'image', name, path, reason })
         continue
@@ -31,10 +34,13 @@ export async function findImages(library: ImageLibrary, table: WorkspaceTable): 
         reason: isThere ? 'nothing needs it' : 'the image of this tag is gone',
         parts: [{ path, ...(size && { size }) }],
         changedAt: createdAt,
-        remove: async () =>
-          !isCreating() && (await library.discard(backend, digest))
+        remove: async () => {
+          const usedNow = await (await FilesInUse.read()).userOf(path)
+          if (usedNow !== '') return { is: 'kept', reason: usedNow }
+          return !isCreating() && (await library.discard(backend, digest))
             ? { is: 'deleted' }
-            : { is: 'kept', reason: 'something needs it by now, or images are being made' },
+            : { is: 'kept', reason: 'something needs it by now, or images are being made' }
+        },
       })
     }
   }

@@ -1,8 +1,9 @@
 import { messageOf } from '../../../lib/errors/message.ts'
-import type { Backend, BackendUsage } from '../../backend/backend.ts'
+import type { Backend, BackendUsage, UsagePart } from '../../backend/backend.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { Workspace } from '../../workspace.ts'
+import { FilesInUse } from '../files-in-use.ts'
 import { shortDuration } from '../short-duration.ts'
 import type { Candidate, Findings, Skipped } from './candidate.ts'
 import type { ClockWatch } from './clock-watch.ts'
@@ -12,14 +13,18 @@ export interface InstanceParts {
   readonly lifecycle: Lifecycle
   readonly backends: readonly Backend[]
   readonly clock: ClockWatch
+  /** Looks at what files are in use; at this machine's when left out. */
+  readonly findInUse?: () => Promise<FilesInUse>
 }
 
 /** Stopped workspaces to which nothing has been done for some time, and why the others stay. */
 export async function findInstances(parts: InstanceParts, untilMs: number): Promise<Findings> {
-  const { table, lifecycle, backends, clock } = parts
+  const { table, lifecycle, backends, clock, findInUse = () => FilesInUse.read() } = parts
   const candidates: Candidate[] = []
   const skipped: Skipped[] = []
   const notes: string[] = []
+  let read: Promise<FilesInUse> | undefined
+  const readOnce = () => (read ??= findInUse())
   for (const backend of backends) {
     const usage = await readUsage(backend, notes)
     if (usage === undefined) continue
@@ -27,7 +32,8 @@ export async function findInstances(parts: InstanceParts, untilMs: number): Prom
     for (const workspace of workspaces) {
       const { name } = workspace
       const path = workspace.rootfsPath || (usage.workspaces.get(name)?.[0]?.path ?? '')
-      const look = await lookAt(workspace, backend, clock, untilMs)
+      const files = usage.workspaces.get(name) ?? []
+      const look = await unlessInUse(await lookAt(workspace, backend, clock, untilMs), files, readOnce)
       if (look.is === 'kept') {
         skipped.push({ kind: 'instance', name, path, reason: look.reason })
         continue
@@ -39,13 +45,14 @@ export async function findInstances(parts: InstanceParts, untilMs: number): Prom
         backend: backend.name,
         identity: `${workspace.createdAt.toISOString()} ${look.changedAt.toISOString()}`,
         reason: look.reason,
-        parts: usage.workspaces.get(name) ?? [],
+        parts: files,
         changedAt: look.changedAt,
         remove: async () => {
           const removal = await lifecycle.whileIdle(name, async (now, remove) => {
             if (now === undefined) return { is: 'kept', reason: 'it is gone already' } as const
             // Under its lock: it may have been started, or deleted and made anew (threat P4).
-            const again = await lookAt(now, backend, clock, untilMs)
+            const old = await lookAt(now, backend, clock, untilMs)
+            const again = await unlessInUse(old, files, findInUse)
             if (again.is === 'kept') return again
             if (
               now.createdAt.getTime() !== workspace.createdAt.getTime() ||
@@ -61,11 +68,23 @@ export async function findInstances(parts: InstanceParts, untilMs: number): Prom
     }
     for (const [name, all] of usage.workspaces) {
       if (table.find(name) !== undefined) continue
-      const reason = 'its files are kept for the next workspace of that name'
+      const reason = await whyUnlisted(backend, name)
       skipped.push({ kind: 'instance', name, path: all[0]?.path ?? '', reason })
     }
   }
   return { candidates, skipped, notes }
+}
+
+/** Why the files of a name stay that the table does not have: they are kept, or their workspace has just become an `error`. */
+async function whyUnlisted(backend: Backend, name: string): Promise<string> {
+  const state = (await backend.find(name).catch(() => undefined))?.state
+  return state?.is === 'error'
+    ? inError(state.message)
+    : 'its files are kept for the next workspace of that name'
+}
+
+function inError(message: string): string {
+  return `cannot prune workspace in state error: ${message}`
 }
 
 async function readUsage(backend: Backend, notes: string[]): Promise<BackendUsage | undefined> {
@@ -85,19 +104,35 @@ function kept(reason: string): Look {
   return { is: 'kept', reason }
 }
 
+/** What something else has open, for instance as the disk of another program, stays. */
+async function unlessInUse(
+  look: Look,
+  parts: readonly UsagePart[],
+  read: () => Promise<FilesInUse>,
+): Promise<Look> {
+  if (look.is === 'kept' || parts.length === 0) return look
+  const inUse = await read()
+  for (const { path } of parts) {
+    const user = await inUse.userOfFile(path)
+    if (user !== '') return kept(`${path}: ${user}`)
+  }
+  return look
+}
+
 async function lookAt(
   { name, state }: Workspace,
   backend: Backend,
   clock: ClockWatch,
   untilMs: number,
 ): Promise<Look> {
-  if (state.is === 'error') return kept(`cannot prune workspace in state error: ${state.message}`)
+  if (state.is === 'error') return kept(inError(state.message))
   if (state.is !== 'stopped') return kept(`cannot prune ${state.is} workspace`)
   let changedAt: Date
   try {
     changedAt = await backend.changedAt(name)
     // The table may lag behind.
     const now = await backend.find(name)
+    if (now?.state.is === 'error') return kept(inError(now.state.message))
     if (now?.state.is !== 'stopped') return kept(`cannot prune ${now?.state.is ?? 'vanished'} workspace`)
   } catch (error) {
     return kept(`nothing can be told of it (${messageOf(error)})`)

@@ -1,9 +1,12 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { fingerprint, MachineDisk } from '../../../support/machine-disk.ts'
 import { names, OLD, prune, reasonOf } from '../../../support/prune.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
+import { waitFor } from '../../../support/wait-for.ts'
+import { call } from '../../../support/workspace-server.ts'
 
 describe('P2 metadata is no source of paths', () => {
   test('P2 whatever metadata says of paths, nothing outside is touched', async () => {
@@ -109,7 +112,9 @@ describe('P3 what cannot be told pins all that it could', () => {
     })
     const body = await prune(server)
     expect(names(body.items)).toEqual(['old'])
-    expect(body.notes.join('\n')).toMatch(/docker: no image is pruned \(the engine does not answer\)/)
+    expect(body.notes.join('\n')).toMatch(
+      /docker: no image is pruned \(the container engine at \S+ does not answer/,
+    )
     expect(body.notes.join('\n')).toMatch(/docker: nothing of it is pruned/)
   })
 })
@@ -139,3 +144,40 @@ test('P3 what has no name that the server gives stays: nothing keeps others from
   expect(reasonOf(body, 'Backup')).toBe('its name is not a valid snapshot name: remove it by hand')
   for (const directory of foreign) expect(disk.has(directory)).toBe(true)
 })
+
+/** Each way a metadata.json can become unreadable below a running server (fault F8). */
+test.each(['', '{', 'null', '\0\0', '{"version":1}'])(
+  'F8 a metadata.json that becomes %j is one state everywhere: list, GET, df and prune',
+  async (text) => {
+    const disk = new MachineDisk()
+    disk.machine('old', OLD)
+    const server = await disk.serve()
+    disk.metadata('old', text, OLD.ageMs)
+    disk.machine('late', OLD)
+    disk.metadata('late', text, OLD.ageMs)
+    const rowsOf = async (path: string) =>
+      (await call(`${server.url}/api${path}`)).body.workspaces.map(({ name, status }: any) => [name, status])
+    const inError = [
+      ['late', 'error'],
+      ['old', 'error'],
+    ]
+    // Before anything has been noticed: what the table does not have yet is not shown as kept.
+    expect(await rowsOf('/system/df')).toContainEqual(['late', 'error'])
+    const body = await prune(server, 'until=0s')
+    expect(body.items).toEqual([])
+    for (const name of ['old', 'late']) expect(reasonOf(body, name)).toMatch(/state error: .*metadata.json/)
+    await waitFor('the list', async () => (await rowsOf('/workspaces')).length === 2)
+    await waitFor('its states', async () =>
+      isDeepStrictEqual((await rowsOf('/workspaces')).toSorted(), inError),
+    )
+    expect((await rowsOf('/system/df')).toSorted()).toEqual(inError)
+    for (const name of ['old', 'late']) {
+      const { status, body: one } = await call(`${server.url}/api/workspaces/${name}`)
+      expect([status, one.status]).toEqual([200, 'error'])
+    }
+    disk.machine('old', OLD)
+    await waitFor('what is readable again', async () =>
+      (await rowsOf('/workspaces')).some(([name, status]: any) => name === 'old' && status === 'stopped'),
+    )
+  },
+)
