@@ -221,6 +221,13 @@ export class FakeBackend implements Backend {
     this.#onChange({ is: 'changed', name })
   }
 
+  /** It has ended, and asks to be started again. */
+  reboot(name: string): void {
+    const workspace = this.#workspaces.get(key(name))
+    if (workspace !== undefined) this.#workspaces.set(key(name), { ...workspace, state: { is: 'stopped' } })
+    this.#onChange({ is: 'rebooting', name })
+  }
+
   /** The engine goes away or comes back. */
   setAvailable(isAvailable: boolean): void {
     this.isAvailable = isAvailable

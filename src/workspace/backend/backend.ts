@@ -187,10 +187,10 @@ export type BackendInside = Pick<
 
 /**
  * `changed`: one workspace may have another state now. `outOfMemory`: a program in it was killed for want of memory; the
- * workspace itself goes on unless `changed` follows. `away`: the engine does not answer any more. `resync`: it does again,
+ * workspace itself goes on unless `changed` follows. `rebooting`: it has ended and asks to be started again. `away`: the engine does not answer any more. `resync`: it does again,
  * and anything may have happened meanwhile.
  */
 export type BackendChange =
-  | { readonly is: 'changed' | 'outOfMemory'; readonly name: string }
+  | { readonly is: 'changed' | 'rebooting' | 'outOfMemory'; readonly name: string }
   | { readonly is: 'away' }
   | { readonly is: 'resync' }

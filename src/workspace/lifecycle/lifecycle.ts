@@ -208,7 +208,9 @@ export class Lifecycle {
       try {
         return table.set(await work(before, backend))
       } catch (error) {
-        table.set(before)
+        // The backend knows why it failed; what was known before may be the reason of an earlier failure.
+        const found = await backend.find(before.name).catch(() => undefined)
+        table.set(found ?? before)
         throw error
       }
     })
@@ -236,7 +238,8 @@ export class Lifecycle {
       return this.#options.logger.warn({ workspace: change.name }, said)
     }
     try {
-      await (change.is === 'resync' ? this.#resync(backend) : this.#refresh(backend, change.name))
+      if (change.is === 'rebooting') await this.#startAgain(backend, change.name)
+      else await (change.is === 'resync' ? this.#resync(backend) : this.#refresh(backend, change.name))
     } catch (error) {
       // The engine went away again; its return brings the next resync.
       this.#options.logger.warn(
@@ -252,6 +255,19 @@ export class Lifecycle {
     const reason = unavailable(`backend ${away.name} went away during the creation: ${why}`)
     for (const { backend, controller } of this.#creations.values())
       if (backend === away) controller.abort(reason)
+  }
+
+  /** Starts a workspace that has ended to be started again, unless somebody has stopped or started it meanwhile. */
+  async #startAgain(backend: Backend, name: string): Promise<void> {
+    const { table, logger } = this.#options
+    if (this.#isClosing || table.find(name)?.backend !== backend.name) return this.#refresh(backend, name)
+    logger.info({ workspace: name }, 'a workspace reboots')
+    await this.#change(name, async (workspace) => {
+      const found = await backend.find(name)
+      if (workspace.state.is === 'stopped' || found?.state.is !== 'stopped') return found ?? workspace
+      table.set({ ...found, state: { is: 'starting' } })
+      return backend.start(name)
+    })
   }
 
   async #refresh(backend: Backend, name: string): Promise<void> {

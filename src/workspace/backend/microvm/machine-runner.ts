@@ -10,7 +10,7 @@ import type { GuestCaller } from '../backend.ts'
 import type { BootImage } from '../../image/image-store.ts'
 import { askGuest } from './guest/ask-guest.ts'
 import { awaitAgent } from './guest/await-agent.ts'
-import { consoleSize, findInitFault, hasPoweredOff } from './monitor/console-log.ts'
+import { consoleSize, findInitFault, findLastWords } from './monitor/console-log.ts'
 import type { Driver, StartedMachine } from './driver.ts'
 import { API_SOCKET, cidOf, dialGuest, SERIAL_SOCKET, VSOCK_SOCKET } from './guest/guest-line.ts'
 import type { MachineFiles } from './files/machine-files.ts'
@@ -42,6 +42,10 @@ export interface RunnerOptions {
   /** Who hears of connections that guests make to the host, by the port. */
   readonly guestPorts: ReadonlyMap<number, (caller: GuestCaller) => void>
 }
+
+/** `rebooting`: it is to be started again, which its monitor does not do. */
+export type MachineEnd =
+  { readonly is: 'off' | 'rebooting' } | { readonly is: 'failed'; readonly why: string }
 
 /** Starts machines and ends them. Callers see to it that one thing at a time is done to a machine. */
 export class MachineRunner {
@@ -150,14 +154,17 @@ export class MachineRunner {
     this.#bridges.set(id, bridge)
   }
 
-  /** Why a machine that was to run does not any more; '' when its user ended it from inside. */
-  async whyEnded(metadata: Metadata): Promise<string> {
+  /** How a machine ended that was to run: by its user's will or not. */
+  async howEnded(metadata: Metadata): Promise<MachineEnd> {
     const { driver } = this.#options
-    const said = await findInitFault(this.consoleOf(metadata.name), metadata.run?.consoleStart ?? 0)
-    if (said !== undefined) return `the machine does not boot: ${said}`
-    const isInOrder =
-      driver.hasEndedInOrder(this.#placeOf(metadata)) ?? (await hasPoweredOff(this.consoleOf(metadata.name)))
-    return isInOrder ? '' : 'its virtual machine ended unexpectedly; start it again'
+    const console = this.consoleOf(metadata.name)
+    const start = metadata.run?.consoleStart ?? 0
+    const said = await findInitFault(console, start)
+    if (said !== undefined) return { is: 'failed', why: `the machine does not boot: ${said}` }
+    const kernelSaid = await findLastWords(console, start)
+    if (!(driver.hasEndedInOrder(this.#placeOf(metadata)) ?? kernelSaid !== undefined))
+      return { is: 'failed', why: 'its virtual machine ended unexpectedly; start it again' }
+    return kernelSaid === 'rebooting' ? { is: 'rebooting' } : { is: 'off' }
   }
 
   /** Lets the bridges go; machines go on. */
@@ -268,7 +275,7 @@ export class MachineRunner {
   /** What its guest's console says. */
   consoleOf(name: string): string {
     const { driver, files } = this.#options
-    return driver.console === 'output' ? files.monitorLogOf(name) : files.consoleOf(name)
+    return files.guestConsoleOf(name, driver.console)
   }
 
   #placeOf({ id }: Pick<Metadata, 'id'>): { readonly id: string; readonly socketDir: string } {

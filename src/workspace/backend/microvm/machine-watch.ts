@@ -1,5 +1,5 @@
 import { nameKey } from '../../name.ts'
-import { boundLog } from './monitor/console-log.ts'
+import { boundLog, findLastWords } from './monitor/console-log.ts'
 import type { Driver } from './driver.ts'
 import type { MachineFiles } from './files/machine-files.ts'
 import { isRunning } from './monitor/machine-process.ts'
@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 500
 /** At every so many looks the consoles' logs are looked at too. */
 const BOUND_EVERY = 20
 
-/** At every so many looks, whether each metadata.json can still be read. */
+/** At every so many looks, whether each metadata.json can still be read, and what consoles said last. */
 const READ_EVERY = 4
 
 /**
@@ -72,6 +72,13 @@ export class MachineWatch {
     for (const log of logs) await boundLog(log).catch(() => undefined)
   }
 
+  /** Whether a machine is off whose monitor goes on: one with no power to switch off only ends at a reboot. */
+  async #isOff({ name, run }: Metadata): Promise<boolean> {
+    if (this.#driver.endsBy !== 'reboot') return false
+    const console = this.#files.guestConsoleOf(name, this.#driver.console)
+    return (await findLastWords(console, run?.consoleStart ?? 0)) === 'off'
+  }
+
   async #lookForUnreadable(): Promise<void> {
     const unreadable = new Set(
       (await this.#files.list()).filter(({ reading }) => reading.is === 'unreadable').map(({ key }) => key),
@@ -83,11 +90,13 @@ export class MachineWatch {
   }
 
   async #look(): Promise<void> {
-    if (this.#looks % READ_EVERY === 0) await this.#lookForUnreadable().catch(() => undefined)
+    const looksClosely = this.#looks % READ_EVERY === 0
+    if (looksClosely) await this.#lookForUnreadable().catch(() => undefined)
     const hasTimeForLogs = ++this.#looks % BOUND_EVERY === 0
     for (const [key, metadata] of this.#machines) {
       const [monitor] = metadata.run?.processes ?? []
-      if (monitor !== undefined && (await isRunning(monitor))) {
+      const isOff = looksClosely && (await this.#isOff(metadata))
+      if (!isOff && monitor !== undefined && (await isRunning(monitor))) {
         if (hasTimeForLogs) await this.#cutLogs(metadata.name)
         continue
       }

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { systemClock } from '../../../lib/clock/clock.ts'
 import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
 import { fault } from '../../errors.ts'
 import { ImageStore } from '../../image/image-store.ts'
@@ -22,7 +23,7 @@ import { GuestDoor } from './guest/guest-door.ts'
 import { readHostBoot } from './files/host-boot.ts'
 import { MachineFiles } from './files/machine-files.ts'
 import { readMachineLoads } from './monitor/machine-load.ts'
-import { MachineRunner } from './machine-runner.ts'
+import { type MachineEnd, MachineRunner } from './machine-runner.ts'
 import { MachineSnapshots } from './machine-snapshots.ts'
 import { MachineWatch } from './machine-watch.ts'
 import { workspaceOf } from './machine-state.ts'
@@ -34,7 +35,13 @@ import type { NetworkMode } from './network/network.ts'
 import { Networks } from './networks.ts'
 import { readPinnedDigests } from './files/pinned-digests.ts'
 import { reachMachine } from './guest/reach-machine.ts'
+import { RebootLimit } from './reboot-limit.ts'
 import { SocketDirs } from './guest/socket-dir.ts'
+
+const TOO_MANY_REBOOTS: MachineEnd = {
+  is: 'failed',
+  why: 'it rebooted more than 5 times within 10 minutes; start it again',
+}
 
 export interface MicroVmOptions {
   readonly driver: Driver
@@ -67,6 +74,7 @@ export class MicroVmBackend implements Backend {
   readonly #guestPorts = new Map<number, (caller: GuestCaller) => void>()
   readonly #watch: MachineWatch
   readonly #networks: Networks
+  readonly #reboots = new RebootLimit(systemClock)
   #onChange: (change: BackendChange) => void = () => undefined
   #runner: MachineRunner | undefined
   #hostBoot = ''
@@ -87,8 +95,8 @@ export class MicroVmBackend implements Backend {
     this.snapshots = new MachineSnapshots(this.name, this.#files, this.#images)
     this.#watch = new MachineWatch(this.#files, options.driver, {
       onEnd: async (name) => {
-        await this.#locks.run(nameKey(name), () => this.#noteEnd(name)).catch(() => undefined)
-        this.#onChange({ is: 'changed', name })
+        const end = await this.#locks.run(nameKey(name), () => this.#noteEnd(name)).catch(() => undefined)
+        this.#onChange({ is: end?.is === 'rebooting' ? 'rebooting' : 'changed', name })
       },
       onReadable: (name) => this.#onChange({ is: 'changed', name }),
     })
@@ -301,11 +309,14 @@ export class MicroVmBackend implements Backend {
     return workspace
   }
 
-  async #noteEnd(name: string): Promise<void> {
+  /** Writes down how a machine ended; undefined when it has been started again meanwhile. */
+  async #noteEnd(name: string): Promise<MachineEnd | undefined> {
     const reading = await this.#files.read(name)
-    if (reading.is !== 'known' || reading.record.run === null || this.#watch.has(name)) return
-    const failure = await this.#running.whyEnded(reading.record)
+    if (reading.is !== 'known' || reading.record.run === null || this.#watch.has(name)) return undefined
+    const how = await this.#running.howEnded(reading.record)
+    const end = how.is === 'rebooting' && !this.#reboots.admits(nameKey(name)) ? TOO_MANY_REBOOTS : how
     await this.#running.endRemains(reading.record)
-    await this.#files.write({ ...reading.record, run: null, failure })
+    await this.#files.write({ ...reading.record, run: null, failure: end.is === 'failed' ? end.why : '' })
+    return end
   }
 }

@@ -43,6 +43,11 @@ export class MachineFiles {
     return join(this.instanceOf(name), 'monitor.log')
   }
 
+  /** Where the guest's console is printed: a monitor may print it as its own output. */
+  guestConsoleOf(name: string, goesTo: 'appended' | 'overwritten' | 'output'): string {
+    return goesTo === 'output' ? this.monitorLogOf(name) : this.consoleOf(name)
+  }
+
   /** Every machine that there is anything of, by its directory's name. */
   async list(): Promise<readonly { readonly key: string; readonly reading: MetadataReading }[]> {
     const keys = await readKeys(join(this.root, 'instances'))

@@ -61,9 +61,15 @@ async function readEnd(path: string, mostBytes: number, start = 0): Promise<Buff
   return end ?? Buffer.alloc(0)
 }
 
-/** Whether a console's last words are those of a kernel that ends its machine. */
-export async function hasPoweredOff(path: string): Promise<boolean> {
-  return /reboot: (?:Power down|Restarting system|System halted)/.test(await lastLines(path, 3))
+/** What a kernel prints last, at the level that every console shows. Source: Linux, kernel/reboot.c. */
+const LAST_WORDS = /reboot: (?:(Restarting system)|Power down|System halted)/g
+
+/** What a kernel that ends its machine said last since `start`; undefined where none did. */
+export async function findLastWords(path: string, start: number): Promise<'off' | 'rebooting' | undefined> {
+  const printed = (await readEnd(path, 4096, start)).toString('latin1')
+  const last = [...printed.split('\n').slice(-4).join('\n').matchAll(LAST_WORDS)].at(-1)
+  if (last === undefined) return undefined
+  return last[1] === undefined ? 'off' : 'rebooting'
 }
 
 /** Cuts a log that has grown too long down to its end, in place: its writer appends. */

@@ -1,0 +1,66 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { packageRoot } from '../../../src/lib/process/package.ts'
+import { FirecrackerDriver } from '../../../src/workspace/backend/firecracker/firecracker-driver.ts'
+import { readEventStream } from '../../support/event-stream.ts'
+import { openSsh } from '../../support/open-ssh.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+import { VM_IMAGE } from '../../support/vm-image.ts'
+import { machineRoots, qemuBackend, vmServer } from '../../support/vm-server.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { call, makeWorkspace, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+
+const BOOT_MS = 150_000
+
+type Roots = ReturnType<typeof machineRoots>
+
+/** Firecracker's stand-in, which boots through QEMU and ends at a reboot as Firecracker does. */
+async function firecrackerServer(roots: Roots): Promise<TestServer> {
+  const binary = join(tempDir(), 'firecracker')
+  const script = join(packageRoot, 'test/support/fake-firecracker.ts')
+  writeFileSync(binary, `#!/bin/sh\nexec "${process.execPath}" "${script}" "$@"\n`)
+  chmodSync(binary, 0o755)
+  const driver = new FirecrackerDriver({ binary, jailer: undefined, root: roots.root, kvm: '/dev/null' })
+  const backend = await qemuBackend(roots, { driver, network: 'none' })
+  const names = { enabled_backends: ['firecracker'], default_backend: 'firecracker', default_image: VM_IMAGE }
+  return startWorkspaceServer({ backends: () => [backend], settings: { ...names, ssh: { processes: 0 } } })
+}
+
+describe.each([
+  { kind: 'qemu', serve: vmServer },
+  { kind: 'firecracker', serve: firecrackerServer },
+])('a $kind machine', ({ serve }) => {
+  test('boots again at its reboot, and stays off at its poweroff', { timeout: 400_000 }, async () => {
+    const roots = machineRoots()
+    onTestFinished(() => roots.remove())
+    const server = await serve(roots)
+    onTestFinished(() => server.stop())
+    const ssh = await openSsh(server)
+    onTestFinished(() => ssh.remove())
+    await makeWorkspace(server.url, { name: 'demo' })
+    onTestFinished(async () => void (await call(`${server.url}/api/workspaces/demo`, 'DELETE')))
+    const find = async () => (await call(`${server.url}/api/workspaces/demo`)).body
+    const before = await find()
+    const bootId = async () =>
+      (await ssh.run('demo', 'cat /proc/sys/kernel/random/boot_id', { stdin: '' })).stdout.toString()
+    const firstBoot = await bootId()
+    await ssh.run('demo', 'echo kept > /workspace/file; sync', { stdin: '' })
+    const stream = await readEventStream(`${server.url}/api/events`)
+
+    await ssh.run('demo', 'sudo systemctl --no-block reboot', { stdin: '' })
+    const told = () =>
+      stream.events.filter(({ event }) => event === 'workspace').map(({ data }) => data.workspace.status)
+    await waitFor('the reboot', () => told().at(-1) === 'running', BOOT_MS)
+    expect(told()).toEqual(['starting', 'running'])
+    const after = await find()
+    expect({ ...after, pid: 0 }).toEqual({ ...before, pid: 0 })
+    expect(after.pid).not.toBe(before.pid)
+    expect(await bootId()).not.toBe(firstBoot)
+    expect((await ssh.run('demo', 'cat /workspace/file', { stdin: '' })).stdout.toString()).toBe('kept\n')
+
+    await ssh.run('demo', 'sudo systemctl --no-block poweroff', { stdin: '' })
+    await waitFor('the end', async () => (await find()).status === 'stopped', BOOT_MS)
+    expect(told()).toEqual(['starting', 'running', 'stopped'])
+  })
+})

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { RebootLimit } from '../../../src/workspace/backend/microvm/reboot-limit.ts'
+import { readEventStream } from '../../support/event-stream.ts'
+import { FakeBackend } from '../../support/fake-backend.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { waitFor } from '../../support/wait-for.ts'
+import { call, makeWorkspace, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+
+let backend: FakeBackend
+let server: TestServer
+beforeEach(async () => {
+  backend = new FakeBackend()
+  server = await startWorkspaceServer({ backends: () => [backend] })
+  await makeWorkspace(server.url, { name: 'demo' })
+})
+afterEach(() => server.stop())
+
+const statusOf = async () => (await call(`${server.url}/api/workspaces/demo`)).body.status
+
+test('a workspace that reboots is started again, and the event stream shows it', async () => {
+  const stream = await readEventStream(`${server.url}/api/events`)
+  await stream.first(1)
+  backend.reboot('demo')
+  const [, ...told] = await stream.first(3)
+  expect(told.map(({ data }) => data.workspace.status)).toEqual(['starting', 'running'])
+})
+
+test('a workspace whose start fails at its reboot is shown as its backend has it', async () => {
+  backend.before.set('start', () => Promise.reject(new Error('no')))
+  backend.reboot('demo')
+  await waitFor('the end', async () => (await statusOf()) === 'stopped')
+  backend.before.clear()
+})
+
+test('a workspace that was stopped at the moment of its reboot stays so', async () => {
+  await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
+  backend.reboot('demo')
+  // What is done to a name is done one at a time: this comes after it.
+  await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
+  expect(await statusOf()).toBe('stopped')
+})
+
+test('a machine that reboots again and again is left off, and may then begin again', async () => {
+  const clock = new FakeClock()
+  const limit = new RebootLimit(clock)
+  const admitted = Array.from({ length: 7 }, () => limit.admits('demo'))
+  expect(admitted).toEqual([true, true, true, true, true, false, true])
+  expect(limit.admits('other')).toBe(true)
+  for (let i = 0; i < 20; i++) {
+    await clock.pass(130_000)
+    expect(limit.admits('slow')).toBe(true)
+  }
+})
