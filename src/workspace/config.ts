@@ -118,7 +118,10 @@ export const workspaceSchema = section({
       default: 2048,
       description: 'memory of a virtual machine when a creation names none, in MiB',
     }),
-    boot_timeout: duration('3m', 'how long a virtual machine may take until its agent answers'),
+    boot_timeout: duration(
+      '3m',
+      'how long the console of a booting virtual machine may be silent; a boot takes at most five times as long',
+    ),
     run_dir: optionalText(
       'where the sockets of virtual machines are, a short path; default /run/workspace-vm for root, else workspace-vm in XDG_RUNTIME_DIR',
     ),

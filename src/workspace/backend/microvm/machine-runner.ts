@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { stat } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../../lib/errors/message.ts'
@@ -8,6 +9,7 @@ import { fault } from '../../errors.ts'
 import { limitsFromWire } from '../../network/narrow.ts'
 import type { GuestCaller } from '../backend.ts'
 import type { BootImage } from '../../image/image-store.ts'
+import { Admission } from './admission.ts'
 import { askGuest } from './guest/ask-guest.ts'
 import { awaitAgent } from './guest/await-agent.ts'
 import { consoleSize, findInitFault, findLastWords } from './monitor/console-log.ts'
@@ -50,6 +52,8 @@ export type MachineEnd =
 /** Starts machines and ends them. Callers see to it that one thing at a time is done to a machine. */
 export class MachineRunner {
   readonly #options: RunnerOptions
+  /** As many at once as there are processors: each keeps one busy, and more would all become slower. */
+  readonly #boots = new Admission(Math.max(2, availableParallelism()))
   readonly #bridges = new Map<string, SerialBridge>()
   readonly #doors = new Map<string, { readonly close: () => void }>()
 
@@ -63,6 +67,16 @@ export class MachineRunner {
    * @throws BACKEND_ERROR with nothing left running, and the reason written down
    */
   async boot(
+    known: Metadata,
+    image: BootImage,
+    progress: (message: string) => void,
+    signal: AbortSignal,
+  ): Promise<Metadata> {
+    const onWait = (): void => progress('waiting for other machines to boot')
+    return this.#boots.run(signal, onWait, () => this.#boot(known, image, progress, signal))
+  }
+
+  async #boot(
     known: Metadata,
     image: BootImage,
     progress: (message: string) => void,

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { systemClock } from '../../../lib/clock/clock.ts'
+import { messageOf } from '../../../lib/errors/message.ts'
 import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
 import { fault } from '../../errors.ts'
 import { ImageStore } from '../../image/image-store.ts'
@@ -197,7 +198,10 @@ export class MicroVmBackend implements Backend {
 
   async start(name: string): Promise<Workspace> {
     return this.#change(name, async (metadata) => {
-      const image = await (await this.#images).resolve(metadata.digest)
+      const image = await (await this.#images).resolve(metadata.digest).catch(async (error: unknown) => {
+        await this.#files.write({ ...metadata, failure: messageOf(error) }).catch(() => undefined)
+        throw error
+      })
       await this.#boot(metadata, image, () => undefined, new AbortController().signal)
     })
   }
