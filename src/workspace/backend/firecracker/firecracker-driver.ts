@@ -70,9 +70,12 @@ export class FirecrackerDriver implements Driver {
     const monitor = await spawnMonitor(program, argv, monitorLog)
     try {
       await awaitSocket(api, monitor, monitorLog, signal)
-      for (const { path, body } of bootRequests(machine, paths)) {
+      for (const { path, body, olderBody } of bootRequests(machine, paths)) {
         signal.throwIfAborted()
-        await callFirecracker(api, 'PUT', path, body)
+        await callFirecracker(api, 'PUT', path, body).catch((error: unknown) => {
+          if (olderBody === undefined) throw error
+          return callFirecracker(api, 'PUT', path, olderBody)
+        })
       }
       return { processes: [monitor.process], line: 'hybrid' }
     } catch (error) {

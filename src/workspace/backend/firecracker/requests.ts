@@ -4,6 +4,8 @@ import { cidOf, VSOCK_SOCKET } from '../microvm/guest/guest-line.ts'
 interface FirecrackerRequest {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
+  /** In place of the body, for versions that do not know one of its fields. */
+  readonly olderBody?: Readonly<Record<string, unknown>>
 }
 
 /** Where Firecracker finds what a machine consists of: paths as it sees them, which in a jail are others. */
@@ -46,14 +48,13 @@ export function bootRequests(machine: Machine, paths: MachinePaths): readonly Fi
       : []),
     { path: '/vsock', body: { guest_cid: cidOf(id), uds_path: `${paths.socketDir}/${VSOCK_SOCKET}` } },
     { path: '/entropy', body: {} },
-    // Gives memory back to the host when the guest frees it, and to the guest when it has none left.
-    {
-      path: '/balloon',
-      body: { amount_mib: 0, deflate_on_oom: true, stats_polling_interval_s: 0 },
-    },
+    { path: '/balloon', body: { ...BALLOON, free_page_reporting: true }, olderBody: BALLOON },
     { path: '/actions', body: { action_type: 'InstanceStart' } },
   ]
 }
+
+/** Returns memory to the host when the guest frees it, from the version on that reports free pages. */
+const BALLOON = { amount_mib: 0, deflate_on_oom: true, stats_polling_interval_s: 0 } as const
 
 /** A guest's reboot ends the monitor, which has no power to switch off: `reboot=k` is the way it notices. */
 const KERNEL_ARGUMENTS = [

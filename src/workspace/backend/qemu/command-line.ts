@@ -71,6 +71,9 @@ export function qemuArguments(machine: Machine, accelerator: Accelerator, line: 
     ...drive('upper', upper, 'discard=unmap,detect-zeroes=unmap', device),
     '-device',
     device('virtio-rng'),
+    '-device',
+    // Returns memory to the host when the guest frees it.
+    `${device('virtio-balloon')},free-page-reporting=on`,
     ...lineArguments(machine, line, socket, device),
     ...networkArguments(machine, device),
     ...(machine.share === undefined

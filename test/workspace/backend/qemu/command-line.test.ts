@@ -39,3 +39,8 @@ test('a guest is told to format its disk only when it is asked to', () => {
   expect(words(['workspace.format=1'])).toContain('workspace.format=1')
   expect(words([])).not.toContain('workspace.format')
 })
+
+test('memory that a guest frees is returned to the host', () => {
+  const devices = after(qemuArguments(machine(), 'tcg', 'hybrid'), '-device')
+  expect(devices).toContain('virtio-balloon-pci,free-page-reporting=on')
+})
