@@ -1,3 +1,4 @@
+import { findPortHolder } from '../lib/process/port-holder.ts'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineFaults } from '../lib/errors/fault.ts'
@@ -295,7 +296,11 @@ async function listening(
     return await listen()
   } catch (error) {
     const where = 'path' in at ? at.path : `${at.host}:${at.port}`
-    const remedy = `stop what uses it, or set ${face}.${'path' in at ? 'socket' : 'port'}`
+    const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+    const holder = isTaken && 'port' in at ? findPortHolder(at.port) : undefined
+    const user =
+      holder === undefined ? 'what uses it' : `process ${holder.pid}, which uses it (${holder.command}),`
+    const remedy = `stop ${user} or set ${face}.${'path' in at ? 'socket' : 'port'}`
     throw startFault(
       'ADDRESS_UNUSABLE',
       `the ${face.toUpperCase()} server cannot listen on ${where} (${messageOf(error)}); ${remedy}`,

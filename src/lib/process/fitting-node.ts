@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { endWithLauncher, LAUNCHER } from './end-with-launcher.ts'
 import { packageRoot } from './package.ts'
 
 const OLDEST = [22, 12] as const
@@ -11,14 +12,20 @@ const OLDEST = [22, 12] as const
  */
 export function runOnFittingNode(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return false
+  if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) {
+    endWithLauncher()
+    return false
+  }
   const brought = join(packageRoot, '.node/node_modules/node/bin/node')
   if (!existsSync(brought)) {
     process.stderr.write(`Node ${OLDEST.join('.')} or newer is needed, this is ${process.versions.node}\n`)
     process.exitCode = 1
     return true
   }
-  const child = spawn(brought, process.argv.slice(1), { stdio: 'inherit' })
+  // This process passes signals on, and is itself launched by whoever started it.
+  const env = { ...process.env, [LAUNCHER]: String(process.pid) }
+  endWithLauncher()
+  const child = spawn(brought, process.argv.slice(1), { stdio: 'inherit', env })
   process.on('SIGTERM', () => child.kill('SIGTERM'))
   // A terminal interrupts both; how to end is for the child to decide.
   process.on('SIGINT', () => undefined)

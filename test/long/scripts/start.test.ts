@@ -3,7 +3,7 @@ import { npmStart } from '../../support/npm-start.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 // npm passes a signal on to its shell alone: a shell that was still there died of it and left the server running.
-test.each(['SIGTERM', 'SIGINT'] as const)('%s to npm start ends the server', async (signal) => {
+test.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)('%s to npm start ends the server', async (signal) => {
   const server = await npmStart({
     ...process.env,
     DOCKER_HOST: 'unix:///nonexistent/engine.sock',

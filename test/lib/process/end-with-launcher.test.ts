@@ -1,0 +1,52 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { isAlive } from '../../../src/lib/process/is-alive.ts'
+import { waitFor } from '../../support/wait-for.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../fixtures/launcher/launched.ts', import.meta.url))
+const LAUNCH = `require('node:child_process').spawn(process.execPath, [${JSON.stringify(PROGRAM)}], { stdio: 'inherit' })`
+
+/** Starts what starts the program, and waits until that is there. */
+async function launch(program: string, argv: readonly string[], environment: NodeJS.ProcessEnv = {}) {
+  const launcher: ChildProcessByStdio<null, Readable, null> = spawn(program, argv, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...environment },
+  })
+  onTestFinished(() => void launcher.kill('SIGKILL'))
+  let said = ''
+  launcher.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+  await waitFor('the program', () => /pid \d+\n/.test(said))
+  const pid = Number(/pid (\d+)/.exec(said)?.[1])
+  onTestFinished(() => {
+    if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+  })
+  return { launcher, pid, said: () => said, lines: () => said.split('on\n').length - 1 }
+}
+
+test.each([
+  ['npm start', process.execPath, ['-e', `process.title = 'npm start'; ${LAUNCH}`]],
+  ['npm exec', process.execPath, ['-e', `process.title = 'npm exec workspace serve'; ${LAUNCH}`]],
+  ['one that names itself', process.execPath, ['-e', `process.env.SUITE_LAUNCHER = process.pid; ${LAUNCH}`]],
+  ['a script of npm’s', 'sh', ['-c', `SUITE_LAUNCHER=$$ "${process.execPath}" "${PROGRAM}"; true`]],
+])('a server whose launcher is killed by signal 9 stops: %s', async (_what, program, argv) => {
+  const { launcher, pid, said } = await launch(program, argv)
+  launcher.kill('SIGKILL')
+  await waitFor('its end', () => !isAlive(pid))
+  expect(said()).toContain('stopped in good order')
+})
+
+test('a server that is started after its launcher has ended stops', async () => {
+  const { pid } = await launch(process.execPath, [PROGRAM], { SUITE_LAUNCHER: '999999999' })
+  await waitFor('its end', () => !isAlive(pid))
+})
+
+test('a daemon that a shell has started in the background outlives the shell', async () => {
+  const script = `"${process.execPath}" "${PROGRAM}" & wait`
+  const { launcher, pid, lines } = await launch('sh', ['-c', script])
+  launcher.kill('SIGKILL')
+  const before = lines()
+  await waitFor('several more looks', () => lines() > before + 6)
+  expect(isAlive(pid)).toBe(true)
+})
