@@ -1,5 +1,7 @@
 import { type ParseError, parse, printParseErrorCode, type ParseOptions, visit } from 'jsonc-parser'
+import { basename } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
+import { noteUnsupported } from './unsupported.ts'
 
 /** Where a devcontainer.json may be, below the workspace's directory; the first that is there counts. */
 export const DEV_CONTAINER_FILES = ['.devcontainer/devcontainer.json', '.devcontainer.json'] as const
@@ -10,16 +12,35 @@ const MAX_VARIABLES = 512
 const MAX_PORTS = 256
 const MAX_COMMANDS = 32
 
-/** What of a devcontainer.json is honoured. */
+/** What of a devcontainer.json is honored. */
 export interface DevContainer {
   readonly image: string | undefined
   /** For every program in the workspace: `containerEnv`, and above it `remoteEnv`. */
   readonly environment: Readonly<Record<string, string>>
   readonly forwardPorts: readonly number[]
-  /** Programs that `postCreateCommand` asks for, all at once; a name each when it names them. */
-  readonly postCreate: readonly Preparation[]
-  /** What is in it and cannot be honoured, in sentences. */
+  /** What makes it ready, step by step: the programs of a step run at once, the steps one after the other. */
+  readonly steps: readonly LifecycleStep[]
+  /** What is in it and cannot be honored, in sentences. */
   readonly notes: readonly string[]
+}
+
+/** Commands of a devcontainer.json, in the order in which they run. */
+const COMMANDS = [
+  'onCreateCommand',
+  'updateContentCommand',
+  'postCreateCommand',
+  'postStartCommand',
+  'postAttachCommand',
+] as const
+type LifecycleCommand = (typeof COMMANDS)[number]
+
+/** Those that the specification repeats, at each start and at each attachment. */
+const REPEATED: readonly LifecycleCommand[] = ['postStartCommand', 'postAttachCommand']
+
+/** A command with its programs; a name each when it names them. */
+export interface LifecycleStep {
+  readonly command: LifecycleCommand
+  readonly programs: readonly Preparation[]
 }
 
 /** A program that makes a workspace ready for its user, run inside it once. */
@@ -55,21 +76,24 @@ export function parseDevContainer(text: string, workspaceDir: string): DevContai
 }
 
 function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: string): DevContainer {
-  const { image, containerEnv, remoteEnv, forwardPorts, postCreateCommand } = content
+  const { image, containerEnv, remoteEnv, forwardPorts } = content
   if (image !== undefined && typeof image !== 'string') throw new Error('image must be a string')
-  const notes: string[] = []
+  const notes: string[] = [...noteUnsupported(content, workspaceDir)]
   const environment = {
     ...variables('containerEnv', containerEnv, workspaceDir, notes),
     ...variables('remoteEnv', remoteEnv, workspaceDir, notes),
   }
-  for (const key of ['build', 'dockerFile', 'dockerComposeFile', 'features']) {
-    if (key in content) notes.push(`${key} is not honoured`)
-  }
+  const steps = COMMANDS.map((key) => ({
+    command: key,
+    programs: commands(key, content[key]),
+  })).filter(({ programs }) => programs.length > 0)
+  for (const { command } of steps)
+    if (REPEATED.includes(command)) notes.push(`${command} runs after the creation, and not again`)
   return {
     image,
     environment,
     forwardPorts: ports(forwardPorts, notes),
-    postCreate: commands(postCreateCommand),
+    steps,
     notes,
   }
 }
@@ -89,7 +113,10 @@ function variables(
     if (each === null) continue
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Error(`${key} has a bad name`)
     if (typeof each !== 'string' || each.includes('\0')) throw new Error(`${key}.${name} must be a string`)
-    const text = each.replaceAll(/\$\{(?:containerWorkspaceFolder|localWorkspaceFolder)\}/g, workspaceDir)
+    // The host's own path is nothing to programs inside: both folders are the one that they see.
+    const text = each
+      .replaceAll(/\$\{(?:container|local)WorkspaceFolder\}/g, workspaceDir)
+      .replaceAll(/\$\{(?:container|local)WorkspaceFolderBasename\}/g, basename(workspaceDir))
     // Of the server's own environment nothing is given away (threat W12).
     if (text.includes('${')) notes.push(`${key}.${name} refers to what is not known and is left out`)
     else known[name] = text
@@ -107,19 +134,18 @@ function ports(value: unknown, notes: string[]): readonly number[] {
     if (port >= 1 && port <= 65_535) known.add(port)
     else
       notes.push(
-        `forwardPorts: ${JSON.stringify(each).slice(0, 80)} is not honoured: it is no port of the workspace's own`,
+        `forwardPorts: ${JSON.stringify(each).slice(0, 80)} is not honored: it is no port of the workspace's own`,
       )
   }
   return [...known]
 }
 
-function commands(value: unknown): readonly Preparation[] {
-  const key = 'postCreateCommand'
+function commands(key: LifecycleCommand, value: unknown): readonly Preparation[] {
   if (value === undefined || value === null || value === '') return []
-  if (typeof value === 'string' || Array.isArray(value)) return [command(key, key, value)]
+  if (typeof value === 'string' || Array.isArray(value)) return [programOf(key, key, value)]
   if (!isRecord(value)) throw new Error(`${key} must be a string, a list or an object`)
   refuseMore(key, 'commands', Object.keys(value).length, MAX_COMMANDS)
-  return Object.entries(value).map(([name, each]) => command(`${key}.${name}`, name, each))
+  return Object.entries(value).map(([name, each]) => programOf(`${key}.${name}`, name, each))
 }
 
 function refuseMore(key: string, what: string, count: number, most: number): void {
@@ -127,7 +153,7 @@ function refuseMore(key: string, what: string, count: number, most: number): voi
 }
 
 /** A string is a shell's, a list is run as it is. */
-function command(key: string, name: string, value: unknown): Preparation {
+function programOf(key: string, name: string, value: unknown): Preparation {
   if (typeof value === 'string') return { name, argv: ['/bin/sh', '-c', value] }
   const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string')
   if (!isList) throw new Error(`${key} must be a string or a list of strings`)

@@ -8,7 +8,8 @@ const TIMEOUT_MS = 30 * 60_000
 
 /**
  * Runs programs inside a workspace, as its user, all at once. Never fails: a workspace whose preparation went wrong is
- * what its user needs to mend it. What went wrong is told as progress; the log gets no output of programs.
+ * what its user needs to fix it. Returns whether all went well; failures are reported as progress, and the log gets no output
+ * of programs.
  */
 export async function runPreparations(
   backend: Backend,
@@ -19,11 +20,13 @@ export async function runPreparations(
     readonly signal: AbortSignal
     readonly logger: Logger
   },
-): Promise<void> {
+): Promise<boolean> {
   const { progress, signal, logger } = context
+  let isWell = true
   const giveUp = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
   const runOne = async (program: Preparation): Promise<void> => {
     const tell = (why: string, said: string): void => {
+      isWell = false
       progress(`${program.name} ${why}${said === '' ? '' : `: ${said}`}; the workspace runs all the same`)
       logger.warn({ workspace: name, command: program.name, why }, 'preparing a workspace failed')
     }
@@ -45,4 +48,5 @@ export async function runPreparations(
     }
   }
   await Promise.all(programs.map(runOne))
+  return isWell
 }

@@ -2,7 +2,12 @@ import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
-import type { DevContainer, DevContainerReading, Preparation } from '../devcontainer/dev-container.ts'
+import type {
+  DevContainer,
+  DevContainerReading,
+  LifecycleStep,
+  Preparation,
+} from '../devcontainer/dev-container.ts'
 import { readFromInside } from '../devcontainer/read-dev-container.ts'
 import { runPreparations } from '../devcontainer/run-preparations.ts'
 import { fault } from '../errors.ts'
@@ -52,10 +57,7 @@ export async function createWorkspace(
     signal.throwIfAborted()
     await marks.remove(request.name)
     // From here on it stays, whatever comes.
-    await runPreparations(backend, request.name, made.devContainer?.postCreate ?? [], context)
-    if (request.dotfiles !== undefined) {
-      await runPreparations(backend, request.name, [dotfilesPreparation(request.dotfiles)], context)
-    }
+    await prepare(backend, request, made.devContainer?.steps ?? [], context)
     return made.workspace
   } catch (error) {
     const failure = isFault(error) ? error : fault('BACKEND_ERROR', messageOf(error), error)
@@ -114,7 +116,7 @@ async function makeWithFiles(
   const wanted = isImageBackend(backend.name) ? undefined : devContainer?.image
   if (wanted === undefined && devContainer?.image !== undefined)
     progress(
-      'devcontainer.json: image is not honoured by virtual machines, which boot from images of their own',
+      'devcontainer.json: image is not honored by virtual machines, which boot from images of their own',
     )
   const image = request.isImageGiven ? request.image : (wanted ?? request.image)
   const asItIs =
@@ -128,7 +130,32 @@ async function makeWithFiles(
   return { workspace: await create(devContainer, image, image !== request.image), devContainer }
 }
 
-/** What is to be honoured; what cannot be is told, and fails nothing. */
+/** Whether a command follows the start, and not the creation. */
+const isLate = ({ command }: LifecycleStep): boolean => /^post(Start|Attach)/.test(command)
+
+/**
+ * Runs the commands of a devcontainer.json one after the other, and the dotfiles before those that follow a start. As the
+ * specification has it, the first that fails keeps the others from running.
+ */
+async function prepare(
+  backend: Backend,
+  { name, dotfiles }: CreateRequest,
+  steps: readonly LifecycleStep[],
+  context: CreationContext,
+): Promise<void> {
+  let failed: string | undefined
+  const run = async (each: readonly LifecycleStep[]): Promise<void> => {
+    for (const { command, programs } of each) {
+      if (failed !== undefined) context.progress(`${command} is not run: ${failed} failed`)
+      else if (!(await runPreparations(backend, name, programs, context))) failed = command
+    }
+  }
+  await run(steps.filter((step) => !isLate(step)))
+  if (dotfiles !== undefined) await runPreparations(backend, name, [dotfilesPreparation(dotfiles)], context)
+  await run(steps.filter(isLate))
+}
+
+/** What is to be honored; what cannot be is told, and fails nothing. */
 function heed(
   reading: DevContainerReading,
   name: string,

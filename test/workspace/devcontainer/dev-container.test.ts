@@ -24,14 +24,28 @@ test('a devcontainer.json is read with comments and trailing commas', () => {
     image: 'node:24',
     environment: { A: '1', B: '3', DIR: '/workspace/x:/workspace' },
     forwardPorts: [3000, 8080, 8081],
-    postCreate: [{ name: 'postCreateCommand', argv: ['/bin/sh', '-c', 'npm ci'] }],
+    steps: [
+      {
+        command: 'postCreateCommand',
+        programs: [{ name: 'postCreateCommand', argv: ['/bin/sh', '-c', 'npm ci'] }],
+      },
+    ],
     notes: [],
   })
 })
 
-test('postCreateCommand is a string, a list or an object of both', () => {
-  const commands = (postCreateCommand: unknown) => found({ postCreateCommand }).postCreate
-  expect(commands(['npm', 'ci'])).toEqual([{ name: 'postCreateCommand', argv: ['npm', 'ci'] }])
+const COMMANDS = [
+  'onCreateCommand',
+  'updateContentCommand',
+  'postCreateCommand',
+  'postStartCommand',
+  'postAttachCommand',
+]
+
+test.each(COMMANDS)('%s is a string, a list or an object of both', (key) => {
+  const commands = (value: unknown) => found({ [key]: value }).steps.flatMap(({ programs }) => programs)
+  expect(commands('npm ci')).toEqual([{ name: key, argv: ['/bin/sh', '-c', 'npm ci'] }])
+  expect(commands(['npm', 'ci'])).toEqual([{ name: key, argv: ['npm', 'ci'] }])
   expect(commands({ a: 'one && two', b: ['three'] })).toEqual([
     { name: 'a', argv: ['/bin/sh', '-c', 'one && two'] },
     { name: 'b', argv: ['three'] },
@@ -39,19 +53,50 @@ test('postCreateCommand is a string, a list or an object of both', () => {
   for (const nothing of [undefined, null, '', {}]) expect(commands(nothing)).toEqual([])
 })
 
-test('what is not honoured is noted', () => {
-  expect(found({ features: {}, build: {}, dockerComposeFile: 'x' }).notes).toEqual([
-    'build is not honoured',
-    'dockerComposeFile is not honoured',
-    'features is not honoured',
+test('commands run in the order of the specification, whatever that of the file', () => {
+  fc.assert(
+    fc.property(fc.shuffledSubarray(COMMANDS), (keys) => {
+      const { steps } = found(Object.fromEntries(keys.map((key) => [key, 'true'])))
+      expect(steps.map(({ command }) => command)).toEqual(COMMANDS.filter((key) => keys.includes(key)))
+    }),
+  )
+})
+
+// Every property of the reference that changes what a workspace is: https://containers.dev/implementors/json_reference/
+const UNSUPPORTED =
+  'build dockerFile context dockerComposeFile service runServices features overrideFeatureInstallOrder initializeCommand remoteUser containerUser updateRemoteUserUID mounts workspaceMount workspaceFolder runArgs appPort portsAttributes otherPortsAttributes capAdd securityOpt privileged overrideCommand shutdownAction waitFor userEnvProbe hostRequirements secrets'.split(
+    ' ',
+  )
+
+test.each(UNSUPPORTED)('that %s is not honored is noted', (key) => {
+  expect(found({ [key]: 'x' }).notes).toEqual([expect.stringMatching(`^${key} is not honored`)])
+})
+
+test('what runs once in place of many times is noted', () => {
+  expect(found({ postStartCommand: 'a', postAttachCommand: 'b' }).notes).toEqual([
+    'postStartCommand runs after the creation, and not again',
+    'postAttachCommand runs after the creation, and not again',
   ])
+})
+
+test('what changes nothing is not noted', () => {
+  const harmless = { name: 'x', $schema: 'x', customizations: {}, init: true, unknown: 1, constructor: 1 }
+  expect(found({ ...harmless, workspaceFolder: '/workspace' }).notes).toEqual([])
+})
+
+test.each(['local', 'container'])('${%sWorkspaceFolder} is the folder that programs inside see', (whose) => {
+  const containerEnv = { A: `\${${whose}WorkspaceFolder}/x`, B: `\${${whose}WorkspaceFolderBasename}` }
+  expect(found({ containerEnv })).toMatchObject({
+    environment: { A: '/workspace/x', B: 'workspace' },
+    notes: [],
+  })
 })
 
 test('a port that is not the workspace’s own is noted, and the others forwarded', () => {
   const { forwardPorts, notes } = found({ forwardPorts: ['db:5432', 0, 65_536, -1, 1.5, null, 443] })
   expect(forwardPorts).toEqual([443])
   expect(notes).toHaveLength(6)
-  expect(notes[0]).toBe('forwardPorts: "db:5432" is not honoured: it is no port of the workspace\'s own')
+  expect(notes[0]).toBe('forwardPorts: "db:5432" is not honored: it is no port of the workspace\'s own')
 })
 
 test('W12 a variable of the server is not given away', () => {

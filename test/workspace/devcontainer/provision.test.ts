@@ -79,7 +79,7 @@ describe.each([
     return (await process.stdout.setEncoding('utf8').toArray()).join('')
   }
 
-  test('of a local_dir is honoured', async () => {
+  test('of a local_dir is honored', async () => {
     const directory = directoryWith(config)
     const { progress, event } = await create(server, { name, local_dir: directory })
     expect(event).toBe('complete')
@@ -91,7 +91,32 @@ describe.each([
     expect(await output('echo "$WHO"')).toBe('world\n')
   })
 
-  test('of a repository is honoured once it is cloned, its image and ports too', async () => {
+  test('of which the commands run in order, and what is not honored is reported', async () => {
+    const said = (text: string) => `echo ${text} >> said`
+    const directory = directoryWith({
+      postAttachCommand: said('attach'),
+      postStartCommand: ['sh', '-c', said('start')],
+      postCreateCommand: { one: said('create') },
+      updateContentCommand: said('update'),
+      onCreateCommand: said('on'),
+      remoteUser: 'root',
+    })
+    const { progress } = await create(server, { name, local_dir: directory })
+    expect(readFileSync(join(directory, 'said'), 'utf8')).toBe('on\nupdate\ncreate\nstart\nattach\n')
+    expect(progress).toContain(
+      "devcontainer.json: remoteUser is not honored: programs run as the image's user",
+    )
+  })
+
+  test('of which the first command that fails keeps the others from running', async () => {
+    const directory = directoryWith({ onCreateCommand: 'exit 3', postStartCommand: 'touch started' })
+    const { progress, event } = await create(server, { name, local_dir: directory })
+    expect(event).toBe('complete')
+    expect(progress).toContain('postStartCommand is not run: onCreateCommand failed')
+    expect(await output('ls')).toBe('')
+  })
+
+  test('of a repository is honored once it is cloned, its image and ports too', async () => {
     const image = kind === 'docker' ? await imageOf('games') : 'other:1'
     const content = JSON.stringify({ ...config, image, forwardPorts: [3000] })
     const daemon = await serveRepository('repository.git', { '.devcontainer.json': content, file: 'x\n' })
