@@ -1,14 +1,14 @@
 import { readFile, readdir, stat } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { readAll } from '../cache/object-cache.ts'
 import { fault } from '../errors.ts'
 import { contentTypeOf, isText } from '../page/content-type.ts'
-import { formatMeta, isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
+import { isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
 import { inParallel, REPOS } from '../repo/repo-list.ts'
 import { buildIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
 import { type Store, isKey } from '../store/store.ts'
 import { type Manifest, MANIFEST_FILE, type Published, readManifest, writeManifest } from './manifest.ts'
+import { readMeta, writeMeta } from './stored-meta.ts'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { join, relative, sep } from 'node:path'
@@ -98,7 +98,7 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
   await inParallel(PARALLEL, gone, (path) => store.remove(target + path))
   for (const path of gone) after.delete(path)
   if (changed.length > 0 || gone.length > 0 || before.size === 0) await writeManifest(store, target, after)
-  await writeMeta(request, deps, root)
+  await updateMeta(request, deps, root)
   return {
     repo: request.repo,
     version: request.version,
@@ -181,7 +181,7 @@ async function readPages(files: readonly LocalFile[]): Promise<readonly IndexedP
   return pages.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-async function writeMeta(
+async function updateMeta(
   request: PublishRequest,
   { store, nowMs }: PublishDeps,
   root: string,
@@ -199,13 +199,7 @@ async function writeMeta(
     ...(versions !== undefined && { versions }),
     ...(latest !== undefined && { latest }),
   }
-  const text = `${JSON.stringify(formatMeta(meta), null, 2)}\n`
-  await store.write(`${root}${META_FILE}`, Buffer.from(text), { contentType: 'application/json' })
-}
-
-async function readMeta(store: Store, name: string, root: string): Promise<Repo> {
-  const opened = await store.open(`${root}${META_FILE}`)
-  return typeof opened === 'string' ? { name } : parseMeta(name, await readAll(opened))
+  await writeMeta(store, root, meta)
 }
 
 /** A file that is to be published. */

@@ -1,5 +1,5 @@
 import { constants, createReadStream, type Stats } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, realpath, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, realpath, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { messageOf } from '../../lib/errors/message.ts'
@@ -82,16 +82,30 @@ export class FsStore implements Store {
 
   async write(key: string, content: Content): Promise<void> {
     const path = join(this.#root, checked(key))
-    try {
+    const write = async (): Promise<void> => {
       await mkdir(dirname(path), { recursive: true })
       await writeFileDurable(path, content instanceof Uint8Array ? content : createReadStream(content.file))
+    }
+    try {
+      // The folder may go with the last of its files just then.
+      await write().catch((error: NodeJS.ErrnoException) =>
+        error.code === 'ENOENT' ? write() : Promise.reject(error),
+      )
     } catch (error) {
       throw unavailable(key, error)
     }
   }
 
   async remove(key: string): Promise<void> {
-    await orMissing(key, () => removeFileDurable(join(this.#root, checked(key))))
+    const path = join(this.#root, checked(key))
+    await orMissing(key, () => removeFileDurable(path))
+    // As in an object store, a folder is there as long as something is in it.
+    let folder = dirname(path)
+    try {
+      for (; folder.startsWith(this.#root + sep); folder = dirname(folder)) await rmdir(folder)
+    } catch {
+      // Something is in it.
+    }
   }
 
   close(): void {

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { publish, type PublishRequest } from '../../../src/content/publish/publish.ts'
+import { unpublish } from '../../../src/content/publish/unpublish.ts'
 import { FsStore } from '../../../src/content/store/fs-store.ts'
 import type { Store } from '../../../src/content/store/store.ts'
 import { startContent } from '../../support/content-server.ts'
@@ -166,4 +167,65 @@ test.each([
   const store: Store = new FsStore(tempDir())
   await expect(publisher(store).run(more)).rejects.toMatchObject({ code: 'PUBLISH_INVALID' })
   expect(await store.listNames('repos/')).toEqual([])
+})
+
+/** All keys of a store. */
+async function keysOf(store: Store): Promise<readonly string[]> {
+  const keys: string[] = []
+  for await (const { key } of store.list('')) keys.push(key)
+  return keys.toSorted()
+}
+
+test('unpublish removes a repository with its versions, and nothing that others have put there', async () => {
+  const store = new FsStore(tempDir())
+  const { run } = publisher(store)
+  await run({ repo: 'other' })
+  const before = await keysOf(store)
+  await run()
+  await run({ version: '1.0' })
+  await run({ version: '2.0' })
+  await store.write('repos/guide/1.0/by-hand.html', Buffer.from('x'))
+  const kept = ['repos/guide/1.0/by-hand.html']
+  const result = await unpublish({ repo: 'guide' }, store)
+  expect(result.kept).toEqual(kept)
+  expect(await keysOf(store)).toEqual([...before, ...kept].toSorted())
+  await expect(unpublish({ repo: 'guide' }, store)).rejects.toThrow('nothing is published as "guide"')
+})
+
+test('unpublish of a version leaves the others, and the newest of them is the latest', async () => {
+  const { ask, store } = await startContent({}, { settings: { cache: { ttl: '0s', negative_ttl: '0s' } } })
+  const { run } = publisher(store)
+  for (const version of ['1.0', '2.0', '3.0']) await run({ version })
+  await unpublish({ repo: 'guide', version: '3.0' }, store)
+  expect(await (await ask('/_api/repos')).json()).toMatchObject([{ versions: ['2.0', '1.0'], latest: '2.0' }])
+  expect((await ask('/repos/guide/3.0/')).status).toBe(404)
+  expect((await ask('/repos/guide/2.0/')).status).toBe(200)
+  await unpublish({ repo: 'guide', version: '2.0' }, store)
+  await unpublish({ repo: 'guide', version: '1.0' }, store)
+  expect(await (await ask('/_api/repos')).json()).toEqual([])
+  expect(await keysOf(store)).toEqual([])
+})
+
+test('an unpublish that was interrupted is made good by doing it again', async () => {
+  const whole = new FsStore(tempDir())
+  const { run } = publisher(whole)
+  const removals = 9
+  for (let allowed = 0; allowed < removals; allowed++) {
+    await run()
+    let left = allowed
+    const store = new Proxy(whole, {
+      get(target, name) {
+        if (name === 'remove')
+          return (key: string) =>
+            left-- > 0 ? target.remove(key) : Promise.reject(new Error('the store fails'))
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    await unpublish({ repo: 'guide' }, store).catch(() => undefined)
+    await unpublish({ repo: 'guide' }, whole).catch((error: unknown) =>
+      expect(String(error)).toContain('nothing is published'),
+    )
+    expect(await keysOf(whole)).toEqual([])
+  }
 })

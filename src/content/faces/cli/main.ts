@@ -6,6 +6,7 @@ import { packageVersion } from '../../../lib/process/package.ts'
 import { addConfig } from './commands/config.ts'
 import { addHashPassword } from './commands/hash-password.ts'
 import { addPublish } from './commands/publish.ts'
+import { addUnpublish } from './commands/unpublish.ts'
 import { addRevoke } from './commands/revoke.ts'
 import { addServe } from './commands/serve.ts'
 
@@ -23,6 +24,7 @@ export function createContentProgram(): Command {
   )
   addServe(program)
   addPublish(program)
+  addUnpublish(program)
   addHashPassword(program)
   addRevoke(program)
   addConfig(program)

@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import { counted } from '../../../../lib/cli/counted.ts'
+import { createOutput } from '../../../../lib/cli/output.ts'
+import type { GlobalOptions } from '../global-options.ts'
+
+interface UnpublishOptions extends GlobalOptions {
+  readonly version?: string
+}
+
+/** unpublish. */
+export function addUnpublish(program: Command): void {
+  program
+    .command('unpublish')
+    .description('remove what was published as a repository, or as a version of one, from the store')
+    .argument('<repo>', 'name of the repository on the site')
+    .option('--version <version>', 'only this version')
+    .addHelpText('after', '\nExample:\n  content-server unpublish guide --version 1.0')
+    .action(async (repo: string, own: UnpublishOptions, command: Command) => {
+      // Its --version is not the program's.
+      const options: UnpublishOptions = { ...command.optsWithGlobals<UnpublishOptions>(), ...own }
+      const [{ loadContentConfig }, { openStore }, { unpublish }] = await Promise.all([
+        import('../../../config.ts'),
+        import('../../../store/open-store.ts'),
+        import('../../../publish/unpublish.ts'),
+      ])
+      const { config } = loadContentConfig(process.env, { file: options.config })
+      const store = await openStore(config.store)
+      try {
+        const result = await unpublish({ repo, version: own.version }, store)
+        for (const key of result.kept)
+          process.stderr.write(
+            `content-server: ${JSON.stringify(key)} was not published by this program, and stays\n`,
+          )
+        createOutput(options).result(
+          { ...result, version: result.version ?? null },
+          () =>
+            `${repo}${result.version === undefined ? '' : ` ${result.version}`} is not published any more: ${counted(result.deleted, 'object')} deleted; servers that run forget it within cache.ttl, or at once when their cache is emptied`,
+        )
+      } finally {
+        store.close()
+      }
+    })
+}

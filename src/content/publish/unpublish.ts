@@ -1,0 +1,82 @@
+import { fault } from '../errors.ts'
+import { isRepoName, META_FILE, type Repo } from '../repo/meta.ts'
+import { inParallel, REPOS } from '../repo/repo-list.ts'
+import { INDEX_FILE } from '../search/search-index.ts'
+import type { Store } from '../store/store.ts'
+import { MANIFEST_FILE, readManifest } from './manifest.ts'
+import { readMeta, writeMeta } from './stored-meta.ts'
+
+const PARALLEL = 16
+
+export interface UnpublishResult {
+  readonly repo: string
+  readonly version: string | undefined
+  readonly deleted: number
+  /** Keys below the repository or version that no publish has written; they stay. */
+  readonly kept: readonly string[]
+}
+
+/**
+ * Removes what was published as a repository, or as a version of one. The site stops to tell of it first, and the list of what was
+ * published goes last: what is interrupted is made good by doing it again.
+ *
+ * @throws PUBLISH_INVALID for a name that nothing is published as
+ */
+export async function unpublish(
+  { repo, version }: { readonly repo: string; readonly version?: string | undefined },
+  store: Store,
+): Promise<UnpublishResult> {
+  for (const name of [repo, version ?? repo])
+    if (!isRepoName(name)) throw fault('PUBLISH_INVALID', `"${name}" is no name of a repository or version`)
+  const root = `${REPOS}${repo}/`
+  const target = version === undefined ? root : `${root}${version}/`
+  const there = new Set<string>()
+  for await (const { key } of store.list(target)) there.add(key)
+  const folders = [...there]
+    .filter((key) => key.endsWith(`/${MANIFEST_FILE}`))
+    .map((key) => key.slice(0, -MANIFEST_FILE.length))
+    .filter((folder) => isPublishTarget(folder.slice(target.length)))
+  const isListed = there.has(`${root}${META_FILE}`)
+  if (folders.length === 0 && !isListed)
+    throw fault(
+      'PUBLISH_INVALID',
+      `nothing is published as "${repo}"${version === undefined ? '' : `, version "${version}"`}`,
+    )
+
+  if (version === undefined) await store.remove(`${root}${META_FILE}`)
+  else await leaveOut(store, root, repo, version)
+  let deleted = 0
+  for (const folder of folders) {
+    const written = [...(await readManifest(store, folder))].flatMap(([path, { compressed }]) =>
+      compressed ? [path, `${path}.br`, `${path}.gz`] : [path],
+    )
+    const keys = [INDEX_FILE, ...written].map((path) => folder + path).filter((key) => there.has(key))
+    await inParallel(PARALLEL, keys, (key) => store.remove(key))
+    await store.remove(folder + MANIFEST_FILE)
+    for (const key of [...keys, folder + MANIFEST_FILE]) there.delete(key)
+    deleted += keys.length
+  }
+  there.delete(`${root}${META_FILE}`)
+  return { repo, version, deleted, kept: [...there] }
+}
+
+/** The repository's root, or a version right below it. */
+function isPublishTarget(below: string): boolean {
+  return below === '' || (below.endsWith('/') && isRepoName(below.slice(0, -1)))
+}
+
+/** Takes a version out of what the repository says of itself; one that has neither versions nor pages left says nothing more. */
+async function leaveOut(store: Store, root: string, repo: string, version: string): Promise<void> {
+  const { versions = [], latest, ...old } = await readMeta(store, repo, root)
+  const left = versions.filter((each) => each !== version)
+  const [newest] = left
+  const hasOwnPages = (await readManifest(store, root)).size > 0
+  if (newest === undefined && !hasOwnPages) return store.remove(`${root}${META_FILE}`)
+  const next = latest === version ? newest : latest
+  const meta: Repo = {
+    ...old,
+    ...(newest !== undefined && { versions: left }),
+    ...(next !== undefined && { latest: next }),
+  }
+  await writeMeta(store, root, meta)
+}
