@@ -6,6 +6,7 @@ import type { ExecProcess, ExitStatus, LoginEnvironment } from '../../backend/ba
 import { fault } from '../../errors.ts'
 import type { AgentForward } from './agent-forward.ts'
 import type { Entered } from './gate.ts'
+import { sftpPace } from './sftp-pace.ts'
 
 /** What SSH clients may set (threat S4): LD_PRELOAD and its like would decide what runs. */
 const ALLOWED_VARIABLE = /^(?:LANG|LC_\w*|TERM)$/
@@ -15,6 +16,8 @@ const MAX_COMMAND_BYTES = 131_071
 const FAILED = 255
 const MAX_COLUMNS = 4096
 const LOGGED_NAME_LENGTH = 64
+/** Keeps sftp-server busy while its answers travel here, and leaves it little to copy. */
+const MAX_UNANSWERED_BYTES = 256 * 1024
 /** Signals that have a name in SSH (RFC 4254, section 6.10); of others the status tells. */
 const TOLD_SIGNAL = /^SIG(?:ABRT|ALRM|FPE|HUP|ILL|INT|KILL|PIPE|QUIT|SEGV|TERM|USR1|USR2)$/
 
@@ -88,7 +91,12 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     let isClosed = false
     // The session's event comes before the channel's, which waits until all input is read.
     session.once('close', () => (isClosed = true))
-    void connect(channel, running, terminal !== undefined, target.running).catch((error: unknown) => {
+    void connect(
+      channel,
+      running,
+      { isTerminal: terminal !== undefined, isSftp: program.is === 'sftp' },
+      target.running,
+    ).catch((error: unknown) => {
       // A client that leaves while its program runs is no failure.
       if (isClosed || !target.isConnected()) return
       if (isFault(error)) logger.info({ code: error.code, workspace }, error.message)
@@ -165,7 +173,7 @@ function environmentOf(
 async function connect(
   channel: ServerChannel,
   running: Promise<ExecProcess>,
-  isTerminal: boolean,
+  { isTerminal, isSftp }: { readonly isTerminal: boolean; readonly isSftp: boolean },
   all: Set<ExecProcess>,
 ): Promise<void> {
   const process = await running
@@ -181,11 +189,13 @@ async function connect(
   channel.on('error', () => undefined)
   // A client that sends its end of input to a terminal means the key that says so.
   if (isTerminal) channel.on('end', () => process.stdin.write('\x04'))
-  channel.pipe(process.stdin, { end: !isTerminal })
+  const pace = isSftp ? sftpPace(MAX_UNANSWERED_BYTES) : undefined
+  if (pace === undefined) channel.pipe(process.stdin, { end: !isTerminal })
+  else channel.pipe(pace.requests).pipe(process.stdin)
   process.stdin.on('error', () => undefined)
 
   await Promise.all([
-    pipeline(process.stdout, channel, { end: false }),
+    pipeline([process.stdout, ...(pace === undefined ? [] : [pace.answers]), channel], { end: false }),
     isTerminal ? undefined : pipeline(process.stderr, channel.stderr, { end: false }),
   ])
   const status = await process.exitStatus
