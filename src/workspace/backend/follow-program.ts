@@ -8,7 +8,7 @@ const MAX_LINE = 4_096
 
 /** Hangs up a program when `signal` says so; returns how to forget that. */
 export function endWith(signal: AbortSignal, process: ExecProcess): () => void {
-  const stop = (): void => void process.hangUp()
+  const stop = (): void => void process.hangUp().catch(() => undefined)
   signal.addEventListener('abort', stop, { once: true })
   // Given up while the program was being started: the event has been.
   if (signal.aborted) stop()

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import ssh2, { type Connection, type ServerConfig, type ServerChannel } from '../../../lib/ssh/ssh2.ts'
@@ -123,7 +124,12 @@ export class ConnectionServer {
     const { logger, gate, keyRule, deniedPorts } = this.#options
     const admitted = this.#admitted.get(`${ip} ${port}`)
     this.#connections.add(connection)
-    connection.once('close', () => this.#connections.delete(connection))
+    const gone = new AbortController()
+    setMaxListeners(MAX_SESSIONS, gone.signal)
+    connection.once('close', () => {
+      this.#connections.delete(connection)
+      gone.abort()
+    })
     connection.on('error', (error) => logFailure(error, ip, logger))
     mendWindows(connection)
     fixRequests(connection)
@@ -154,12 +160,18 @@ export class ConnectionServer {
       sessions += 1
       const { localAddress, localPort } = admitted?.socket ?? {}
       const begin = (entry: Entry): void => {
-        if (!this.#connections.has(connection)) return
+        if (gone.signal.aborted) return
         const session = accept()
         session.once('close', () => (sessions -= 1))
         const address = `${ip} ${port} ${localAddress} ${localPort}`
-        const isConnected = (): boolean => this.#connections.has(connection)
-        const target = { user, entry, agent, connection: address, isConnected, running: this.#running }
+        const target = {
+          user,
+          entry,
+          agent,
+          connection: address,
+          gone: gone.signal,
+          running: this.#running,
+        }
         serveSession(session, target, logger)
       }
       enter(user).then(
@@ -173,7 +185,7 @@ export class ConnectionServer {
 
 /** Logs why a connection failed. Clients whose network breaks, or who go away, are no failure. */
 function logFailure(error: Error & { readonly level?: string }, address: string, logger: Logger): void {
-  if (error.level === 'socket') logger.debug({ err: error, address }, 'an SSH client has gone')
+  if (error.level === 'socket') logger.debug({ address }, `an SSH client has gone: ${error.message}`)
   else logger.warn({ address }, `an SSH connection failed: ${error.message}`)
 }
 

@@ -3,6 +3,7 @@ import type { PseudoTtyInfo, ServerChannel, Session } from '../../../lib/ssh/ssh
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { ExecProcess, ExitStatus, LoginEnvironment } from '../../backend/backend.ts'
+import { endWith } from '../../backend/follow-program.ts'
 import { fault } from '../../errors.ts'
 import type { AgentForward } from './agent-forward.ts'
 import type { Entered } from './gate.ts'
@@ -45,8 +46,8 @@ export interface SessionTarget {
   readonly agent: AgentForward
   /** `client-ip client-port server-ip server-port`, as OpenSSH puts it. */
   readonly connection: string
-  /** Whether the connection is open. */
-  readonly isConnected: () => boolean
+  /** Aborted when the connection has closed. */
+  readonly gone: AbortSignal
   /** The programs of all sessions, each from its start to its end. */
   readonly running: Set<ExecProcess>
 }
@@ -91,14 +92,13 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     let isClosed = false
     // The session's event comes before the channel's, which waits until all input is read.
     session.once('close', () => (isClosed = true))
-    void connect(
-      channel,
-      running,
-      { isTerminal: terminal !== undefined, isSftp: program.is === 'sftp' },
-      target.running,
-    ).catch((error: unknown) => {
+    const kind = { isTerminal: terminal !== undefined, isSftp: program.is === 'sftp' }
+    void connect(channel, running, kind, target).catch((error: unknown) => {
       // A client that leaves while its program runs is no failure.
-      if (isClosed || !target.isConnected()) return
+      if (isClosed || target.gone.aborted) {
+        logger.debug({ workspace }, 'an SSH client left while its program ran')
+        return
+      }
       if (isFault(error)) logger.info({ code: error.code, workspace }, error.message)
       else logger.error({ err: error, workspace }, 'an SSH session failed')
       refuse(channel, isFault(error) ? error.message : 'the session failed; the server log says why')
@@ -174,11 +174,18 @@ async function connect(
   channel: ServerChannel,
   running: Promise<ExecProcess>,
   { isTerminal, isSftp }: { readonly isTerminal: boolean; readonly isSftp: boolean },
-  all: Set<ExecProcess>,
+  { running: all, gone }: SessionTarget,
 ): Promise<void> {
   const process = await running
   all.add(process)
-  void process.exitStatus.catch(() => undefined).finally(() => all.delete(process))
+  // A channel whose input nobody reads never closes.
+  const forget = endWith(gone, process)
+  void process.exitStatus
+    .catch(() => undefined)
+    .finally(() => {
+      all.delete(process)
+      forget()
+    })
   let isOver = false
   const leave = (): void => {
     if (!isOver) void process.hangUp().catch(() => undefined)
@@ -195,8 +202,11 @@ async function connect(
   process.stdin.on('error', () => undefined)
 
   await Promise.all([
-    pipeline([process.stdout, ...(pace === undefined ? [] : [pace.answers]), channel], { end: false }),
-    isTerminal ? undefined : pipeline(process.stderr, channel.stderr, { end: false }),
+    pipeline([process.stdout, ...(pace === undefined ? [] : [pace.answers]), channel], {
+      end: false,
+      signal: gone,
+    }),
+    isTerminal ? undefined : pipeline(process.stderr, channel.stderr, { end: false, signal: gone }),
   ])
   const status = await process.exitStatus
   isOver = true
