@@ -1,24 +1,59 @@
 import type { ExecProcess, LoginEnvironment } from './backend.ts'
 import { readProgram } from './read-program.ts'
 
-/** Reads the user's entry in /etc/passwd with nothing but a POSIX shell, which is all an image must have. */
+/** Reads /etc/passwd with nothing but a POSIX shell, which is all an image must have. The last line that it prints is set where the workspace's name has an entry. */
 const SCRIPT = `
-user=$(id -un 2>/dev/null || id -u); number=$user; home=\${HOME:-/}; shell=/bin/sh
+user=$(id -un 2>/dev/null || id -u); number=$user; home=\${HOME:-/}; shell=/bin/sh; named=
 while IFS=: read -r name _ uid _ _ dir login; do
   if [ "$name" = "$user" ]; then number=$uid; home=$dir; shell=$login; fi
+  if [ "$name" = "$1" ]; then named=yes; fi
 done </etc/passwd
-printf '%s\\n%s\\n%s\\n%s\\n' "$user" "$number" "$home" "$shell"`
+printf '%s\\n%s\\n%s\\n%s\\n%s\\n%s\\n' "$user" "$number" "$home" "$shell" "$(id -g)" "$named"`
 
-/** Asks a workspace who its user is and how they log in. */
-export async function readLoginEnvironment(
-  exec: (argv: readonly string[]) => Promise<ExecProcess>,
-): Promise<LoginEnvironment> {
-  const { stdout } = await readProgram(await exec(['/bin/sh', '-c', SCRIPT]))
-  const [user, number, home, login] = stdout.split('\n')
-  return {
+/** Appends a line in one write. What only looks like the file, such as a link to one of the host's in a mounted directory, is left alone. */
+const ADD_ENTRY = `
+name=$1 entry=$2 line_end='
+'
+[ -L /etc ] || [ -L /etc/passwd ] || ! [ -f /etc/passwd ] && exit
+while IFS= read -r line; do
+  case $line in "$name":*) exit ;; esac
+done </etc/passwd
+# What is left is a last line without an end.
+case $line in "$name":*) exit ;; esac
+printf '%s%s\\n' "\${line:+$line_end}" "$entry" >>/etc/passwd`
+
+type RunInside = (argv: readonly string[], user?: string) => Promise<ExecProcess>
+
+/**
+ * Asks a workspace who its user is and how they log in. Gives that user the workspace's name as well, so that `~NAME` is their home:
+ * Ansible and others expand the home of the user as whom they log in by SSH.
+ */
+export async function readLoginEnvironment(name: string, exec: RunInside): Promise<LoginEnvironment> {
+  const { stdout } = await readProgram(await exec(['/bin/sh', '-c', SCRIPT, 'sh', name]))
+  const [user, number, home, login, group, named] = stdout.split('\n')
+  const environment = {
     user: user || 'root',
     userId: Number(number || 0),
     home: home || '/',
     shell: login === undefined || login === '' || login.endsWith('nologin') ? '/bin/sh' : login,
+  }
+  if (named === '') await addEntry(name, environment, group ?? '', exec)
+  return environment
+}
+
+/** Adds an entry to /etc/passwd, of which the user's own stays the first. Where that fails, as in a read-only image, `~NAME` stands for nothing. */
+async function addEntry(
+  name: string,
+  { userId, home, shell }: LoginEnvironment,
+  group: string,
+  exec: RunInside,
+): Promise<void> {
+  const fields = [name, '*', String(userId), group, '', home, shell]
+  // Commands such as chown take a name before a number, and one that is a number would stand for another user.
+  if (/^\d+$/.test(name) || !/^\d+$/.test(group) || fields.some((field) => /[:\n]/.test(field))) return
+  try {
+    await readProgram(await exec(['/bin/sh', '-c', ADD_ENTRY, 'sh', name, fields.join(':')], '0'))
+  } catch {
+    // Not worth a login.
   }
 }

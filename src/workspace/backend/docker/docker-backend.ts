@@ -263,7 +263,9 @@ export class DockerBackend implements Backend {
   async loginEnvironment(name: string): Promise<LoginEnvironment> {
     const known = this.#logins.get(name)
     if (known !== undefined) return known
-    const login = await readLoginEnvironment((argv) => this.exec(name, { argv, stdin: false }))
+    const login = await readLoginEnvironment(name, (argv, user) =>
+      this.exec(name, { argv, stdin: false, ...(user !== undefined && { user }) }),
+    )
     this.#logins.set(name, login)
     return login
   }

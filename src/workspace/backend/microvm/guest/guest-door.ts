@@ -104,7 +104,9 @@ export class GuestDoor implements BackendInside {
     const { bootKey } = await this.#reach(name)
     const known = this.#logins.get(name)
     if (known?.bootKey === bootKey) return known.login
-    const login = await readLoginEnvironment((argv) => this.exec(name, { argv, stdin: false }))
+    const login = await readLoginEnvironment(name, (argv, user) =>
+      this.exec(name, { argv, stdin: false, ...(user !== undefined && { user }) }),
+    )
     this.#logins.set(name, { bootKey, login })
     return login
   }
