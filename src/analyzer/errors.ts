@@ -41,6 +41,7 @@ const TYPE_OF_KIND: Readonly<Record<keyof typeof STATUS_OF_KIND, string>> = {
   unauthorized: 'Unauthorized',
   forbidden: 'Forbidden',
   missing: 'NotFound',
+  not_allowed: 'MethodNotAllowed',
   conflict: 'Conflict',
   too_large: 'PayloadTooLarge',
   internal: 'InternalError',

@@ -4,6 +4,7 @@ export type FaultKind =
   | 'unauthorized'
   | 'forbidden'
   | 'missing'
+  | 'not_allowed'
   | 'conflict'
   | 'too_large'
   | 'internal'

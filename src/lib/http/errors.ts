@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Fault, isFault } from '../errors/fault.ts'
+import { followMethods } from './allowed-methods.ts'
 import { httpFault } from './faults.ts'
 import { STATUS_OF_KIND } from './status.ts'
 
@@ -13,6 +14,7 @@ export interface ErrorShape {
 
 /** Turns everything that is thrown into the program's error body. A bug becomes INTERNAL_ERROR; its cause is logged. */
 export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
+  const allowedMethods = followMethods(app)
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const fault = toFault(error, shape)
     const status = STATUS_OF_KIND[fault.kind]
@@ -24,8 +26,14 @@ export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
     return send(fault, status, request, reply)
   })
   app.setNotFoundHandler((request, reply) => {
-    const fault = httpFault('ROUTE_NOT_FOUND', `no route ${request.method} ${request.url.split('?')[0]}`)
-    return send(fault, 404, request, reply)
+    const [path = ''] = request.url.split('?')
+    const methods = allowedMethods(path)
+    // A route may say itself that it has nothing at this path.
+    if (methods.length === 0 || methods.includes(request.method))
+      return send(httpFault('ROUTE_NOT_FOUND', `no route ${request.method} ${path}`), 404, request, reply)
+    const allow = methods.join(', ')
+    const fault = httpFault('METHOD_NOT_ALLOWED', `${path} has no method ${request.method}, but ${allow}`)
+    return send(fault, 405, request, reply.header('allow', allow))
   })
   const send = (fault: Fault, status: number, request: FastifyRequest, reply: FastifyReply) => {
     const page = shape.page?.(fault, request)

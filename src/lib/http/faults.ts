@@ -7,6 +7,7 @@ export const HTTP_CODES = {
   FORBIDDEN_HOST: 'forbidden',
   FORBIDDEN_ORIGIN: 'forbidden',
   ROUTE_NOT_FOUND: 'missing',
+  METHOD_NOT_ALLOWED: 'not_allowed',
   REQUEST_TOO_LARGE: 'too_large',
   REQUEST_TIMEOUT: 'timeout',
   INTERNAL_ERROR: 'internal',

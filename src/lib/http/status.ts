@@ -6,6 +6,7 @@ export const STATUS_OF_KIND: Readonly<Record<FaultKind, number>> = {
   unauthorized: 401,
   forbidden: 403,
   missing: 404,
+  not_allowed: 405,
   conflict: 409,
   too_large: 413,
   internal: 500,

@@ -20,6 +20,8 @@ async function start(options: Partial<Parameters<typeof createHttpServer>[0]> = 
   server.app.get('/effect', { config: { hasEffect: true } }, () => ({ ok: true }))
   server.app.post('/post', (request) => ({ body: request.body ?? null }))
   server.app.get('/param/:value', (request) => request.params)
+  server.app.get('/part/:value', () => ({ ok: true }))
+  server.app.delete('/part/:value', () => ({ ok: true }))
   server.app.get('/bug', () => {
     throw new Error('the secret cause')
   })
@@ -194,6 +196,32 @@ describe('an HTTP server', () => {
     const missing = await fetch(`${url}/nowhere`)
     expect(missing.status).toBe(404)
     expect(await missing.json()).toMatchObject({ error: { code: 'ROUTE_NOT_FOUND' } })
+  })
+
+  test.each([
+    ['/get', ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'], 'GET, HEAD'],
+    ['/get?x=1', ['DELETE'], 'GET, HEAD'],
+    ['/post', ['GET', 'HEAD', 'PUT'], 'POST'],
+    ['/part/a.b', ['PUT'], 'DELETE, GET, HEAD'],
+    ['/openapi.json', ['POST'], 'GET, HEAD'],
+    ['/reference/a/b', ['POST'], 'GET, HEAD'],
+  ])('%s answers methods that it does not have with those that it has', async (path, methods, allow) => {
+    for (const method of methods) {
+      const answer = await fetch(`${url}${path}`, { method })
+      expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, allow])
+      const text = await answer.text()
+      if (method !== 'HEAD') expect(JSON.parse(text)).toMatchObject({ error: { code: 'METHOD_NOT_ALLOWED' } })
+    }
+  })
+
+  test('a method that fetch cannot send is answered alike', async () => {
+    const answer = await raw(['TRACE /get HTTP/1.1', 'Host: 127.0.0.1'])
+    expect(answer).toMatch(/^HTTP\/1\.1 405 [^]*\r\nallow: GET, HEAD\r\n/)
+  })
+
+  test.each(['/getx', '/part', '/part/a/b', '/GET'])('%s has no method at all', async (path) => {
+    const answer = await fetch(`${url}${path}`, { method: 'DELETE' })
+    expect([answer.status, answer.headers.get('allow')]).toEqual([404, null])
   })
 
   test('the description, the reference page and the metrics are served', async () => {

@@ -54,6 +54,7 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
 const HEADINGS: Readonly<Record<string, string>> = {
   PAGE_NOT_FOUND: 'There is no such page',
   ROUTE_NOT_FOUND: 'There is no such page',
+  METHOD_NOT_ALLOWED: 'This page can only be read',
   STORE_UNAVAILABLE: 'The documentation cannot be read now',
   SESSIONS_UNAVAILABLE: 'Logins cannot be checked now',
   LOGIN_REFUSED: 'You may not enter',

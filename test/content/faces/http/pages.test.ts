@@ -270,7 +270,9 @@ describe('answers', () => {
 
   test('a page is there for no other method', async () => {
     const { ask } = await startContent(FILES)
-    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH'])
-      expect([method, (await ask('/repos/guide/', { method })).status]).toEqual([method, 404])
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+      const { status, headers } = await ask('/repos/guide/', { method })
+      expect([method, status, new Headers(headers).get('allow')]).toEqual([method, 405, 'GET, HEAD'])
+    }
   })
 })

@@ -82,7 +82,7 @@ describe('the event stream', () => {
   })
 
   test('ends with the server, and a HEAD request does not open one', async () => {
-    expect((await fetch(`${server.url}/api/events`, { method: 'HEAD' })).status).toBe(404)
+    expect((await fetch(`${server.url}/api/events`, { method: 'HEAD' })).status).toBe(405)
     const stream = await open()
     await stream.first(1)
     const other = await server.restart()
