@@ -31,6 +31,7 @@ export const WORKSPACE_CODES = {
   BACKEND_ERROR: 'internal',
   CONNECT_FAILED: 'upstream',
   BACKEND_UNAVAILABLE: 'unavailable',
+  REGISTRY_UNAVAILABLE: 'unavailable',
   TOO_MANY_TERMINALS: 'unavailable',
   PRUNE_UNSUPPORTED: 'unsupported',
 } as const

@@ -101,7 +101,7 @@ test('the command line pulls, lists, inspects, tags, removes and prunes', async 
   const failed = await workspaceCli(['server', 'pull-images'], environment)
   expect([failed.status, failed.stderr]).toEqual([
     1,
-    expect.stringContaining('image base is not here and cannot be had'),
+    expect.stringContaining('image base is not on this machine, and pulling'),
   ])
   const [first] = (await image('image', 'ls')).images
   expect(first).toMatchObject({ docker_ref: name, is_default: true, cached: true })

@@ -4,7 +4,7 @@ import type { NetworkPolicy } from '../../network/policy.ts'
 import { type ContainerLimits, containerOptions } from './container.ts'
 import { engineName } from './engine/labels.ts'
 import { type DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine/engine.ts'
-import { pullImage } from './images/image.ts'
+import { isReference, pullImage } from './images/image.ts'
 import { INSIDE, type InsideDirs } from './exec/inside-dirs.ts'
 import type { Labels } from './engine/labels.ts'
 import { userFor } from './engine/owner.ts'
@@ -68,7 +68,9 @@ async function make(engine: DockerEngine, start: Start, insideDir: string | unde
     return await create()
   } catch (error) {
     if (engineStatus(error) === 409) throw takenByAnother(request.name)
-    if (engineStatus(error) !== 404) throw error
+    const status = engineStatus(error)
+    // What is no reference for the engine either is refused by the pull.
+    if (status !== 404 && (status !== 400 || isReference(request.image))) throw error
     await pullImage(engine, request.image, { progress, signal, pulled })
     return create()
   }

@@ -1,3 +1,4 @@
+import { isFault } from '../../../../lib/errors/fault.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { fault } from '../../../errors.ts'
 import { type DockerEngine, engineStatus } from '../engine/engine.ts'
@@ -5,7 +6,14 @@ import type { PulledImages } from './pulled-images.ts'
 
 const PROGRESS_EVERY_MS = 1_000
 
-/** Pulls an image, telling how far it is about once a second. @throws BACKEND_ERROR with the registry's answer */
+/** What engines report of a registry that may answer later. They have no code for it. */
+const UNREACHABLE =
+  /dial tcp|no such host|i\/o timeout|connection re(?:fused|set)|handshake timeout|network is unreachable|Client\.Timeout|deadline exceeded|toomanyrequests|status: 50[234]/
+
+/**
+ * Pulls an image, telling how far it is about once a second. @throws INVALID_REQUEST when the engine cannot read the reference,
+ * REGISTRY_UNAVAILABLE when trying again may help, BACKEND_ERROR with the registry's answer
+ */
 export async function pullImage(
   engine: DockerEngine,
   image: string,
@@ -16,6 +24,7 @@ export async function pullImage(
   },
 ): Promise<void> {
   const { progress, signal, pulled } = work
+  if (!isReference(image)) throw notReference(image)
   const before = pulled && (await findImageId(engine, image))
   progress(`pulling image ${image}`)
   try {
@@ -42,13 +51,41 @@ export async function pullImage(
       { deadlineMs: 0, signal },
     )
   } catch (error) {
-    if (signal.aborted) throw error
-    const why = messageOf(error)
-    throw fault('BACKEND_ERROR', `image ${image} is not here and cannot be had: ${why}`, error)
+    if (signal.aborted || (isFault(error) && error.code === 'BACKEND_UNAVAILABLE')) throw error
+    const why = messageOf(error).trim()
+    if (UNREACHABLE.test(why))
+      throw fault(
+        'REGISTRY_UNAVAILABLE',
+        `image ${image} is not on this machine, and pulling it failed: the registry cannot be reached. Images here: workspace image ls`,
+        error,
+      )
+    throw fault('BACKEND_ERROR', `image ${image} is not on this machine, and ${why}`, error)
   }
   const after = pulled && (await findImageId(engine, image))
   // One that is not noted is never deleted, which is no reason to fail.
   if (after !== undefined) await pulled?.add(after, before).catch(() => undefined)
+}
+
+/**
+ * Whether a text is a reference in the engine's own grammar: a registry's host, a path, a tag, a digest
+ * (https://pkg.go.dev/github.com/distribution/reference). No other text may become part of a path of its API: an empty part between two slashes
+ * is answered with a redirect, and following that ends the process.
+ */
+export function isReference(text: string): boolean {
+  return text.length <= 255 && REFERENCE.test(text)
+}
+
+const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?'
+const PART = '[a-z0-9]+(?:(?:\\.|__?|-+)[a-z0-9]+)*'
+const REFERENCE = new RegExp(
+  `^(?:${LABEL}(?:\\.${LABEL})*(?::\\d{1,5})?/)?${PART}(?:/${PART})*(?::\\w[\\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
+)
+
+function notReference(image: string) {
+  return fault(
+    'INVALID_REQUEST',
+    `image ${JSON.stringify(image.slice(0, 80))} is not a valid image reference, such as debian:12 or ghcr.io/owner/name:tag`,
+  )
 }
 
 /** Undefined for an image that the engine has not. */

@@ -14,7 +14,7 @@ import type {
 import type { RootfsSource } from '../../../image/source/rootfs-source.ts'
 import { DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from '../engine/engine.ts'
 import { exportRootfs } from './export-rootfs.ts'
-import { pullImage } from './image.ts'
+import { isReference, pullImage } from './image.ts'
 import type { PulledImages } from './pulled-images.ts'
 
 /** What engines call architectures where Node calls them otherwise. */
@@ -157,7 +157,11 @@ export class DockerImages implements ImageShelf, RootfsEngine {
       try {
         await pullImage(this.#engine, dockerRef, { ...work, pulled: this.#pulled })
       } catch (error) {
-        if (there === undefined || work.signal.aborted || (isFault(error) && error.kind === 'unavailable'))
+        if (
+          there === undefined ||
+          work.signal.aborted ||
+          (isFault(error) && error.code === 'BACKEND_UNAVAILABLE')
+        )
           throw error
         work.progress(`no newer ${dockerRef} can be had (${messageOf(error)}): taking the one that is here`)
       }
@@ -177,6 +181,8 @@ export class DockerImages implements ImageShelf, RootfsEngine {
   }
 
   async #find(name: string): Promise<ImageInspectInfo | undefined> {
+    // A name that only another backend's image can have.
+    if (!isReference(name)) return undefined
     try {
       return await this.#engine.call(`inspecting image ${name}`, () =>
         this.#engine.docker.getImage(name).inspect(),
@@ -199,6 +205,7 @@ export class DockerImages implements ImageShelf, RootfsEngine {
     work: (signal: AbortSignal) => Promise<unknown>,
     limit: { readonly deadlineMs?: number } = {},
   ): Promise<void> {
+    if (!isReference(name)) throw notFound(name)
     try {
       await this.#engine.call(`${what} image ${name}`, work, limit)
     } catch (error) {
@@ -224,7 +231,7 @@ function splitVariable(text: string): [string, string] {
 function splitReference(reference: string): { readonly repo: string; readonly tag: string } {
   const at = reference.indexOf(':', reference.lastIndexOf('/') + 1)
   const [repo, tag] = at === -1 ? [reference, 'latest'] : [reference.slice(0, at), reference.slice(at + 1)]
-  if (/^[a-z0-9][a-z0-9._:/-]*$/.test(repo) && /^\w[\w.-]{0,127}$/.test(tag)) return { repo, tag }
+  if (isReference(reference)) return { repo, tag }
   throw fault(
     'INVALID_REQUEST',
     `image tag ${JSON.stringify(reference.slice(0, 80))} is none that the engine takes`,
