@@ -12,6 +12,7 @@ import { addImages, addServerCommands } from './commands/images.ts'
 import { addBus } from './commands/bus.ts'
 import { addSnapshots } from './commands/snapshots.ts'
 import { addInfo } from './commands/info.ts'
+import { addInside } from './commands/inside.ts'
 import { addInstallService } from './commands/install-service.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
@@ -34,6 +35,7 @@ export function createWorkspaceProgram(): Command {
   addServe(program)
   addWorkspaceCommands(program)
   addSsh(program)
+  addInside(program)
   addSessions(program)
   addConnect(program)
   addEvents(program)

@@ -57,7 +57,8 @@ export async function sshInto(
   throw new ExitStatus(await runSsh([...options, '--', host, ...words]))
 }
 
-function hostOf(server: ServerAddress): string {
+/** The host that a server's API is on. */
+export function hostOf(server: ServerAddress): string {
   if (socketPathOf(server) !== undefined) return '127.0.0.1'
   return new URL(server.url).hostname.replace(/^\[|\]$/g, '')
 }

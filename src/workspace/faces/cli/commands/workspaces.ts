@@ -1,9 +1,12 @@
+import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { portNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
 import type { WireConnected } from '../../../api/bus.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
+import type { ServerAddress } from '../../../client/server-address.ts'
 import { askAllServers } from '../ask-all.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
+import { hostOf } from '../ssh-client.ts'
 import { serversTable, workspaceRecord, workspacesTable } from '../workspace-table.ts'
 
 interface CreateOptions {
@@ -102,7 +105,10 @@ function addCreate(program: Command): void {
     .description('create a workspace and wait until it runs')
     .argument('<name>', 'letters, digits and hyphens')
     .option('--repo <repo>', 'owner/repo on GitHub, or a URL, to clone inside it')
-    .option('--local-dir <dir>', 'directory of the server to mount instead')
+    .option(
+      '--local-dir <dir>',
+      'directory of the server to mount instead; a relative one where the server is on this machine',
+    )
     .option('--image <image>', "image or alias; default the server's")
     .option('--backend <backend>', 'docker, firecracker, vz or qemu')
     .option('--cpus <n>', 'CPUs', wholeNumber)
@@ -122,12 +128,12 @@ function addCreate(program: Command): void {
       '\nExamples:\n  workspace create demo --repo octocat/Hello-World\n  workspace create here --local-dir "$PWD"',
     )
     .action(async (name: string, options: CreateOptions, command: Command) => {
-      const { client, output } = await contextOf(command)
+      const { client, output, server } = await contextOf(command)
       const { localDir, memoryMb, upperSize, repo, image, backend, cpus, provision, dotfiles, fromSnapshot } =
         options
       const { egress, hostPorts } = options
       const renamed = {
-        local_dir: localDir,
+        local_dir: localDir === undefined ? undefined : directoryFor(server, localDir),
         from_snapshot: fromSnapshot,
         memory_mb: memoryMb,
         upper_size_bytes: upperSize === undefined ? undefined : upperSize * 2 ** 30,
@@ -140,6 +146,11 @@ function addCreate(program: Command): void {
       const workspace = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
       output.result(workspace, () => workspaceRecord(workspace))
     })
+}
+
+/** A relative path is one of this machine, and as it is written where the server is on another. */
+function directoryFor(server: ServerAddress, directory: string): string {
+  return /^(?:localhost|127\.[\d.]+|::1)$/.test(hostOf(server)) ? resolve(directory) : directory
 }
 
 /** Reads an option's value as ports with commas between them; '' is none. */

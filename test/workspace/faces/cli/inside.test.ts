@@ -1,0 +1,58 @@
+import { relative } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { FakeBackend } from '../../../support/fake-backend.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
+import { makeWorkspace, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+
+const backend = new FakeBackend()
+let server: TestServer
+beforeAll(async () => {
+  server = await startWorkspaceServer({ backends: () => [backend] })
+  await makeWorkspace(server.url, { name: 'dev' })
+})
+afterAll(() => server.stop())
+
+const cli = (...argv: readonly string[]) => workspaceCli(argv, userEnvironment({ WORKSPACE_URL: server.url }))
+
+test.each([
+  [['ssh', 'dev', '--', 'echo', 'one'], 'one\n', 0],
+  [['ssh', 'dev', '--', 'echo', '--', 'one'], '-- one\n', 0],
+  [['ssh', 'dev', 'echo', '--', 'one'], '-- one\n', 0],
+  [['ssh', '--no-forward', 'dev', '--', 'exit', '7'], '', 7],
+  [
+    ['exec', 'dev', 'printf', '[%s]', 'a b', "it's", '$HOME', '', '*', '\\n', '--', '-l'],
+    "[a b][it's][$HOME][][*][\\n][--][-l]",
+    0,
+  ],
+  [['exec', 'dev', '--', 'printf', '[%s]', '--', 'two\nlines'], '[--][two\nlines]', 0],
+  [['exec', 'dev', 'sh', '-c', 'exit 9'], '', 9],
+])('%j', async (argv, stdout, status) => {
+  const done = await cli(...argv)
+  expect([done.stdout, done.status, done.stderr]).toEqual([stdout, status, ''])
+})
+
+test('logs prints the last lines, as many as asked for, without control characters', async () => {
+  backend.printed = 'first\nsecond\n\u001B[31mthird\n'
+  const { stdout } = await cli('logs', 'dev', '--table', '-n', '2')
+  expect(stdout.split('\n')).toEqual([
+    expect.stringContaining('second'),
+    expect.stringContaining('third'),
+    '',
+  ])
+  expect(stdout).not.toContain('\u001B')
+  expect(JSON.parse((await cli('logs', 'dev')).stdout).lines).toHaveLength(3)
+  const { status, stderr } = await cli('logs', 'dev', '-n', '0')
+  expect([status, stderr]).toEqual([1, 'workspace: lines must be a number from 1 to 1000\n'])
+})
+
+test('ports lists what listens', async () => {
+  const { status, stdout } = await cli('ports', 'dev')
+  expect([status, JSON.parse(stdout)]).toEqual([0, { ports: expect.any(Array) }])
+})
+
+test('create --local-dir takes a directory as it is written here', async () => {
+  const directory = tempDir()
+  const { stdout } = await cli('create', 'here', '--local-dir', relative(process.cwd(), directory))
+  expect(JSON.parse(stdout)).toMatchObject({ local_dir: directory })
+})
