@@ -25,7 +25,8 @@ export function parseRepo(text: string): Repo {
   const scpLike = SCP_LIKE.exec(text)
   if (scpLike)
     return parseRepoUrl(`ssh://${scpLike[1]}@${scpLike[2]}/${scpLike[3]?.replace(/^\//, '')}`, text)
-  if (!text.includes('://')) throw invalid(text, 'is neither owner/repo nor a URL')
+  if (!text.includes('://'))
+    throw invalid(text, 'is neither owner/repo nor a URL, such as git/git or https://example.com/x.git')
   return parseRepoUrl(text, text)
 }
 

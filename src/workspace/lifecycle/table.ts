@@ -54,7 +54,10 @@ export class WorkspaceTable {
   reserve(workspace: Workspace): void {
     const existing = this.find(workspace.name)
     if (existing !== undefined) {
-      throw fault('WORKSPACE_ALREADY_EXISTS', `workspace "${existing.name}" exists already`)
+      throw fault(
+        'WORKSPACE_ALREADY_EXISTS',
+        `workspace "${existing.name}" exists already; enter it with: workspace ssh ${existing.name}`,
+      )
     }
     this.set(workspace)
   }

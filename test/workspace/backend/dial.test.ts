@@ -24,6 +24,12 @@ afterAll(async () => {
 
 const dial = (port: number) => dialContainer(ELSEWHERE, port, (argv) => backend.exec(name, { argv }))
 
+test('a port on which nothing listens is reported as that, without a path of this machine', async () => {
+  await expect(backend.dial(name, 1)).rejects.toThrow(
+    /^port 1 inside the workspace cannot be reached: nothing listens there$/,
+  )
+})
+
 test('a port is reached by a program in the workspace where its network is out of reach', async () => {
   const data = randomBytes(2 ** 20)
   const inside = createServer((socket) => {

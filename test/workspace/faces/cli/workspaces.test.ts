@@ -164,7 +164,11 @@ test('ssh into a stopped workspace says how to start it', async () => {
 test.each([
   [['show', 'nobody'], 'workspace "nobody" does not exist'],
   [['start', 'demo'], 'workspace "demo" is running already'],
-  [['create', 'DEMO'], 'workspace "demo" exists already'],
+  [['create', 'DEMO'], 'workspace "demo" exists already; enter it with: workspace ssh demo'],
+  [
+    ['create', 'other', '--repo', 'nonsense'],
+    'is neither owner/repo nor a URL, such as git/git or https://example.com/x.git',
+  ],
   [['create', 'a_b'], 'workspace name "a_b" must be 1 to 63 letters, digits and hyphens'],
 ])('%j fails with one line that names the thing', async (argv, said) => {
   await create('demo')

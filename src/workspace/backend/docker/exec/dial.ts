@@ -46,7 +46,8 @@ export async function dialProcess({ id, pid }: ContainerProcess, port: number): 
     return await dials.run(id, () => dialNamespace(pid, id, port, CONNECT_TIMEOUT_MS))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (!ELSEWHERE.has(code ?? '')) throw refused(port, messageOf(error), error)
+    if (!ELSEWHERE.has(code ?? ''))
+      throw refused(port, code === 'ECONNREFUSED' ? 'nothing listens there' : messageOf(error), error)
     return undefined
   }
 }
