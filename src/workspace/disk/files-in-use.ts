@@ -109,7 +109,7 @@ function keyOf({ dev, ino }: BigIntStats): string {
 
 /** Whether a name in /proc is one of a file on a disk; looking at others costs time. */
 function isOnDisk(name: string): boolean {
-  return name.startsWith('/') && !/^\/(dev|memfd:|proc|sys)/.test(name)
+  return name.startsWith('/') && !/^\/(?:(?:dev|proc|sys)\/|memfd:)/.test(name)
 }
 
 async function ignoring<T>(codes: readonly string[], work: () => Promise<T>): Promise<T | undefined> {

@@ -1,0 +1,30 @@
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { FilesInUse } from '../../../src/workspace/disk/files-in-use.ts'
+import { tempDir } from '../../support/temp-dir.ts'
+
+/** A file that this process has open; both go with the test. */
+function openFile(dir: string): string {
+  const path = join(dir, 'disk.img')
+  const fd = openSync(path, 'w')
+  onTestFinished(() => closeSync(fd))
+  return path
+}
+
+test.runIf(process.platform === 'linux')('a file is in use while a process has it open', async () => {
+  const path = openFile(tempDir())
+  expect(await (await FilesInUse.read()).userOfFile(path)).toBe(`process ${process.pid} has it open`)
+  expect(await (await FilesInUse.read()).userOfFile(join(tempDir(), 'disk.img'))).toBe('')
+})
+
+// Only root may write there.
+test.runIf(process.platform === 'linux' && process.getuid?.() === 0).each(['/dev', '/proc', '/sys'])(
+  'a file is in use in a folder whose name only begins with %s',
+  async (name) => {
+    const dir = mkdtempSync(`${name}-test-`)
+    onTestFinished(() => rmSync(dir, { recursive: true }))
+    const path = openFile(dir)
+    expect(await (await FilesInUse.read()).userOfFile(path)).toBe(`process ${process.pid} has it open`)
+  },
+)
