@@ -1,5 +1,7 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { configFault } from '../lib/config/check.ts'
+import { nearest } from '../lib/config/nearest.ts'
 import { type LoadedConfig, loadConfig } from '../lib/config/load.ts'
 import { supervisorSchema } from './config-schema.ts'
 import { CONFIG_SOURCES, type ConfigPlace, findSupervisorConfig } from './config-file/find-config.ts'
@@ -24,6 +26,8 @@ export function loadSupervisorConfig(
     readonly file?: string | undefined
     readonly flags?: Readonly<Record<string, unknown>>
     readonly cwd?: string
+    /** Replicas by process, in place of what the file says. */
+    readonly scale?: Readonly<Record<string, number>> | undefined
   } = {},
 ): LoadedSupervisorConfig {
   const place = findSupervisorConfig(environment, given)
@@ -35,10 +39,32 @@ export function loadSupervisorConfig(
     environment,
     file: place.file,
     flags: given.flags ?? {},
-    read: (path) => readConfigFile(path, environment, warnings, place.isFound),
+    read: (path) => scaled(readConfigFile(path, environment, warnings, place.isFound), given.scale ?? {}),
   })
   const { settings, file } = loaded
   return { config: resolveConfig(loaded, environment, place), settings, file, warnings }
+}
+
+/** @throws CONFIG_INVALID for a process that the file does not have */
+function scaled(
+  content: Readonly<Record<string, unknown>>,
+  scale: Readonly<Record<string, number>>,
+): Readonly<Record<string, unknown>> {
+  const { processes } = content
+  // What is no map is complained of later, by the schema.
+  if (typeof processes !== 'object' || processes === null) return content
+  const changed = Object.entries(scale).map(([name, replicas]) => {
+    const one: unknown = Object.getOwnPropertyDescriptor(processes, name)?.value
+    if (one === undefined) {
+      const meant = nearest(name, Object.keys(processes))
+      throw configFault(
+        'CONFIG_INVALID',
+        `there is no process "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
+      )
+    }
+    return [name, typeof one === 'object' ? { ...one, replicas } : one] as const
+  })
+  return { ...content, processes: { ...processes, ...Object.fromEntries(changed) } }
 }
 
 /** Fills in what depends on where the file is, and reads the processes. */

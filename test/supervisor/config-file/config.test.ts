@@ -130,3 +130,21 @@ test('what init writes is a config that is right', () => {
   const expected = [{ command: 'node . $PORT', restart: 'always', env: { PORT: '5000' } }]
   expect(load(proposeConfig(join(dir, 'x')).text).config.processes).toMatchObject(expected)
 })
+
+test('the command line says how many of a process run', () => {
+  const dir = tempDir()
+  writeFileSync(join(dir, 'Procfile'), 'web: x\nworker: y\n')
+  const names = (scale: Readonly<Record<string, number>>) =>
+    loadSupervisorConfig({ HOME: dir }, { cwd: dir, scale }).config.processes.map(({ name, env }) => [
+      name,
+      env['PORT'],
+    ])
+  expect(names({ web: 2 })).toEqual([
+    ['web-1', '5000'],
+    ['web-2', '5001'],
+    ['worker', '5100'],
+  ])
+  expect(() => names({ wbe: 2 })).toThrow('there is no process "wbe"; did you mean "web"?')
+  expect(() => names({ toString: 2 })).toThrow('there is no process "toString"')
+  expect(() => names({ web: 0 })).toThrow('"processes.web.replicas" must be >= 1')
+})

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { portNumber } from '../../../../lib/cli/arguments.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
@@ -20,6 +20,7 @@ interface UpOptions extends GlobalOptions {
   readonly quiet?: boolean
   readonly host?: string
   readonly port?: number
+  readonly scale?: Readonly<Record<string, number>>
 }
 
 /** Runs the supervisor, in the foreground or not. */
@@ -31,7 +32,11 @@ export function addUp(program: Command): void {
     .option('-q, --quiet', 'do not print what the processes print')
     .option('--host <address>', 'address of the API')
     .option('--port <port>', 'port of the API', portNumber)
-    .addHelpText('after', '\nExamples:\n  supervisor up -d && supervisor ps\n  supervisor -c Procfile up')
+    .option('--scale <name=count>', 'how many of a process run, also several with commas between', addScale)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  supervisor up -d && supervisor ps\n  supervisor up -c Procfile --scale web=2,worker=3',
+    )
     .action(async (_options: unknown, command: Command) => {
       const options: UpOptions = command.optsWithGlobals()
       const [{ loadSupervisorConfig }, { CONFIG_FILES }] = await Promise.all([
@@ -39,7 +44,8 @@ export function addUp(program: Command): void {
         import('../../../config-file/read-config-file.ts'),
       ])
       const flags = flagSettings(options)
-      const load = () => loadSupervisorConfig(process.env, { file: options.config, flags })
+      const load = () =>
+        loadSupervisorConfig(process.env, { file: options.config, flags, scale: options.scale })
       const loaded = load()
       if (loaded.file === undefined)
         throw new Error(
@@ -55,6 +61,16 @@ export function addUp(program: Command): void {
 
 function flagSettings({ host, port }: UpOptions): Record<string, unknown> {
   return { api: { ...(host !== undefined && { host }), ...(port !== undefined && { port }) } }
+}
+
+/** Reads `web=2,worker=3`; what an earlier option said of others still counts. */
+function addScale(text: string, before: Readonly<Record<string, number>> = {}): Record<string, number> {
+  const pairs = text.split(',').map((pair) => {
+    const [, name, count] = /^([^=]+)=(\d{1,4})$/.exec(pair) ?? []
+    if (name === undefined) throw new InvalidArgumentError('It must be as in web=2.')
+    return [name, Number(count)] as const
+  })
+  return { ...before, ...Object.fromEntries(pairs) }
 }
 
 /** Starts the same command in the background, and returns when it answers. */

@@ -82,6 +82,22 @@ test('the config file is named before or behind the command', async () => {
   }
 })
 
+test('up runs as many of a process as it is told', async () => {
+  const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' }, other: { cmd: 'exec sleep 1000' } })
+  const { stderr } = await user.supervisor('up', '-d', '--scale', 'web=2')
+  expect(stderr).toBe('')
+  const { processes } = await user.ask('/processes')
+  expect(processes.map(({ name }: { name: string }) => name)).toEqual(['web-1', 'web-2', 'other'])
+  expect(await user.supervisor('up', '--scale', 'web')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('It must be as in web=2.'),
+  })
+  expect(await user.supervisor('up', '--scale', 'wbe=2')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('there is no process "wbe"; did you mean "web"?'),
+  })
+})
+
 test('up where there is no config says what writes one', async () => {
   const user = await supervisorUser({})
   rmSync(join(user.dir, 'supervisor.yaml'))
