@@ -128,7 +128,7 @@ test('an image is pulled from a registry by tag and by digest, anew when the tag
   expect(told.join('\n')).toMatch(/no newer .* can be had \(.*\): taking the one that is here/)
   await docker('rmi', '-f', reference)
   await expect(shelf.pull({ dockerRef: reference, tag: '' }, work())).rejects.toMatchObject({
-    code: 'BACKEND_ERROR',
+    code: 'REGISTRY_UNAVAILABLE',
   })
 })
 

@@ -76,9 +76,11 @@ export function isReference(text: string): boolean {
 }
 
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?'
+/** A first part without a dot or port belongs to the path, which has no capitals, unless it is `localhost`. */
+const HOST = `(?:localhost|${LABEL}(?:\\.${LABEL})+|${LABEL}(?=:\\d))`
 const PART = '[a-z0-9]+(?:(?:\\.|__?|-+)[a-z0-9]+)*'
 const REFERENCE = new RegExp(
-  `^(?:${LABEL}(?:\\.${LABEL})*(?::\\d{1,5})?/)?${PART}(?:/${PART})*(?::\\w[\\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
+  `^(?:${HOST}(?::\\d{1,5})?/)?${PART}(?:/${PART})*(?::\\w[\\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
 )
 
 function notReference(image: string) {
