@@ -43,7 +43,7 @@ export interface HealthCheck {
   readonly retries: number
   /** Failures within this time after the start do not count. */
   readonly startPeriodMs: number
-  /** What happens to an unhealthy process: nothing, a restart, or its end, after which its restart policy decides. */
+  /** The action for an unhealthy process: none, a restart, or its end, after which its restart policy decides. */
   readonly onUnhealthy: 'none' | 'restart' | 'end'
 }
 

@@ -11,11 +11,11 @@ const PEERS = join(packageRoot, '.node/peers')
 /** A project that is still running by then is interrupted. */
 const LIMIT_MS = 15_000
 
-/** What a tool made of a project. */
+/** The outcome of a project. */
 export interface ProjectRun {
   /** `running` for one that had to be interrupted. */
   readonly status: number | 'running' | null
-  /** What each process printed, `NAME: LINE`, in an order of its own. */
+  /** Lines of all processes, `NAME: LINE`, sorted. */
   readonly lines: readonly string[]
 }
 

@@ -318,7 +318,7 @@ export class ProjectScanner {
   async #dropStore(): Promise<void> {
     this.#logger.warn(
       { directory: this.#storeDir },
-      'the index ends the processes that write to it and is made anew',
+      'the index ends the processes that write to it and is rebuilt',
     )
     await this.#pool.end()
     await this.#store?.close()

@@ -27,7 +27,8 @@ export async function unpublish(
   store: Store,
 ): Promise<UnpublishResult> {
   for (const name of [repo, version ?? repo])
-    if (!isRepoName(name)) throw fault('PUBLISH_INVALID', `"${name}" is no name of a repository or version`)
+    if (!isRepoName(name))
+      throw fault('PUBLISH_INVALID', `"${name}" cannot be the name of a repository or version`)
   const root = `${REPOS}${repo}/`
   const target = version === undefined ? root : `${root}${version}/`
   const there = new Set<string>()

@@ -22,7 +22,7 @@ export function runOnFittingNode(): boolean {
     process.exitCode = 1
     return true
   }
-  // This process passes signals on, and is itself launched by whoever started it.
+  // This process forwards signals, and has a launcher itself.
   const env = { ...process.env, [LAUNCHER]: String(process.pid) }
   endWithLauncher()
   const child = spawn(brought, process.argv.slice(1), { stdio: 'inherit', env })

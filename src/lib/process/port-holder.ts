@@ -22,7 +22,7 @@ export function findPortHolder(port: number): { readonly pid: number; readonly c
       list(`/proc/${name}/fd`).some((fd) => sockets.has(link(`/proc/${name}/fd/${fd}`))),
   )
   if (pid === undefined) return undefined
-  // Whoever chose its arguments is not trusted with this terminal.
+  // Its arguments may contain escape sequences.
   const command = read(`/proc/${pid}/cmdline`)
     .replaceAll(/[^\u0021-\u007e]+/g, ' ')
     .trim()

@@ -13,7 +13,7 @@ export function maskValue(name: string, value: string): string {
   return SECRET_NAME.test(name.replaceAll('-', '_')) ? MASK : maskText(value)
 }
 
-/** Returns a text without passwords of URLs and without tokens that can be told by their form. */
+/** Masks passwords in URLs, and tokens that can be recognized by their form. */
 export function maskText(text: string): string {
   return text.replace(URL_PASSWORD, `$1${MASK}@`).replace(TOKEN, MASK)
 }

@@ -70,7 +70,7 @@ export function summaryToWire(process: SupervisedProcess) {
   }
 }
 
-/** @param showsSecrets whether what looks like a secret is told: values by the names of their variables, passwords of URLs, tokens */
+/** @param showsSecrets whether values that look like secrets are shown */
 export function detailToWire(process: SupervisedProcess, logLostBytes: number, showsSecrets: boolean) {
   const { spec, state, health, changes } = process
   const nextRun = spec.schedule === undefined ? undefined : nextRunMs(spec.schedule, Date.now())

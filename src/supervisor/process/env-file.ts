@@ -1,7 +1,7 @@
 /** A name with a value, which in quotes may have several lines; `export` before it is a shell's. */
 const ASSIGNMENT =
   /[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*=[ \t]*(?:'([^']*)'[ \t]*(?:#.*)?$|"((?:[^"\\]|\\[^])*)"[ \t]*(?:#.*)?$|(.*)$)/my
-/** What stands between assignments. */
+/** A line without an assignment, or the end of one. */
 const REST_OF_LINE = /[ \t]*(?:#.*)?$/my
 /** The text after `-` is bounded: without a closing brace each reference would otherwise search all that follows. */
 const REFERENCE =

@@ -319,7 +319,7 @@ export class SupervisedProcess {
   }
 }
 
-/** What passes by itself: a system that has too much to do, and a file that is just being written anew. */
+/** Error codes of temporary failures: a busy system, or a file that is being replaced. */
 const PASSING = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE', 'ETXTBSY', 'EBUSY', 'ENOENT'])
 
 /** Whether a process that could not be started may start unchanged; a mistake in its settings stays one. */
@@ -335,7 +335,7 @@ const MOST_CRASHES = 5
 
 /**
  * When to start again after an end: after the delay that is set, else after 1 s, doubled with every further one up to 60 s. Ten
- * seconds up begin that anew; five runs that did not last ten seconds together end it.
+ * seconds up reset the delay; five runs that did not last ten seconds together end it.
  */
 class CrashRecord {
   #delayMs = FIRST_DELAY_MS

@@ -12,15 +12,15 @@ const MAX_VARIABLES = 512
 const MAX_PORTS = 256
 const MAX_COMMANDS = 32
 
-/** What of a devcontainer.json is honored. */
+/** The settings of a devcontainer.json that are honored. */
 export interface DevContainer {
   readonly image: string | undefined
   /** For every program in the workspace: `containerEnv`, and above it `remoteEnv`. */
   readonly environment: Readonly<Record<string, string>>
   readonly forwardPorts: readonly number[]
-  /** What makes it ready, step by step: the programs of a step run at once, the steps one after the other. */
+  /** Its commands: the programs of a step run at once, the steps one after the other. */
   readonly steps: readonly LifecycleStep[]
-  /** What is in it and cannot be honored, in sentences. */
+  /** A sentence for each setting that cannot be honored. */
   readonly notes: readonly string[]
 }
 
@@ -134,7 +134,7 @@ function ports(value: unknown, notes: string[]): readonly number[] {
     if (port >= 1 && port <= 65_535) known.add(port)
     else
       notes.push(
-        `forwardPorts: ${JSON.stringify(each).slice(0, 80)} is not honored: it is no port of the workspace's own`,
+        `forwardPorts: ${JSON.stringify(each).slice(0, 80)} is not honored: it is not a port of the workspace itself`,
       )
   }
   return [...known]

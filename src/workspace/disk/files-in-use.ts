@@ -3,7 +3,7 @@ import { lstat, readdir, readFile, readlink, realpath, stat } from 'node:fs/prom
 import { dirname, isAbsolute, join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 
-/** What goes on while processes are looked at: they end, and their files are closed. */
+/** Errors of processes that end, and of files that are closed, while they are looked at. */
 const VANISHED = ['ENOENT', 'ESRCH']
 /** The same, and what the system answers for processes that this one may not look at. */
 const HIDDEN = [...VANISHED, 'EACCES', 'EPERM']

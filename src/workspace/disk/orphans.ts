@@ -115,7 +115,7 @@ async function presence(path: string): Promise<'there' | 'absent' | { readonly w
   }
 }
 
-/** What an orphan is judged by beside itself. */
+/** The context in which an orphan is judged. */
 interface Look {
   readonly now: Date
   readonly inUse: FilesInUse

@@ -155,7 +155,7 @@ async function prepare(
   await run(steps.filter(isLate))
 }
 
-/** What is to be honored; what cannot be is told, and fails nothing. */
+/** Returns the settings to honor. Others are reported, and fail nothing. */
 function heed(
   reading: DevContainerReading,
   name: string,

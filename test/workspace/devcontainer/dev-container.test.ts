@@ -96,7 +96,7 @@ test('a port that is not the workspace’s own is noted, and the others forwarde
   const { forwardPorts, notes } = found({ forwardPorts: ['db:5432', 0, 65_536, -1, 1.5, null, 443] })
   expect(forwardPorts).toEqual([443])
   expect(notes).toHaveLength(6)
-  expect(notes[0]).toBe('forwardPorts: "db:5432" is not honored: it is no port of the workspace\'s own')
+  expect(notes[0]).toBe('forwardPorts: "db:5432" is not honored: it is not a port of the workspace itself')
 })
 
 test('W12 a variable of the server is not given away', () => {

@@ -11,7 +11,7 @@ import { fromProcessCompose, variablesOf } from './translate.ts'
 
 type Group = Readonly<Record<string, unknown>>
 
-/** What reading needs from whoever found the file. */
+/** The environment of a file and how to read it. */
 export interface ComposeSources {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Reads a file with as much care as the first one. */

@@ -32,7 +32,7 @@ const shell = (environment: Readonly<Record<string, string | undefined>>, projec
   project.shell?.shell_argument ?? '-c',
 ]
 
-/** What a translation needs to know beside the file. */
+/** The context of a translation. */
 export interface ComposePlace {
   readonly file: string
   readonly environment: Readonly<Record<string, string | undefined>>

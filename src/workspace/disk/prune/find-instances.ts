@@ -104,7 +104,7 @@ function kept(reason: string): Look {
   return { is: 'kept', reason }
 }
 
-/** What something else has open, for instance as the disk of another program, stays. */
+/** Keeps files that a program has open, for instance as the disk of another machine. */
 async function unlessInUse(
   look: Look,
   parts: readonly UsagePart[],

@@ -48,7 +48,7 @@ test('of 10,000 requests, 100 at once, each is answered or reported as expired, 
     await listening.promise
   }
   await listen()
-  /** False for one that was on its way to a stream that had ended: its sender is told so, and asks again. */
+  /** False for one that was on its way to a stream that had ended: its sender gets an error, and asks again. */
   const isAnswered = async (n: number): Promise<boolean> => {
     const { status, body } = await guest.publish({ namespace: 'demo', payload: { n } })
     if (status === 504) return false

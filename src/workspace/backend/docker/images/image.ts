@@ -6,7 +6,7 @@ import type { PulledImages } from './pulled-images.ts'
 
 const PROGRESS_EVERY_MS = 1_000
 
-/** What engines report of a registry that may answer later. They have no code for it. */
+/** Messages of engines about a registry that may answer later. They have no code for it. */
 const UNREACHABLE =
   /dial tcp|no such host|i\/o timeout|connection re(?:fused|set)|handshake timeout|network is unreachable|Client\.Timeout|deadline exceeded|toomanyrequests|status: 50[234]/
 

@@ -61,10 +61,10 @@ async function readEnd(path: string, mostBytes: number, start = 0): Promise<Buff
   return end ?? Buffer.alloc(0)
 }
 
-/** What a kernel prints last, at the level that every console shows. Source: Linux, kernel/reboot.c. */
+/** The last messages of a kernel, at the level that every console shows. Source: Linux, kernel/reboot.c. */
 const LAST_WORDS = /reboot: (?:(Restarting system)|Power down|System halted)/g
 
-/** What a kernel that ends its machine said last since `start`; undefined where none did. */
+/** Returns how a kernel ended its machine, by its last message since `start`; undefined without one. */
 export async function findLastWords(path: string, start: number): Promise<'off' | 'rebooting' | undefined> {
   const printed = (await readEnd(path, 4096, start)).toString('latin1')
   const last = [...printed.split('\n').slice(-4).join('\n').matchAll(LAST_WORDS)].at(-1)

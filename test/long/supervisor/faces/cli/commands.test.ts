@@ -82,7 +82,7 @@ test('the config file is named before or behind the command', async () => {
   }
 })
 
-test('up runs as many of a process as it is told', async () => {
+test('up --scale sets how many of a process run', async () => {
   const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' }, other: { cmd: 'exec sleep 1000' } })
   const { stderr } = await user.supervisor('up', '-d', '--scale', 'web=2')
   expect(stderr).toBe('')
