@@ -166,8 +166,8 @@ export class Supervisor {
 
   #endWhenOver(): void {
     if (!this.#hasStarted) return
-    const abort = this.table.findAbort()
-    if (abort !== undefined) this.#over.resolve(abort.status)
+    const status = this.table.abortStatus()
+    if (status !== undefined) this.#over.resolve(status)
     else if (this.#exitWhenDone && this.table.isOver()) this.#over.resolve(0)
   }
 

@@ -23,6 +23,11 @@ const manifestSchema = Type.Object({
 export type Published = Readonly<Static<typeof publishedSchema>>
 export type Manifest = ReadonlyMap<string, Published>
 
+/** Returns the paths of a published file and of its compressed forms. */
+export function objectsOf([path, { compressed }]: readonly [string, Published]): readonly string[] {
+  return compressed ? [path, `${path}.br`, `${path}.gz`] : [path]
+}
+
 const MAX_BYTES = 256 * 2 ** 20
 
 /** What an earlier publish has left; empty where that cannot be read, and everything is then published anew. */

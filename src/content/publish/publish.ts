@@ -7,7 +7,14 @@ import { isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
 import { inParallel, REPOS } from '../repo/repo-list.ts'
 import { buildIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
 import { type Store, isKey } from '../store/store.ts'
-import { type Manifest, MANIFEST_FILE, type Published, readManifest, writeManifest } from './manifest.ts'
+import {
+  type Manifest,
+  MANIFEST_FILE,
+  objectsOf,
+  type Published,
+  readManifest,
+  writeManifest,
+} from './manifest.ts'
 import { readMeta, writeMeta } from './stored-meta.ts'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -147,7 +154,7 @@ function goneFrom(
   const local = new Set(files.map(({ path }) => path))
   return [...before]
     .filter(([path]) => !local.has(path))
-    .flatMap(([path, { compressed }]) => (compressed ? [path, `${path}.br`, `${path}.gz`] : [path]))
+    .flatMap(objectsOf)
     .filter((path) => there.has(path) && !local.has(path))
 }
 

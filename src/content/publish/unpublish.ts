@@ -3,7 +3,7 @@ import { isRepoName, META_FILE, type Repo } from '../repo/meta.ts'
 import { inParallel, REPOS } from '../repo/repo-list.ts'
 import { INDEX_FILE } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
-import { MANIFEST_FILE, readManifest } from './manifest.ts'
+import { MANIFEST_FILE, objectsOf, readManifest } from './manifest.ts'
 import { readMeta, writeMeta } from './stored-meta.ts'
 
 const PARALLEL = 16
@@ -48,9 +48,7 @@ export async function unpublish(
   else await leaveOut(store, root, repo, version)
   let deleted = 0
   for (const folder of folders) {
-    const written = [...(await readManifest(store, folder))].flatMap(([path, { compressed }]) =>
-      compressed ? [path, `${path}.br`, `${path}.gz`] : [path],
-    )
+    const written = [...(await readManifest(store, folder))].flatMap(objectsOf)
     const keys = [INDEX_FILE, ...written].map((path) => folder + path).filter((key) => there.has(key))
     await inParallel(PARALLEL, keys, (key) => store.remove(key))
     await store.remove(folder + MANIFEST_FILE)

@@ -106,11 +106,11 @@ export class ProcessTable {
     return this.list().every((process) => this.#isOver(process))
   }
 
-  /** Returns the process because of which all are to end, and with which exit status; undefined when there is none. */
-  findAbort(): { readonly process: string; readonly status: number } | undefined {
+  /** Returns the exit status with which a process ends all of them; undefined when none does. */
+  abortStatus(): number | undefined {
     for (const process of this.list()) {
       const status = this.#abortStatusOf(process)
-      if (status !== undefined) return { process: process.spec.name, status }
+      if (status !== undefined) return status
     }
     return undefined
   }
