@@ -1,6 +1,11 @@
 #include "annotation-reader.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
 
 namespace workspace::classfile {
 
@@ -11,6 +16,38 @@ constexpr int maxDepth = 64;
 // JVMS §4.7.16.1: the least that an element_value, and with its name an element_value_pair, can take.
 constexpr std::size_t leastValueBytes = 3;
 constexpr std::size_t leastPairBytes = 5;
+
+/** Those of target_type (JVMS tables 4.7.20-A and -B) that are looked at. */
+namespace position {
+constexpr std::uint8_t field = 0x13;
+constexpr std::uint8_t returned = 0x14;
+constexpr std::uint8_t formalParameter = 0x16;
+}  // namespace position
+
+/** The steps of type_path by type_path_kind (JVMS table 4.7.20.2-A): array, nested, wildcard; the next is a type argument. */
+constexpr std::string_view pathKinds = "[.*";
+
+TargetKind typeKindOf(TargetKind kind) {
+  switch (kind) {
+    case TargetKind::class_:
+      return TargetKind::classType;
+    case TargetKind::field:
+      return TargetKind::fieldType;
+    case TargetKind::recordComponent:
+      return TargetKind::recordComponentType;
+    default:
+      return TargetKind::methodType;
+  }
+}
+
+/** What an annotation that applies to declarations too is on, when it stands at a position of a type; else the type's own kind. */
+TargetKind declaredKind(TargetKind kind, std::uint8_t at) {
+  if (kind == TargetKind::fieldType && at == position::field) return TargetKind::field;
+  if (kind == TargetKind::methodType && at == position::returned) return TargetKind::method;
+  if (kind == TargetKind::parameterType) return TargetKind::parameter;
+  if (kind == TargetKind::recordComponentType && at == position::field) return TargetKind::recordComponent;
+  return kind;
+}
 
 class AnnotationReader {
  public:
@@ -30,6 +67,19 @@ class AnnotationReader {
     for (std::uint8_t i = 0; i < count; i++) annotations({TargetKind::parameter, method}, isVisible, i, count);
   }
 
+  void typeAnnotations(AnnotationTarget target, bool isVisible) {
+    for (std::uint16_t left = cursor_.u2(); left > 0; left--) {
+      const Position position = readPosition();
+      const bool isParameter = target.kind == TargetKind::method && position.type == position::formalParameter;
+      const std::size_t row = add({isParameter ? TargetKind::parameterType : typeKindOf(target.kind), target.row}, isVisible);
+      facts_.annotations.position[row] = position.type;
+      facts_.annotations.parameter[row] = position.index;
+      facts_.annotations.parameterCount[row] = position.bound;
+      facts_.annotations.path[row] = readPath();
+      annotation(row, isVisible, 0);
+    }
+  }
+
   void defaultValue(std::int32_t method) {
     const std::size_t row = add({TargetKind::annotationDefault, method}, true);
     const std::size_t element = reserve(1);
@@ -39,12 +89,89 @@ class AnnotationReader {
   }
 
  private:
+  struct Position {
+    std::uint8_t type;
+    std::int32_t index = -1;
+    std::int32_t bound = 0;
+  };
+
+  /** target_type and target_info, JVMS §4.7.20.1. */
+  Position readPosition() {
+    const std::size_t at = cursor_.offset();
+    Position read{cursor_.u1()};
+    switch (read.type) {
+      case 0x00:
+      case 0x01:
+      case position::formalParameter:
+        read.index = cursor_.u1();
+        break;
+      case 0x10: {
+        const std::uint16_t supertype = cursor_.u2();
+        read.index = supertype == 0xffff ? -1 : supertype;
+        break;
+      }
+      case 0x11:
+      case 0x12:
+        read.index = cursor_.u1();
+        read.bound = cursor_.u1();
+        break;
+      case position::field:
+      case position::returned:
+      case 0x15:
+        break;
+      case 0x17:
+        read.index = cursor_.u2();
+        break;
+      case 0x40:
+      case 0x41:
+        cursor_.skip(std::size_t{6} * cursor_.u2());
+        break;
+      case 0x42:
+      case 0x43:
+      case 0x44:
+      case 0x45:
+      case 0x46:
+        cursor_.skip(2);
+        break;
+      case 0x47:
+      case 0x48:
+      case 0x49:
+      case 0x4a:
+      case 0x4b:
+        cursor_.skip(2);
+        read.index = cursor_.u1();
+        break;
+      default:
+        throw Fault(at, "an annotation has the unknown target type " + std::to_string(read.type));
+    }
+    return read;
+  }
+
+  /** type_path, JVMS §4.7.20.2; -1 for an empty one. */
+  std::int32_t readPath() {
+    std::string path;
+    for (std::uint8_t left = cursor_.u1(); left > 0; left--) {
+      const std::size_t at = cursor_.offset();
+      const std::uint8_t kind = cursor_.u1();
+      const std::uint8_t argument = cursor_.u1();
+      if (kind > pathKinds.size()) throw Fault(at, "a type path has a step of the unknown kind " + std::to_string(kind));
+      if (kind < pathKinds.size()) {
+        path += pathKinds[kind];
+      } else {
+        path += std::to_string(argument) + ';';
+      }
+    }
+    return path.empty() ? -1 : facts_.strings.intern(path);
+  }
+
   std::size_t add(AnnotationTarget target, bool isVisible) {
     auto& table = facts_.annotations;
     table.targetKind.push_back(static_cast<std::uint8_t>(target.kind));
     table.target.push_back(target.row);
     table.parameter.push_back(-1);
     table.parameterCount.push_back(0);
+    table.position.push_back(0);
+    table.path.push_back(-1);
     table.type.push_back(-1);
     table.isVisible.push_back(isVisible ? 1 : 0);
     table.elementStart.push_back(0);
@@ -164,6 +291,31 @@ void readAnnotations(Slice& slice, Cursor cursor, AnnotationTarget target, bool 
 
 void readParameterAnnotations(Slice& slice, Cursor cursor, std::int32_t method, bool isVisible) {
   AnnotationReader(slice, cursor).parameters(method, isVisible);
+}
+
+void readTypeAnnotations(Slice& slice, Cursor cursor, AnnotationTarget target, bool isVisible) {
+  AnnotationReader(slice, cursor).typeAnnotations(target, isVisible);
+}
+
+void markRepeatedOnTypes(Facts& facts, std::size_t first) {
+  auto& table = facts.annotations;
+  const auto isOnType = [](std::uint8_t kind) { return kind >= static_cast<std::uint8_t>(TargetKind::classType); };
+  if (std::none_of(table.targetKind.begin() + static_cast<std::ptrdiff_t>(first), table.targetKind.end(), isOnType)) return;
+  using Place = std::tuple<std::int32_t, std::uint8_t, std::int32_t, std::int32_t>;
+  std::set<Place> declared;
+  for (std::size_t row = first; row < table.type.size(); row++) {
+    if (!isOnType(table.targetKind[row])) declared.emplace(table.type[row], table.targetKind[row], table.target[row], table.parameter[row]);
+  }
+  for (std::size_t row = first; row < table.type.size(); row++) {
+    const auto kind = static_cast<TargetKind>(table.targetKind[row]);
+    const TargetKind declaration = declaredKind(kind, table.position[row]);
+    if (!isOnType(table.targetKind[row]) || declaration == kind) continue;
+    // Inside another type, on an argument or a wildcard, it is one of its own.
+    if (table.path[row] >= 0 && facts.strings.at(table.path[row]).find_first_of("*;") != std::string_view::npos) continue;
+    if (declared.contains({table.type[row], static_cast<std::uint8_t>(declaration), table.target[row], table.parameter[row]})) {
+      table.targetKind[row] = static_cast<std::uint8_t>(TargetKind::repeatedOnType);
+    }
+  }
 }
 
 void readAnnotationDefault(Slice& slice, Cursor cursor, std::int32_t method) {

@@ -18,7 +18,21 @@ enum class TargetKind : std::uint8_t {
   annotationDefault = 5,
   /** Another annotation, whose element's value it is. */
   annotation = 6,
+  /** On types in declarations and code. */
+  classType = 7,
+  fieldType = 8,
+  methodType = 9,
+  parameterType = 10,
+  recordComponentType = 11,
+  /** On a type, written once with an annotation on the declaration. */
+  repeatedOnType = 12,
 };
+
+/** Whether an annotation is in the source on its own: on a declaration or a type, and not in another annotation. */
+constexpr bool isOnSource(std::uint8_t targetKind) {
+  return targetKind < static_cast<std::uint8_t>(TargetKind::annotationDefault) ||
+         (targetKind >= static_cast<std::uint8_t>(TargetKind::classType) && targetKind < static_cast<std::uint8_t>(TargetKind::repeatedOnType));
+}
 
 struct AnnotationTarget {
   TargetKind kind;
@@ -31,6 +45,16 @@ void readAnnotations(Slice& slice, Cursor cursor, AnnotationTarget target, bool 
 
 /** Runtime(In)VisibleParameterAnnotations, JVMS §4.7.18 and §4.7.19. */
 void readParameterAnnotations(Slice& slice, Cursor cursor, std::int32_t method, bool isVisible);
+
+/** Runtime(In)VisibleTypeAnnotations, JVMS §4.7.20 and §4.7.21, of the thing that `target` says. */
+void readTypeAnnotations(Slice& slice, Cursor cursor, AnnotationTarget target, bool isVisible);
+
+/**
+ * Marks annotations on types that repeat one on the declaration: what applies to both is written once, and compiled twice.
+ *
+ * @param first the class's first row in `annotations`
+ */
+void markRepeatedOnTypes(Facts& facts, std::size_t first);
 
 /** AnnotationDefault, JVMS §4.7.22. */
 void readAnnotationDefault(Slice& slice, Cursor cursor, std::int32_t method);

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = AttributeKind;
 
-constexpr std::array<std::pair<std::string_view, Kind>, 23> names{{
+constexpr std::array<std::pair<std::string_view, Kind>, 25> names{{
     {"AnnotationDefault", Kind::annotationDefault},
     {"BootstrapMethods", Kind::bootstrapMethods},
     {"Code", Kind::code},
@@ -28,8 +28,10 @@ constexpr std::array<std::pair<std::string_view, Kind>, 23> names{{
     {"Record", Kind::record},
     {"RuntimeInvisibleAnnotations", Kind::runtimeInvisibleAnnotations},
     {"RuntimeInvisibleParameterAnnotations", Kind::runtimeInvisibleParameterAnnotations},
+    {"RuntimeInvisibleTypeAnnotations", Kind::runtimeInvisibleTypeAnnotations},
     {"RuntimeVisibleAnnotations", Kind::runtimeVisibleAnnotations},
     {"RuntimeVisibleParameterAnnotations", Kind::runtimeVisibleParameterAnnotations},
+    {"RuntimeVisibleTypeAnnotations", Kind::runtimeVisibleTypeAnnotations},
     {"Signature", Kind::signature},
     {"SourceFile", Kind::sourceFile},
     {"Synthetic", Kind::synthetic},

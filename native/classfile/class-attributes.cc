@@ -4,12 +4,7 @@
 
 namespace workspace::classfile {
 
-namespace {
-
-/** The numbers of the column moduleDirectives.kind; JVMS §4.7.25. */
-enum Directive : std::uint8_t { moduleSelf = 0, requires_ = 1, exports = 2, opens = 3, uses = 4, provides = 5 };
-
-}  // namespace
+using namespace directive;
 
 void ClassReader::readAttributes(Cursor& file) {
   const auto row = static_cast<std::int32_t>(slice_.facts.classes.name.size() - 1);

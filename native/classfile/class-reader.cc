@@ -68,6 +68,7 @@ void ClassReader::readClass(Cursor file, std::int32_t input) {
   readMembers(file, false);
   readMembers(file, true);
   readAttributes(file);
+  markRepeatedOnTypes(slice_.facts, static_cast<std::size_t>(classes.firstAnnotation.back()));
   if (!file.atEnd()) throw Fault(file.offset(), std::to_string(file.remaining()) + " bytes follow the class");
 }
 
@@ -144,6 +145,10 @@ void ClassReader::findBootstrapMethods(Cursor attributes) {
 }
 
 bool ClassReader::readAnnotationAttribute(AttributeKind kind, Cursor body, AnnotationTarget target) {
+  if (kind == AttributeKind::runtimeVisibleTypeAnnotations || kind == AttributeKind::runtimeInvisibleTypeAnnotations) {
+    readTypeAnnotations(slice_, body, target, kind == AttributeKind::runtimeVisibleTypeAnnotations);
+    return true;
+  }
   const bool isVisible = kind == AttributeKind::runtimeVisibleAnnotations;
   if (!isVisible && kind != AttributeKind::runtimeInvisibleAnnotations) return false;
   readAnnotations(slice_, body, target, isVisible);

@@ -21,6 +21,11 @@ constexpr std::uint8_t hasCode = 8;
 constexpr std::uint8_t debugNames = 16;
 }  // namespace trait
 
+/** The numbers of the column moduleDirectives.kind; JVMS §4.7.25. */
+namespace directive {
+enum Kind : std::uint8_t { moduleSelf = 0, requires_ = 1, exports = 2, opens = 3, uses = 4, provides = 5 };
+}  // namespace directive
+
 /** Why one of a slice's class files gave no facts. */
 struct ClassFault {
   std::int32_t input;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "annotation-reader.h"
 #include "opcodes.h"
 
 namespace workspace::classfile {
@@ -35,6 +36,10 @@ const MethodDebug& CodeReader::read(Cursor attribute, const std::vector<Bootstra
     const Cursor body = attribute.window(attribute.u4());
     if (kind == AttributeKind::lineNumberTable) readLines(body);
     if (kind == AttributeKind::localVariableTable) readLocals(body, firstSlots);
+    if (kind == AttributeKind::runtimeVisibleTypeAnnotations || kind == AttributeKind::runtimeInvisibleTypeAnnotations) {
+      const auto method = static_cast<std::int32_t>(slice_.facts.methods.name.size() - 1);
+      readTypeAnnotations(slice_, body, {TargetKind::method, method}, kind == AttributeKind::runtimeVisibleTypeAnnotations);
+    }
   }
   const auto byPc = [](const Line& a, const Line& b) { return a.pc < b.pc; };
   if (!std::is_sorted(lines_.begin(), lines_.end(), byPc)) std::stable_sort(lines_.begin(), lines_.end(), byPc);

@@ -104,6 +104,8 @@ void Facts::columns(Visit&& visit) {
   visit("annotations.target", annotations.target);
   visit("annotations.parameter", annotations.parameter);
   visit("annotations.parameterCount", annotations.parameterCount);
+  visit("annotations.position", annotations.position);
+  visit("annotations.path", annotations.path);
   visit("annotations.type", annotations.type);
   visit("annotations.isVisible", annotations.isVisible);
   visit("annotations.elementStart", annotations.elementStart);

@@ -49,7 +49,14 @@ struct Facts {
     U8 handleKind, handleIsInterface;
     I32 handleOwner, handleName, handleDescriptor, line;
   } dynamicCalls;
-  struct { U8 targetKind; I32 target, parameter, parameterCount, type; U8 isVisible; I32 elementStart, elementCount; } annotations;
+  struct {
+    U8 targetKind;
+    I32 target, parameter, parameterCount;
+    U8 position;
+    I32 path, type;
+    U8 isVisible;
+    I32 elementStart, elementCount;
+  } annotations;
   struct { I32 name; U8 tag; I32 value, high; } elements;
 
   /** Removes all rows and strings and keeps the memory. */

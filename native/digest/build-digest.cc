@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "../classfile/access-flags.h"
+#include "../classfile/class-reader.h"
 #include "../classfile/opcodes.h"
 #include "digest-names.h"
 #include "digest.h"
@@ -22,14 +23,12 @@ using classfile::accSynthetic;
 
 // JVMS table 4.1-B.
 constexpr std::uint16_t publicPrivateProtectedStatic = 0x000f;
-/** The last kind of what an annotation stands on that is in the source: a class, a member, a parameter or a record's component. */
-constexpr std::uint8_t lastTargetOnSource = 4;
 /** What one row counts at most. */
 constexpr std::uint8_t mostTimes = 0xff;
 
 class DigestBuilder {
  public:
-  explicit DigestBuilder(const Facts& facts) : facts_(facts), names_(facts.strings, digest_.strings) {}
+  explicit DigestBuilder(const Facts& facts) : facts_(facts), names_(facts.strings, digest_.strings) { findMethodReferences(); }
 
   // In the order in which the twin meets strings: ids are the same then.
   Digest build() {
@@ -43,6 +42,20 @@ class DigestBuilder {
 
  private:
   std::size_t classCount() const { return facts_.classes.name.size(); }
+
+  void findMethodReferences() {
+    isReference_.resize(facts_.dynamicCalls.name.size());
+    isLambda_.resize(facts_.dynamicCalls.name.size());
+    for (std::size_t row = 0; row < classCount(); row++) {
+      const Rows dynamic(facts_.methods.firstDynamicCall, Rows(facts_.classes.firstMethod, row));
+      if (dynamic.begin == dynamic.end) continue;
+      const MethodHandles handles(facts_, row);
+      for (std::size_t i = dynamic.begin; i < dynamic.end; i++) {
+        isReference_[i] = handles.isReference(i);
+        isLambda_[i] = handles.isMetafactory(i);
+      }
+    }
+  }
 
   void addClasses() {
     const auto& from = facts_.classes;
@@ -71,13 +84,14 @@ class DigestBuilder {
     return static_cast<std::uint16_t>((own & ~publicPrivateProtectedStatic) | inner);
   }
 
+  static bool isMade(std::uint16_t accessFlags) { return (accessFlags & accSynthetic) != 0; }
+
   /** How many methods the class's source has, constructors and static initializers aside. */
   std::uint16_t ownMethods(std::size_t row) const {
     const Rows methods(facts_.classes.firstMethod, row);
     std::uint16_t count = 0;
     for (std::size_t i = methods.begin; i < methods.end; i++) {
-      const bool isMade = (facts_.methods.accessFlags[i] & accSynthetic) != 0;
-      if (!isMade && !names_.isSpecial(facts_.methods.name[i])) count++;
+      if (!isMade(facts_.methods.accessFlags[i]) && !names_.isSpecial(facts_.methods.name[i])) count++;
     }
     return count;
   }
@@ -88,7 +102,7 @@ class DigestBuilder {
     digest_.methods.accessFlags = facts_.methods.accessFlags;
   }
 
-  bool isOnSource(std::size_t annotation) const { return facts_.annotations.targetKind[annotation] <= lastTargetOnSource; }
+  bool isOnSource(std::size_t annotation) const { return classfile::isOnSource(facts_.annotations.targetKind[annotation]); }
 
   void addAnnotations() {
     const auto& from = facts_.annotations;
@@ -111,6 +125,7 @@ class DigestBuilder {
     UseCounter counter(mostTimes);
     for (std::size_t row = 0; row < classCount(); row++) {
       countSignatures(row, counter);
+      countServices(row, counter);
       countCode(row, counter);
       countOthers(row, counter);
       counter.endClass(row, names_.idOf(facts_.classes.name[row]));
@@ -125,19 +140,46 @@ class DigestBuilder {
   }
 
   void countSignatures(std::size_t row, UseCounter& counter) {
-    const auto& [classes, fields, methods] = std::tie(facts_.classes, facts_.fields, facts_.methods);
+    const auto& [classes, fields, methods, components] = std::tie(facts_.classes, facts_.fields, facts_.methods, facts_.recordComponents);
     counter.add(names_.idOf(classes.superName[row]), use::extends);
     const Rows interfaces(classes.firstInterface, row);
     for (std::size_t i = interfaces.begin; i < interfaces.end; i++) counter.add(names_.idOf(facts_.interfaces.name[i]), use::implements);
     const Rows ownFields(classes.firstField, row);
     for (std::size_t i = ownFields.begin; i < ownFields.end; i++) {
-      for (const std::int32_t type : names_.typesOfField(fields.descriptor[i], fields.signature[i])) counter.add(type, use::field);
+      const std::uint8_t kind = isMade(fields.accessFlags[i]) ? use::syntheticField : use::field;
+      for (const std::int32_t type : names_.typesOfField(fields.descriptor[i], fields.signature[i])) counter.add(type, kind);
     }
     const Rows ownMethods(classes.firstMethod, row);
     for (std::size_t i = ownMethods.begin; i < ownMethods.end; i++) {
       const DigestNames::MethodTypes types = names_.typesOfMethod(methods.descriptor[i], methods.signature[i]);
-      for (const std::int32_t type : types.parameters) counter.add(type, use::parameter);
-      for (const std::int32_t type : types.returns) counter.add(type, use::returns);
+      const bool isSynthetic = isMade(methods.accessFlags[i]);
+      for (const std::int32_t type : types.parameters) counter.add(type, isSynthetic ? use::syntheticParameter : use::parameter);
+      for (const std::int32_t type : types.returns) counter.add(type, isSynthetic ? use::syntheticReturn : use::returns);
+      if (methods.signature[i] < 0) continue;
+      for (const std::int32_t type : names_.typesOfParameters(methods.signature[i])) counter.add(type, use::typeParameter);
+    }
+    const Rows exceptions(methods.firstException, ownMethods);
+    for (std::size_t i = exceptions.begin; i < exceptions.end; i++) counter.add(names_.idOf(facts_.exceptions.name[i]), use::throws_);
+    const Rows permitted(classes.firstPermittedSubclass, row);
+    for (std::size_t i = permitted.begin; i < permitted.end; i++) counter.add(names_.idOf(facts_.permittedSubclasses.name[i]), use::permits);
+    const Rows ownComponents(classes.firstRecordComponent, row);
+    for (std::size_t i = ownComponents.begin; i < ownComponents.end; i++) {
+      const auto types = names_.typesOfField(components.descriptor[i], components.signature[i]);
+      for (const std::int32_t type : types) counter.add(type, use::recordComponent);
+    }
+    if (classes.signature[row] < 0) return;
+    for (const std::int32_t type : names_.typesOfParameters(classes.signature[row])) counter.add(type, use::typeParameter);
+    for (const std::int32_t type : names_.typesOfArguments(classes.signature[row])) counter.add(type, use::typeArgument);
+  }
+
+  /** The services that a module uses or provides, and their providers. */
+  void countServices(std::size_t row, UseCounter& counter) {
+    const auto& directives = facts_.moduleDirectives;
+    const Rows own(facts_.classes.firstModuleDirective, row);
+    for (std::size_t i = own.begin; i < own.end; i++) {
+      if (directives.kind[i] != classfile::directive::uses && directives.kind[i] != classfile::directive::provides) continue;
+      counter.add(names_.idOf(directives.name[i]), use::service);
+      if (directives.kind[i] == classfile::directive::provides) counter.add(names_.idOf(directives.target[i]), use::service);
     }
   }
 
@@ -153,14 +195,38 @@ class DigestBuilder {
       counter.add(names_.elementOf(owner), isReceiver ? use::callReceiver : use::other);
     }
     const Rows accesses(methods.firstFieldAccess, own);
-    for (std::size_t i = accesses.begin; i < accesses.end; i++) counter.add(names_.elementOf(facts_.fieldAccesses.owner[i]), use::other);
+    for (std::size_t i = accesses.begin; i < accesses.end; i++) {
+      const std::uint8_t opcode = facts_.fieldAccesses.opcode[i];
+      const bool isRead = opcode == classfile::op::getstatic || opcode == classfile::op::getfield;
+      counter.add(names_.elementOf(facts_.fieldAccesses.owner[i]), isRead ? use::fieldRead : use::fieldWrite);
+    }
     const Rows references(methods.firstTypeReference, own);
     for (std::size_t i = references.begin; i < references.end; i++) {
-      const bool isNew = facts_.typeReferences.opcode[i] == classfile::op::new_;
-      counter.add(names_.elementOf(facts_.typeReferences.name[i]), isNew ? use::instantiation : use::other);
+      counter.add(names_.elementOf(facts_.typeReferences.name[i]), kindOfReference(facts_.typeReferences.opcode[i]));
     }
-    const Rows exceptions(methods.firstException, own);
-    for (std::size_t i = exceptions.begin; i < exceptions.end; i++) counter.add(names_.idOf(facts_.exceptions.name[i]), use::other);
+    const Rows dynamic(methods.firstDynamicCall, own);
+    for (std::size_t i = dynamic.begin; i < dynamic.end; i++) {
+      if (isReference_[i]) counter.add(names_.elementOf(facts_.dynamicCalls.handleOwner[i]), use::methodReference);
+      if (!isLambda_[i]) continue;
+      for (const std::int32_t type : names_.typesOfMethod(facts_.dynamicCalls.descriptor[i], -1).returns) counter.add(type, use::lambda);
+    }
+  }
+
+  static std::uint8_t kindOfReference(std::uint8_t opcode) {
+    switch (opcode) {
+      case 0:
+        return use::catch_;
+      case classfile::op::ldc:
+        return use::classLiteral;
+      case classfile::op::new_:
+        return use::instantiation;
+      case classfile::op::checkcast:
+        return use::cast;
+      case classfile::op::instanceof_:
+        return use::instanceOf;
+      default:
+        return use::arrayCreation;
+    }
   }
 
   /** Annotations, and whatever else the class file names. */
@@ -180,10 +246,8 @@ class DigestBuilder {
       const Rows calls(facts_.methods.firstCall, own);
       for (std::size_t i = calls.begin; i < calls.end; i++) addCall(facts_.calls.owner[i], facts_.calls.name[i], row);
       const Rows dynamic(facts_.methods.firstDynamicCall, own);
-      if (dynamic.begin == dynamic.end) continue;
-      const MethodHandles handles(facts_, row);
       for (std::size_t i = dynamic.begin; i < dynamic.end; i++) {
-        if (handles.isReference(i)) addCall(facts_.dynamicCalls.handleOwner[i], facts_.dynamicCalls.handleName[i], row);
+        if (isReference_[i]) addCall(facts_.dynamicCalls.handleOwner[i], facts_.dynamicCalls.handleName[i], row);
       }
     }
     const Grouped grouped = groupRows(callee_, callees_.size());
@@ -217,6 +281,8 @@ class DigestBuilder {
   PairIds callees_;
   /** For each callee, its last row among the callers. */
   std::vector<std::size_t> lastRow_;
+  /** By dynamic call: refers to a method, and makes an object that implements a functional interface. */
+  std::vector<bool> isReference_, isLambda_;
   I32 callee_;
   U16 caller_;
   U8 times_;

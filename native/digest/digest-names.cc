@@ -41,18 +41,41 @@ std::int32_t DigestNames::elementOf(std::int32_t id) {
 }
 
 std::span<const std::int32_t> DigestNames::typesOfField(std::int32_t descriptor, std::int32_t signature) {
-  const std::int32_t text = signature >= 0 ? signature : descriptor;
-  if (text < 0) return {};
-  const Types& types = fieldTypes(text);
+  if (descriptor < 0) return {};
+  if (signature >= 0) {
+    return typesRead([&](auto&& add) {
+      readField(textOf(descriptor), add);
+      readField(textOf(signature), add);
+    });
+  }
+  const Types& types = fieldTypes(descriptor);
   return std::span(types_).subspan(types.first, types.end - types.first);
 }
 
+std::span<const std::int32_t> DigestNames::typesOfParameters(std::int32_t signature) {
+  return typesRead([&](auto&& add) { readTypeParameters(textOf(signature), add); });
+}
+
+std::span<const std::int32_t> DigestNames::typesOfArguments(std::int32_t signature) {
+  return typesRead([&](auto&& add) { readTypeArguments(textOf(signature), add); });
+}
+
+template <typename Read>
+std::span<const std::int32_t> DigestNames::typesRead(Read&& read) {
+  once_.clear();
+  read([&](std::string_view name) { addOnce(once_, 0, pool_.idOf(name)); });
+  return once_;
+}
+
 DigestNames::MethodTypes DigestNames::typesOfMethod(std::int32_t descriptor, std::int32_t signature) {
-  const Types& erased = methodTypes(descriptor);
-  const Types& full = signature < 0 ? erased : methodTypes(signature);
-  const Types& parameters = full.parameterCount == erased.parameterCount ? full : erased;
-  return {std::span(types_).subspan(parameters.first, parameters.returns - parameters.first),
-          std::span(types_).subspan(full.returns, full.end - full.returns)};
+  if (signature >= 0) {
+    once_.clear();
+    const std::uint32_t returns = readTypes(once_, textOf(descriptor), textOf(signature));
+    return {std::span(once_).first(returns), std::span(once_).subspan(returns)};
+  }
+  const Types& types = methodTypes(descriptor);
+  return {std::span(types_).subspan(types.first, types.returns - types.first),
+          std::span(types_).subspan(types.returns, types.end - types.returns)};
 }
 
 std::int32_t DigestNames::returnOf(std::int32_t descriptor) {
@@ -69,34 +92,36 @@ const DigestNames::Types& DigestNames::fieldTypes(std::int32_t id) {
   if (types.isRead) return types;
   types.isRead = true;
   types.first = types.returns = static_cast<std::uint32_t>(types_.size());
-  readField(textOf(id), [&](std::string_view name) { addOnce(types.first, pool_.idOf(name)); });
+  readField(textOf(id), [&](std::string_view name) { addOnce(types_, types.first, pool_.idOf(name)); });
   types.end = static_cast<std::uint32_t>(types_.size());
   return types;
 }
 
-const DigestNames::Types& DigestNames::methodTypes(std::int32_t id) {
-  Types& types = methods_[index(id)];
+const DigestNames::Types& DigestNames::methodTypes(std::int32_t descriptor) {
+  Types& types = methods_[index(descriptor)];
   if (types.isRead) return types;
   types.isRead = true;
-  types.first = types.returns = static_cast<std::uint32_t>(types_.size());
-  int place = 0;
-  std::uint32_t from = types.first;
-  types.parameterCount = readMethod(textOf(id), [&](int at, std::string_view name) {
-    const std::int32_t type = pool_.idOf(name);
-    if (at != place) {
-      place = at;
-      from = static_cast<std::uint32_t>(types_.size());
-      if (at == returned) types.returns = from;
-    }
-    addOnce(from, type);
-  });
+  types.first = static_cast<std::uint32_t>(types_.size());
+  types.returns = readTypes(types_, textOf(descriptor), std::string_view());
   types.end = static_cast<std::uint32_t>(types_.size());
-  if (place != returned) types.returns = types.end;
   return types;
 }
 
-void DigestNames::addOnce(std::uint32_t from, std::int32_t type) {
-  if (std::find(types_.begin() + from, types_.end(), type) == types_.end()) types_.push_back(type);
+std::uint32_t DigestNames::readTypes(std::vector<std::int32_t>& types, std::string_view descriptor, std::string_view signature) {
+  int place = 0;
+  auto from = static_cast<std::uint32_t>(types.size());
+  readMethod(descriptor, signature, [&](int at, std::string_view name) {
+    if (at != place) {
+      place = at;
+      from = static_cast<std::uint32_t>(types.size());
+    }
+    addOnce(types, from, pool_.idOf(name));
+  });
+  return place == returned ? from : static_cast<std::uint32_t>(types.size());
+}
+
+void DigestNames::addOnce(std::vector<std::int32_t>& types, std::uint32_t from, std::int32_t type) {
+  if (std::find(types.begin() + from, types.end(), type) == types.end()) types.push_back(type);
 }
 
 }  // namespace workspace::digest

@@ -37,10 +37,16 @@ class DigestNames {
   /** Constructors and static initializers (JVMS §4.2.2). */
   bool isSpecial(std::int32_t id) const { return startsWith(id, '<'); }
 
-  /** The types in a field's signature, or in its descriptor where it has none; valid until the next call. */
+  /** The types in a field's descriptor and signature; valid until the next call. */
   std::span<const std::int32_t> typesOfField(std::int32_t descriptor, std::int32_t signature);
 
-  /** From the signature, where it has as many parameters as the descriptor: compilers leave those of their own making out. */
+  /** The types in the bounds of a signature's type parameters; valid until the next call. */
+  std::span<const std::int32_t> typesOfParameters(std::int32_t signature);
+
+  /** The types in the type arguments of a class's supertypes; valid until the next call. */
+  std::span<const std::int32_t> typesOfArguments(std::int32_t signature);
+
+  /** From the descriptor and the signature, which leaves out parameters that the compiler added. */
   MethodTypes typesOfMethod(std::int32_t descriptor, std::int32_t signature);
 
   /** The return type in a method's descriptor, itself a descriptor. */
@@ -50,7 +56,6 @@ class DigestNames {
   /** Where in `types_` the types of a text are. */
   struct Types {
     bool isRead = false;
-    int parameterCount = 0;
     std::uint32_t first = 0;
     std::uint32_t returns = 0;
     std::uint32_t end = 0;
@@ -58,9 +63,13 @@ class DigestNames {
 
   std::string_view textOf(std::int32_t id) const { return texts_.at(id); }
   bool startsWith(std::int32_t id, char first) const { return id >= 0 && textOf(id).starts_with(first); }
+  template <typename Read>
+  std::span<const std::int32_t> typesRead(Read&& read);
   const Types& fieldTypes(std::int32_t id);
-  const Types& methodTypes(std::int32_t id);
-  void addOnce(std::uint32_t from, std::int32_t type);
+  const Types& methodTypes(std::int32_t descriptor);
+  /** Adds a method's types, and returns where those that it returns begin. */
+  std::uint32_t readTypes(std::vector<std::int32_t>& types, std::string_view descriptor, std::string_view signature);
+  static void addOnce(std::vector<std::int32_t>& types, std::uint32_t from, std::int32_t type);
 
   const classfile::StringTable& texts_;
   StringPool& pool_;
@@ -71,6 +80,8 @@ class DigestNames {
   std::vector<Types> fields_;
   std::vector<Types> methods_;
   std::vector<std::int32_t> types_;
+  /** Those of the last call that keeps none. */
+  std::vector<std::int32_t> once_;
 };
 
 }  // namespace workspace::digest

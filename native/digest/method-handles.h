@@ -19,10 +19,12 @@ class MethodHandles {
 
   bool isReference(std::size_t dynamicCall) const;
 
+  /** Whether it makes a lambda or a method reference. */
+  bool isMetafactory(std::size_t dynamicCall) const;
+
  private:
   using NameAndDescriptor = std::pair<std::int32_t, std::int32_t>;
 
-  bool isMetafactory(std::size_t dynamicCall) const;
   NameAndDescriptor targetOf(std::size_t dynamicCall) const;
 
   const classfile::Facts& facts_;

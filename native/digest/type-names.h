@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace workspace::digest {
 
@@ -11,7 +12,7 @@ namespace workspace::digest {
 template <typename Found>
 class TypeNames {
  public:
-  /** @param found is told each name, which is valid during the call */
+  /** @param found is told each name, which is valid during the call, and in how many types it is an argument */
   TypeNames(std::string_view text, Found& found) : text_(text), found_(found) {}
 
   /** Reads one type from `at` and returns where it ends; always goes on by at least one byte. */
@@ -23,7 +24,7 @@ class TypeNames {
     const std::size_t name = ++at;
     for (; at < text_.size() && text_[at] != '<' && text_[at] != '.'; at++) {
       if (text_[at] != ';') continue;
-      if (at > name) found_(text_.substr(name, at - name));
+      if (at > name) found_(text_.substr(name, at - name), depth);
       return at + 1;
     }
     return readNested(name, at, depth);
@@ -49,7 +50,7 @@ class TypeNames {
         at = isWildcard ? at + 1 : readType(at, depth + 1);
       }
     }
-    if (!name.empty()) found_(std::string_view(name));
+    if (!name.empty()) found_(std::string_view(name), depth);
     return at + 1;
   }
 
@@ -65,25 +66,104 @@ class TypeNames {
 /** The classes in a field's descriptor or signature: calls found(name). */
 template <typename Found>
 void readField(std::string_view text, Found&& found) {
-  TypeNames<Found> names(text, found);
+  auto add = [&](std::string_view name, int) { found(name); };
+  TypeNames<decltype(add)> names(text, add);
   for (std::size_t at = 0; at < text.size();) at = names.readType(at);
+}
+
+/** The classes in the bounds of the type parameters that a signature begins with: calls found(name). Returns where they end. */
+template <typename Found>
+std::size_t readTypeParameters(std::string_view text, Found&& found) {
+  if (!text.starts_with('<')) return 0;
+  auto add = [&](std::string_view name, int) { found(name); };
+  TypeNames<decltype(add)> names(text, add);
+  // Identifier ':' bound {':' bound}, until '>'; the first bound may be missing.
+  std::size_t at = 1;
+  while (at < text.size() && text[at] != '>') {
+    at = std::min(text.find(':', at), text.size());
+    while (names.is(at, ':')) {
+      at++;
+      if (at < text.size() && text[at] != ':') at = names.readType(at);
+    }
+  }
+  return std::min(at + 1, text.size());
+}
+
+/** The classes in the type arguments of a class's supertypes: calls found(name). */
+template <typename Found>
+void readTypeArguments(std::string_view signature, Found&& found) {
+  auto add = [&](std::string_view name, int depth) {
+    if (depth > 0) found(name);
+  };
+  TypeNames<decltype(add)> names(signature, add);
+  for (std::size_t at = readTypeParameters(signature, [](std::string_view) {}); at < signature.size();) at = names.readType(at);
+}
+
+/** The types in a method's descriptor or signature. */
+class MethodText {
+ public:
+  explicit MethodText(std::string_view text) {
+    auto ignore = [](std::string_view, int) {};
+    TypeNames<decltype(ignore)> names(text, ignore);
+    std::size_t at = std::min(text.find('('), text.size()) + 1;
+    while (at < text.size() && text[at] != ')') {
+      const std::size_t end = std::min(names.readType(at), text.size());
+      parameters.push_back(text.substr(at, end - at));
+      at = end;
+    }
+    if (at + 1 >= text.size()) return;
+    returns = text.substr(at + 1, std::min(names.readType(at + 1), text.size()) - at - 1);
+  }
+
+  std::vector<std::string_view> parameters;
+  std::string_view returns;
+};
+
+/** Whether a type of a signature becomes that of a descriptor (JLS §4.6); a type variable may become any class. */
+inline bool erasesTo(std::string_view type, std::string_view erased) {
+  std::size_t to = 0;
+  int depth = 0;
+  for (std::size_t at = 0; at < type.size(); at++) {
+    const char character = type[at];
+    if (character == 'T' && (at == 0 || type[at - 1] == '[') && to == at) return to < erased.size() && erased[to] == 'L';
+    if (character == '<') depth++;
+    if (depth == 0 && (to >= erased.size() || erased[to++] != (character == '.' ? '$' : character))) return false;
+    if (character == '>') depth--;
+  }
+  return to == erased.size();
+}
+
+/**
+ * How many of a descriptor's parameters stand before the first of its signature, which leaves out those that the compiler
+ * added: an inner class's outer instance and an enum's name in front, a local class's captured variables behind.
+ */
+inline std::size_t firstOfSignature(const MethodText& descriptor, const MethodText& signature) {
+  if (signature.parameters.size() > descriptor.parameters.size()) return descriptor.parameters.size();
+  for (std::size_t first = descriptor.parameters.size() - signature.parameters.size() + 1; first-- > 0;) {
+    std::size_t same = 0;
+    while (same < signature.parameters.size() && erasesTo(signature.parameters[same], descriptor.parameters[first + same])) same++;
+    if (same == signature.parameters.size()) return first;
+  }
+  return descriptor.parameters.size();
 }
 
 /** Where a type stands in a method's signature: a parameter's number, from 0, or `returned`. */
 constexpr int returned = -1;
 
-/** The classes in a method's descriptor or signature: calls found(place, name). Returns how many parameters it has. */
+/** The classes in a method's descriptor and, where it has one, its signature: calls found(place, name), places in order. */
 template <typename Found>
-int readMethod(std::string_view text, Found&& found) {
-  int place = 0;
-  auto add = [&](std::string_view name) { found(place, name); };
-  TypeNames<decltype(add)> names(text, add);
-  std::size_t at = std::min(text.find('('), text.size()) + 1;
-  for (; at < text.size() && text[at] != ')'; place++) at = names.readType(at);
-  const int count = place;
-  place = returned;
-  if (at + 1 < text.size()) names.readType(at + 1);
-  return count;
+void readMethod(std::string_view descriptorText, std::string_view signatureText, Found&& found) {
+  const MethodText descriptor(descriptorText);
+  const MethodText signature(signatureText);
+  const std::size_t first = signatureText.empty() ? 0 : firstOfSignature(descriptor, signature);
+  for (std::size_t place = 0; place < descriptor.parameters.size(); place++) {
+    const auto add = [&](std::string_view name) { found(static_cast<int>(place), name); };
+    readField(descriptor.parameters[place], add);
+    if (place >= first && place - first < signature.parameters.size()) readField(signature.parameters[place - first], add);
+  }
+  const auto add = [&](std::string_view name) { found(returned, name); };
+  readField(descriptor.returns, add);
+  readField(signature.returns, add);
 }
 
 }  // namespace workspace::digest

@@ -22,8 +22,26 @@ constexpr std::uint8_t returns = 4;
 constexpr std::uint8_t annotation = 5;
 constexpr std::uint8_t instantiation = 6;
 constexpr std::uint8_t callReceiver = 7;
-constexpr std::uint8_t other = 8;
-constexpr std::size_t kinds = 9;
+constexpr std::uint8_t throws_ = 8;
+constexpr std::uint8_t permits = 9;
+constexpr std::uint8_t recordComponent = 10;
+constexpr std::uint8_t typeParameter = 11;
+constexpr std::uint8_t typeArgument = 12;
+constexpr std::uint8_t service = 13;
+constexpr std::uint8_t fieldRead = 14;
+constexpr std::uint8_t fieldWrite = 15;
+constexpr std::uint8_t cast = 16;
+constexpr std::uint8_t instanceOf = 17;
+constexpr std::uint8_t arrayCreation = 18;
+constexpr std::uint8_t classLiteral = 19;
+constexpr std::uint8_t catch_ = 20;
+constexpr std::uint8_t methodReference = 21;
+constexpr std::uint8_t lambda = 22;
+constexpr std::uint8_t syntheticField = 23;
+constexpr std::uint8_t syntheticParameter = 24;
+constexpr std::uint8_t syntheticReturn = 25;
+constexpr std::uint8_t other = 26;
+constexpr std::size_t kinds = 27;
 }  // namespace use
 
 /** Counts how often classes use types, one class at a time. */

@@ -12,6 +12,21 @@ export const REFERENCE_KINDS = [
   'ANNOTATION',
   'INSTANTIATION',
   'CALL_RECEIVER',
+  'THROWS',
+  'PERMITS',
+  'RECORD_COMPONENT',
+  'TYPE_PARAMETER',
+  'TYPE_ARGUMENT',
+  'SERVICE',
+  'FIELD_READ',
+  'FIELD_WRITE',
+  'CAST',
+  'INSTANCEOF',
+  'ARRAY_CREATION',
+  'CLASS_LITERAL',
+  'CATCH',
+  'METHOD_REFERENCE',
+  'LAMBDA',
 ] as const
 
 export const CYCLE_MEMBERS = ['class', 'package'] as const

@@ -155,6 +155,9 @@ const QUESTIONS = {
       includeLibraries,
       kind: word(REFERENCE_KINDS, 'only references of this kind'),
       scopeImplementing: text('only from classes below this type'),
+      synthetic: flag(
+        'also fields, parameters and return types of members that the compiler added; default false',
+      ),
       ...paging,
     },
   },

@@ -151,12 +151,19 @@ export const columns = {
   annotations: {
     /** Of `TARGET`. */
     targetKind: 'u8',
-    /** Row in the table of that kind; a method's for PARAMETER and ANNOTATION_DEFAULT. */
+    /** Row in the table of that kind; a method's for PARAMETER, PARAMETER_TYPE and ANNOTATION_DEFAULT. */
     target: 'i32',
-    /** PARAMETER: place in the attribute, which need not be the descriptor's (JVMS §4.7.18). */
+    /**
+     * PARAMETER, PARAMETER_TYPE: place in the attribute, which need not be the descriptor's (JVMS §4.7.18). Other types: the
+     * number of the type parameter, supertype (-1 for the superclass), exception or type argument.
+     */
     parameter: 'i32',
-    /** PARAMETER: num_parameters of the attribute, else 0. */
+    /** PARAMETER: num_parameters of the attribute; the bound of a type parameter: its number; else 0. */
     parameterCount: 'i32',
+    /** On a type: target_type (JVMS table 4.7.20-A and -B), else 0. */
+    position: 'u8',
+    /** On a part of a type: the steps of type_path, "[" array, "." nested, "*" wildcard, "0;" type argument 0. */
+    path: 'i32',
     /** Class name; none for ANNOTATION_DEFAULT. */
     type: 'i32',
     /** 1 from RuntimeVisible…, 0 from RuntimeInvisible…Annotations. */
@@ -186,8 +193,21 @@ export const DIRECTIVE = { MODULE: 0, REQUIRES: 1, EXPORTS: 2, OPENS: 3, USES: 4
 
 export const CONSTANT = { INT: 1, LONG: 2, FLOAT: 3, DOUBLE: 4, STRING: 5, CLASS: 6 } as const
 
-/** The opcode of type references that make an instance (JVMS §6.5). */
-export const NEW = 187
+/** Opcodes of type references and field accesses (JVMS §6.5). */
+export const OPCODE = {
+  /** No instruction: an entry of the exception table. */
+  CATCH: 0,
+  LDC: 18,
+  GETSTATIC: 178,
+  PUTSTATIC: 179,
+  GETFIELD: 180,
+  PUTFIELD: 181,
+  NEW: 187,
+  ANEWARRAY: 189,
+  CHECKCAST: 192,
+  INSTANCEOF: 193,
+  MULTIANEWARRAY: 197,
+} as const
 
 export const TARGET = {
   CLASS: 0,
@@ -198,4 +218,12 @@ export const TARGET = {
   ANNOTATION_DEFAULT: 5,
   /** The value of an element of another annotation, whose row `target` is. */
   ANNOTATION: 6,
+  /** On a type in a class's, field's or method's declaration or code (JVMS §4.7.20). */
+  CLASS_TYPE: 7,
+  FIELD_TYPE: 8,
+  METHOD_TYPE: 9,
+  PARAMETER_TYPE: 10,
+  RECORD_COMPONENT_TYPE: 11,
+  /** On a type, written once with one of the kinds above: its annotation type applies to both declarations and types. */
+  REPEATED_ON_TYPE: 12,
 } as const

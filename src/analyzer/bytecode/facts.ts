@@ -27,7 +27,8 @@ export function rows(first: Int32Array, row: number): readonly number[] {
   return Array.from({ length: (first[row + 1] ?? start) - start }, (_, i) => start + i)
 }
 
-/** Whether an annotation is on a class or a member, and not a value inside another annotation. */
+/** Whether an annotation is in the source on its own: on a declaration or a type, and not a value inside another one. */
 export function isOnSource({ annotations }: Facts, row: number): boolean {
-  return (annotations.targetKind[row] ?? 0) <= TARGET.RECORD_COMPONENT
+  const kind = annotations.targetKind[row] ?? 0
+  return kind < TARGET.ANNOTATION_DEFAULT || (kind >= TARGET.CLASS_TYPE && kind < TARGET.REPEATED_ON_TYPE)
 }

@@ -17,7 +17,7 @@ export function isLambdaBody(facts: Facts, method: number): boolean {
  * method reference.
  */
 export function lambdaOwners(facts: Facts, classRow: number): ReadonlyMap<number, number> {
-  const { classes, methods, dynamicCalls, strings } = facts
+  const { classes, methods, dynamicCalls } = facts
   const own = rows(classes.firstMethod, classRow)
   const bodies = new Map<string, number>()
   for (const method of own) {
@@ -28,7 +28,7 @@ export function lambdaOwners(facts: Facts, classRow: number): ReadonlyMap<number
   for (const method of own) {
     for (const each of rows(methods.firstDynamicCall, method)) {
       if (dynamicCalls.handleOwner[each] !== classes.name[classRow]) continue
-      if (strings.get(dynamicCalls.bootstrapOwner[each] ?? 0) !== METAFACTORY) continue
+      if (!isMetafactory(facts, each)) continue
       const body = bodies.get(`${dynamicCalls.handleName[each]} ${dynamicCalls.handleDescriptor[each]}`)
       if (body !== undefined && body !== method) holders.set(body, method)
     }
@@ -50,14 +50,19 @@ export function lambdaOwners(facts: Facts, classRow: number): ReadonlyMap<number
   return owners
 }
 
+/** Whether it makes a lambda or a method reference. */
+export function isMetafactory({ dynamicCalls, strings }: Facts, dynamicCall: number): boolean {
+  const owner = dynamicCalls.bootstrapOwner[dynamicCall] ?? -1
+  return owner >= 0 && strings.get(owner) === METAFACTORY
+}
+
 export function isMethodReference(
   facts: Facts,
   dynamicCall: number,
   owners: ReadonlyMap<number, number>,
 ): boolean {
-  const { dynamicCalls, strings } = facts
-  if ((dynamicCalls.handleOwner[dynamicCall] ?? -1) < 0) return false
-  if (strings.get(dynamicCalls.bootstrapOwner[dynamicCall] ?? 0) !== METAFACTORY) return false
+  const { dynamicCalls } = facts
+  if ((dynamicCalls.handleOwner[dynamicCall] ?? -1) < 0 || !isMetafactory(facts, dynamicCall)) return false
   const name = dynamicCalls.handleName[dynamicCall]
   const descriptor = dynamicCalls.handleDescriptor[dynamicCall]
   return ![...owners.keys()].some(

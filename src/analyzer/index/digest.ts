@@ -56,7 +56,7 @@ export const digestColumns = {
   texts: { hash: 'i32' },
 } as const satisfies Layout
 
-/** How a class uses a type: the reference kinds of the specification, and OTHER for a class named in any other way. */
+/** How a class uses a type. `REFERENCE_KINDS` names those that `xref` reports, in the same order. */
 export const USE = {
   EXTENDS: 0,
   IMPLEMENTS: 1,
@@ -66,8 +66,31 @@ export const USE = {
   ANNOTATION: 5,
   INSTANTIATION: 6,
   CALL_RECEIVER: 7,
-  /** In code, but neither made nor called: a cast, a class literal, a caught class, a field's owner … */
-  OTHER: 8,
+  THROWS: 8,
+  PERMITS: 9,
+  RECORD_COMPONENT: 10,
+  /** A bound of a type parameter of the class or of a method. */
+  TYPE_PARAMETER: 11,
+  /** A type argument of a supertype. */
+  TYPE_ARGUMENT: 12,
+  /** A service or its provider in a module declaration. */
+  SERVICE: 13,
+  FIELD_READ: 14,
+  FIELD_WRITE: 15,
+  CAST: 16,
+  INSTANCEOF: 17,
+  ARRAY_CREATION: 18,
+  CLASS_LITERAL: 19,
+  CATCH: 20,
+  METHOD_REFERENCE: 21,
+  /** The functional interface that a lambda or method reference implements. */
+  LAMBDA: 22,
+  /** FIELD, PARAM and RETURN of members that the compiler made. */
+  SYNTHETIC_FIELD: 23,
+  SYNTHETIC_PARAM: 24,
+  SYNTHETIC_RETURN: 25,
+  /** Named in any other way: a superclass's constructor, an annotation's element … */
+  OTHER: 26,
 } as const
 export const USE_KINDS = Object.keys(USE).length
 

@@ -1,99 +1,142 @@
-/** Is told the classes that a type names, internal names as bytes from `start` to `end`, which are valid during the call. */
-export type Found = (bytes: Uint8Array, start: number, end: number) => void
+/** Is told a class that a type names, its internal name, and in how many types it is an argument. */
+type Found = (name: string, depth: number) => void
 
 /** Where a type stands in a method's signature: a parameter's number, from 0, or RETURN. */
 export const RETURN = -1
 
-const [OPEN, CLOSE, SEMICOLON, LESS, GREATER, BRACKET, DOT, DOLLAR, CLASS, VARIABLE] = Array.from(
-  '();<>[.$LT',
-  (character) => character.charCodeAt(0),
-) as [number, number, number, number, number, number, number, number, number, number]
-const WILDCARDS: readonly number[] = Array.from('*+-', (character) => character.charCodeAt(0))
-
 /** The classes in a field's descriptor or signature; malformed text (JVMS does not check signatures) gives what it can. */
-export function readField(bytes: Uint8Array, start: number, end: number, found: Found): void {
-  for (let at = start; at < end;) at = readType(bytes, at, end, found)
+export function readField(text: string, found: Found): void {
+  for (let at = 0; at < text.length;) at = readType(text, at, found)
 }
 
-/** The classes in a method's descriptor or signature, by place. Returns how many parameters it has. */
+/** The classes in the bounds of the type parameters that a signature begins with. Returns where they end. */
+export function readTypeParameters(signature: string, found: Found): number {
+  if (!signature.startsWith('<')) return 0
+  // Identifier ':' bound {':' bound}, until '>'; the first bound may be missing.
+  let at = 1
+  while (at < signature.length && signature[at] !== '>') {
+    at = indexOf(signature, ':', at)
+    while (signature[at] === ':') {
+      at++
+      if (at < signature.length && signature[at] !== ':') at = readType(signature, at, found)
+    }
+  }
+  return Math.min(at + 1, signature.length)
+}
+
+/** The classes in the type arguments of a class's supertypes. */
+export function readTypeArguments(signature: string, found: (name: string) => void): void {
+  let at = readTypeParameters(signature, () => {})
+  while (at < signature.length) {
+    at = readType(signature, at, (name, depth) => {
+      if (depth > 0) found(name)
+    })
+  }
+}
+
+/** The classes in a method's descriptor and, where it has one, its signature; places in order. */
 export function readMethod(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  found: (place: number, ...name: Parameters<Found>) => void,
-): number {
-  let at = start
-  while (at < end && bytes[at] !== OPEN) at++
-  let place = 0
-  const add: Found = (...name) => found(place, ...name)
-  for (at++; at < end && bytes[at] !== CLOSE; place++) at = readType(bytes, at, end, add)
-  const count = place
-  place = RETURN
-  if (at + 1 < end) readType(bytes, at + 1, end, add)
+  descriptorText: string,
+  signatureText: string | undefined,
+  found: (place: number, name: string) => void,
+): void {
+  const descriptor = splitMethod(descriptorText)
+  const signature = splitMethod(signatureText ?? '')
+  const first = signatureText === undefined ? 0 : firstOfSignature(descriptor, signature)
+  for (const [place, type] of descriptor.parameters.entries()) {
+    for (const each of [type, signature.parameters[place - first]]) {
+      if (each !== undefined) readField(each, (name) => found(place, name))
+    }
+  }
+  for (const each of [descriptor.returns, signature.returns]) readField(each, (name) => found(RETURN, name))
+}
+
+interface MethodText {
+  readonly parameters: readonly string[]
+  readonly returns: string
+}
+
+/** The types in a method's descriptor or signature. */
+export function splitMethod(text: string): MethodText {
+  const parameters: string[] = []
+  let at = indexOf(text, '(', 0) + 1
+  while (at < text.length && text[at] !== ')') {
+    const end = readType(text, at, () => {})
+    parameters.push(text.slice(at, end))
+    at = end
+  }
+  const end = at + 1 < text.length ? readType(text, at + 1, () => {}) : at + 1
+  return { parameters, returns: text.slice(at + 1, end) }
+}
+
+/**
+ * How many of a descriptor's parameters stand before the first of its signature, which leaves out those that the compiler
+ * added: an inner class's outer instance and an enum's name in front, a local class's captured variables behind.
+ */
+function firstOfSignature(descriptor: MethodText, signature: MethodText): number {
+  const count = descriptor.parameters.length
+  for (let first = count - signature.parameters.length; first >= 0; first--) {
+    const isSame = signature.parameters.every((type, at) =>
+      erasesTo(type, descriptor.parameters[first + at] ?? ''),
+    )
+    if (isSame) return first
+  }
   return count
+}
+
+/** Whether a type of a signature becomes that of a descriptor (JLS §4.6); a type variable may become any class. */
+function erasesTo(type: string, erased: string): boolean {
+  let to = 0
+  let depth = 0
+  for (let at = 0; at < type.length; at++) {
+    const character = type[at]
+    if (character === 'T' && (at === 0 || type[at - 1] === '[') && to === at) return erased[to] === 'L'
+    if (character === '<') depth++
+    if (depth === 0 && erased[to++] !== (character === '.' ? '$' : character)) return false
+    if (character === '>') depth--
+  }
+  return to === erased.length
 }
 
 /** Type arguments deeper than this are no compiler's. */
 const MAX_DEPTH = 64
 
-/** Reads one type, tells the classes that it names, and returns where it ends; always goes on by at least one byte. */
-function readType(bytes: Uint8Array, start: number, end: number, found: Found, depth = 0): number {
-  if (depth > MAX_DEPTH) return end
+/** Reads one type, tells the classes that it names, and returns where it ends; always goes on by at least one character. */
+function readType(text: string, start: number, found: Found, depth = 0): number {
+  if (depth > MAX_DEPTH) return text.length
   let at = start
-  while (at < end && bytes[at] === BRACKET) at++
-  if (at >= end) return at + 1
-  if (bytes[at] === VARIABLE) return after(SEMICOLON, bytes, at, end)
-  if (bytes[at] !== CLASS) return at + 1
+  while (text[at] === '[') at++
+  if (text[at] === 'T') return Math.min(indexOf(text, ';', at) + 1, text.length)
+  if (text[at] !== 'L') return at + 1
   const name = ++at
-  for (; at < end && bytes[at] !== LESS && bytes[at] !== DOT; at++) {
-    if (bytes[at] !== SEMICOLON) continue
-    if (at > name) found(bytes, name, at)
+  for (; at < text.length && text[at] !== '<' && text[at] !== '.'; at++) {
+    if (text[at] !== ';') continue
+    if (at > name) found(text.slice(name, at), depth)
     return at + 1
   }
-  return readNested(bytes, name, at, end, found, depth)
+  return readNested(text, name, at, found, depth)
 }
 
-/** Names that are made of parts of a text, those of its type arguments above its own. */
-let parts = new Uint8Array(1024)
-let top = 0
-
 /** Goes on with a name that has type arguments: a class nested in a generic one is "Lcom/Outer<TT;>.Inner;". */
-function readNested(
-  bytes: Uint8Array,
-  start: number,
-  rest: number,
-  end: number,
-  found: Found,
-  depth: number,
-): number {
-  const name = top
-  if (name + end - start > parts.length) parts = grown(parts, name + end - start)
-  parts.set(bytes.subarray(start, rest), name)
-  top += rest - start
+function readNested(text: string, start: number, rest: number, found: Found, depth: number): number {
+  let name = text.slice(start, rest)
   let at = rest
-  for (; at < end && bytes[at] !== SEMICOLON; at++) {
-    const byte = bytes[at] ?? 0
-    if (byte !== LESS) {
-      parts[top++] = byte === DOT ? DOLLAR : byte
+  for (; at < text.length && text[at] !== ';'; at++) {
+    if (text[at] !== '<') {
+      name += text[at] === '.' ? '$' : (text[at] ?? '')
       continue
     }
     at++
-    while (at < end && bytes[at] !== GREATER) {
-      at = WILDCARDS.includes(bytes[at] ?? 0) ? at + 1 : readType(bytes, at, end, found, depth + 1)
+    while (at < text.length && text[at] !== '>') {
+      at = '*+-'.includes(text[at] ?? '') ? at + 1 : readType(text, at, found, depth + 1)
     }
   }
-  if (top > name) found(parts, name, top)
-  top = name
+  if (name !== '') found(name, depth)
   return at + 1
 }
 
-function grown(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(2 * length)
-  larger.set(bytes)
-  return larger
-}
-
-function after(byte: number, bytes: Uint8Array, from: number, end: number): number {
-  const at = bytes.indexOf(byte, from)
-  return at === -1 || at >= end ? end : at + 1
+/** The length of the text where there is none. */
+function indexOf(text: string, character: string, from: number): number {
+  const at = text.indexOf(character, from)
+  return at === -1 ? text.length : at
 }

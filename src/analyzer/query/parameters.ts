@@ -1,6 +1,7 @@
 import { TARGET } from '../bytecode/columns.ts'
 import type { Facts } from '../bytecode/facts.ts'
 import { ACC } from '../bytecode/access-flags.ts'
+import { splitMethod } from '../index/type-names.ts'
 import { typesOfMethod } from './names.ts'
 
 export interface Parameter {
@@ -27,7 +28,9 @@ export function parameterAnnotations(facts: Facts, classRow: number, method: num
     row < (classes.firstAnnotation[classRow + 1] ?? 0);
     row++
   ) {
-    if (annotations.targetKind[row] !== TARGET.PARAMETER || annotations.target[row] !== method) continue
+    const kind = annotations.targetKind[row]
+    if (kind !== TARGET.PARAMETER && kind !== TARGET.PARAMETER_TYPE) continue
+    if (annotations.target[row] !== method) continue
     const place = (annotations.parameter[row] ?? 0) + offsetOf(facts, classRow, method, types.length, row)
     byPlace.set(place, [...(byPlace.get(place) ?? []), row])
   }
@@ -39,7 +42,9 @@ export function parameterAnnotations(facts: Facts, classRow: number, method: num
 
 /** How many of the descriptor's first parameters an attribute leaves out. */
 function offsetOf(facts: Facts, classRow: number, method: number, count: number, row: number): number {
-  const missing = count - (facts.annotations.parameterCount[row] ?? count)
+  const isOnType = facts.annotations.targetKind[row] === TARGET.PARAMETER_TYPE
+  const counted = isOnType ? sourceCount(facts, method) : facts.annotations.parameterCount[row]
+  const missing = count - (counted ?? count)
   if (missing <= 0) return 0
   const { methods, parameters } = facts
   const first = methods.firstParameter[method] ?? 0
@@ -52,6 +57,12 @@ function offsetOf(facts: Facts, classRow: number, method: number, count: number,
   // Without MethodParameters: a local class's captured variables come last, all others first.
   const isLocal = (facts.classes.enclosingClass[classRow] ?? -1) >= 0
   return isLocal ? Math.min(missing, 1) : missing
+}
+
+/** How many parameters the source has, as far as the signature says so; the attribute for types has no count. */
+function sourceCount({ methods, strings }: Facts, method: number): number | undefined {
+  const signature = methods.signature[method] ?? -1
+  return signature < 0 ? undefined : splitMethod(strings.get(signature)).parameters.length
 }
 
 const MANDATED = 0x8000

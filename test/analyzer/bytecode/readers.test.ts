@@ -119,7 +119,7 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     expect(found).toContain('FIELD demo/Marked$Hidden(value=field)')
     expect(found).toContain('METHOD demo/Marked$Hidden(value=constructor)')
     expect(found).toContain('PARAMETER 0 demo/Marked$Hidden(value=first)')
-    expect(found.filter((text) => /Gone|OnType/.test(text))).toEqual([])
+    expect(found.filter((text) => text.includes('Gone'))).toEqual([])
     expect(view('demo/Marked$Everything').annotations()).toContain('ANNOTATION_DEFAULT undefined([1, 2])')
   })
 

@@ -11,6 +11,8 @@ interface Target {
   readonly isVisible: number
   readonly parameter?: number
   readonly parameterCount?: number
+  readonly position?: number
+  readonly path?: number
 }
 
 const MAX_DEPTH = 64
@@ -23,11 +25,79 @@ export function addAnnotations(
   target: number,
 ): boolean {
   const name = context.nameOf(attribute)
+  if (name === 'RuntimeVisibleTypeAnnotations' || name === 'RuntimeInvisibleTypeAnnotations') {
+    const isVisible = Number(name === 'RuntimeVisibleTypeAnnotations')
+    for (const annotation of attribute.annotations)
+      addAnnotation(context, annotation, { ...onType(context, annotation, targetKind), target, isVisible }, 0)
+    return true
+  }
   const isVisible = Number(name === 'RuntimeVisibleAnnotations')
   if (isVisible === 0 && name !== 'RuntimeInvisibleAnnotations') return false
   for (const annotation of attribute.annotations)
     addAnnotation(context, annotation, { targetKind, target, isVisible }, 0)
   return true
+}
+
+const TYPE_OF: Readonly<Record<number, number>> = {
+  [TARGET.CLASS]: TARGET.CLASS_TYPE,
+  [TARGET.FIELD]: TARGET.FIELD_TYPE,
+  [TARGET.METHOD]: TARGET.METHOD_TYPE,
+  [TARGET.RECORD_COMPONENT]: TARGET.RECORD_COMPONENT_TYPE,
+}
+// Of target_type, JVMS tables 4.7.20-A and -B.
+const [FIELD, RETURN, FORMAL_PARAMETER] = [0x13, 0x14, 0x16]
+
+function onType(
+  context: ClassContext,
+  { target_type: position = 0, ...rest }: Annotation,
+  targetKind: number,
+) {
+  const info = rest.target_info ?? {}
+  const supertype = info.supertype_index === 0xffff ? -1 : info.supertype_index
+  const path = (rest.type_path?.path ?? []).map(({ type_path_kind: kind, type_argument_index: argument }) => {
+    if (kind > 3) throw new ClassFileFault(0, `a type path has a step of the unknown kind ${kind}`)
+    return kind === 3 ? `${argument};` : '[.*'[kind]
+  })
+  const isParameter = targetKind === TARGET.METHOD && position === FORMAL_PARAMETER
+  return {
+    targetKind: isParameter ? TARGET.PARAMETER_TYPE : (TYPE_OF[targetKind] ?? 0),
+    position,
+    parameter:
+      info.type_parameter_index ??
+      supertype ??
+      info.formal_parameter_index ??
+      info.throws_type_index ??
+      info.type_argument_index ??
+      -1,
+    parameterCount: info.bound_index ?? 0,
+    path: path.length === 0 ? -1 : context.intern(path.join('')),
+  }
+}
+
+/** Marks annotations on types that repeat one on the declaration: what applies to both is written once, and compiled twice. */
+export function markRepeatedOnTypes({ facts }: ClassContext, first: number): void {
+  const { type, targetKind, target, parameter, position, path } = facts.tables.annotations
+  const declaredKind = (row: number): number | undefined => {
+    const kind = targetKind[row]
+    if (kind === TARGET.FIELD_TYPE && position[row] === FIELD) return TARGET.FIELD
+    if (kind === TARGET.METHOD_TYPE && position[row] === RETURN) return TARGET.METHOD
+    if (kind === TARGET.PARAMETER_TYPE) return TARGET.PARAMETER
+    return kind === TARGET.RECORD_COMPONENT_TYPE && position[row] === FIELD
+      ? TARGET.RECORD_COMPONENT
+      : undefined
+  }
+  const placeOf = (row: number, kind = targetKind[row]) =>
+    [type[row], kind, target[row], parameter[row]].join(' ')
+  const own = Array.from({ length: type.length - first }, (_, at) => first + at)
+  const declared = new Set(
+    own.filter((row) => (targetKind[row] ?? 0) < TARGET.CLASS_TYPE).map((row) => placeOf(row)),
+  )
+  for (const row of own) {
+    const kind = declaredKind(row)
+    const isInside = (path[row] ?? -1) >= 0 && /[*;]/u.test(facts.text(path[row] ?? 0))
+    if (kind !== undefined && !isInside && declared.has(placeOf(row, kind)))
+      targetKind[row] = TARGET.REPEATED_ON_TYPE
+  }
 }
 
 export function addParameterAnnotations(
@@ -58,7 +128,7 @@ export function addAnnotationDefault(context: ClassContext, attribute: Attribute
 }
 
 function addRow(context: ClassContext, target: Target): number {
-  return context.facts.add('annotations', { parameter: -1, type: -1, ...target })
+  return context.facts.add('annotations', { parameter: -1, path: -1, type: -1, ...target })
 }
 
 /** Rows that follow each other, for what belongs together; what they hold in turn comes behind them. */

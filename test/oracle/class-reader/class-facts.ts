@@ -1,5 +1,5 @@
 import { TARGET, TRAIT } from '../../../src/analyzer/bytecode/columns.ts'
-import { addAnnotations } from './annotation-facts.ts'
+import { addAnnotations, markRepeatedOnTypes } from './annotation-facts.ts'
 import { ClassContext } from './class-context.ts'
 import type { FactsBuilder } from './facts-builder.ts'
 import type { Attribute, ClassFile } from './java-class-tools.ts'
@@ -13,6 +13,7 @@ import { RawBytes, readRecordAttribute } from './raw-attributes.ts'
 export function addClass(facts: FactsBuilder, file: ClassFile, input: number): void {
   const pool = new Pool(file.constant_pool)
   const name = pool.className(file.this_class)
+  const firstAnnotation = facts.tables.annotations.type.length
   const context = new ClassContext(file, pool, facts, name)
   const none = {
     signature: -1,
@@ -40,6 +41,7 @@ export function addClass(facts: FactsBuilder, file: ClassFile, input: number): v
   for (const method of file.methods) addMethod(context, method)
   for (const attribute of file.attributes)
     if (!addAnnotations(context, attribute, TARGET.CLASS, row)) addAttribute(context, attribute, row)
+  markRepeatedOnTypes(context, firstAnnotation)
 }
 
 function addPoolReferences(context: ClassContext): void {

@@ -1,3 +1,5 @@
+import { TARGET } from '../../../src/analyzer/bytecode/columns.ts'
+import { addAnnotations } from './annotation-facts.ts'
 import { CodeWalk, type Line } from './code-walk.ts'
 import { Code, findBlocks } from './code-blocks.ts'
 import type { ClassContext } from './class-context.ts'
@@ -25,6 +27,10 @@ export function addCode(context: ClassContext, attribute: Attribute, firstSlots:
     (table) => table.local_variable_table,
   ))
     if (start === 0 && index < firstSlots && index < 256) localNames.set(index, context.pool.utf8(name))
+
+  const method = context.facts.tables.methods.name.length - 1
+  for (const each of attribute.attributes)
+    if (context.nameOf(each).endsWith('TypeAnnotations')) addAnnotations(context, each, TARGET.METHOD, method)
 
   const code = new Code(attribute.code)
   const table = attribute.exception_table

@@ -29,6 +29,7 @@ const pointedAt: Readonly<Record<string, (tables: Tables) => number[]>> = {
 export class FactsBuilder {
   readonly tables: Tables
   readonly #ids = new Map<string, number>()
+  readonly #texts: string[] = []
   readonly #columns: readonly { readonly name: string; readonly values: number[] }[]
   #mark: readonly number[] = []
 
@@ -49,7 +50,12 @@ export class FactsBuilder {
     if (known !== undefined) return known
     const id = this.#ids.size
     this.#ids.set(text, id)
+    this.#texts.push(text)
     return id
+  }
+
+  text(id: number): string {
+    return this.#texts[id] ?? ''
   }
 
   /** Appends a row; the `first…` columns are set to where their tables end now. Returns its number. */

@@ -30,6 +30,19 @@ export interface ElementValue {
 }
 
 export interface Annotation {
+  /** RuntimeVisible- and RuntimeInvisibleTypeAnnotations. */
+  readonly target_type?: number
+  readonly target_info?: {
+    readonly type_parameter_index?: number
+    readonly supertype_index?: number
+    readonly bound_index?: number
+    readonly formal_parameter_index?: number
+    readonly throws_type_index?: number
+    readonly type_argument_index?: number
+  }
+  readonly type_path?: {
+    readonly path: readonly { readonly type_path_kind: number; readonly type_argument_index: number }[]
+  }
   readonly type_index: number
   readonly element_value_pairs: readonly {
     readonly element_name_index: number

@@ -1,4 +1,4 @@
-import { NEW } from '../../../src/analyzer/bytecode/columns.ts'
+import { OPCODE } from '../../../src/analyzer/bytecode/columns.ts'
 
 /** How an instruction reads and what it does to the stack, where that does not depend on its operands (JVMS §6.5). */
 export interface Instruction {
@@ -79,7 +79,7 @@ export const OP = {
   INVOKESTATIC: 184,
   INVOKEINTERFACE: 185,
   INVOKEDYNAMIC: 186,
-  NEW,
+  NEW: OPCODE.NEW,
   ANEWARRAY: 189,
   ATHROW: 191,
   CHECKCAST: 192,

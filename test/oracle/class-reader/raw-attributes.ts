@@ -47,6 +47,18 @@ export class RawBytes {
     }
   }
 
+  /** As a record's component has it: on its type, which target_type 0x13 says. */
+  typeAnnotation(): Annotation {
+    const target_type = this.u1()
+    if (target_type !== 0x13)
+      throw new ClassFileFault(0, `a component's annotation has the target type ${target_type}`)
+    const path = Array.from({ length: this.u1() }, () => ({
+      type_path_kind: this.u1(),
+      type_argument_index: this.u1(),
+    }))
+    return { target_type, type_path: { path }, ...this.annotation() }
+  }
+
   elementValue(): ElementValue {
     const tag = this.u1()
     switch (String.fromCharCode(tag)) {
@@ -78,6 +90,9 @@ export function readRecordAttribute(raw: Attribute, name: string): Attribute {
     case 'RuntimeVisibleAnnotations':
     case 'RuntimeInvisibleAnnotations':
       return { ...raw, annotations: bytes.list(() => bytes.annotation()) }
+    case 'RuntimeVisibleTypeAnnotations':
+    case 'RuntimeInvisibleTypeAnnotations':
+      return { ...raw, annotations: bytes.list(() => bytes.typeAnnotation()) }
     default:
       return raw
   }

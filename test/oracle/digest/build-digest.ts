@@ -1,13 +1,22 @@
 import { ACC } from '../../../src/analyzer/bytecode/access-flags.ts'
-import { NEW } from '../../../src/analyzer/bytecode/columns.ts'
-import { type Facts, isOnSource } from '../../../src/analyzer/bytecode/facts.ts'
-import { isMethodReference, lambdaOwners } from '../../../src/analyzer/bytecode/lambdas.ts'
+import { DIRECTIVE } from '../../../src/analyzer/bytecode/columns.ts'
+import { type Facts, isOnSource, rows } from '../../../src/analyzer/bytecode/facts.ts'
+import { isMetafactory, isMethodReference, lambdaOwners } from '../../../src/analyzer/bytecode/lambdas.ts'
 import { packTables } from '../pack-tables.ts'
 import { digestColumns, USE, USE_KINDS } from '../../../src/analyzer/index/digest.ts'
 import { DigestNames } from './digest-names.ts'
 import { IntList } from './int-list.ts'
 
 const PUBLIC_PRIVATE_PROTECTED_STATIC = 0x000f
+// JVMS §6.5: getstatic and getfield; what the columns of type references hold.
+const READS = new Set([178, 180])
+const KIND_OF: Readonly<Record<number, keyof typeof USE>> = {
+  0: 'CATCH',
+  18: 'CLASS_LITERAL',
+  187: 'INSTANTIATION',
+  192: 'CAST',
+  193: 'INSTANCEOF',
+}
 /** What one row counts at most. */
 const MOST_TIMES = 0xff
 
@@ -76,6 +85,7 @@ function usesByType(facts: Facts, names: DigestNames) {
   const counter = new UseCounter(names)
   for (let row = 0; row < facts.classes.count; row++) {
     countSignatures(facts, row, names, counter)
+    countServices(facts, row, names, counter)
     countCode(facts, row, names, counter)
     countOthers(facts, row, names, counter)
     counter.endClass(row, names.idOf(facts.classes.name[row] ?? -1))
@@ -84,25 +94,58 @@ function usesByType(facts: Facts, names: DigestNames) {
 }
 
 function countSignatures(facts: Facts, row: number, names: DigestNames, counter: UseCounter): void {
-  const { classes, interfaces, fields, methods } = facts
+  const { classes, interfaces, fields, methods, exceptions, permittedSubclasses, recordComponents } = facts
   counter.add(names.idOf(classes.superName[row] ?? -1), USE.EXTENDS)
   for (let i = classes.firstInterface[row] ?? 0; i < (classes.firstInterface[row + 1] ?? 0); i++) {
     counter.add(names.idOf(interfaces.name[i] ?? -1), USE.IMPLEMENTS)
   }
   for (let i = classes.firstField[row] ?? 0; i < (classes.firstField[row + 1] ?? 0); i++) {
-    for (const type of names.typesOfField(fields.descriptor[i] ?? -1, fields.signature[i] ?? -1)) {
-      counter.add(type, USE.FIELD)
-    }
+    const kind = isMade(fields.accessFlags[i]) ? USE.SYNTHETIC_FIELD : USE.FIELD
+    for (const type of names.typesOfField(fields.descriptor[i] ?? -1, fields.signature[i] ?? -1))
+      counter.add(type, kind)
   }
   for (let i = classes.firstMethod[row] ?? 0; i < (classes.firstMethod[row + 1] ?? 0); i++) {
     const types = names.typesOfMethod(methods.descriptor[i] ?? -1, methods.signature[i] ?? -1)
-    for (const type of types.parameters) counter.add(type, USE.PARAM)
-    for (const type of types.returns) counter.add(type, USE.RETURN)
+    const made = isMade(methods.accessFlags[i])
+    for (const type of types.parameters) counter.add(type, made ? USE.SYNTHETIC_PARAM : USE.PARAM)
+    for (const type of types.returns) counter.add(type, made ? USE.SYNTHETIC_RETURN : USE.RETURN)
+    const signature = methods.signature[i] ?? -1
+    if (signature < 0) continue
+    for (const type of names.typesOfParameters(signature)) counter.add(type, USE.TYPE_PARAMETER)
+  }
+  const [firstMethod = 0, endMethod = 0] = classes.firstMethod.subarray(row, row + 2)
+  for (let i = methods.firstException[firstMethod] ?? 0; i < (methods.firstException[endMethod] ?? 0); i++)
+    counter.add(names.idOf(exceptions.name[i] ?? -1), USE.THROWS)
+  for (const i of rows(classes.firstPermittedSubclass, row))
+    counter.add(names.idOf(permittedSubclasses.name[i] ?? -1), USE.PERMITS)
+  for (const i of rows(classes.firstRecordComponent, row)) {
+    const { descriptor, signature } = recordComponents
+    for (const type of names.typesOfField(descriptor[i] ?? -1, signature[i] ?? -1))
+      counter.add(type, USE.RECORD_COMPONENT)
+  }
+  const signature = classes.signature[row] ?? -1
+  if (signature < 0) return
+  for (const type of names.typesOfParameters(signature)) counter.add(type, USE.TYPE_PARAMETER)
+  for (const type of names.typesOfArguments(signature)) counter.add(type, USE.TYPE_ARGUMENT)
+}
+
+/** The services that a module uses or provides, and their providers. */
+function countServices(facts: Facts, row: number, names: DigestNames, counter: UseCounter): void {
+  const { classes, moduleDirectives } = facts
+  for (const i of rows(classes.firstModuleDirective, row)) {
+    const kind = moduleDirectives.kind[i]
+    if (kind !== DIRECTIVE.USES && kind !== DIRECTIVE.PROVIDES) continue
+    counter.add(names.idOf(moduleDirectives.name[i] ?? -1), USE.SERVICE)
+    if (kind === DIRECTIVE.PROVIDES) counter.add(names.idOf(moduleDirectives.target[i] ?? -1), USE.SERVICE)
   }
 }
 
+function isMade(accessFlags = 0): boolean {
+  return (accessFlags & ACC.SYNTHETIC) !== 0
+}
+
 function countCode(facts: Facts, row: number, names: DigestNames, counter: UseCounter): void {
-  const { classes, methods, calls, fieldAccesses, typeReferences, exceptions } = facts
+  const { classes, methods, calls, fieldAccesses, typeReferences, dynamicCalls } = facts
   // The methods of a class lie side by side, and so does what they do.
   const first = classes.firstMethod[row] ?? 0
   const end = classes.firstMethod[row + 1] ?? 0
@@ -113,14 +156,22 @@ function countCode(facts: Facts, row: number, names: DigestNames, counter: UseCo
     counter.add(names.elementOf(owner), isReceiver ? USE.CALL_RECEIVER : USE.OTHER)
   }
   for (let i = methods.firstFieldAccess[first] ?? 0; i < (methods.firstFieldAccess[end] ?? 0); i++) {
-    counter.add(names.elementOf(fieldAccesses.owner[i] ?? -1), USE.OTHER)
+    const isRead = READS.has(fieldAccesses.opcode[i] ?? 0)
+    counter.add(names.elementOf(fieldAccesses.owner[i] ?? -1), isRead ? USE.FIELD_READ : USE.FIELD_WRITE)
   }
   for (let i = methods.firstTypeReference[first] ?? 0; i < (methods.firstTypeReference[end] ?? 0); i++) {
-    const isNew = typeReferences.opcode[i] === NEW
-    counter.add(names.elementOf(typeReferences.name[i] ?? -1), isNew ? USE.INSTANTIATION : USE.OTHER)
+    const kind = KIND_OF[typeReferences.opcode[i] ?? 0] ?? 'ARRAY_CREATION'
+    counter.add(names.elementOf(typeReferences.name[i] ?? -1), USE[kind])
   }
-  for (let i = methods.firstException[first] ?? 0; i < (methods.firstException[end] ?? 0); i++) {
-    counter.add(names.idOf(exceptions.name[i] ?? -1), USE.OTHER)
+  const firstDynamic = methods.firstDynamicCall[first] ?? 0
+  const endDynamic = methods.firstDynamicCall[end] ?? 0
+  const lambdas = firstDynamic === endDynamic ? new Map<number, number>() : lambdaOwners(facts, row)
+  for (let i = firstDynamic; i < endDynamic; i++) {
+    if (isMethodReference(facts, i, lambdas))
+      counter.add(names.elementOf(dynamicCalls.handleOwner[i] ?? -1), USE.METHOD_REFERENCE)
+    if (!isMetafactory(facts, i)) continue
+    for (const type of names.typesOfMethod(dynamicCalls.descriptor[i] ?? -1, -1).returns)
+      counter.add(type, USE.LAMBDA)
   }
 }
 

@@ -1,6 +1,12 @@
 import type { StringTable } from '../../../src/analyzer/bytecode/string-table.ts'
 import { StringPool } from '../../../src/analyzer/index/string-pool.ts'
-import { readField, readMethod, RETURN } from '../../../src/analyzer/index/type-names.ts'
+import {
+  readField,
+  readMethod,
+  readTypeArguments,
+  readTypeParameters,
+  RETURN,
+} from '../../../src/analyzer/index/type-names.ts'
 
 const [BRACKET, LESS, CLOSE] = [0x5b, 0x3c, 0x29]
 const CONSTRUCTOR_LENGTH = '<init>'.length
@@ -8,7 +14,6 @@ const NONE: readonly number[] = []
 
 /** Ids of the types in a method's signature. */
 interface MethodTypeIds {
-  readonly parameterCount: number
   /** One parameter's after the other, each once in each. */
   readonly parameters: readonly number[]
   readonly returns: readonly number[]
@@ -22,8 +27,10 @@ export class DigestNames {
   /** By the facts' ids. */
   readonly #idOf: Int32Array
   readonly #elements = new Map<number, number>()
-  readonly #fields = new Map<number, readonly number[]>()
-  readonly #methods = new Map<number, MethodTypeIds>()
+  readonly #fields = new Map<string, readonly number[]>()
+  readonly #typeParameters = new Map<string, readonly number[]>()
+  readonly #typeArguments = new Map<string, readonly number[]>()
+  readonly #methods = new Map<string, MethodTypeIds>()
   readonly #returns = new Map<number, number>()
 
   constructor({ bytes, offsets, count }: StringTable) {
@@ -62,30 +69,56 @@ export class DigestNames {
     if (id < 0 || !this.isArray(id)) return this.idOf(id)
     let element = this.#elements.get(id)
     if (element === undefined) {
-      element = this.#fieldTypes(id)[0] ?? -1
+      element = this.typesOfField(id, -1)[0] ?? -1
       this.#elements.set(id, element)
     }
     return element
   }
 
-  /** The types in a field's signature, or in its descriptor where it has none. */
+  /** The types in a field's descriptor and signature. */
   typesOfField(descriptor: number, signature: number): readonly number[] {
-    const text = signature >= 0 ? signature : descriptor
-    if (text < 0) return NONE
-    let types = this.#fields.get(text)
-    if (types === undefined) {
-      types = this.#fieldTypes(text)
-      this.#fields.set(text, types)
-    }
-    return types
+    if (descriptor < 0) return NONE
+    return this.#cached(this.#fields, `${descriptor} ${signature}`, (add) => {
+      readField(this.#text(descriptor), add)
+      if (signature >= 0) readField(this.#text(signature), add)
+    })
   }
 
-  /** From the signature, where it has as many parameters as the descriptor: compilers leave those of their own making out. */
+  /** The types in the bounds of a signature's type parameters. */
+  typesOfParameters(signature: number): readonly number[] {
+    return this.#cached(this.#typeParameters, `${signature}`, (add) =>
+      readTypeParameters(this.#text(signature), add),
+    )
+  }
+
+  /** The types in the type arguments of a class's supertypes. */
+  typesOfArguments(signature: number): readonly number[] {
+    return this.#cached(this.#typeArguments, `${signature}`, (add) =>
+      readTypeArguments(this.#text(signature), add),
+    )
+  }
+
+  /** From the descriptor and the signature, which leaves out parameters that the compiler added. */
   typesOfMethod(descriptor: number, signature: number): MethodTypeIds {
-    const erased = this.#methodTypes(descriptor)
-    if (signature < 0) return erased
-    const full = this.#methodTypes(signature)
-    return full.parameterCount === erased.parameterCount ? full : { ...erased, returns: full.returns }
+    const key = `${descriptor} ${signature}`
+    const known = this.#methods.get(key)
+    if (known !== undefined) return known
+    const parameters: number[] = []
+    const returns: number[] = []
+    let place = 0
+    let first = 0
+    readMethod(this.#text(descriptor), signature < 0 ? undefined : this.#text(signature), (at, name) => {
+      const type = this.#idOfText(name)
+      if (at === RETURN) {
+        if (!returns.includes(type)) returns.push(type)
+        return
+      }
+      if (at !== place) [place, first] = [at, parameters.length]
+      if (!parameters.includes(type, first)) parameters.push(type)
+    })
+    const types = { parameters, returns }
+    this.#methods.set(key, types)
+    return types
   }
 
   /** The return type in a method's descriptor, itself a descriptor. */
@@ -99,35 +132,29 @@ export class DigestNames {
     return type
   }
 
-  #fieldTypes(id: number): readonly number[] {
-    const types: number[] = []
-    readField(this.#bytes, this.#start(id), this.#end(id), (...name) => {
-      const type = this.pool.idOf(...name)
-      if (!types.includes(type)) types.push(type)
-    })
+  #cached(
+    cache: Map<string, readonly number[]>,
+    key: string,
+    read: (add: (name: string) => void) => void,
+  ): readonly number[] {
+    let types = cache.get(key)
+    if (types === undefined) {
+      const found = new Set<number>()
+      read((name) => found.add(this.#idOfText(name)))
+      types = [...found]
+      cache.set(key, types)
+    }
     return types
   }
 
-  #methodTypes(id: number): MethodTypeIds {
-    let types = this.#methods.get(id)
-    if (types === undefined) {
-      const parameters: number[] = []
-      const returns: number[] = []
-      let place = 0
-      let first = 0
-      const parameterCount = readMethod(this.#bytes, this.#start(id), this.#end(id), (at, ...name) => {
-        const type = this.pool.idOf(...name)
-        if (at === RETURN) {
-          if (!returns.includes(type)) returns.push(type)
-          return
-        }
-        if (at !== place) [place, first] = [at, parameters.length]
-        if (!parameters.includes(type, first)) parameters.push(type)
-      })
-      types = { parameterCount, parameters, returns }
-      this.#methods.set(id, types)
-    }
-    return types
+  /** One character for each byte. */
+  #text(id: number): string {
+    return Buffer.from(this.#bytes.subarray(this.#start(id), this.#end(id))).toString('latin1')
+  }
+
+  #idOfText(text: string): number {
+    const bytes = Buffer.from(text, 'latin1')
+    return this.pool.idOf(bytes, 0, bytes.length)
   }
 
   #startsWith(id: number, byte: number): boolean {

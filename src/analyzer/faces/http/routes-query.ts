@@ -104,6 +104,7 @@ const ANSWERS: Readonly<Record<Exclude<QuestionName, SourceQuestion>, Answer>> =
       kind: query.text('kind'),
       scopeImplementing: query.text('scopeImplementing'),
       includeLibraries: query.flag('includeLibraries'),
+      includeSynthetic: query.flag('synthetic'),
     }
     return xrefOf(snapshot, name, filter, query.paging())
   },

@@ -1,5 +1,6 @@
 import { USAGE_SCOPES } from '../../choices.ts'
 import { TARGET } from '../../bytecode/columns.ts'
+import type { Facts } from '../../bytecode/facts.ts'
 import { fault } from '../../errors.ts'
 import { countingPlaces } from './annotation-closure.ts'
 import { AnnotationSynthesis } from './annotation-synthesis.ts'
@@ -7,6 +8,7 @@ import { type AnnotationView, annotationView } from './annotation-value.ts'
 import { packageOf, simpleNameOf, toFqn } from '../names.ts'
 import { pageOf, type Paging } from '../page.ts'
 import { parameterAnnotations } from '../parameters.ts'
+import { typePosition } from './type-position.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { IndexedSlice } from '../../index/indexed-slice.ts'
 
@@ -32,6 +34,8 @@ export interface AnnotationUsage {
   readonly field?: string
   readonly parameterIndex?: number
   readonly parameterName?: string
+  /** On a type of the member or its code, not on the declaration: which, for example "type argument 0 of the return type". */
+  readonly onType?: string
   readonly annotation: AnnotationView
 }
 
@@ -80,7 +84,8 @@ function placesWith(snapshot: Snapshot, type: number, includeLibraries: boolean)
   const places: Place[] = []
   for (const { slice, row, id, targetKind, target: on, way, repeated } of countingPlaces(snapshot, type)) {
     if (!snapshot.counts(id, includeLibraries) || index.isHidden(id)) continue
-    const isConstructor = targetKind === TARGET.METHOD && slice.digest.methods.name[on] === constructor
+    const isOnMethod = targetKind === TARGET.METHOD || targetKind === TARGET.METHOD_TYPE
+    const isConstructor = isOnMethod && slice.digest.methods.name[on] === constructor
     const target = isConstructor ? 'CONSTRUCTOR' : TARGETS[targetKind]
     if (target !== undefined) places.push({ id, slice, row, target, way, repeated })
   }
@@ -94,6 +99,10 @@ const TARGETS: Readonly<Record<number, Target>> = {
   [TARGET.FIELD]: 'FIELD',
   [TARGET.METHOD]: 'METHOD',
   [TARGET.PARAMETER]: 'PARAMETER',
+  [TARGET.CLASS_TYPE]: 'CLASS',
+  [TARGET.FIELD_TYPE]: 'FIELD',
+  [TARGET.METHOD_TYPE]: 'METHOD',
+  [TARGET.PARAMETER_TYPE]: 'PARAMETER',
 }
 
 function usageAt(snapshot: Snapshot, place: Place, synthesis: AnnotationSynthesis): AnnotationUsage {
@@ -108,6 +117,7 @@ function usageAt(snapshot: Snapshot, place: Place, synthesis: AnnotationSynthesi
     packageName: packageOf(classFqn),
     classSource: slice.source,
     ...memberAt(snapshot, place),
+    ...onType(facts, row),
     annotation: synthesis.along(repeated ?? annotationView(facts, row), names),
   }
 }
@@ -126,6 +136,11 @@ function memberAt(snapshot: Snapshot, { id, slice, row, target }: Place): Partia
   const parameters = parameterAnnotations(facts, id - slice.firstClass, member)
   const parameterIndex = parameters.findIndex(({ annotations: on }) => on.includes(row))
   return { ...method, parameterIndex, parameterName: parameters[parameterIndex]?.name ?? '' }
+}
+
+function onType(facts: Facts, row: number): Pick<AnnotationUsage, 'onType'> {
+  const isOnType = (facts.annotations.targetKind[row] ?? 0) >= TARGET.CLASS_TYPE
+  return isOnType ? { onType: typePosition(facts, row) } : {}
 }
 
 function counts(places: readonly Place[]): Readonly<Record<string, number>> {

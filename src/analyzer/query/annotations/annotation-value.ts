@@ -122,3 +122,25 @@ export function annotationsOn(
   }
   return rows
 }
+
+/** Also those on the whole type of a field and on the whole return type of a method: in the source both stand in one place. */
+export function annotationsOnMember(
+  facts: Facts,
+  classRow: number,
+  kind: typeof TARGET.FIELD | typeof TARGET.METHOD,
+  target: number,
+): readonly number[] {
+  const typeKind = kind === TARGET.FIELD ? TARGET.FIELD_TYPE : TARGET.METHOD_TYPE
+  const onType = annotationsOn(facts, classRow, typeKind, target).filter(
+    (row) => !isOnPart(facts, row) && WHOLE_TYPES.has(facts.annotations.position[row] ?? 0),
+  )
+  return [...annotationsOn(facts, classRow, kind, target), ...onType].toSorted((a, b) => a - b)
+}
+
+/** target_type of a field's type and a return type (JVMS table 4.7.20-A). */
+const WHOLE_TYPES: ReadonlySet<number> = new Set([0x13, 0x14])
+
+/** Whether an annotation is on a part of a type: a type argument, an array's elements … */
+export function isOnPart({ annotations }: Facts, row: number): boolean {
+  return (annotations.path[row] ?? -1) >= 0
+}

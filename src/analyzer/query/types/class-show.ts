@@ -1,6 +1,12 @@
 import { TARGET } from '../../bytecode/columns.ts'
 import { type Facts, rows } from '../../bytecode/facts.ts'
-import { annotationsOn, annotationView, type AnnotationView } from '../annotations/annotation-value.ts'
+import {
+  annotationsOn,
+  annotationsOnMember,
+  annotationView,
+  isOnPart,
+  type AnnotationView,
+} from '../annotations/annotation-value.ts'
 import { ACC } from '../../bytecode/access-flags.ts'
 import { classSummary } from './class-summary.ts'
 import { toFqn, typeOfDescriptor, typesOfMethod } from '../names.ts'
@@ -99,9 +105,11 @@ export function methodView(facts: Facts, classRow: number, row: number): MethodV
     parameters: parameterAnnotations(facts, classRow, row).map(({ name, type, annotations }) => ({
       name,
       type,
-      annotations: annotations.map((each) => annotationView(facts, each)),
+      annotations: annotations
+        .filter((each) => !isOnPart(facts, each))
+        .map((each) => annotationView(facts, each)),
     })),
-    annotations: annotationsOn(facts, classRow, TARGET.METHOD, row).map((each) =>
+    annotations: annotationsOnMember(facts, classRow, TARGET.METHOD, row).map((each) =>
       annotationView(facts, each),
     ),
     exceptions: rows(methods.firstException, row).map((each) =>
@@ -121,7 +129,9 @@ function fieldView(facts: Facts, classRow: number, row: number) {
     name: strings.get(fields.name[row] ?? 0),
     visibility: visibilityOf(flags),
     type: typeOfDescriptor(strings.get(fields.descriptor[row] ?? 0)),
-    annotations: annotationsOn(facts, classRow, TARGET.FIELD, row).map((each) => annotationView(facts, each)),
+    annotations: annotationsOnMember(facts, classRow, TARGET.FIELD, row).map((each) =>
+      annotationView(facts, each),
+    ),
     isStatic: (flags & ACC.STATIC) !== 0,
     isFinal: (flags & ACC.FINAL) !== 0,
   }

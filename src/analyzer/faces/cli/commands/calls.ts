@@ -18,6 +18,7 @@ interface CallFlags {
 interface XrefFlags {
   readonly kind?: string
   readonly scopeImplementing?: string
+  readonly synthetic?: boolean
   readonly includeLibraries?: boolean
   readonly page?: number
   readonly size?: number
@@ -73,10 +74,11 @@ export function addCalls(program: Command): void {
     .argument('<typeFqn>')
     .option('--kind <kind>', 'only references of this kind')
     .option('--scope-implementing <fqn>', 'only from classes below this type')
+    .option('--synthetic', 'also fields, parameters and return types of members that the compiler added')
     .action(async (fqn: string, flags: XrefFlags, command: Command) => {
       const { get, output } = await contextOf(command)
-      const { kind, scopeImplementing, includeLibraries, page, size } = flags
-      const parameters = { kind, scopeImplementing, includeLibraries, page, size }
+      const { kind, scopeImplementing, synthetic, includeLibraries, page, size } = flags
+      const parameters = { kind, scopeImplementing, synthetic, includeLibraries, page, size }
       const answer = await get<ReturnType<typeof xrefOf>>(pathOf('xref', fqn), parameters)
       output.result(answer, () => referenceTable(answer))
     })
