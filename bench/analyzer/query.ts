@@ -41,7 +41,7 @@ const bench: Bench = {
         const whole = await wholeLatencies(server)
         await delay(REST_MS)
         memory.push(memoryRow('80 s after those of the whole project', server.pid))
-        const { stats } = JSON.parse(await server.get('/stats')) as { stats: { projectClassCount: number } }
+        const stats = JSON.parse(await server.get('/stats')) as { projectClassCount: number }
         const bytes = bytesBelow(user.cacheDir)
         return [
           [

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { analyzerSchema } from '../../src/analyzer/config.ts'
 import { ANALYZER_CODES, errorToWire } from '../../src/analyzer/errors.ts'
 import { createAnalyzerProgram } from '../../src/analyzer/faces/cli/main.ts'
-import { USE } from '../../src/analyzer/index/digest.ts'
+import { REFERENCE_KINDS } from '../../src/analyzer/choices.ts'
 import { recordFile } from '../../src/analyzer/lifecycle/server-file.ts'
 import { DEPENDENCY_TYPES } from '../../src/analyzer/query/graph/dependency-type.ts'
 import { environmentKeys } from '../../src/lib/config/environment.ts'
@@ -96,8 +96,7 @@ test('every command takes the options that are global', () => {
 })
 
 test('the page has every kind of reference and every type of dependency', () => {
-  for (const kind of Object.keys(USE).filter((each) => each !== 'OTHER'))
-    expect(spans(page.text)).toContain(kind)
+  for (const kind of REFERENCE_KINDS) expect(spans(page.text)).toContain(kind)
   for (const type of DEPENDENCY_TYPES) expect(spans(page.text)).toContain(type)
 })
 
@@ -110,7 +109,7 @@ test('the page names no code, variable, option or key in passing that is not the
     ...Object.keys(codes),
     ...environmentKeys('ANALYZER', analyzerSchema).map(({ variable }) => variable),
     ...DEPENDENCY_TYPES,
-    ...Object.keys(USE),
+    ...REFERENCE_KINDS,
     ...SOURCE_ORIGINS,
     'ANALYZER_CONFIG',
     'ANALYZER_READY',

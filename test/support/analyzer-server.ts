@@ -20,7 +20,7 @@ export interface TestAnalyzer {
   readonly server: AnalyzerServer
   readonly root: string
   readonly stop: () => Promise<void>
-  /** Status and body of a GET below `/api/v1`. */
+  /** Status and body of a GET below `/api/v1`: a text where it is not JSON. */
   readonly ask: (path: string, parameters?: Parameters) => Promise<{ status: number; body: any }>
   /** The body of one that succeeds. */
   readonly get: (path: string, parameters?: Parameters) => Promise<any>
@@ -55,7 +55,8 @@ export async function startAnalyzer(
     ).toString()
     const headers = { authorization: `Bearer ${token}` }
     const response = await fetch(`${url}/api/v1${path}${query === '' ? '' : `?${query}`}`, { headers })
-    return { status: response.status, body: await response.json() }
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
+    return { status: response.status, body: await (isJson ? response.json() : response.text()) }
   }
   return {
     url,

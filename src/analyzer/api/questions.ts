@@ -52,7 +52,7 @@ const decompiling = {
 const aboutClass = {
   key: 'fqn',
   description:
-    'full name of a class, for example java.util.Map; Map.Entry and Map$Entry both name a nested one',
+    'name of a class, for example java.util.Map, or Map where only one has that name; Map.Entry and Map$Entry both name a nested one',
 }
 
 /**
@@ -105,6 +105,7 @@ const QUESTIONS = {
     about: { key: 'fqn', description: 'full name of the annotation' },
     parameters: {
       scope: word(USAGE_SCOPES, 'on what it stands; default all'),
+      direct: flag('leaves out annotations that only carry the one asked for; default false'),
       includeLibraries,
       ...paging,
     },
@@ -157,6 +158,9 @@ const QUESTIONS = {
       scopeImplementing: text('only from classes below this type'),
       synthetic: flag(
         'also fields, parameters and return types of members that the compiler added; default false',
+      ),
+      declared: flag(
+        'calls count for the class that declares the method, not for the one that the bytecode names; default false',
       ),
       ...paging,
     },

@@ -28,6 +28,7 @@ export class ProjectIndex {
   #ranks: Int32Array | undefined
   #ofProject: Int32Array | undefined
   #classNames: NameList | undefined
+  #typeNames: NameList | undefined
   #methodNames: NameList | undefined
   #methodsByName: MethodsBy | undefined
   #methodsByReturn: MethodsBy | undefined
@@ -121,6 +122,12 @@ export class ProjectIndex {
     return this.#classNames
   }
 
+  /** The same of all types that class files name. */
+  typeNames(): NameList {
+    this.#typeNames ??= this.#distinct(({ types }) => types.name)
+    return this.#typeNames
+  }
+
   /** The same of the names that methods have. */
   methodNames(): NameList {
     this.#methodNames ??= this.#distinct(({ methods }) => methods.name)
@@ -147,6 +154,13 @@ export class ProjectIndex {
       this.#ranks = ranks
     }
     return this.#ranks
+  }
+
+  /** Whether a class uses a type of that name's id. */
+  isUsed(type: number): boolean {
+    return this.slices.some(
+      ({ digest, typeOrder }) => rowOfType(type, digest.types.name, typeOrder) !== undefined,
+    )
   }
 
   /** The classes that use a type, with how and how often; within a slice in the order of its classes. */

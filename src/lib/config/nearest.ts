@@ -3,6 +3,7 @@ export function nearest(written: string, candidates: Iterable<string>): string |
   let best: string | undefined
   let bestDistance = Math.max(2, Math.floor(written.length / 3)) + 1
   for (const candidate of candidates) {
+    if (Math.abs(candidate.length - written.length) >= bestDistance) continue
     const distance = editDistance(written, candidate)
     if (distance < bestDistance) {
       best = candidate

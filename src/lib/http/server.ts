@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, {
+  type FastifyContextConfig,
   type FastifyInstance,
   type FastifyReply,
   type FastifyServerOptions,
@@ -37,6 +38,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Set on a GET route that changes something: it gets the cross-origin check of a POST (threat H3). */
     readonly hasEffect?: boolean
+    /** Set on a POST route that changes nothing: it demands the token where a GET does. */
+    readonly hasNoEffect?: boolean
     /** Set on what is no secret and must come before the token can be asked for: a page and its parts. */
     readonly needsNoToken?: boolean
   }
@@ -199,12 +202,12 @@ function fastifyOptions(
 /** What every request must pass whose host is right, whatever it asks for. */
 function createGuard(
   options: HttpServerOptions,
-): (request: IncomingMessage, hasEffect: boolean, needsNoToken?: boolean) => void {
+): (request: IncomingMessage, hasEffect: boolean, config?: FastifyContextConfig) => void {
   const checkToken = options.token === undefined ? undefined : createTokenRule(options.token)
-  return (request, hasEffect, needsNoToken = false) => {
+  return (request, hasEffect, { needsNoToken, hasNoEffect } = {}) => {
     checkOrigin(request, hasEffect)
-    if (needsNoToken) return
-    const isReading = !hasEffect && /^(?:GET|HEAD)$/.test(request.method ?? '')
+    if (needsNoToken === true) return
+    const isReading = hasNoEffect === true || (!hasEffect && /^(?:GET|HEAD)$/.test(request.method ?? ''))
     // One that is sent must be right wherever it is sent: that is how a client knows its server.
     const isAsked = options.tokenGuards !== 'changes' || !isReading || 'authorization' in request.headers
     if (!isAsked) return
@@ -236,8 +239,8 @@ function guardRoutes(
       void divert.answer(request.raw, reply.raw)
       return
     }
-    const { hasEffect, needsNoToken } = request.routeOptions.config
-    guard(request.raw, hasEffect === true, needsNoToken === true)
+    const { config } = request.routeOptions
+    guard(request.raw, config.hasEffect === true, config)
     done()
   })
 }

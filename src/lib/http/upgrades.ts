@@ -30,7 +30,11 @@ export class Upgrades {
     server: Server,
     rules: {
       readonly checkHost: (request: IncomingMessage) => void
-      readonly guard: (request: IncomingMessage, hasEffect: boolean, needsNoToken: boolean) => void
+      readonly guard: (
+        request: IncomingMessage,
+        hasEffect: boolean,
+        config: { readonly needsNoToken: boolean },
+      ) => void
       readonly divert?: Diversion | undefined
       readonly order: AnswerOrder
     },
@@ -54,7 +58,7 @@ export class Upgrades {
         if (rules.divert?.isFor(request) === true) return rules.divert.upgrade(request, socket)
         const { handler, needsNoToken } = this.#find(request)
         // It changes what the connection is, and a page of another site must not bring that about (threat H3).
-        rules.guard(request, true, needsNoToken)
+        rules.guard(request, true, { needsNoToken })
         await handler(request, socket)
       }
       run().catch((error: unknown) => {

@@ -60,6 +60,17 @@ test('usages are those of the annotation and of all that carry it, by class, wit
   })
 })
 
+test('each usage tells the annotation that it came through, and direct leaves those out', async () => {
+  const { usages: rows } = await usages('shop.route.Route')
+  const direct = await usages('shop.route.Route', { direct: true })
+  expect(direct.usages).toEqual(rows.filter(({ through }: any) => through === null))
+  expect(direct.totalCount).toBe(direct.usages.length)
+  const byMark = new Map(rows.map((row: any) => [place(row), row.through]))
+  expect(byMark.get('FIELD shop.web.Pages bare')).toBe('shop.route.Page')
+  expect(byMark.get('METHOD shop.web.Pages get()Lshop/model/Order;')).toBe('shop.route.Get')
+  expect(byMark.get('METHOD shop.web.Pages plain()V')).toBe(null)
+})
+
 test.each([
   ['class', (line: string) => line.startsWith('CLASS')],
   // A constructor is a method, named <init>.
@@ -84,10 +95,24 @@ test('each usage says what it stands on', async () => {
   }
   const annotation = { type: 'shop.route.Route', parameters: expect.any(Object) }
   expect(rows.slice(4, 11)).toEqual([
-    { target: 'FIELD', ...inPages, field: 'bare', annotation },
-    { target: 'METHOD', ...inPages, method: 'plain', descriptor: '()V', annotation },
-    { target: 'METHOD', ...inPages, method: 'get', descriptor: '()Lshop/model/Order;', annotation },
-    { target: 'METHOD', ...inPages, method: 'page', descriptor: '(I)Ljava/lang/String;', annotation },
+    { target: 'FIELD', ...inPages, field: 'bare', annotation, through: 'shop.route.Page' },
+    { target: 'METHOD', ...inPages, method: 'plain', descriptor: '()V', annotation, through: null },
+    {
+      target: 'METHOD',
+      ...inPages,
+      method: 'get',
+      descriptor: '()Lshop/model/Order;',
+      annotation,
+      through: 'shop.route.Get',
+    },
+    {
+      target: 'METHOD',
+      ...inPages,
+      method: 'page',
+      descriptor: '(I)Ljava/lang/String;',
+      annotation,
+      through: 'shop.route.Page',
+    },
     {
       target: 'PARAMETER',
       ...inPages,
@@ -96,9 +121,17 @@ test('each usage says what it stands on', async () => {
       parameterIndex: 0,
       parameterName: 'arg0',
       annotation,
+      through: null,
     },
-    { target: 'CONSTRUCTOR', ...inPages, method: '<init>', descriptor: '()V', annotation },
-    { target: 'CLASS', ...inPages, annotation },
+    {
+      target: 'CONSTRUCTOR',
+      ...inPages,
+      method: '<init>',
+      descriptor: '()V',
+      annotation,
+      through: 'shop.route.Get',
+    },
+    { target: 'CLASS', ...inPages, annotation, through: null },
   ])
 })
 

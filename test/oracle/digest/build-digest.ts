@@ -6,6 +6,7 @@ import { packTables } from '../pack-tables.ts'
 import { digestColumns, USE, USE_KINDS } from '../../../src/analyzer/index/digest.ts'
 import { DigestNames } from './digest-names.ts'
 import { IntList } from './int-list.ts'
+import { PairIds } from './pair-ids.ts'
 
 const PUBLIC_PRIVATE_PROTECTED_STATIC = 0x000f
 // JVMS §6.5: getstatic and getfield; what the columns of type references hold.
@@ -62,8 +63,8 @@ function ownMethods({ classes, methods }: Facts, names: DigestNames): Uint16Arra
   const counts = new Uint16Array(classes.count)
   for (let row = 0; row < classes.count; row++) {
     for (let i = classes.firstMethod[row] ?? 0; i < (classes.firstMethod[row + 1] ?? 0); i++) {
-      const isMade = ((methods.accessFlags[i] ?? 0) & ACC.SYNTHETIC) !== 0
-      if (!isMade && !names.isSpecial(methods.name[i] ?? 0)) counts[row] = (counts[row] ?? 0) + 1
+      if (!isMade(methods.accessFlags[i]) && !names.isSpecial(methods.name[i] ?? 0))
+        counts[row] = (counts[row] ?? 0) + 1
     }
   }
   return counts
@@ -113,9 +114,8 @@ function countSignatures(facts: Facts, row: number, names: DigestNames, counter:
     if (signature < 0) continue
     for (const type of names.typesOfParameters(signature)) counter.add(type, USE.TYPE_PARAMETER)
   }
-  const [firstMethod = 0, endMethod = 0] = classes.firstMethod.subarray(row, row + 2)
-  for (let i = methods.firstException[firstMethod] ?? 0; i < (methods.firstException[endMethod] ?? 0); i++)
-    counter.add(names.idOf(exceptions.name[i] ?? -1), USE.THROWS)
+  const thrown = rows(classes.firstMethod, row).flatMap((method) => rows(methods.firstException, method))
+  for (const i of thrown) counter.add(names.idOf(exceptions.name[i] ?? -1), USE.THROWS)
   for (const i of rows(classes.firstPermittedSubclass, row))
     counter.add(names.idOf(permittedSubclasses.name[i] ?? -1), USE.PERMITS)
   for (const i of rows(classes.firstRecordComponent, row)) {
@@ -301,16 +301,16 @@ function calleesByOwner(facts: Facts, names: DigestNames) {
 
 function annotationsOnSource(facts: Facts, names: DigestNames) {
   const owners = new IntList()
-  const rows = new IntList()
+  const found = new IntList()
   const { classes, annotations } = facts
   for (let owner = 0; owner < classes.count; owner++) {
     for (let i = classes.firstAnnotation[owner] ?? 0; i < (classes.firstAnnotation[owner + 1] ?? 0); i++) {
       if (!isOnSource(facts, i)) continue
       owners.push(owner)
-      rows.push(i)
+      found.push(i)
     }
   }
-  const row = rows.values()
+  const row = found.values()
   return {
     type: row.map((each) => names.idOf(annotations.type[each] ?? -1)),
     class: owners.values(),
@@ -350,53 +350,4 @@ function groupRows(keyOf: IntList, count: number) {
     starts[key] = (starts[key] ?? 0) + 1
   }
   return { order, keys: keys.values(), first: first.values() }
-}
-
-const NONE = -1
-
-/** Distinct pairs of whole numbers, by id from 0. */
-class PairIds {
-  readonly #firsts = new IntList()
-  readonly #seconds = new IntList()
-  /** Open addressing; at most half full. */
-  #slots = new Int32Array(1024).fill(NONE)
-
-  get count(): number {
-    return this.#firsts.length
-  }
-
-  idOf(first: number, second: number): number {
-    const slot = this.#slotOf(first, second)
-    const known = this.#slots[slot] ?? NONE
-    if (known !== NONE) return known
-    const id = this.count
-    this.#slots[slot] = id
-    this.#firsts.push(first)
-    this.#seconds.push(second)
-    if (2 * this.count > this.#slots.length) this.#rehash()
-    return id
-  }
-
-  firsts(): Int32Array {
-    return this.#firsts.values()
-  }
-
-  seconds(): Int32Array {
-    return this.#seconds.values()
-  }
-
-  #slotOf(first: number, second: number): number {
-    const mask = this.#slots.length - 1
-    const hash = Math.imul(Math.imul(first, 0x9e3779b1) ^ second, 0x85ebca6b)
-    for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
-      const id = this.#slots[slot] ?? NONE
-      if (id === NONE || (this.#firsts.at(id) === first && this.#seconds.at(id) === second)) return slot
-    }
-  }
-
-  #rehash(): void {
-    this.#slots = new Int32Array(2 * this.#slots.length).fill(NONE)
-    for (let id = 0; id < this.count; id++)
-      this.#slots[this.#slotOf(this.#firsts.at(id), this.#seconds.at(id))] = id
-  }
 }

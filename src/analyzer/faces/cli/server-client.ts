@@ -51,7 +51,7 @@ export interface LiveServer {
   readonly info: ServerInfo
 }
 
-/** Sends one request to a server. @throws SERVER_UNREACHABLE, SERVER_TIMEOUT, and the server's own errors */
+/** Sends one request to a server, and returns its answer: a text where it is not JSON. @throws SERVER_UNREACHABLE, SERVER_TIMEOUT, and the server's own errors */
 export async function ask<T>(
   record: ServerRecord,
   path: string,
@@ -87,8 +87,9 @@ export async function ask<T>(
       .end(body === undefined ? undefined : JSON.stringify(body))
   })
   const { statusCode = 500 } = response
-  if (statusCode < 300) return (await json(response)) as T
-  throw errorOf(statusCode, await text(response), where)
+  if (statusCode >= 300) throw errorOf(statusCode, await text(response), where)
+  const isJson = response.headers['content-type']?.startsWith('application/json') ?? false
+  return (await (isJson ? json(response) : text(response))) as T
 }
 
 /** A server that listens everywhere is here too. */

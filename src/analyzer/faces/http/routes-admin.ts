@@ -45,7 +45,10 @@ export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
 
   app.post(
     '/admin/activity',
-    { schema: { summary: 'Keeps the server from ending for want of work' } },
+    {
+      schema: { summary: 'Keeps the server from ending for want of work' },
+      config: { hasNoEffect: true },
+    },
     () => {
       idle.touch()
       return { lastActivityAt: idle.lastActivity.toISOString() }

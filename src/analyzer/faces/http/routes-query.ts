@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import { CYCLE_MEMBERS, GRAPH_FORMATS } from '../../choices.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import type { QuestionName } from '../../api/questions.ts'
@@ -25,16 +26,24 @@ import type { SourceQuestion } from './routes-source.ts'
 /** The questions that are asked of a project's classes. */
 export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
   for (const [name, answer] of Object.entries(ANSWERS) as [keyof typeof ANSWERS, Answer][]) {
-    addQuestion(server, face, name, (query, { name: subject = '' }) =>
-      answer(face.analysis.scan, query, subject),
+    addQuestion(server, face, name, (query, { name: subject = '' }, reply) =>
+      answer(face.analysis.scan, query, subject, reply),
     )
   }
 }
 
-type Answer = (scan: Scan, query: QueryReader, name: string) => unknown
+type Answer = (scan: Scan, query: QueryReader, name: string, reply: FastifyReply) => unknown
+
+/** Graphs for other programs are sent as those read them. */
+const GRAPH_TYPES = {
+  dot: 'text/vnd.graphviz; charset=utf-8',
+  mermaid: 'text/plain; charset=utf-8',
+  graphml: 'application/xml; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+} as const
 
 const ANSWERS: Readonly<Record<Exclude<QuestionName, SourceQuestion>, Answer>> = {
-  stats: (scan) => ({ stats: statsOf(scan) }),
+  stats: (scan) => statsOf(scan),
 
   classes_list({ snapshot }, query) {
     const filter = {
@@ -65,7 +74,11 @@ const ANSWERS: Readonly<Record<Exclude<QuestionName, SourceQuestion>, Answer>> =
   dependencies: ({ snapshot }, query, name) => dependenciesOf(snapshot, name, query.flag('includeLibraries')),
 
   annotation_usages({ snapshot }, query, name) {
-    const filter = { scope: query.text('scope'), includeLibraries: query.flag('includeLibraries') }
+    const filter = {
+      scope: query.text('scope'),
+      includeLibraries: query.flag('includeLibraries'),
+      direct: query.flag('direct'),
+    }
     return annotationUsages(snapshot, name, filter, query.paging())
   },
 
@@ -104,16 +117,16 @@ const ANSWERS: Readonly<Record<Exclude<QuestionName, SourceQuestion>, Answer>> =
       kind: query.text('kind'),
       scopeImplementing: query.text('scopeImplementing'),
       includeLibraries: query.flag('includeLibraries'),
-      includeSynthetic: query.flag('synthetic'),
+      declared: query.flag('declared'),
+      synthetic: query.flag('synthetic'),
     }
     return xrefOf(snapshot, name, filter, query.paging())
   },
 
-  deps_graph({ snapshot }, query) {
+  deps_graph({ snapshot }, query, _name, reply) {
     const format = query.word('format', GRAPH_FORMATS) ?? 'json'
-    return format === 'json'
-      ? graphView(snapshot)
-      : { format, content: renderGraph(graphView(snapshot), format) }
+    const graph = graphView(snapshot)
+    return format === 'json' ? graph : reply.type(GRAPH_TYPES[format]).send(renderGraph(graph, format))
   },
 
   foundation({ snapshot }, query) {

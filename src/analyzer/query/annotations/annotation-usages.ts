@@ -37,6 +37,15 @@ export interface AnnotationUsage {
   /** On a type of the member or its code, not on the declaration: which, for example "type argument 0 of the return type". */
   readonly onType?: string
   readonly annotation: AnnotationView
+  /** The annotation that is written there, where it is not the one asked for but carries it; null for that one. */
+  readonly through: string | null
+}
+
+export interface UsageFilter {
+  readonly scope?: string | undefined
+  readonly includeLibraries: boolean
+  /** Leaves out where an annotation is written that carries the one asked for. */
+  readonly direct: boolean
 }
 
 interface Place {
@@ -57,16 +66,17 @@ interface Place {
 export function annotationUsages(
   snapshot: Snapshot,
   annotationFqn: string,
-  filter: { readonly scope?: string | undefined; readonly includeLibraries: boolean },
+  filter: UsageFilter,
   paging: Paging,
 ) {
   const scope = parseScope(filter.scope)
   const { index } = snapshot
-  const type = snapshot.findName(annotationFqn)
-  if (type === undefined)
-    throw fault('CLASS_NOT_FOUND', `nothing in the project names an annotation "${annotationFqn}"`)
+  const type = snapshot.getType(annotationFqn)
   const places = placesWith(snapshot, type, filter.includeLibraries)
-  const shown = places.filter(({ target }) => scope === 'all' || SCOPE_OF[target] === scope)
+  const shown = places.filter(
+    ({ target, way }) =>
+      (scope === 'all' || SCOPE_OF[target] === scope) && (!filter.direct || way.length === 0),
+  )
   const synthesis = new AnnotationSynthesis(snapshot)
   const { rows: usages, ...page } = pageOf(shown, paging, (place) => usageAt(snapshot, place, synthesis))
   return { annotationFqn: toFqn(index.names.get(type)), usages, ...page, countsByTarget: counts(shown) }
@@ -110,6 +120,7 @@ function usageAt(snapshot: Snapshot, place: Place, synthesis: AnnotationSynthesi
   const facts = snapshot.facts(slice)
   const classFqn = snapshot.fqnOf(id)
   const names = way.map((name) => toFqn(snapshot.index.names.get(name)))
+  const written = repeated ?? annotationView(facts, row)
   return {
     target,
     classFqn,
@@ -118,7 +129,8 @@ function usageAt(snapshot: Snapshot, place: Place, synthesis: AnnotationSynthesi
     classSource: slice.source,
     ...memberAt(snapshot, place),
     ...onType(facts, row),
-    annotation: synthesis.along(repeated ?? annotationView(facts, row), names),
+    annotation: synthesis.along(written, names),
+    through: way.length === 0 ? null : written.type,
   }
 }
 

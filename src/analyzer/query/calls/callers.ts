@@ -5,7 +5,8 @@ import { isMethodReference, lambdaOwners } from '../../bytecode/lambdas.ts'
 import { simpleNameOf, toFqn } from '../names.ts'
 import { pageOf, pageOfGroups, type Paging } from '../page.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { allSubtypes } from '../types/subtypes.ts'
+import { allSubtypes, allSupertypes } from '../types/subtypes.ts'
+import { checkMethod } from './check-method.ts'
 
 export interface CallerFilter {
   readonly descriptor?: string | undefined
@@ -14,7 +15,7 @@ export interface CallerFilter {
   readonly includeSubtypes: boolean
 }
 
-export interface Caller {
+interface Caller {
   readonly classFqn: string
   readonly classSimpleName: string
   readonly classSource: string
@@ -27,9 +28,14 @@ export interface Caller {
   readonly via: 'call' | 'methodRef' | 'lambda'
 }
 
-/** Who calls a method, named `owner#method`, also by method references and out of lambdas. @throws BAD_REQUEST and CLASS_NOT_FOUND */
+/**
+ * Who calls a method, named `owner#method`, also by method references and out of lambdas. `subtypeCallCount` and
+ * `supertypeCallCount` are of calls that name a class below or above the owner instead.
+ *
+ * @throws BAD_REQUEST, CLASS_NOT_FOUND, and METHOD_NOT_FOUND for a method that nothing declares or calls
+ */
 export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilter, paging: Paging) {
-  const [, ownerFqn, name] = /^([^#]+)#([^#]+)$/.exec(member) ?? []
+  const [, ownerFqn, name] = /^([^#]+)#(.+)$/.exec(member) ?? []
   if (ownerFqn === undefined || name === undefined) {
     throw fault(
       'BAD_REQUEST',
@@ -37,31 +43,74 @@ export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilt
     )
   }
   const { index } = snapshot
-  const target = snapshot.getClass(ownerFqn)
-  const owners = new Set([index.nameIdOf(target)])
-  if (filter.includeSubtypes) {
-    for (const id of allSubtypes(snapshot, index.nameIdOf(target)).keys()) owners.add(index.nameIdOf(id))
+  const owner = snapshot.getType(ownerFqn)
+  const below = new Set(Array.from(allSubtypes(snapshot, owner).keys(), (id) => index.nameIdOf(id)))
+  const above = allSupertypes(snapshot, owner)
+  const search = new CallSearch(snapshot, name, filter)
+  const calls = search.on(filter.includeSubtypes ? new Set([owner, ...below]) : new Set([owner]))
+  // Constructors are not inherited.
+  const isInherited = name !== '<init>'
+  const belowCount = isInherited ? search.on(below).count : 0
+  const aboveCount = isInherited ? search.on(above).count : 0
+  if (!search.isNamed) checkMethod(snapshot, { owner, above, name, descriptor: filter.descriptor })
+  const { rows: callers, ...page } = calls.page(paging)
+  return {
+    member: `${toFqn(index.names.get(owner))}#${name}`,
+    callers,
+    ...page,
+    subtypeCallCount: belowCount,
+    supertypeCallCount: aboveCount,
+    appliedFilter: {
+      descriptor: filter.descriptor ?? null,
+      includeLibraries: filter.includeLibraries,
+      includeSubtypes: filter.includeSubtypes,
+    },
   }
-  const ranks = index.ranks()
-  const callers = callingClasses(snapshot, owners, index.names.find(name))
-    .filter(({ id }) => snapshot.counts(id, filter.includeLibraries) && !index.isHidden(id))
-    .toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0))
-  const calls = (id: number) => callsFrom(snapshot, id, owners, name, filter.descriptor)
-  const { rows: found, ...page } =
-    filter.descriptor === undefined
-      ? pageOfGroups(
-          callers,
-          ({ count }) => count,
-          paging,
-          ({ id }) => calls(id),
-        )
-      : // Only their details tell which call has it.
-        pageOf(
-          callers.flatMap(({ id }) => calls(id)),
-          paging,
-          (call) => call,
-        )
-  return { member: `${snapshot.fqnOf(target)}#${name}`, callers: found, ...page }
+}
+
+/** Finds the calls of methods of one name. */
+class CallSearch {
+  readonly #snapshot: Snapshot
+  readonly #name: string
+  readonly #nameId: number | undefined
+  readonly #filter: CallerFilter
+  /** Whether any class calls such a method on one of the owners, of libraries and the JDK too. */
+  isNamed = false
+
+  constructor(snapshot: Snapshot, name: string, filter: CallerFilter) {
+    this.#snapshot = snapshot
+    this.#name = name
+    this.#nameId = snapshot.index.names.find(name)
+    this.#filter = filter
+  }
+
+  /** @param owners ids of their names */
+  on(owners: ReadonlySet<number>) {
+    const { descriptor, includeLibraries } = this.#filter
+    const { index } = this.#snapshot
+    const ranks = index.ranks()
+    const all = callingClasses(this.#snapshot, owners, this.#nameId)
+    this.isNamed ||= all.length > 0 && descriptor === undefined
+    const classes = all
+      .filter(({ id }) => this.#snapshot.counts(id, includeLibraries) && !index.isHidden(id))
+      .toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0))
+    const from = (id: number) => callsFrom(this.#snapshot, id, owners, this.#name, descriptor)
+    // Only the details of calls tell which have the descriptor.
+    const found = descriptor === undefined ? undefined : classes.flatMap(({ id }) => from(id))
+    this.isNamed ||= found !== undefined && found.length > 0
+    return {
+      count: found?.length ?? classes.reduce((sum, { count }) => sum + count, 0),
+      page: (paging: Paging) =>
+        found === undefined
+          ? pageOfGroups(
+              classes,
+              ({ count }) => count,
+              paging,
+              ({ id }) => from(id),
+            )
+          : pageOf(found, paging, (call) => call),
+    }
+  }
 }
 
 /** Classes that call, with how often. */

@@ -1,5 +1,6 @@
 import { type DependencyType, dependencyType } from './dependency-type.ts'
 import { compare } from '../types/implementations.ts'
+import { type MemberName, membersNaming } from '../calls/members-naming.ts'
 import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 
@@ -8,30 +9,33 @@ export interface Dependency {
   readonly dependencyType: DependencyType
   /** UNKNOWN for a class that is not on the class path. */
   readonly source: string
-  /** Folder or archive of that class; '' for an unknown one. */
-  readonly location: string
+  /** The field or method that makes the dependency; null for the class itself. */
+  readonly location: MemberName
 }
 
-/** Returns the dependencies and dependents of a class, one line for each class and type. @throws CLASS_NOT_FOUND */
+/** Returns the dependencies and dependents of a class, one line for each class, type and member. @throws CLASS_NOT_FOUND */
 export function dependenciesOf(snapshot: Snapshot, fqn: string, includeLibraries: boolean) {
   const { index } = snapshot
-  const target = snapshot.getClass(fqn)
-  const outgoing = new Map<string, Dependency>()
-  for (const { name, kind } of usesBy(snapshot, target)) {
-    const id = index.findByNameId(name)
-    if (id === undefined ? includeLibraries : snapshot.counts(id, includeLibraries))
-      add(snapshot, outgoing, name, id, kind)
+  const target = snapshot.getType(fqn)
+  const targetName = index.names.get(target)
+  const id = index.findByNameId(target)
+  const outgoing = new Lines(snapshot)
+  if (id !== undefined) addOutgoing(outgoing, snapshot, id, includeLibraries)
+  const incoming = new Lines(snapshot)
+  for (const { id: user, kind } of index.usesOf(target)) {
+    if (!index.isHidden(user) && snapshot.counts(user, includeLibraries))
+      incoming.add(index.nameIdOf(user), kind, membersNaming(snapshot, user, targetName, kind))
   }
-  const incoming = new Map<string, Dependency>()
-  for (const { id, kind } of index.usesOf(index.nameIdOf(target))) {
-    if (!index.isHidden(id) && snapshot.counts(id, includeLibraries))
-      add(snapshot, incoming, index.nameIdOf(id), id, kind)
+  return { targetClass: toFqn(targetName), outgoing: outgoing.sorted(), incoming: incoming.sorted() }
+}
+
+function addOutgoing(lines: Lines, snapshot: Snapshot, id: number, includeLibraries: boolean): void {
+  const { index } = snapshot
+  for (const { name, kind } of usesBy(snapshot, id)) {
+    const used = index.findByNameId(name)
+    if (used === undefined ? includeLibraries : snapshot.counts(used, includeLibraries))
+      lines.add(name, kind, membersNaming(snapshot, id, index.names.get(name), kind))
   }
-  const sorted = (lines: ReadonlyMap<string, Dependency>): readonly Dependency[] =>
-    [...lines.values()].toSorted(
-      (a, b) => compare(a.classFqn, b.classFqn) || compare(a.dependencyType, b.dependencyType),
-    )
-  return { targetClass: snapshot.fqnOf(target), outgoing: sorted(outgoing), incoming: sorted(incoming) }
 }
 
 /** The types that a class uses, from its slice's uses by type. */
@@ -50,21 +54,35 @@ function* usesBy(
   }
 }
 
-function add(
-  snapshot: Snapshot,
-  lines: Map<string, Dependency>,
-  name: number,
-  id: number | undefined,
-  kind: number,
-): void {
-  const type = dependencyType(kind)
-  const key = `${name} ${type}`
-  if (lines.has(key)) return
-  const slice = id === undefined ? undefined : snapshot.index.sliceOf(id)
-  lines.set(key, {
-    classFqn: toFqn(snapshot.index.names.get(name)),
-    dependencyType: type,
-    source: slice?.source ?? 'UNKNOWN',
-    location: slice?.location ?? '',
-  })
+/** Dependencies, each once: several uses can be of one type. */
+class Lines {
+  readonly #snapshot: Snapshot
+  readonly #lines = new Map<string, Dependency>()
+
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot
+  }
+
+  /** @param name of the class at the other end, as its id */
+  add(name: number, kind: number, members: ReadonlySet<MemberName>): void {
+    const { index } = this.#snapshot
+    const type = dependencyType(kind)
+    const id = index.findByNameId(name)
+    const other = {
+      classFqn: toFqn(index.names.get(name)),
+      dependencyType: type,
+      source: id === undefined ? 'UNKNOWN' : this.#snapshot.sourceOf(id),
+    }
+    for (const location of members)
+      this.#lines.set(`${name} ${type} ${location ?? ''}`, { ...other, location })
+  }
+
+  sorted(): readonly Dependency[] {
+    return [...this.#lines.values()].toSorted(
+      (a, b) =>
+        compare(a.classFqn, b.classFqn) ||
+        compare(a.dependencyType, b.dependencyType) ||
+        compare(a.location ?? '', b.location ?? ''),
+    )
+  }
 }

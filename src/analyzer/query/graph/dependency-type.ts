@@ -16,6 +16,9 @@ const OF_KIND: Readonly<Record<number, DependencyType>> = {
   [USE.FIELD]: 'FIELD_TYPE',
   [USE.RETURN]: 'METHOD_RETURN_TYPE',
   [USE.PARAM]: 'METHOD_PARAMETER',
+  [USE.SYNTHETIC_FIELD]: 'FIELD_TYPE',
+  [USE.SYNTHETIC_RETURN]: 'METHOD_RETURN_TYPE',
+  [USE.SYNTHETIC_PARAM]: 'METHOD_PARAMETER',
 }
 
 /** Whatever is in no signature is a TYPE_REFERENCE: annotations, calls, instantiations, casts … */

@@ -38,11 +38,11 @@ function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number
     tests.push((id) => carrying.has(id))
   }
   if (filter.extends !== undefined) {
-    const below = allSubtypes(snapshot, snapshot.findName(filter.extends), [USE.EXTENDS])
+    const below = allSubtypes(snapshot, snapshot.findType(filter.extends), [USE.EXTENDS])
     tests.push((id) => below.has(id))
   }
   if (filter.implements !== undefined) {
-    const below = allSubtypes(snapshot, snapshot.findName(filter.implements), [USE.IMPLEMENTS])
+    const below = allSubtypes(snapshot, snapshot.findType(filter.implements), [USE.IMPLEMENTS])
     tests.push((id) => below.has(id))
   }
   if (filter.package !== undefined) {
@@ -59,7 +59,7 @@ function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number
 /** The classes that carry an annotation themselves, directly or by one that carries it. */
 function classesWith(snapshot: Snapshot, annotation: string): ReadonlySet<number> {
   const found = new Set<number>()
-  const type = snapshot.findName(annotation)
+  const type = snapshot.findType(annotation)
   if (type === undefined) return found
   for (const { id, targetKind } of countingPlaces(snapshot, type)) {
     if (targetKind === TARGET.CLASS) found.add(id)

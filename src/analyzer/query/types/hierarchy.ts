@@ -22,11 +22,11 @@ const MAX_DEPTH = 1_000
 
 /** A class with all that is above it and all that is below it. @throws CLASS_NOT_FOUND */
 export function hierarchyOf(snapshot: Snapshot, fqn: string) {
-  const id = snapshot.getClass(fqn)
+  const name = snapshot.getType(fqn)
   const walk = new HierarchyWalk(snapshot)
-  const up = walk.above(snapshot.index.nameIdOf(id))
-  const hierarchy = { ...up, children: walk.below(id) }
-  return { targetClass: snapshot.fqnOf(id), hierarchy, ...(walk.isCut && { isCut: true }) }
+  const up = walk.above(name)
+  const hierarchy = { ...up, children: walk.below(name) }
+  return { targetClass: up.classFqn, hierarchy, ...(walk.isCut && { isCut: true }) }
 }
 
 class HierarchyWalk {
@@ -58,9 +58,8 @@ class HierarchyWalk {
     return node
   }
 
-  below(id: number): readonly HierarchyNode[] {
+  below(name: number): readonly HierarchyNode[] {
     const { index } = this.#snapshot
-    const name = index.nameIdOf(id)
     if (!this.#enter(name)) return []
     const children = directSubtypes(this.#snapshot, name)
       .filter((child) => !this.#way.has(index.nameIdOf(child)))
@@ -68,7 +67,7 @@ class HierarchyWalk {
         ...describe(this.#snapshot, index.nameIdOf(child), child),
         parent: null,
         interfaces: [],
-        children: this.below(child),
+        children: this.below(index.nameIdOf(child)),
       }))
       .toSorted((a, b) => compare(a.classFqn, b.classFqn))
     this.#way.delete(name)

@@ -1,18 +1,19 @@
 import { classSummary, type ClassSummary } from './class-summary.ts'
+import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
 
 /** Returns the classes that extend or implement a class, by name. @throws CLASS_NOT_FOUND */
 export function implementationsOf(snapshot: Snapshot, fqn: string, includeLibraries: boolean) {
-  const target = snapshot.getClass(fqn)
-  const below = [...allSubtypes(snapshot, snapshot.index.nameIdOf(target))]
+  const target = snapshot.getType(fqn)
+  const below = [...allSubtypes(snapshot, target)]
     .filter(([id]) => snapshot.counts(id, includeLibraries))
     .map(([id, isDirect]) => ({ summary: classSummary(snapshot, id), isDirect }))
     .toSorted((a, b) => compare(a.summary.fqn, b.summary.fqn))
   const of = (direct: boolean): readonly ClassSummary[] =>
     below.filter(({ isDirect }) => isDirect === direct).map(({ summary }) => summary)
   return {
-    targetClass: snapshot.fqnOf(target),
+    targetClass: toFqn(snapshot.index.names.get(target)),
     directImplementations: of(true),
     indirectImplementations: of(false),
     totalCount: below.length,

@@ -131,7 +131,7 @@ class WantedMethods {
 /** The methods that carry an annotation, directly or by one that carries it. */
 export function methodsWith(snapshot: Snapshot, annotation: string): ReadonlySet<string> {
   const found = new Set<string>()
-  const type = snapshot.findName(annotation)
+  const type = snapshot.findType(annotation)
   if (type === undefined) return found
   for (const { id, targetKind, target } of countingPlaces(snapshot, type)) {
     if (targetKind === TARGET.METHOD) found.add(methodKey(id, target))

@@ -57,3 +57,20 @@ export function supertypesOf(
   }
   return { superclass: superName < 0 ? undefined : superName, interfaces: names }
 }
+
+/** The types above a type at any depth, as ids of names, itself left out; those above one that is not on the class path are unknown. */
+export function allSupertypes(snapshot: Snapshot, name: number): ReadonlySet<number> {
+  const found = new Set<number>()
+  const open = [name]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const id = snapshot.index.findByNameId(next)
+    if (id === undefined) continue
+    const { superclass, interfaces } = supertypesOf(snapshot, id)
+    for (const each of superclass === undefined ? interfaces : [superclass, ...interfaces]) {
+      if (each === name || found.has(each)) continue
+      found.add(each)
+      open.push(each)
+    }
+  }
+  return found
+}

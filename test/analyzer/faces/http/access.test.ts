@@ -44,7 +44,8 @@ test('A8 with server.auth: none questions are open, and what changes something d
     fetch(open.url + path, { method, headers })
   for (const path of ['/admin/health', '/admin/ready', '/admin/info', '/api/v1/project', '/api/v1/classes'])
     expect((await ask('GET', path)).status, path).toBe(200)
-  for (const path of ['/admin/shutdown', '/admin/activity', '/api/v1/project/refresh']) {
+  expect((await ask('POST', '/admin/activity')).status).toBe(200)
+  for (const path of ['/admin/shutdown', '/api/v1/project/refresh']) {
     for (const authorization of ['', 'Bearer wrong', `Basic ${open.token}`]) {
       const answer = await ask('POST', path, { authorization })
       expect(answer.status, path).toBe(401)

@@ -222,4 +222,36 @@ describe('callers', () => {
       'shop.model.Priced',
     ])
   })
+
+  test('are never a silent zero: calls through subtypes and supertypes are counted beside them', async () => {
+    const of = async (member: string, parameters = {}) => {
+      const { totalCount, subtypeCallCount, supertypeCallCount } = await analyzer.get(
+        `/callers/${encodeURIComponent(member)}`,
+        parameters,
+      )
+      return [totalCount, subtypeCallCount, supertypeCallCount]
+    }
+    expect(await of('shop.model.Priced#price')).toEqual([2, 1, 0])
+    expect(await of('shop.model.Priced#price', { includeSubtypes: true })).toEqual([3, 1, 0])
+    expect(await of('shop.model.Discounted#price')).toEqual([0, 1, 2])
+    expect(await of('shop.model.Item#price', { descriptor: '()I' })).toEqual([1, 0, 2])
+    // Declared and not called is a zero that is told.
+    expect(await of('shop.service.Calls#nothing')).toEqual([0, 0, 0])
+  })
+
+  test.each([
+    ['shop.model.Order#noSuchMethod', {}, /^neither shop\.model\.Order nor a type above it declares/],
+    ['shop.model.Order#items', {}, /^shop\.model\.Order#items is a field; only methods are called$/],
+    ['shop.model.Order#id', {}, /^shop\.model\.Order#id is a field/],
+    [
+      'shop.model.Order#all',
+      { descriptor: '(I)V' },
+      /has no overload \(I\)V; it has \(\)Ljava\/util\/List;$/,
+    ],
+    ['java.lang.String#lenght', {}, /did you mean java\.lang\.String#length\?$/],
+    ['shop.model.Order#a#b', {}, /declares a method "a#b"/],
+  ])('of %s with %j are METHOD_NOT_FOUND', async (member, parameters, message) => {
+    const { status, body } = await analyzer.ask(`/callers/${encodeURIComponent(member)}`, parameters)
+    expect([status, body.message]).toEqual([404, expect.stringMatching(message)])
+  })
 })

@@ -15,7 +15,7 @@ describe('references', () => {
   const xref = (fqn: string, parameters = {}) => analyzer.get(`/xref/${fqn}`, { size: 200, ...parameters })
   const short = ({ references }: any): readonly string[] =>
     references.map(({ fromSimpleName, kind, member }: any) =>
-      `${fromSimpleName} ${kind} ${member.replace(/\(.*/, '')}`.trim(),
+      `${fromSimpleName} ${kind} ${member ?? ''}`.trim(),
     )
 
   test('to a type are told by class and kind, with counts', async () => {
@@ -39,7 +39,13 @@ describe('references', () => {
         METHOD_REFERENCE: 1,
       },
       countsByPackage: { 'shop.model': 9, 'shop.service': 10 },
-      appliedFilter: { includeLibraries: false, kind: null, scopeImplementing: null },
+      appliedFilter: {
+        includeLibraries: false,
+        kind: null,
+        scopeImplementing: null,
+        declared: false,
+        synthetic: false,
+      },
     })
     expect(short(answer)).toEqual([
       'Order FIELD items',
@@ -67,11 +73,20 @@ describe('references', () => {
       fromSimpleName: 'Calls',
       fromSource: 'PROJECT',
       kind: 'CALL_RECEIVER',
-      member: 'overloaded(Lshop/model/Item;)I',
-      detail: 'price()I',
+      member: 'overloaded',
+      descriptor: '(Lshop/model/Item;)I',
+      detail: 'price',
+      calledDescriptor: '()I',
       lineNumber: line('by record'),
     })
     expect(answer.references[0]).toMatchObject({ detail: 'java.util.List', lineNumber: null })
+    expect(answer.references.slice(1, 4)).toEqual(
+      [
+        { member: '<init>', kind: 'PARAM', detail: 'shop.model.Item', parameterIndex: 1 },
+        { member: 'add', kind: 'PARAM', detail: 'shop.model.Item', parameterIndex: 0 },
+        { member: 'add', kind: 'RETURN', detail: 'shop.model.Item' },
+      ].map((each) => expect.objectContaining(each)),
+    )
   })
 
   test.each([
@@ -108,6 +123,20 @@ describe('references', () => {
     const sum = Object.values(filtered.countsByPackage as Record<string, number>).reduce((a, b) => a + b)
     expect(sum).toBe(expected.length)
     expect(filtered.appliedFilter.kind).toBe(kind.toUpperCase())
+  })
+
+  test('to a receiver count, with declared, for the class that declares the method', async () => {
+    const calls = async (fqn: string, declared: boolean) =>
+      (await xref(fqn, { kind: 'CALL_RECEIVER', declared })).references.map(
+        ({ fromSimpleName, member, detail }: any) => `${fromSimpleName} ${member} ${detail}`,
+      )
+    expect(await calls('java.util.List', false)).toContain('Calls lambdas forEach')
+    expect(await calls('java.util.List', true)).not.toContain('Calls lambdas forEach')
+    expect(await calls('java.lang.Iterable', true)).toEqual(['Calls lambdas forEach'])
+    expect(await calls('java.lang.Iterable', false)).toEqual([])
+    // What the class that is named declares itself stays.
+    for (const fqn of ['shop.model.Item', 'shop.model.Order', 'shop.model.Priced'])
+      expect(await calls(fqn, true), fqn).toEqual(await calls(fqn, false))
   })
 
   test('are paged through the uses of one class too', async () => {

@@ -175,7 +175,7 @@ describe('the class list', () => {
 })
 
 test('stats count the project, and the classes that it is built on', async () => {
-  const { stats } = await analyzer.get('/stats')
+  const stats = await analyzer.get('/stats')
   expect(stats).toEqual({
     projectClassCount: 28,
     libraryClassCount: 0,

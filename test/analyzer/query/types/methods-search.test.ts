@@ -85,7 +85,7 @@ describe('a question that cannot be answered', () => {
       { descriptor: '()V' },
       'descriptor tells overloads of a method apart: give method too',
     ],
-    ['/xref/shop.model.Item', { kind: 'CAST' }, 'kind "CAST" must be one of EXTENDS, IMPLEMENTS'],
+    ['/xref/shop.model.Item', { kind: 'GUESS' }, 'kind "GUESS" must be one of EXTENDS, IMPLEMENTS'],
     [
       '/annotations/usages/shop.route.Route',
       { scope: 'package' },

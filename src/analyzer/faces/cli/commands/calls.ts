@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
+import { callsElsewhere } from '../../../api/calls-elsewhere.ts'
 import type { callersOf } from '../../../query/calls/callers.ts'
 import type { callsOf } from '../../../query/calls/calls.ts'
 import type { xrefOf } from '../../../query/calls/xref.ts'
@@ -19,6 +20,7 @@ interface XrefFlags {
   readonly kind?: string
   readonly scopeImplementing?: string
   readonly synthetic?: boolean
+  readonly declared?: boolean
   readonly includeLibraries?: boolean
   readonly page?: number
   readonly size?: number
@@ -75,10 +77,11 @@ export function addCalls(program: Command): void {
     .option('--kind <kind>', 'only references of this kind')
     .option('--scope-implementing <fqn>', 'only from classes below this type')
     .option('--synthetic', 'also fields, parameters and return types of members that the compiler added')
+    .option('--declared', 'count calls for the class that declares the method, not the one that is named')
     .action(async (fqn: string, flags: XrefFlags, command: Command) => {
       const { get, output } = await contextOf(command)
-      const { kind, scopeImplementing, synthetic, includeLibraries, page, size } = flags
-      const parameters = { kind, scopeImplementing, synthetic, includeLibraries, page, size }
+      const { kind, scopeImplementing, declared, synthetic, includeLibraries, page, size } = flags
+      const parameters = { kind, scopeImplementing, declared, synthetic, includeLibraries, page, size }
       const answer = await get<ReturnType<typeof xrefOf>>(pathOf('xref', fqn), parameters)
       output.result(answer, () => referenceTable(answer))
     })
@@ -103,14 +106,15 @@ function callerTable(answer: ReturnType<typeof callersOf>): string {
     caller.lineNumber === null ? '-' : String(caller.lineNumber),
     caller.via,
   ])
-  return `${formatTable(['Class', 'Method', 'Line', 'Via'], rows)}\n\n${pageLine(answer)}`
+  const found = [pageLine(answer), ...callsElsewhere(answer)].join('\n')
+  return `${formatTable(['Class', 'Method', 'Line', 'Via'], rows)}\n\n${found}`
 }
 
 function referenceTable(answer: ReturnType<typeof xrefOf>): string {
   const rows = answer.references.map((reference) => [
     reference.fromFqn,
     reference.kind,
-    reference.member,
+    reference.member ?? '-',
     reference.detail,
     reference.lineNumber === null ? '-' : String(reference.lineNumber),
   ])

@@ -58,9 +58,9 @@ export function addClasses(program: Command): void {
     .description('count what there is')
     .action(async (_flags: unknown, command: Command) => {
       const { get, output } = await contextOf(command)
-      const answer = await get<{ stats: Record<string, unknown> }>('/api/v1/stats')
+      const answer = await get<Record<string, unknown>>('/api/v1/stats')
       output.result(answer, () =>
-        formatRecord(Object.entries(answer.stats).map(([key, value]) => [key, String(value)] as const)),
+        formatRecord(Object.entries(answer).map(([key, value]) => [key, String(value)] as const)),
       )
     })
 
@@ -145,7 +145,7 @@ function implementationTable(answer: ReturnType<typeof implementationsOf>): stri
 function dependencyTable(dependencies: readonly Dependency[]): string {
   return formatTable(
     ['Class', 'Type', 'Location', 'Source'],
-    dependencies.map((each) => [each.classFqn, each.dependencyType, each.location, each.source]),
+    dependencies.map((each) => [each.classFqn, each.dependencyType, each.location ?? '-', each.source]),
   )
 }
 

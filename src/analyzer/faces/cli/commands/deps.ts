@@ -65,10 +65,8 @@ function addGraphOptions(command: Command): Command {
 async function printGraph(_flags: GraphFlags, command: Command): Promise<void> {
   const { format = 'json', output: file }: GraphFlags = { ...command.optsWithGlobals(), ...command.opts() }
   const { get } = await contextOf(command)
-  const text =
-    format === 'json'
-      ? JSON.stringify(await get<ReturnType<typeof graphView>>('/api/v1/graph'), null, 2)
-      : (await get<{ content: string }>('/api/v1/graph', { format })).content
+  const graph = await get<ReturnType<typeof graphView> | string>('/api/v1/graph', { format })
+  const text = typeof graph === 'string' ? graph : JSON.stringify(graph, null, 2)
   if (file === undefined) process.stdout.write(`${text}\n`)
   else writeFileSync(file, `${text}\n`)
 }

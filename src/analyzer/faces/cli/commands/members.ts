@@ -9,6 +9,7 @@ import { addPageOptions } from './classes.ts'
 
 interface UsageFlags {
   readonly scope?: string
+  readonly direct?: boolean
   readonly includeLibraries?: boolean
   readonly page?: number
   readonly size?: number
@@ -32,9 +33,11 @@ export function addMembers(program: Command): void {
     .description('where an annotation stands, or one that carries it')
     .argument('<annotation-fqn>')
     .addOption(new Option('--scope <scope>', 'on what it stands').choices(USAGE_SCOPES).default('all'))
-    .action(async (fqn: string, { scope, includeLibraries, page, size }: UsageFlags, command: Command) => {
+    .option('--direct', 'leave out annotations that only carry the one asked for')
+    .action(async (fqn: string, flags: UsageFlags, command: Command) => {
       const { get, output } = await contextOf(command)
-      const parameters = { scope, includeLibraries, page, size }
+      const { scope, direct, includeLibraries, page, size } = flags
+      const parameters = { scope, direct, includeLibraries, page, size }
       const answer = await get<ReturnType<typeof annotationUsages>>(
         pathOf('annotations/usages', fqn),
         parameters,
@@ -64,10 +67,11 @@ function usageTable(answer: ReturnType<typeof annotationUsages>): string {
   const rows = answer.usages.map((usage) => [
     usage.target,
     usage.classFqn,
-    usage.field ?? (usage.method === undefined ? '' : usage.method + (usage.descriptor ?? '')),
+    usage.field ?? usage.method ?? '-',
+    usage.through === null ? '-' : `@${usage.through}`,
     attributesText(usage.annotation),
   ])
-  return `${formatTable(['Target', 'Class', 'Member', 'Attributes'], rows)}\n\n${pageLine(answer)}`
+  return `${formatTable(['Target', 'Class', 'Member', 'Through', 'Attributes'], rows)}\n\n${pageLine(answer)}`
 }
 
 function methodTable(answer: ReturnType<typeof searchMethods>): string {

@@ -71,6 +71,7 @@ async function answer(
             `${wanted.path}${wanted.query.size === 0 ? '' : `?${wanted.query.toString()}`}`,
             wanted.is === 'get' ? 'GET' : 'POST',
           )
+    if (typeof found === 'string') return { content: [{ type: 'text', text: found }] }
     return { content: [{ type: 'text', text: JSON.stringify(found) }], structuredContent: found }
   } catch (error) {
     return { content: [{ type: 'text', text: messageOf(error) }], isError: true }
@@ -106,9 +107,9 @@ class ProjectServer {
     return this.#starting
   }
 
-  async ask(path: string, method: 'GET' | 'POST'): Promise<JsonObject> {
+  async ask(path: string, method: 'GET' | 'POST'): Promise<JsonObject | string> {
     const { record } = await this.find()
-    return ask<JsonObject>(record, path, { method, timeoutMs: SOURCE_ANSWER_MS })
+    return ask<JsonObject | string>(record, path, { method, timeoutMs: SOURCE_ANSWER_MS })
   }
 
   /** Does not start one: an agent that asks nothing needs none. */

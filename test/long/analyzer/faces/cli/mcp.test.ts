@@ -101,7 +101,7 @@ test('what is wrong is a tool error with the server’s sentence', async () => {
     return (content as [{ text: string }])[0].text
   }
   expect(await errorOf('class_show', { fqn: 'demo.Nothing' })).toBe(
-    'class "demo.Nothing" is not in the project, its libraries or its JDK',
+    'class "demo.Nothing" is not in the project, its libraries or its JDK, and none of their classes names it',
   )
   expect(await errorOf('class_show', {})).toBe('"fqn" is missing')
   expect(await errorOf('classes_list', { names: 'x' })).toMatch(

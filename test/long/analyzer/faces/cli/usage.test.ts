@@ -104,7 +104,8 @@ test('a question about a class that is not there: status 1, and one line', async
   expect(await user.analyzer('classes', 'show', 'no.Such', '-p', root)).toMatchObject({
     status: 1,
     stdout: '',
-    stderr: 'analyzer: class "no.Such" is not in the project, its libraries or its JDK\n',
+    stderr:
+      'analyzer: class "no.Such" is not in the project, its libraries or its JDK, and none of their classes names it\n',
   })
   expect((await user.analyzer('classes', 'list', '--size', '10001', '-p', root)).status).toBe(2)
 })

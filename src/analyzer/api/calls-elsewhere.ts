@@ -1,0 +1,16 @@
+import { counted } from '../../lib/cli/counted.ts'
+
+/** What a client must know of calls that an answer about a method's callers does not list. */
+export function callsElsewhere(answer: {
+  readonly subtypeCallCount: number
+  readonly supertypeCallCount: number
+  readonly appliedFilter: { readonly includeSubtypes: boolean }
+}): readonly string[] {
+  const { subtypeCallCount: below, supertypeCallCount: above, appliedFilter } = answer
+  return [
+    ...(below > 0 && !appliedFilter.includeSubtypes
+      ? [`${counted(below, 'more call')} through subtypes; --include-subtypes (includeSubtypes) lists them`]
+      : []),
+    ...(above > 0 ? [`${counted(above, 'call')} of a supertype's method of this name may arrive here`] : []),
+  ]
+}

@@ -1,0 +1,339 @@
+import { ACC } from '../../bytecode/access-flags.ts'
+import { DIRECTIVE, OPCODE, TARGET } from '../../bytecode/columns.ts'
+import { type Facts, isOnSource, rows } from '../../bytecode/facts.ts'
+import { isMetafactory, isMethodReference, lambdaOwners } from '../../bytecode/lambdas.ts'
+import { REFERENCE_KINDS } from '../../choices.ts'
+import { USE } from '../../index/digest.ts'
+import { readField, readMethod, readTypeParameters, RETURN } from '../../index/type-names.ts'
+import { toFqn, typeOfDescriptor, typesOfMethod } from '../names.ts'
+import { lineOf } from './calls.ts'
+
+export type ReferenceKind = (typeof REFERENCE_KINDS)[number]
+
+/** What `xref` calls a use, and whether it is of a member that the compiler added. */
+interface CountedKind {
+  readonly kind: ReferenceKind
+  readonly isSynthetic: boolean
+}
+
+const SYNTHETIC: Readonly<Record<number, ReferenceKind>> = {
+  [USE.SYNTHETIC_FIELD]: 'FIELD',
+  [USE.SYNTHETIC_PARAM]: 'PARAM',
+  [USE.SYNTHETIC_RETURN]: 'RETURN',
+}
+
+/** @param use of `USE`; undefined for one that is no reference */
+export function referenceKindOf(use: number): CountedKind | undefined {
+  const synthetic = SYNTHETIC[use]
+  const kind = synthetic ?? REFERENCE_KINDS[use]
+  return kind === undefined ? undefined : { kind, isSynthetic: synthetic !== undefined }
+}
+
+const IN_CODE: ReadonlySet<ReferenceKind> = new Set([
+  'INSTANTIATION',
+  'CALL_RECEIVER',
+  'FIELD_READ',
+  'FIELD_WRITE',
+  'CAST',
+  'INSTANCEOF',
+  'ARRAY_CREATION',
+  'CLASS_LITERAL',
+  'CATCH',
+  'METHOD_REFERENCE',
+  'LAMBDA',
+])
+
+/** Whether references of a kind stand in methods' code. */
+export function isInCode(kind: ReferenceKind): boolean {
+  return IN_CODE.has(kind)
+}
+
+/** A place in a class that refers to a type; `Reference` in xref.ts says what each field is. */
+interface FoundReference extends Member {
+  readonly detail: string
+  readonly lineNumber?: number | null
+  readonly parameterIndex?: number
+  readonly calledDescriptor?: string
+}
+
+interface Member {
+  readonly member: string | null
+  readonly descriptor: string | null
+}
+
+/** Returns the places in a class that refer to a type, in the order of the class file. */
+export function findReferences(
+  facts: Facts,
+  row: number,
+  name: string,
+  { kind, isSynthetic }: CountedKind,
+): readonly FoundReference[] {
+  return finders[kind](facts, row, name, isSynthetic)
+}
+
+const CLASS_ITSELF: Member = { member: null, descriptor: null }
+
+type Finder = (facts: Facts, row: number, name: string, isSynthetic: boolean) => readonly FoundReference[]
+
+/** Each finds what the digest has counted. */
+const finders: Readonly<Record<ReferenceKind, Finder>> = {
+  EXTENDS: (_facts, _row, name) => [{ ...CLASS_ITSELF, detail: toFqn(name) }],
+  IMPLEMENTS: (_facts, _row, name) => [{ ...CLASS_ITSELF, detail: toFqn(name) }],
+
+  FIELD: ({ classes, fields, strings }, row, name, isSynthetic) =>
+    rows(classes.firstField, row)
+      .filter((field) => isMade(fields.accessFlags[field]) === isSynthetic)
+      .filter((field) => typesOf(strings, fields, field).has(name))
+      .map((field) => ({
+        member: strings.get(fields.name[field] ?? 0),
+        descriptor: null,
+        detail: typeOfDescriptor(strings.get(fields.descriptor[field] ?? 0)),
+      })),
+
+  PARAM: (facts, row, name, isSynthetic) =>
+    methodsOf(facts, row, isSynthetic).flatMap((method) => {
+      const member = methodMember(facts, method)
+      const types = typesOfMethod(member.descriptor).parameters
+      return signatureOf(facts, method).parameters.flatMap((names, place) =>
+        names.has(name) ? [{ ...member, detail: types[place] ?? toFqn(name), parameterIndex: place }] : [],
+      )
+    }),
+
+  RETURN: (facts, row, name, isSynthetic) =>
+    methodsOf(facts, row, isSynthetic)
+      .filter((method) => signatureOf(facts, method).returns.has(name))
+      .map((method) => methodMember(facts, method))
+      .map((member) => ({ ...member, detail: typesOfMethod(member.descriptor).returns })),
+
+  ANNOTATION: (facts, row, name) =>
+    rows(facts.classes.firstAnnotation, row)
+      .filter(
+        (each) => isOnSource(facts, each) && facts.strings.get(facts.annotations.type[each] ?? 0) === name,
+      )
+      .map((each) => ({ ...targetOf(facts, each), detail: toFqn(name) })),
+
+  THROWS: (facts, row, name) =>
+    inMethods(facts, row, facts.methods.firstException, ({ exceptions, strings }, at) =>
+      strings.get(exceptions.name[at] ?? 0) === name ? { detail: toFqn(name) } : undefined,
+    ),
+
+  PERMITS: (_facts, _row, name) => [{ ...CLASS_ITSELF, detail: toFqn(name) }],
+
+  RECORD_COMPONENT: ({ classes, recordComponents, strings }, row, name) =>
+    rows(classes.firstRecordComponent, row)
+      .filter((component) => typesOf(strings, recordComponents, component).has(name))
+      .map((component) => ({
+        member: strings.get(recordComponents.name[component] ?? 0),
+        descriptor: null,
+        detail: typeOfDescriptor(strings.get(recordComponents.descriptor[component] ?? 0)),
+      })),
+
+  TYPE_PARAMETER: (facts, row, name) => {
+    const { classes, methods, strings } = facts
+    const isBound = (signature = -1) =>
+      signature >= 0 && named((found) => readTypeParameters(strings.get(signature), found)).has(name)
+    const detail = toFqn(name)
+    return [
+      ...(isBound(classes.signature[row]) ? [{ ...CLASS_ITSELF, detail }] : []),
+      ...rows(classes.firstMethod, row)
+        .filter((method) => isBound(methods.signature[method]))
+        .map((method) => ({ ...methodMember(facts, method), detail })),
+    ]
+  },
+
+  TYPE_ARGUMENT: (_facts, _row, name) => [{ ...CLASS_ITSELF, detail: toFqn(name) }],
+
+  SERVICE: ({ classes, moduleDirectives, strings }, row, name) =>
+    rows(classes.firstModuleDirective, row).flatMap((each) => {
+      const isUse = moduleDirectives.kind[each] === DIRECTIVE.USES
+      if (!isUse && moduleDirectives.kind[each] !== DIRECTIVE.PROVIDES) return []
+      const types = [moduleDirectives.name[each], ...(isUse ? [] : [moduleDirectives.target[each]])]
+      return types
+        .filter((type) => strings.get(type ?? 0) === name)
+        .map(() => ({ ...CLASS_ITSELF, detail: toFqn(name) }))
+    }),
+
+  INSTANTIATION: inTypeReferences([OPCODE.NEW]),
+  CAST: inTypeReferences([OPCODE.CHECKCAST]),
+  INSTANCEOF: inTypeReferences([OPCODE.INSTANCEOF]),
+  ARRAY_CREATION: inTypeReferences([OPCODE.ANEWARRAY, OPCODE.MULTIANEWARRAY]),
+  CLASS_LITERAL: inTypeReferences([OPCODE.LDC]),
+  CATCH: inTypeReferences([OPCODE.CATCH]),
+
+  CALL_RECEIVER: (facts, row, name) =>
+    callReferences(
+      facts,
+      row,
+      (at) =>
+        facts.strings.get(facts.calls.owner[at] ?? 0) === name &&
+        facts.strings.get(facts.calls.name[at] ?? 0) !== '<init>',
+    ),
+
+  FIELD_READ: inFieldAccesses([OPCODE.GETSTATIC, OPCODE.GETFIELD]),
+  FIELD_WRITE: inFieldAccesses([OPCODE.PUTSTATIC, OPCODE.PUTFIELD]),
+
+  METHOD_REFERENCE: (facts, row, name) => {
+    const owners = lambdaOwners(facts, row)
+    return inMethods(facts, row, facts.methods.firstDynamicCall, ({ dynamicCalls, strings }, at) => {
+      if (elementOf(strings.get(dynamicCalls.handleOwner[at] ?? 0)) !== name) return undefined
+      if (!isMethodReference(facts, at, owners)) return undefined
+      return {
+        detail: strings.get(dynamicCalls.handleName[at] ?? 0),
+        calledDescriptor: strings.get(dynamicCalls.handleDescriptor[at] ?? 0),
+        lineNumber: lineOf(dynamicCalls.line[at]),
+      }
+    })
+  },
+
+  LAMBDA: (facts, row, name) =>
+    inMethods(facts, row, facts.methods.firstDynamicCall, ({ dynamicCalls, strings }, at) => {
+      const { returns } = methodTypes(strings.get(dynamicCalls.descriptor[at] ?? 0), undefined)
+      return isMetafactory(facts, at) && returns.has(name)
+        ? { detail: toFqn(name), lineNumber: lineOf(dynamicCalls.line[at]) }
+        : undefined
+    }),
+}
+
+function inTypeReferences(opcodes: readonly number[]): Finder {
+  return (facts, row, name) =>
+    inMethods(facts, row, facts.methods.firstTypeReference, ({ typeReferences, strings }, at) =>
+      opcodes.includes(typeReferences.opcode[at] ?? 0) &&
+      elementOf(strings.get(typeReferences.name[at] ?? 0)) === name
+        ? { detail: toFqn(name), lineNumber: lineOf(typeReferences.line[at]) }
+        : undefined,
+    )
+}
+
+function inFieldAccesses(opcodes: readonly number[]): Finder {
+  return (facts, row, name) =>
+    inMethods(facts, row, facts.methods.firstFieldAccess, ({ fieldAccesses, strings }, at) =>
+      opcodes.includes(fieldAccesses.opcode[at] ?? 0) && strings.get(fieldAccesses.owner[at] ?? 0) === name
+        ? {
+            detail: strings.get(fieldAccesses.name[at] ?? 0),
+            lineNumber: lineOf(fieldAccesses.line[at]),
+          }
+        : undefined,
+    )
+}
+
+/** The class of an array's elements, for a class name in code. */
+function elementOf(name: string): string {
+  return name.startsWith('[') ? name.replace(/^\[+L?/u, '').replace(/;$/u, '') : name
+}
+
+function isMade(accessFlags = 0): boolean {
+  return (accessFlags & ACC.SYNTHETIC) !== 0
+}
+
+function methodsOf({ classes, methods }: Facts, row: number, isSynthetic: boolean): readonly number[] {
+  return rows(classes.firstMethod, row).filter(
+    (method) => isMade(methods.accessFlags[method]) === isSynthetic,
+  )
+}
+
+/** Returns the calls in a class that are asked for. */
+export function callReferences(
+  facts: Facts,
+  row: number,
+  isAsked: (call: number) => boolean,
+): readonly FoundReference[] {
+  return inMethods(facts, row, facts.methods.firstCall, ({ calls, strings }, at) =>
+    isAsked(at)
+      ? {
+          detail: strings.get(calls.name[at] ?? 0),
+          calledDescriptor: strings.get(calls.descriptor[at] ?? 0),
+          lineNumber: lineOf(calls.line[at]),
+        }
+      : undefined,
+  )
+}
+
+function inMethods(
+  facts: Facts,
+  row: number,
+  first: Int32Array,
+  find: (facts: Facts, at: number) => Omit<FoundReference, keyof Member> | undefined,
+): readonly FoundReference[] {
+  return rows(facts.classes.firstMethod, row).flatMap((method) =>
+    rows(first, method).flatMap((at) => {
+      const found = find(facts, at)
+      return found === undefined ? [] : [{ ...methodMember(facts, method), ...found }]
+    }),
+  )
+}
+
+function signatureOf({ methods, strings }: Facts, method: number): MethodTypes {
+  const signature = methods.signature[method] ?? -1
+  return methodTypes(
+    strings.get(methods.descriptor[method] ?? 0),
+    signature < 0 ? undefined : strings.get(signature),
+  )
+}
+
+interface MethodTypes {
+  /** By the place in the descriptor. */
+  readonly parameters: readonly ReadonlySet<string>[]
+  readonly returns: ReadonlySet<string>
+}
+
+function methodTypes(descriptor: string, signature: string | undefined): MethodTypes {
+  const parameters: Set<string>[] = []
+  const returns = new Set<string>()
+  readMethod(descriptor, signature, (place, name) => {
+    const types = place === RETURN ? returns : (parameters[place] ??= new Set())
+    types.add(name)
+  })
+  // Those that name no class are holes.
+  return { parameters: Array.from(parameters, (types) => types ?? new Set()), returns }
+}
+
+/** The types in the descriptor and signature of a field or record component. */
+function typesOf(
+  strings: Facts['strings'],
+  { descriptor, signature }: Pick<Facts['fields'], 'descriptor' | 'signature'>,
+  row: number,
+): ReadonlySet<string> {
+  return named((found) => {
+    readField(strings.get(descriptor[row] ?? 0), found)
+    const generic = signature[row] ?? -1
+    if (generic >= 0) readField(strings.get(generic), found)
+  })
+}
+
+/** The classes that a descriptor or signature names. */
+export function classesIn(strings: Facts['strings'], id: number): ReadonlySet<string> {
+  return named((found) => readField(strings.get(id), found))
+}
+
+function named(read: (found: (name: string) => void) => void): ReadonlySet<string> {
+  const names = new Set<string>()
+  read((name) => names.add(name))
+  return names
+}
+
+function methodMember({ methods, strings }: Facts, method: number) {
+  return {
+    member: strings.get(methods.name[method] ?? 0),
+    descriptor: strings.get(methods.descriptor[method] ?? 0),
+  }
+}
+
+/** Returns the member that an annotation is on. */
+export function targetOf(facts: Facts, row: number): Member {
+  const { annotations, fields, recordComponents, strings } = facts
+  const target = annotations.target[row] ?? 0
+  const memberNamed = (id = 0): Member => ({ member: strings.get(id), descriptor: null })
+  switch (annotations.targetKind[row] ?? TARGET.CLASS) {
+    case TARGET.CLASS:
+    case TARGET.CLASS_TYPE:
+      return CLASS_ITSELF
+    case TARGET.FIELD:
+    case TARGET.FIELD_TYPE:
+      return memberNamed(fields.name[target])
+    case TARGET.RECORD_COMPONENT:
+    case TARGET.RECORD_COMPONENT_TYPE:
+      return memberNamed(recordComponents.name[target])
+    default:
+      return methodMember(facts, target)
+  }
+}

@@ -1,0 +1,133 @@
+import { OPCODE, TARGET } from '../../bytecode/columns.ts'
+import { type Facts, rows } from '../../bytecode/facts.ts'
+import type { Snapshot } from '../snapshot.ts'
+import { classesIn, findReferences, referenceKindOf, targetOf } from './find-references.ts'
+
+/** Name of a field or method; null for the class itself. */
+export type MemberName = string | null
+
+/**
+ * Returns the members of a class that use a type in one way, each once.
+ *
+ * @param name the type's internal name
+ * @param kind of `USE`
+ */
+export function membersNaming(
+  snapshot: Snapshot,
+  id: number,
+  name: string,
+  kind: number,
+): ReadonlySet<MemberName> {
+  const slice = snapshot.index.sliceOf(id)
+  const facts = snapshot.facts(slice)
+  const row = id - slice.firstClass
+  const reference = referenceKindOf(kind)
+  const members =
+    reference === undefined
+      ? membersMentioning(facts, row, name)
+      : findReferences(facts, row, name, reference).map(({ member }) => member)
+  return new Set(members.length === 0 ? [null] : members)
+}
+
+/** Members that name a type in code or in an annotation's value; where none does, those that have it in their signature. */
+function membersMentioning(facts: Facts, row: number, name: string): readonly MemberName[] {
+  const { classes, fields, methods, strings } = facts
+  const known = new Map<number, boolean>()
+  const mentions = (id = -1): boolean => {
+    let found = known.get(id)
+    if (found === undefined) {
+      const text = id < 0 ? '' : strings.get(id)
+      found = text === name || (text.includes(name) && classesIn(strings, id).has(name))
+      known.set(id, found)
+    }
+    return found
+  }
+  const ownMethods = rows(classes.firstMethod, row)
+  const named = (column: Int32Array, own: readonly number[]): readonly string[] =>
+    own.map((each) => strings.get(column[each] ?? 0))
+  const inCode = named(
+    methods.name,
+    ownMethods.filter((method) => codeMentions(facts, method, mentions)),
+  )
+  const inAnnotations = rows(classes.firstAnnotation, row).flatMap((annotation) =>
+    annotationMentions(facts, annotation, mentions) ? [ownerOf(facts, annotation)] : [],
+  )
+  if (inCode.length + inAnnotations.length > 0) return [...inAnnotations, ...inCode]
+  const isIn = ({ descriptor, signature }: Signatures, member: number): boolean =>
+    mentions(descriptor[member]) || mentions(signature[member])
+  return [
+    ...named(
+      fields.name,
+      rows(classes.firstField, row).filter((field) => isIn(fields, field)),
+    ),
+    ...named(
+      methods.name,
+      ownMethods.filter((method) => isIn(methods, method)),
+    ),
+  ]
+}
+
+type Signatures = Pick<Facts['methods'], 'descriptor' | 'signature'>
+type Mentions = (id: number | undefined) => boolean
+
+function codeMentions(facts: Facts, method: number, mentions: Mentions): boolean {
+  const { methods, exceptions, typeReferences, fieldAccesses, calls, dynamicCalls } = facts
+  return (
+    rows(methods.firstException, method).some((at) => mentions(exceptions.name[at])) ||
+    rows(methods.firstTypeReference, method).some(
+      (at) => typeReferences.opcode[at] !== OPCODE.NEW && mentions(typeReferences.name[at]),
+    ) ||
+    rows(methods.firstFieldAccess, method).some(
+      (at) => mentions(fieldAccesses.owner[at]) || mentions(fieldAccesses.descriptor[at]),
+    ) ||
+    rows(methods.firstCall, method).some(
+      (at) => isUnnamedReceiver(facts, at, mentions) || mentions(calls.descriptor[at]),
+    ) ||
+    rows(methods.firstDynamicCall, method).some(
+      (at) =>
+        mentions(dynamicCalls.descriptor[at]) ||
+        mentions(dynamicCalls.bootstrapOwner[at]) ||
+        mentions(dynamicCalls.handleOwner[at]) ||
+        mentions(dynamicCalls.handleDescriptor[at]),
+    )
+  )
+}
+
+/** A constructor's owner, or an array's element: other owners are CALL_RECEIVERs. */
+function isUnnamedReceiver({ calls, strings }: Facts, call: number, mentions: Mentions): boolean {
+  if (!mentions(calls.owner[call])) return false
+  return (
+    strings.get(calls.name[call] ?? 0) === '<init>' || strings.get(calls.owner[call] ?? 0).startsWith('[')
+  )
+}
+
+/** Whether an annotation's values name a class; its own type counts where it is itself a value. */
+function annotationMentions(
+  { annotations, elements }: Facts,
+  annotation: number,
+  mentions: Mentions,
+): boolean {
+  const start = annotations.elementStart[annotation] ?? 0
+  const isInElements = (first: number, count: number): boolean =>
+    Array.from({ length: count }, (_, at) => first + at).some((element) => {
+      const tag = String.fromCharCode(elements.tag[element] ?? 0)
+      if (tag === 'c') return mentions(elements.value[element])
+      if (tag === 'e') return mentions(elements.high[element])
+      return tag === '[' && isInElements(elements.value[element] ?? 0, elements.high[element] ?? 0)
+    })
+  const isValue = annotations.targetKind[annotation] === TARGET.ANNOTATION
+  return (
+    (isValue && mentions(annotations.type[annotation])) ||
+    isInElements(start, annotations.elementCount[annotation] ?? 0)
+  )
+}
+
+/** Returns the member that an annotation, or the annotation whose value it is, is on. */
+function ownerOf(facts: Facts, annotation: number): MemberName {
+  const { annotations, methods, strings } = facts
+  const target = annotations.target[annotation] ?? 0
+  const kind = annotations.targetKind[annotation]
+  if (kind === TARGET.ANNOTATION) return ownerOf(facts, target)
+  if (kind === TARGET.ANNOTATION_DEFAULT) return strings.get(methods.name[target] ?? 0)
+  return targetOf(facts, annotation).member
+}

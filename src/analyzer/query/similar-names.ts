@@ -1,0 +1,75 @@
+import { nearest } from '../../lib/config/nearest.ts'
+import type { NameList } from '../index/name-list.ts'
+import type { ProjectIndex } from '../index/project-index.ts'
+import { simpleNameOf, toFqn, toInternal } from './names.ts'
+
+/** So many names are shown where one could be meant. */
+const SHOWN = 3
+
+/**
+ * Returns the ids of the types whose name ends as people write it, without its package or with the last part of that:
+ * those of the project, without any those of libraries and the JDK, without any those that class files only name.
+ */
+export function typesEnding(index: ProjectIndex, written: string): readonly number[] {
+  if (written.includes('*')) return []
+  const classes = matching(index.classNames(), written)
+  const own = classes.filter((name) => sourceOf(index, name) === 'PROJECT')
+  if (own.length > 0) return own
+  return classes.length > 0 ? classes : matching(index.typeNames(), written)
+}
+
+function matching(names: NameList, written: string): readonly number[] {
+  const patterns = nestings(written).flatMap((name) =>
+    name.includes('/') ? [`*/${name}`] : [name, `*/${name}`],
+  )
+  const found = patterns.map((pattern) => names.match(pattern, 'className'))
+  return Array.from(names.ids).filter((id) => found.some((set) => set[id] === 1))
+}
+
+/** A name with dots, as internal names: "a.B.C" is a/B/C, a/B$C or a$B$C. */
+export function nestings(fqn: string): readonly string[] {
+  const names = [toInternal(fqn)]
+  for (let name = names[0] ?? ''; name.includes('/'); names.push(name)) {
+    const slash = name.lastIndexOf('/')
+    name = `${name.slice(0, slash)}$${name.slice(slash + 1)}`
+  }
+  return names
+}
+
+/** Returns the full names of a few classes that may be meant by one that does not exist. */
+export function similarClasses(index: ProjectIndex, written: string): readonly string[] {
+  const simple = simpleNameOf(written.replaceAll('/', '.'))
+  const same = typesEnding(index, simple)
+  if (same.length > 0) return same.slice(0, SHOWN).map((name) => toFqn(index.names.get(name)))
+  const first = simple.slice(0, 1).toLowerCase()
+  return (
+    closest(
+      simple,
+      Array.from(index.ofProject(), (id) => toFqn(index.nameOf(id))),
+    ) ??
+    // Of hundreds of thousands, those that begin alike.
+    closest(
+      simple,
+      Array.from(index.byName(), (id) => toFqn(index.nameOf(id))).filter((fqn) =>
+        simpleNameOf(fqn).toLowerCase().startsWith(first),
+      ),
+    ) ??
+    []
+  )
+}
+
+function closest(simple: string, fqns: readonly string[]): readonly string[] | undefined {
+  const bySimpleName = Map.groupBy(fqns, simpleNameOf)
+  const found = nearest(simple, bySimpleName.keys())
+  return found === undefined ? undefined : bySimpleName.get(found)?.slice(0, SHOWN)
+}
+
+/** "; did you mean a.B or c.D?", or nothing. */
+export function didYouMean(names: readonly string[]): string {
+  return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`
+}
+
+function sourceOf(index: ProjectIndex, name: number): string | undefined {
+  const id = index.findByNameId(name)
+  return id === undefined ? undefined : index.sliceOf(id).source
+}
