@@ -65,7 +65,7 @@ function callsOf(member: string, owner: string): string[] {
   })
 }
 
-/** "0: #5(#6=s#7)", then the same in words; type annotations say more behind the bracket, and are left out. */
+/** "0: #5(#6=s#7)", then the same in words; those on types say their position behind the bracket. */
 function annotationsOf(section: string): string[] {
-  return [...section.matchAll(/^ +\d+: #\d+\(.*\)\n +([^\s(]+)/gm)].map(([, type = '']) => type)
+  return [...section.matchAll(/^ +\d+: #\d+\(.*\)(?:: .*)?\n +([^\s(]+)/gm)].map(([, type = '']) => type)
 }

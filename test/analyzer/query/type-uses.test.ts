@@ -96,4 +96,29 @@ describe('references', () => {
     const all = await xref({ synthetic: true })
     expect(all.filter((each) => !own.includes(each)).toSorted()).toEqual(['Local FIELD val$captured'])
   })
+
+  test.each(['demo', 'kinds', 'shop', 'typeuse'])(
+    'are those that are counted, for every type of project %s',
+    async (fixture) => {
+      const project = await startAnalyzer(projectOf(fixture))
+      try {
+        const { classes } = await project.get('/classes', { size: 500 })
+        const outside = ['String', 'Object', 'Runnable', 'Integer', 'Deprecated', 'Record', 'Enum']
+        for (const fqn of [
+          ...classes.map(({ fqn: each }: any) => each),
+          ...outside.map((each) => `java.lang.${each}`),
+        ]) {
+          const { status, body: answer } = await project.ask(`/xref/${fqn}`, { size: 5000, synthetic: true })
+          // Nothing names it.
+          if (status === 404) continue
+          expect(status, fqn).toBe(200)
+          const counts: Record<string, number> = {}
+          for (const { kind } of answer.references) counts[kind] = (counts[kind] ?? 0) + 1
+          expect(counts, fqn).toEqual(answer.countsByKind)
+        }
+      } finally {
+        await project.stop()
+      }
+    },
+  )
 })

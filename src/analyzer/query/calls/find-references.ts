@@ -175,8 +175,8 @@ const finders: Readonly<Record<ReferenceKind, Finder>> = {
   METHOD_REFERENCE: (facts, row, name) => {
     const owners = lambdaOwners(facts, row)
     return inMethods(facts, row, facts.methods.firstDynamicCall, ({ dynamicCalls, strings }, at) => {
-      if (elementOf(strings.get(dynamicCalls.handleOwner[at] ?? 0)) !== name) return undefined
       if (!isMethodReference(facts, at, owners)) return undefined
+      if (elementOf(strings.get(dynamicCalls.handleOwner[at] ?? 0)) !== name) return undefined
       return {
         detail: strings.get(dynamicCalls.handleName[at] ?? 0),
         calledDescriptor: strings.get(dynamicCalls.handleDescriptor[at] ?? 0),

@@ -39,6 +39,6 @@ test('A9 the mode auto does run the build tool, and says what became of it', asy
   const { root, user, ran } = trapped()
   await user.json('start', '-p', root)
   expect(ran()).toBe(true)
-  const { stats } = await user.json<any>('classes', 'stats', '-p', root)
+  const stats = await user.json<any>('classes', 'stats', '-p', root)
   expect(stats.classpathResolvedBy).toBe('jar (mvnw: it ended with status 1)')
 })
