@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { makeDirs } from '../../lib/fs/make-dirs.ts'
 import { processIdentity } from '../../lib/process/process-identity.ts'
 import { fault } from '../errors.ts'
@@ -48,8 +48,24 @@ export function recordFile(projectPath: string): string {
   return join(runtimeDir(), `${createHash('sha256').update(projectPath).digest('hex').slice(0, 24)}.json`)
 }
 
-export function writeRecord(record: ServerRecord): Promise<void> {
-  return writeFileDurable(recordFile(record.projectPath), `${JSON.stringify(record)}\n`, { mode: 0o600 })
+export async function writeRecord(record: ServerRecord): Promise<void> {
+  await writeFileDurable(recordFile(record.projectPath), `${JSON.stringify(record)}\n`, { mode: 0o600 })
+}
+
+const LOOK_MS = 1_000
+
+/**
+ * Writes this server's record again whenever it is damaged or gone: without it no command finds the server, and none can
+ * start another. Returns what ends that.
+ */
+export function keepRecord(record: ServerRecord, onError: (error: unknown) => void): () => void {
+  const file = recordFile(record.projectPath)
+  const restore = (): void => {
+    // At the end of the user's session the whole folder goes.
+    if (existsSync(dirname(file)) && readRecord(file)?.pid !== record.pid) writeRecord(record).catch(onError)
+  }
+  const timer = setInterval(restore, LOOK_MS).unref()
+  return () => clearInterval(timer)
 }
 
 /** Undefined for a file that is not there or holds no record. */
@@ -66,6 +82,13 @@ export function allRecordFiles(): readonly string[] {
   return readdirSync(directory)
     .filter((file) => file.endsWith('.json'))
     .map((file) => join(directory, file))
+}
+
+/** The project of a running server's record that a folder is or was part of, though it may be gone. */
+export function recordedProject(folder: string): string | undefined {
+  return allRecordFiles()
+    .map((file) => readRecord(file)?.projectPath)
+    .find((project) => project !== undefined && (folder === project || folder.startsWith(`${project}${sep}`)))
 }
 
 /** Removes a record unless another server has written its own there meanwhile. */

@@ -1,5 +1,7 @@
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { createOutput, type Output } from '../../../lib/cli/output.ts'
+import { recordedProject } from '../../lifecycle/server-file.ts'
 import { findProjectRoot } from '../../project/find-root.ts'
 import { ask, getServer } from './server-client.ts'
 
@@ -22,6 +24,18 @@ export function addProjectOption(command: Command): Command {
 export function projectOf(command: Command): string {
   const { project = '.' }: { project?: string } = command.optsWithGlobals()
   return findProjectRoot(project)
+}
+
+/** As `projectOf`, also for a folder that is gone, where a server still runs for it. @throws PROJECT_NOT_FOUND */
+export function projectToStop(command: Command): string {
+  const { project = '.' }: { project?: string } = command.optsWithGlobals()
+  try {
+    return findProjectRoot(project)
+  } catch (error) {
+    const recorded = recordedProject(resolve(project))
+    if (recorded === undefined) throw error
+    return recorded
+  }
 }
 
 /** @throws PROJECT_NOT_FOUND and SERVER_NOT_RUNNING */

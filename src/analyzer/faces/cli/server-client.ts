@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { json, text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { request } from '../../../lib/http/node-http.ts'
 import { isRunning } from '../../../lib/process/process-identity.ts'
@@ -121,7 +122,7 @@ export async function findServer(projectPath: string): Promise<LiveServer | unde
 
 /** The running server of a project. @throws SERVER_NOT_RUNNING, and SERVER_TIMEOUT or SERVER_UNREACHABLE for a silent one */
 export async function getServer(projectPath: string): Promise<LiveServer> {
-  const probed = await probe(recordFile(projectPath))
+  const probed = await probeProject(projectPath)
   if (probed.is === 'live') return probed.live
   if (probed.is === 'silent') throw probed.why
   throw notRunning(projectPath)
@@ -135,10 +136,8 @@ export interface HeldProject {
 
 /** The server that holds a project, whether it answers or not. */
 export async function findHolder(projectPath: string): Promise<HeldProject | undefined> {
-  const probed = await probe(recordFile(projectPath))
-  if (probed.is === 'none') return undefined
-  const { record } = probed.is === 'live' ? probed.live : probed
-  return { record, isSilent: probed.is === 'silent' }
+  const probed = await probeProject(projectPath)
+  return probed.is === 'none' ? undefined : heldBy(probed)
 }
 
 /** The same. @throws SERVER_NOT_RUNNING */
@@ -152,10 +151,36 @@ function notRunning(projectPath: string) {
   return fault('SERVER_NOT_RUNNING', `no server runs for ${projectPath}; start one with: analyzer start`)
 }
 
-/** All running servers of this user. */
+/** All running servers of this user that answer. */
 export async function findAllServers(): Promise<readonly LiveServer[]> {
   const found = await Promise.all(allRecordFiles().map(probe))
   return found.flatMap((probed) => (probed.is === 'live' ? [probed.live] : []))
+}
+
+/** All running servers of this user, whether they answer or not. */
+export async function findAllHolders(): Promise<readonly HeldProject[]> {
+  const found = await Promise.all(allRecordFiles().map(probe))
+  return found.flatMap((probed) => (probed.is === 'none' ? [] : [heldBy(probed)]))
+}
+
+function heldBy(probed: Exclude<Probed, { readonly is: 'none' }>): HeldProject {
+  const { record } = probed.is === 'live' ? probed.live : probed
+  return { record, isSilent: probed.is === 'silent' }
+}
+
+const RECORD_MS = 3_000
+const POLL_MS = 100
+
+/** Waits a little for a record that is damaged or missing: the server that holds the project writes it again. */
+async function probeProject(projectPath: string): Promise<Probed> {
+  const file = recordFile(projectPath)
+  const untilMs = performance.now() + RECORD_MS
+  for (;;) {
+    const probed = await probe(file)
+    if (probed.is !== 'none' || performance.now() > untilMs || !(await isProjectHeld(projectPath)))
+      return probed
+    await delay(POLL_MS)
+  }
 }
 
 /**

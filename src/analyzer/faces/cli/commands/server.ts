@@ -6,10 +6,22 @@ import { counted } from '../../../../lib/cli/counted.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import { packageVersion } from '../../../../lib/process/package.ts'
-import { addProjectOption, projectOf } from '../context.ts'
-import { findAllServers, findHolder, getHolder, getServer, type LiveServer } from '../server-client.ts'
+import { addProjectOption, projectOf, projectToStop } from '../context.ts'
+import {
+  findAllHolders,
+  findAllServers,
+  findHolder,
+  getHolder,
+  getServer,
+  type LiveServer,
+} from '../server-client.ts'
 import { startServer } from '../start-server.ts'
 import { stopServer } from '../stop-server.ts'
+
+interface StopFlags {
+  readonly force?: boolean
+  readonly all?: boolean
+}
 
 export interface StartFlags {
   readonly port?: number
@@ -33,12 +45,16 @@ export function addServer(program: Command): void {
   addProjectOption(program.command('stop'))
     .description("end the project's server")
     .option('--force', 'kill it where it does not end by itself')
-    .action(async ({ force = false }: { force?: boolean }, command: Command) => {
-      const root = projectOf(command)
-      await stopServer(await getHolder(root), force)
-      createOutput(command.optsWithGlobals()).result(
-        { stopped: root },
-        () => `the server of ${root} has ended`,
+    .option('--all', "end all of this user's servers")
+    .action(async ({ force = false, all = false }: StopFlags, command: Command) => {
+      const output = createOutput(command.optsWithGlobals())
+      const holders = all ? await findAllHolders() : [await getHolder(projectToStop(command))]
+      await Promise.all(holders.map((holder) => stopServer(holder, force)))
+      const stopped = holders.map(({ record }) => record.projectPath)
+      output.result({ stopped: all ? stopped : stopped[0] }, () =>
+        stopped.length === 0
+          ? 'no server runs'
+          : stopped.map((root) => `the server of ${root} has ended`).join('\n'),
       )
     })
 

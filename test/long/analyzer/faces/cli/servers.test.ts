@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, statSync, readdirSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -165,12 +165,42 @@ test('a server that hangs: 5 for a question and for stop, and --force kills it',
   expect(user.records()).toEqual([])
 })
 
+test.each([
+  ['empty', ''],
+  ['half written', '{"pid": 1'],
+  ['missing', undefined],
+])('a server whose state file is %s is found all the same', async (_what, text) => {
+  const user = analyzerUser()
+  const root = builtProject()
+  const { pid } = await user.json<Info>('start', '-p', root)
+  const damage = () =>
+    text === undefined ? rmSync(recordOf(user, root)) : writeFileSync(recordOf(user, root), text)
+  damage()
+  expect(await user.json<Info>('status', '-p', root)).toMatchObject({ pid })
+  damage()
+  expect(await user.json<Info>('start', '-p', root, '--timeout', '20')).toMatchObject({ pid })
+  damage()
+  expect(await user.json('stop', '-p', root)).toEqual({ stopped: root })
+  expect(isAlive(pid)).toBe(false)
+})
+
+test('a server whose project is gone is stopped by its old path, and by stop --all', async () => {
+  const user = analyzerUser()
+  const [gone, other] = [builtProject(), builtProject()]
+  for (const root of [gone, other]) await user.json<Info>('start', '-p', root)
+  rmSync(gone, { recursive: true })
+  expect(await user.json('stop', '-p', join(gone, 'src'))).toEqual({ stopped: gone })
+  expect(await user.json('stop', '--all')).toEqual({ stopped: [other] })
+  expect(await user.json('stop', '--all')).toEqual({ stopped: [] })
+  expect(user.records()).toEqual([])
+})
+
 test('a server that holds the project but cannot be reached: 6', async () => {
   const user = analyzerUser()
   const root = builtProject()
   await user.json<Info>('start', '-p', root)
   const file = recordOf(user, root)
-  const { writeFileSync, readFileSync } = await import('node:fs')
+  const { readFileSync } = await import('node:fs')
   const record = JSON.parse(readFileSync(file, 'utf8')) as object
   writeFileSync(file, JSON.stringify({ ...record, port: 1 }))
   const { status, stderr } = await user.analyzer('classes', 'list', '-p', root)
@@ -215,7 +245,6 @@ test('a project that cannot be scanned: start ends with 4, says why, and leaves 
 })
 
 test('--server-jar and ANALYZER_REPO_PATH lead to the server that is run', async () => {
-  const { writeFileSync } = await import('node:fs')
   const root = builtProject()
   const folder = tempDir()
   mkdirSync(join(folder, 'src/bin'), { recursive: true })
