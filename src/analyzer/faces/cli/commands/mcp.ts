@@ -1,6 +1,11 @@
 import type { Command } from 'commander'
+import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { projectOf } from '../context.ts'
 import { addStartOptions, optionsOf, type StartFlags } from './server.ts'
+
+interface McpFlags extends StartFlags {
+  readonly maxTokens: number
+}
 
 /** mcp. */
 export function addMcp(program: Command): void {
@@ -10,13 +15,15 @@ export function addMcp(program: Command): void {
       'after',
       '\nExample, as an agent is told of it:\n  {"command": "analyzer", "args": ["mcp", "-p", "/src/shop"]}',
     )
-    .action(async (flags: StartFlags, command: Command) => {
+    .option('--max-tokens <n>', 'how long an answer may be where the agent does not say', wholeNumber, 4_000)
+    .action(async ({ maxTokens, ...flags }: McpFlags, command: Command) => {
       const root = projectOf(command)
       // Only this command pays for the protocol's modules.
       const [{ serveMcp }, { loadAnalyzerConfig }] = await Promise.all([
         import('../mcp/serve-mcp.ts'),
         import('../../../config.ts'),
       ])
-      await serveMcp(root, optionsOf(flags), loadAnalyzerConfig(process.env).server.idleTimeoutMs)
+      const { idleTimeoutMs } = loadAnalyzerConfig(process.env).server
+      await serveMcp(root, optionsOf(flags), { idleTimeoutMs, maxTokens })
     })
 }

@@ -15,17 +15,22 @@ import { siblingModule } from '../../../../lib/process/sibling.ts'
 import { fault } from '../../../errors.ts'
 import { ask, findServer, type LiveServer, SOURCE_ANSWER_MS } from '../server-client.ts'
 import { startServer, type StartOptions } from '../start-server.ts'
+import { fitAnswer, mainList, type Window } from './fit-answer.ts'
 import { type AgentTool, agentTools } from './tools.ts'
 
 /** How often a server is told that somebody may still ask, at least; a third of its idle time where that is less. */
 const KEEP_MS = 60_000
 
 const INSTRUCTIONS = `Facts about the compiled classes of one JVM project, from its bytecode: who calls, extends, implements, annotates or needs what. \
-The project must have been built; call refresh after a build. Names are binary names with dots, nested classes with $. Lists come in pages: totalPages tells how many there are.`
+The project must have been built; call refresh after a build. Names are binary names with dots, nested classes with $. Start with explore for a class. Answers are cut at maxTokens; a cut list names the offset that continues it.`
 
 /** Answers a coding agent's questions over standard input and output until that ends. */
-export async function serveMcp(root: string, options: StartOptions, idleTimeoutMs: number): Promise<void> {
-  const project = new ProjectServer(root, options)
+export async function serveMcp(
+  root: string,
+  options: StartOptions,
+  { idleTimeoutMs, maxTokens }: { readonly idleTimeoutMs: number; readonly maxTokens: number },
+): Promise<void> {
+  const project = new ProjectServer(root, options, maxTokens)
   const server = new Server(
     { name: 'analyzer', title: 'Analyzer', version: packageVersion() },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
@@ -64,21 +69,85 @@ async function answer(
 ): Promise<CallToolResult> {
   try {
     const wanted = request(given)
-    const found =
-      wanted.is === 'diff'
-        ? await runDiff(project.root, wanted.argv, signal)
-        : await project.ask(
-            `${wanted.path}${wanted.query.size === 0 ? '' : `?${wanted.query.toString()}`}`,
-            wanted.is === 'get' ? 'GET' : 'POST',
-          )
-    if (typeof found === 'string') return { content: [{ type: 'text', text: found }] }
-    return { content: [{ type: 'text', text: JSON.stringify(found) }], structuredContent: found }
+    const offset = Number(given['offset'] ?? 0)
+    const maxTokens = Math.max(LEAST_TOKENS, Number(given['maxTokens'] ?? project.maxTokens))
+    const { found, window } = await findRows(project, wanted, offset, signal)
+    return { content: [{ type: 'text', text: fitAnswer(found, maxTokens, window) }] }
   } catch (error) {
     return { content: [{ type: 'text', text: messageOf(error) }], isError: true }
   }
 }
 
 type JsonObject = Record<string, unknown>
+
+const LEAST_TOKENS = 100
+/** How many rows are asked for at once where the agent says nothing: more than most budgets hold. */
+const ROWS = 200
+
+/** An answer, its longest list from `offset` on. */
+async function findRows(
+  project: ProjectServer,
+  wanted: ReturnType<AgentTool['request']>,
+  offset: number,
+  signal: AbortSignal,
+): Promise<{ readonly found: JsonObject | string; readonly window?: Window }> {
+  if (wanted.is === 'diff') return from(await runDiff(project.root, wanted.argv, signal), offset)
+  if (wanted.is === 'explore') return { found: await explore(project, wanted.name) }
+  const { query, path, body } = wanted
+  const isOwnPage = query.has('page') || query.has('size')
+  if (wanted.isPaged && !isOwnPage) {
+    query.set('page', String(Math.floor(offset / ROWS)))
+    query.set('size', String(ROWS))
+  }
+  const found = await project.ask(`${path}${query.size === 0 ? '' : `?${query.toString()}`}`, {
+    method: wanted.is === 'get' ? 'GET' : 'POST',
+    body,
+  })
+  if (!wanted.isPaged || typeof found === 'string') return from(found, offset)
+  const { page, pageSize, totalPages: _totalPages, totalCount, ...rest } = found
+  const start = Number(page) * Number(pageSize)
+  const own = from(rest, isOwnPage ? 0 : offset - start)
+  const window = { offset: isOwnPage ? start : offset, total: Number(totalCount) }
+  return { found: { totalCount, ...(own.found as JsonObject) }, window }
+}
+
+/** Without the first rows of its longest list. */
+function from(found: JsonObject | string, offset: number) {
+  if (typeof found === 'string') return { found }
+  const main = mainList(found as Parameters<typeof mainList>[0])
+  if (main === undefined) return { found }
+  const rows = found[main] as readonly unknown[]
+  return { found: { ...found, [main]: rows.slice(offset) }, window: { offset, total: rows.length } }
+}
+
+/** A class from all sides. What cannot be answered, such as the source of a class without text, says why. */
+async function explore(project: ProjectServer, name: string): Promise<JsonObject> {
+  const about = (await project.ask(`/api/v1/classes/${name}`)) as JsonObject
+  const part = async (path: string, key: string): Promise<unknown> => {
+    try {
+      const found = await project.ask(`/api/v1/${path}`)
+      return typeof found === 'string' ? found : found[key]
+    } catch (error) {
+      return messageOf(error)
+    }
+  }
+  const [directSubtypes, usedBy, calls, source] = await Promise.all([
+    part(`implementations/${name}`, 'directImplementations'),
+    part(`xref/${name}?size=${ROWS}`, 'references'),
+    part(`calls/${name}?includeLambdas=true`, 'methods'),
+    part(`source/${name}`, 'source'),
+  ])
+  return { ...about, directSubtypes, usedBy, calls, source: declarationIn(source) }
+}
+
+/** A class's text from its declaration on, without licence and imports. */
+function declarationIn(source: unknown): unknown {
+  const content = (source as { readonly content?: unknown } | null)?.content
+  if (typeof content !== 'string') return source
+  const lines = content.split('\n')
+  const first = lines.findIndex((line) => /^[^*/]*\b(?:class|interface|enum|record)\s/u.test(line))
+  return lines.slice(Math.max(0, first)).join('\n')
+}
 
 /** In a process apart: the files are whatever the agent names, and their reader is native code. */
 async function runDiff(root: string, argv: readonly string[], signal: AbortSignal): Promise<JsonObject> {
@@ -92,11 +161,14 @@ async function runDiff(root: string, argv: readonly string[], signal: AbortSigna
 /** The project's server, started where none runs. */
 class ProjectServer {
   readonly root: string
+  /** How long an answer may be where the agent says nothing. */
+  readonly maxTokens: number
   readonly #options: StartOptions
   #starting: Promise<LiveServer> | undefined
 
-  constructor(root: string, options: StartOptions) {
+  constructor(root: string, options: StartOptions, maxTokens: number) {
     this.root = root
+    this.maxTokens = maxTokens
     this.#options = options
   }
 
@@ -107,9 +179,12 @@ class ProjectServer {
     return this.#starting
   }
 
-  async ask(path: string, method: 'GET' | 'POST'): Promise<JsonObject | string> {
+  async ask(
+    path: string,
+    options: { readonly method?: 'GET' | 'POST'; readonly body?: object | undefined } = {},
+  ): Promise<JsonObject | string> {
     const { record } = await this.find()
-    return ask<JsonObject | string>(record, path, { method, timeoutMs: SOURCE_ANSWER_MS })
+    return ask<JsonObject | string>(record, path, { ...options, timeoutMs: SOURCE_ANSWER_MS })
   }
 
   /** Does not start one: an agent that asks nothing needs none. */

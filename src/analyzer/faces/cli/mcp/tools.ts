@@ -12,10 +12,28 @@ export interface AgentTool {
 }
 
 type ToolRequest =
-  | { readonly is: 'get' | 'post'; readonly path: string; readonly query: URLSearchParams }
+  | {
+      readonly is: 'get' | 'post'
+      readonly path: string
+      readonly query: URLSearchParams
+      readonly body?: Readonly<Record<string, unknown>>
+      /** The question has `page` and `size`. */
+      readonly isPaged: boolean
+    }
+  | { readonly is: 'explore'; readonly name: string }
   | { readonly is: 'diff'; readonly argv: readonly string[] }
 
-/** One for each question, `refresh` and `diff`. */
+/** What every tool takes. */
+const fitting: Readonly<Record<string, QuestionParameter>> = {
+  maxTokens: { type: 'integer', minimum: 100, description: 'how long the answer may be; default 4000' },
+  offset: {
+    type: 'integer',
+    minimum: 0,
+    description: 'the first row of a long list, as a cut answer names it',
+  },
+}
+
+/** One for each question, and those about the project as a whole. */
 export const agentTools: ReadonlyMap<string, AgentTool> = new Map(
   [
     ...questions.map(([name, { path, summary, about, part, parameters }]) => {
@@ -37,15 +55,34 @@ export const agentTools: ReadonlyMap<string, AgentTool> = new Map(
             is: 'get',
             path: `/api/v1${path.replace(':name', () => said(about?.key)).replace(`:${part?.key}`, () => said(part?.key))}`,
             query: new URLSearchParams(query.map(([key, value]): [string, string] => [key, String(value)])),
+            isPaged: 'size' in parameters,
           }
         },
       )
     }),
-    toolOf('refresh', 'Reads again what has changed in the compiled classes', {}, [], () => ({
-      is: 'post',
-      path: '/api/v1/project/refresh',
-      query: new URLSearchParams(),
-    })),
+    toolOf(
+      'explore',
+      'A class with its members, what uses it, what it calls and its source, as much as fits',
+      { fqn: text('full or simple name of a class') },
+      ['fqn'],
+      ({ fqn }) => ({ is: 'explore', name: encodeURIComponent(String(fqn)) }),
+    ),
+    toolOf('status', "The project's server: what it has read, and when", {}, [], () =>
+      plain('get', '/api/v1/project'),
+    ),
+    toolOf('diagnostics', 'What could not be read, with its path and the reason', {}, [], () =>
+      plain('get', '/api/v1/project/diagnostics'),
+    ),
+    toolOf(
+      'lint',
+      'What is not in style in the files that fit a pattern',
+      { pattern: text('which files, for example src/main/**/*.java; default all') },
+      [],
+      (given) => ({ ...plain('post', '/api/v1/linter/lint/project'), body: given }),
+    ),
+    toolOf('refresh', 'Reads again what has changed in the compiled classes', {}, [], () =>
+      plain('post', '/api/v1/project/refresh'),
+    ),
     toolOf(
       'diff',
       'How the API of two builds differs, and which changes break programs compiled against the old one',
@@ -62,6 +99,10 @@ export const agentTools: ReadonlyMap<string, AgentTool> = new Map(
     ),
   ].map((each) => [each.tool.name, each]),
 )
+
+function plain(is: 'get' | 'post', path: string) {
+  return { is, path, query: new URLSearchParams(), isPaged: false } as const
+}
 
 function text(description: string): QuestionParameter {
   return { type: 'string', description }
@@ -81,7 +122,7 @@ function toolOf(
       description,
       inputSchema: {
         type: 'object',
-        properties: { ...properties },
+        properties: { ...properties, ...fitting },
         required: [...required],
         additionalProperties: false,
       },
@@ -91,8 +132,10 @@ function toolOf(
       for (const key of required) {
         if (given[key] === undefined || given[key] === '') throw fault('BAD_REQUEST', `"${key}" is missing`)
       }
-      for (const [key, value] of Object.entries(given)) check(key, value, properties[key], properties)
-      return request(given)
+      const known = { ...properties, ...fitting }
+      for (const [key, value] of Object.entries(given)) check(key, value, known[key], known)
+      const { maxTokens: _maxTokens, offset: _offset, ...about } = given
+      return request(about)
     },
   }
 }

@@ -34,7 +34,15 @@ test('an agent asks every question, and gets what the command line gets', async 
   const agent = await agentOf(user, root)
 
   const { tools } = await agent.listTools()
-  expect(tools.map(({ name }) => name)).toEqual([...questions.map(([name]) => name), 'refresh', 'diff'])
+  expect(tools.map(({ name }) => name)).toEqual([
+    ...questions.map(([name]) => name),
+    'explore',
+    'status',
+    'diagnostics',
+    'lint',
+    'refresh',
+    'diff',
+  ])
   for (const { inputSchema, description } of tools) {
     expect(description).toMatch(/\w/)
     for (const property of Object.values(inputSchema.properties ?? {}))
@@ -44,9 +52,8 @@ test('an agent asks every question, and gets what the command line gets', async 
   const ask = async (name: string, given: Record<string, unknown> = {}) => {
     const { content, structuredContent, isError } = await agent.callTool({ name, arguments: given })
     expect(isError, JSON.stringify(content)).toBeUndefined()
-    const [{ text: json }] = content as [{ text: string }]
-    expect(JSON.parse(json)).toEqual(structuredContent)
-    return structuredContent as Record<string, any>
+    expect(structuredContent).toBeUndefined()
+    return (content as [{ text: string }])[0].text
   }
   const same: readonly (readonly [string, Record<string, unknown>, readonly string[]])[] = [
     ['stats', {}, ['classes', 'stats']],
@@ -88,8 +95,56 @@ test('an agent asks every question, and gets what the command line gets', async 
   ]
   expect(same.map(([name]) => name).toSorted()).toEqual(questions.map(([name]) => name).toSorted())
   for (const [name, given, argv] of same)
-    expect(await ask(name, given), name).toEqual(await user.json(...argv, '-p', root))
-  expect(await ask('refresh')).toMatchObject({ status: 'READY', classFilesRead: 0 })
+    expectWhole(await ask(name, { ...given, maxTokens: 1_000_000 }), await user.json(...argv, '-p', root))
+  expect(await ask('refresh')).toMatch(/^status: READY$/mu)
+  expect(await ask('status')).toMatch(/^name: shop$/mu)
+  expect(await ask('diagnostics')).toMatch(/none/u)
+})
+
+/** With room enough, every value is told: what is true by its name. */
+function expectWhole(answer: string, value: unknown, key = ''): void {
+  if (typeof value === 'object' && value !== null) {
+    for (const [each, inner] of Object.entries(value)) expectWhole(answer, inner, each)
+  } else if (typeof value === 'boolean') {
+    if (value) expect(answer).toContain(key)
+  } else if (
+    (typeof value === 'string' || typeof value === 'number') &&
+    !['page', 'pageSize', 'totalPages'].includes(key)
+  ) {
+    for (const line of String(value).split('\n')) expect(answer, key).toContain(line)
+  }
+}
+
+test('an answer keeps to its budget of tokens, and says how to go on', async () => {
+  const agent = await agentOf(analyzerUser(), builtProject())
+  const ask = async (name: string, given: Record<string, unknown>) => {
+    const { content } = await agent.callTool({ name, arguments: given })
+    return (content as [{ text: string }])[0].text
+  }
+  for (const [name, given] of [
+    ['hierarchy', { fqn: 'java.lang.Object' }],
+    ['class_show', { fqn: 'java.lang.String' }],
+    ['classes_list', { includeLibraries: true }],
+    ['xref', { fqn: 'java.lang.String', includeLibraries: true }],
+    ['explore', { fqn: 'String' }],
+    ['deps_graph', {}],
+  ] as const) {
+    for (const maxTokens of [100, 1_000, 4_000])
+      expect((await ask(name, { ...given, maxTokens })).length, name).toBeLessThan(4 * maxTokens + 600)
+  }
+
+  const namesIn = (answer: string) => answer.match(/^demo\.\S+(?= \|)/gmu) ?? []
+  const all = namesIn(await ask('classes_list', { maxTokens: 100_000 }))
+  const seen: string[] = []
+  let offset: number | undefined = 0
+  while (offset !== undefined && seen.length <= all.length) {
+    const rest = await ask('classes_list', { maxTokens: 120, offset })
+    seen.push(...namesIn(rest))
+    const next: string | undefined = /continue with offset=(\d+)/u.exec(rest)?.[1]
+    offset = next === undefined ? undefined : Number(next)
+  }
+  expect(all.length).toBeGreaterThan(10)
+  expect(seen).toEqual(all)
 })
 
 test('what is wrong is a tool error with the server’s sentence', async () => {

@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { fitAnswer } from '../../../../src/analyzer/faces/cli/mcp/fit-answer.ts'
+
+const rows = Array.from({ length: 40 }, (_, at) => ({ name: `Class${at}`, source: 'PROJECT', line: at }))
+
+describe('an answer as text', () => {
+  test('has single values first, columns once, and what all rows share above them', () => {
+    expect(fitAnswer({ classes: rows.slice(0, 2), totalCount: 2, reason: null, tags: [] }, 1_000)).toBe(
+      [
+        'totalCount: 2',
+        'reason: none',
+        'tags: none',
+        'classes:',
+        '(all: source=PROJECT)',
+        '(name | line)',
+        'Class0 | 0',
+        'Class1 | 1',
+      ].join('\n'),
+    )
+  })
+
+  test('names what is true of each row', () => {
+    const classes = [
+      { fqn: 'a.B', simpleName: 'B', isFinal: true, isEnum: false },
+      { fqn: 'a.C', simpleName: 'C', isFinal: false, isEnum: false },
+    ]
+    expect(fitAnswer({ classes }, 1_000)).toBe('classes:\n(fqn | flags)\na.B | isFinal\na.C | ')
+  })
+
+  test('says where a cut list goes on, and rows in pieces are all rows', () => {
+    const seen: string[] = []
+    let offset: number | undefined = 0
+    while (offset !== undefined) {
+      const window = { offset, total: rows.length }
+      const text = fitAnswer({ classes: rows.slice(offset) }, 100, window)
+      seen.push(...(text.match(/^Class\d+/gmu) ?? []))
+      const next: string | undefined = /continue with offset=(\d+)$/u.exec(text)?.[1]
+      offset = next === undefined ? undefined : Number(next)
+    }
+    expect(seen).toEqual(rows.map(({ name }) => name))
+  })
+
+  test('never exceeds its budget by more than the notes about what is left out', () => {
+    const answer = fc.dictionary(fc.string({ maxLength: 12 }), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 6 })
+    fc.assert(
+      fc.property(answer, fc.integer({ min: 100, max: 500 }), (value, maxTokens) => {
+        const lists = Object.keys(value).length
+        expect(fitAnswer(value, maxTokens).length).toBeLessThanOrEqual(3 * maxTokens + 400 * (lists + 1))
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
