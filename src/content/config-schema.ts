@@ -82,7 +82,8 @@ export const contentSchema = section({
     max_object_bytes: size('4MiB', 'larger objects are streamed and not kept'),
   }),
   search: section({
-    max_bytes: size('128MiB', 'memory for search indexes, as they are in the store'),
+    max_bytes: size('128MiB', 'memory for the search index, beside that of the process that reads it'),
+    dir: optionalText('folder of the search index, a cache; default in the data folder'),
   }),
   log: section({
     level: Type.Enum([...LOG_LEVELS], { default: 'info', description: 'how much is logged' }),

@@ -56,7 +56,7 @@ export function loadContentConfig(
 
 /** Checks what a schema cannot say, and fills in what depends on other settings and on where the file is. */
 function resolveConfig(settings: Settings, source: string, base: string, data: string) {
-  const { http, session, cache, oidc, headerAuth } = settings
+  const { http, session, cache, search, oidc, headerAuth } = settings
   const wrong = (sentence: string) => configFault('CONFIG_INVALID', `${source}: ${sentence}`)
   const users = usersOf(settings, wrong)
   if (headerAuth !== undefined && http.trustedProxies.length === 0)
@@ -72,6 +72,7 @@ function resolveConfig(settings: Settings, source: string, base: string, data: s
     session: { ...session, place: sessionPlace(session, base, data, wrong) },
     /** Lower case; undefined where readers are not named by a proxy. */
     userHeader: headerAuth?.header.toLowerCase(),
+    search: { ...search, dir: search.dir === undefined ? join(data, 'search') : resolve(base, search.dir) },
     cache: { ...cache, maxObjectBytes: Math.min(cache.maxObjectBytes, cache.maxBytes) },
   }
 }

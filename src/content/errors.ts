@@ -12,6 +12,7 @@ export const CONTENT_CODES = {
   STORE_UNAVAILABLE: 'upstream',
   PROVIDER_UNAVAILABLE: 'upstream',
   SESSIONS_UNAVAILABLE: 'unavailable',
+  SEARCH_BUSY: 'unavailable',
   CANNOT_LISTEN: 'conflict',
   PUBLISH_INVALID: 'invalid',
   PASSWORD_INVALID: 'invalid',

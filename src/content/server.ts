@@ -63,10 +63,13 @@ async function start(
   const sessionStore = opened.use(await openSessionStore(config.session.place, clock))
   const cache = new ObjectCache(store, config.cache, clock)
   const repos = new RepoList(store, clock, config.cache.ttlMs)
-  const search = new SiteSearch(store, repos, clock, {
-    ttlMs: config.cache.ttlMs,
-    maxBytes: config.search.maxBytes,
-  })
+  const search = opened.use(
+    new SiteSearch(store, repos, clock, logger, {
+      ...config.search,
+      ttlMs: config.cache.ttlMs,
+      storeId: JSON.stringify(config.store),
+    }),
+  )
   const passwords = new PasswordLogin(config.users, new Throttle(sessionStore))
   const openId = config.oidc === undefined ? undefined : await openIdLogin(config.oidc)
   const purge = (): void => {

@@ -1,11 +1,14 @@
-import { readFile, readdir, stat } from 'node:fs/promises'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { fault } from '../errors.ts'
 import { contentTypeOf, isText } from '../page/content-type.ts'
 import { isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
 import { inParallel, REPOS } from '../repo/repo-list.ts'
-import { buildIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
+import { formatIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
 import { type Store, isKey } from '../store/store.ts'
 import {
   type Manifest,
@@ -17,7 +20,6 @@ import {
 } from './manifest.ts'
 import { readMeta, writeMeta } from './stored-meta.ts'
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 
@@ -55,6 +57,9 @@ export interface PublishResult {
   readonly bytes: number
   /** What is no file, or has a name that no key can have. */
   readonly skipped: readonly string[]
+  /** Pages that are too large to be searched, and those sent now that are searched only as far as they are read. */
+  readonly unsearched: readonly string[]
+  readonly partlySearched: readonly string[]
 }
 
 export interface PublishDeps {
@@ -99,9 +104,11 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
   )
   await inParallel(PARALLEL, changed.filter(isPage), upload)
 
-  const pages = await readPages(files.filter(isPage))
+  const partlySearched: string[] = []
+  const searchable = files.filter((file) => isPage(file) && !isErrorPage(file))
+  const indexed = searchable.filter(({ size }) => size <= MAX_TEXT_BYTES)
   if (changed.length > 0 || gone.length > 0 || !there.has(INDEX_FILE))
-    await store.write(`${target}${INDEX_FILE}`, buildIndex(pages), { contentType: 'application/json' })
+    await writeIndex(store, target, readPages(indexed, partlySearched))
   await inParallel(PARALLEL, gone, (path) => store.remove(target + path))
   for (const path of gone) after.delete(path)
   if (changed.length > 0 || gone.length > 0 || before.size === 0) await writeManifest(store, target, after)
@@ -112,9 +119,11 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
     uploaded: changed.length,
     unchanged: isSame.size,
     deleted: gone.length,
-    pages: pages.length,
+    pages: indexed.length,
     bytes: changed.reduce((sum, { size }) => sum + size, 0),
     skipped,
+    unsearched: searchable.filter(({ size }) => size > MAX_TEXT_BYTES).map(({ path }) => path),
+    partlySearched,
   }
 }
 
@@ -177,15 +186,38 @@ async function uploadFile(store: Store, target: string, file: LocalFile): Promis
   return { sha256, size, compressed }
 }
 
-async function readPages(files: readonly LocalFile[]): Promise<readonly IndexedPage[]> {
+/** Not found by a search either. */
+function isErrorPage({ path }: LocalFile): boolean {
+  return /(?:^|\/)404\.html$/.test(path)
+}
+
+/** Reads the text of pages, a few at a time. @param cut gets the paths of those with more text than is searched */
+async function* readPages(files: readonly LocalFile[], cut: string[]): AsyncGenerator<IndexedPage> {
   // A server has no use of the parser.
   const { readPageText } = await import('../search/page-text.ts')
-  const pages: IndexedPage[] = []
-  await inParallel(PARALLEL, files, async ({ path, file, size }) => {
-    if (size > MAX_TEXT_BYTES || /(?:^|\/)404\.html$/.test(path)) return
-    pages.push({ path, ...readPageText(await readFile(file, 'utf8')) })
-  })
-  return pages.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  for (let first = 0; first < files.length; first += PARALLEL) {
+    const pages = files.slice(first, first + PARALLEL).map(async ({ path, file }) => ({
+      path,
+      ...readPageText(await readFile(file, 'utf8')),
+    }))
+    for (const page of await Promise.all(pages)) {
+      if (page.isCut) cut.push(page.path)
+      yield page
+    }
+  }
+}
+
+/** Writes the index by way of a file: the text of a large site does not fit into memory. */
+async function writeIndex(store: Store, target: string, pages: AsyncIterable<IndexedPage>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'content-publish-'))
+  try {
+    const file = join(folder, INDEX_FILE)
+    await pipeline(formatIndex(pages), createWriteStream(file))
+    const { size } = await stat(file)
+    await store.write(target + INDEX_FILE, { file, size }, { contentType: 'application/json' })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 }
 
 async function updateMeta(

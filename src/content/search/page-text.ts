@@ -4,6 +4,16 @@ import { Parser } from 'htmlparser2'
 export interface PageText {
   readonly title: string
   readonly text: string
+  /** Sections that a link can lead to, in the order of the text. */
+  readonly sections: Section[]
+  /** Whether the page has more text than is kept. */
+  readonly isCut: boolean
+}
+
+/** Where a section begins in the text, and the id of its heading. */
+interface Section {
+  readonly at: number
+  readonly anchor: string
 }
 
 /** Elements whose text is no part of what a page says. */
@@ -41,56 +51,107 @@ const INLINE = new Set([
   'u',
   'wbr',
 ])
+const HEADING = /^h[1-6]$/
 const MAX_TEXT = 200_000
+const MAX_SECTIONS = 1_000
+const MAX_ANCHOR = 200
 
 /** What an element is by its name or its role; those inside it are so too. */
 interface Open {
   readonly isSilent: boolean
   readonly isMain: boolean
+  readonly id: string | undefined
 }
 
-/** Reads the title and the words of a page; what surrounds its main part is left out. */
+/** Reads the title, the words and the sections of a page; what surrounds its main part is left out. */
 export function readPageText(html: string): PageText {
-  const texts = { title: '', heading: '', all: '', main: '' }
+  const [title, heading, all, main] = [new Words(), new Words(), new Words(), new Words()]
   const open: Open[] = []
-  let field: 'title' | 'heading' | undefined
+  let field: Words | undefined
+  /** Inside a heading that has no id: an anchor in it may have one. */
+  let isUnnamed = false
   const separate = (name: string): void => {
     if (INLINE.has(name)) return
-    texts.all += ' '
-    texts.main += ' '
+    all.add(' ')
+    main.add(' ')
+  }
+  const begin = (anchor: string | undefined, { isSilent, isMain }: Open): void => {
+    if (anchor === undefined || isSilent) return
+    all.beginSection(anchor)
+    if (isMain) main.beginSection(anchor)
   }
   const parser = new Parser({
-    onopentag(name, { role = '' }) {
+    onopentag(name, { role = '', id, name: anchor }) {
       separate(name)
-      const around = open.at(-1) ?? { isSilent: false, isMain: false }
-      open.push({
+      const around = open.at(-1) ?? { isSilent: false, isMain: false, id: undefined }
+      const element = {
         isSilent: around.isSilent || SILENT.has(name) || SILENT_ROLES.has(role),
         isMain: around.isMain || MAIN.has(name) || role === 'main',
-      })
-      if (name === 'title' && texts.title === '') field = 'title'
-      if (name === 'h1' && texts.heading === '') field = 'heading'
+        id,
+      }
+      open.push(element)
+      if (HEADING.test(name)) {
+        // Some generators name the section around a heading.
+        const named = id ?? around.id
+        isUnnamed = named === undefined
+        begin(named, element)
+      } else if (isUnnamed && name === 'a' && (id ?? anchor) !== undefined) {
+        isUnnamed = false
+        begin(id ?? anchor, element)
+      }
+      if (name === 'title' && title.isEmpty) field = title
+      if (name === 'h1' && heading.isEmpty) field = heading
     },
     onclosetag(name) {
       open.pop()
       separate(name)
       if (name === 'title' || name === 'h1') field = undefined
+      if (HEADING.test(name)) isUnnamed = false
     },
     ontext(text) {
-      if (field !== undefined) texts[field] += text
+      field?.add(text)
       const { isSilent = false, isMain = false } = open.at(-1) ?? {}
-      if (isSilent || field === 'title') return
-      if (texts.all.length < MAX_TEXT) texts.all += text
-      if (isMain && texts.main.length < MAX_TEXT) texts.main += text
+      if (isSilent || field === title) return
+      all.add(text)
+      if (isMain) main.add(text)
     },
   })
   parser.end(html)
+  const body = main.isEmpty ? all : main
   return {
-    title: squeezed(texts.heading) || squeezed(texts.title),
-    text: squeezed(texts.main) || squeezed(texts.all),
+    title: heading.text || title.text,
+    text: body.text,
+    sections: body.sections,
+    isCut: body.isCut,
   }
 }
 
-/** Themes put a mark behind each heading that links to it. */
-function squeezed(text: string): string {
-  return text.replaceAll('¶', ' ').replace(/\s+/g, ' ').trim()
+/** Text with one space between words, and the sections that begin in it. */
+class Words {
+  readonly sections: Section[] = []
+  isCut = false
+  #text = ''
+
+  get text(): string {
+    return this.#text.trimEnd()
+  }
+
+  get isEmpty(): boolean {
+    return this.text === ''
+  }
+
+  add(text: string): void {
+    const room = MAX_TEXT - this.#text.length
+    if (text.length > room && text.slice(room).trim() !== '') this.isCut = true
+    // Themes put a mark behind each heading that links to it.
+    // oxlint-disable-next-line no-control-regex -- they mark what was found
+    const spaced = text.slice(0, room).replace(/[\s\u0000-\u001f\u007f¶]+/g, ' ')
+    this.#text += this.#text === '' || this.#text.endsWith(' ') ? spaced.replace(/^ /, '') : spaced
+  }
+
+  beginSection(anchor: string): void {
+    if (anchor.length > MAX_ANCHOR || anchor === '' || this.sections.length >= MAX_SECTIONS) return
+    // The heading of a page, and the first heading in a section of the same name.
+    if (this.sections.at(-1)?.anchor !== anchor) this.sections.push({ at: this.#text.length, anchor })
+  }
 }

@@ -1,54 +1,54 @@
-import MiniSearch, { type AsPlainObject, type Options } from 'minisearch'
+import type { Static } from 'typebox'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
+import { isKey } from '../store/store.ts'
 
-/** Where a repository, or a version of it, keeps its index. */
+/** Where a repository, or a version of it, keeps the text of its pages. */
 export const INDEX_FILE = '_search.json'
 
-/** One page of a repository, as it is searched. */
-export interface IndexedPage {
-  /** Below the index's own folder. */
-  readonly path: string
-  readonly title: string
-  readonly text: string
-}
-
-interface Stored extends IndexedPage {
-  readonly id: string
-  readonly excerpt: string
-}
-
-export type SearchIndex = MiniSearch<Stored>
-
-const EXCERPT = 240
 /** A file of another number was made in another way, and is not read. */
-const FORMAT = 1
+const FORMAT = 2
+/** A whole file is JSON; each page is on its own line, so that nobody has to read it at once. */
+const BEGIN = `{"format":${FORMAT},"pages":[`
+const END = ']}'
 
-const storedSchema = Type.Object({
-  format: Type.Literal(FORMAT),
-  /** Checked by the library that made it. */
-  index: Type.Unsafe<AsPlainObject>({ type: 'object' }),
+const pageSchema = Type.Object({
+  /** Below the index's own folder. */
+  path: Type.String(),
+  title: Type.String(),
+  text: Type.String(),
+  /** Where sections begin in the text, and the ids of their headings. */
+  sections: Type.Array(Type.Object({ at: Type.Integer({ minimum: 0 }), anchor: Type.String() })),
 })
 
-const OPTIONS: Options<Stored> = {
-  fields: ['title', 'text'],
-  storeFields: ['path', 'title', 'excerpt'],
-  searchOptions: { boost: { title: 3 }, prefix: true, fuzzy: 0.15, combineWith: 'AND' },
-}
+/** One page of a repository, as it is searched. */
+export type IndexedPage = Readonly<Static<typeof pageSchema>>
 
 /** The index of pages, as it is stored. */
-export function buildIndex(pages: readonly IndexedPage[]): Buffer {
-  const index: SearchIndex = new MiniSearch(OPTIONS)
-  index.addAll(pages.map((page) => ({ ...page, id: page.path, excerpt: page.text.slice(0, EXCERPT) })))
-  return Buffer.from(JSON.stringify({ format: FORMAT, index }))
+export async function* formatIndex(
+  pages: Iterable<IndexedPage> | AsyncIterable<IndexedPage>,
+): AsyncGenerator<string> {
+  yield `${BEGIN}\n`
+  let comma = ''
+  for await (const { path, title, text, sections } of pages) {
+    yield `${comma}${JSON.stringify({ path, title, text, sections })}\n`
+    comma = ','
+  }
+  yield `${END}\n`
 }
 
-/** Reads a stored index; undefined for what is none. */
-export function parseIndex(bytes: Uint8Array): SearchIndex | undefined {
-  try {
-    const stored = parseJson(storedSchema, Buffer.from(bytes).toString())
-    return stored && MiniSearch.loadJS(stored.index, OPTIONS)
-  } catch {
-    return undefined
-  }
+/** What a line of a stored index is. */
+export type IndexLine =
+  | { readonly is: 'begin' | 'end' }
+  | { readonly is: 'page'; readonly page: IndexedPage }
+  /** The first line of an index by an earlier version, which has no text. */
+  | { readonly is: 'old' }
+  | { readonly is: 'unreadable' }
+
+export function parseIndexLine(line: string): IndexLine {
+  if (line === BEGIN) return { is: 'begin' }
+  if (line === END) return { is: 'end' }
+  if (line.startsWith('{"format":1,')) return { is: 'old' }
+  const page = parseJson(pageSchema, line.startsWith(',') ? line.slice(1) : line)
+  return page !== undefined && isKey(page.path) ? { is: 'page', page } : { is: 'unreadable' }
 }

@@ -1,118 +1,349 @@
-import { LRUCache } from 'lru-cache'
-import { isFault } from '../../lib/errors/fault.ts'
-import { readAll } from '../cache/object-cache.ts'
+import { createHash, randomUUID } from 'node:crypto'
+import { createWriteStream, mkdirSync } from 'node:fs'
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import type { Clock } from '../../lib/clock/clock.ts'
+import { isFault } from '../../lib/errors/fault.ts'
+import type { Logger } from '../../lib/log/logger.ts'
+import { IdlePool } from '../../lib/pool/idle-pool.ts'
+import { workerFile } from '../../lib/pool/worker-file.ts'
+import { fault } from '../errors.ts'
 import { formatPath } from '../page/request-path.ts'
+import type { Repo } from '../repo/meta.ts'
 import { inParallel, type RepoList } from '../repo/repo-list.ts'
 import type { Store } from '../store/store.ts'
-import { INDEX_FILE, parseIndex, type SearchIndex } from './search-index.ts'
+import type { Mark } from './excerpt.ts'
+import type { FoundPage, IndexProblem } from './search-database.ts'
+import { INDEX_FILE } from './search-index.ts'
+import type { SearchAnswers, SearchQuestion } from './search-task.ts'
+
+export interface SearchQuery {
+  readonly words: string
+  readonly limit: number
+  /** How many of the best hits are left out: those of the pages before. */
+  readonly offset: number
+  /** Only this repository. */
+  readonly repo?: string | undefined
+  /** This version, in place of the newest, of every repository that has it. */
+  readonly version?: string | undefined
+}
 
 /** A page that was found. */
-interface Hit {
+export interface Hit {
   readonly repo: string
-  /** On this site. */
+  /** Undefined where the repository has no versions. */
+  readonly version: string | undefined
+  /** On this site; to the section where the words are. */
   readonly url: string
   readonly title: string
+  /** Plain text: whoever shows it escapes it. */
   readonly excerpt: string
+  readonly marks: readonly Mark[]
 }
+
+/** A repository, or a version of one, that was not searched. */
+interface Unsearched {
+  readonly repo: string
+  readonly version: string | undefined
+  readonly reason: Problem
+}
+
+/** Why an index was not searched; `no_index` where none was published, `indexing` while it is read for the first time. */
+type Problem = IndexProblem | 'no_index' | 'indexing' | 'unavailable'
 
 export interface Found {
   readonly hits: readonly Hit[]
-  /** False where an index could not be read, or did not fit into memory. */
-  readonly isComplete: boolean
+  /** How many there are in all. */
+  readonly total: number
+  readonly unsearched: readonly Unsearched[]
+}
+
+export interface SearchSettings {
+  readonly ttlMs: number
+  readonly maxBytes: number
+  /** Folder of the file that indexes are read into. */
+  readonly dir: string
+  /** Differs for each store: servers of several may share the folder. */
+  readonly storeId: string
 }
 
 const PARALLEL = 8
-const MAX_QUERY = 200
-/** What an index takes in memory, in bytes of its file. */
-const MEMORY_FACTOR = 3
+/** Of them one may read an index while the other searches. */
+const THREADS = 2
+const THREAD_HEAP_MB = 128
+const IDLE_MS = 600_000
+const MAX_WORDS_LENGTH = 200
+/** Searches at a time; more would only wait for each other. */
+const MAX_SEARCHES = 64
+const SEARCH_MS = 10_000
+/** How long a search waits for an index that was not read before, and for news of one that was. */
+const [FIRST_WAIT_MS, NEWS_WAIT_MS] = [10_000, 2_000]
+/** How long a store that failed is left alone. */
+const REST_MS = 5_000
+/** A part of a download that is older was left by a process that ended. */
+const LEFT_MS = 3_600_000
 
-interface Held {
-  readonly index: SearchIndex | undefined
-  readonly etag: string
-  readonly bytes: number
-  readonly readMs: number
+interface Target {
+  readonly repo: string
+  readonly version: string | undefined
+  readonly folder: readonly string[]
+  readonly key: string
 }
 
-/** Searches the newest version of every repository. Indexes are read when they are first needed. */
+/** What is known of an index. */
+interface Known {
+  readonly etag: string | undefined
+  readonly problem: Problem | undefined
+  /** When the store was asked, by a clock that nobody sets. */
+  readonly checkedMs: number
+}
+
+/**
+ * Searches the newest version of every repository, or another where that is asked for. Indexes are read into a file once, when they are
+ * first needed and when they have changed; reading and searching happen in another process.
+ */
 export class SiteSearch {
   readonly #store: Store
   readonly #repos: RepoList
   readonly #clock: Clock
-  readonly #ttlMs: number
-  readonly #maxBytes: number
-  readonly #held: LRUCache<string, Held>
-  readonly #reading = new Map<string, Promise<Held | undefined>>()
+  readonly #logger: Logger
+  readonly #settings: SearchSettings
+  readonly #file: string
+  readonly #pool: IdlePool
+  readonly #known = new Map<string, Known>()
+  readonly #checking = new Map<string, Promise<void>>()
+  #opened: Promise<void> | undefined
+  #listed: ReadonlyMap<string, Repo> | undefined
+  #running = 0
 
-  constructor(store: Store, repos: RepoList, clock: Clock, limits: { ttlMs: number; maxBytes: number }) {
+  constructor(store: Store, repos: RepoList, clock: Clock, logger: Logger, settings: SearchSettings) {
     this.#store = store
     this.#repos = repos
     this.#clock = clock
-    this.#ttlMs = limits.ttlMs
-    this.#maxBytes = Math.max(1, limits.maxBytes)
-    this.#held = new LRUCache({
-      maxSize: this.#maxBytes,
-      sizeCalculation: ({ bytes }) => bytes * MEMORY_FACTOR + 512,
-    })
-  }
-
-  /** The pages that fit a query best. @param only searches one repository */
-  async find(query: string, limit: number, only?: string): Promise<Found> {
-    const words = query.slice(0, MAX_QUERY).trim()
-    if (words === '') return { hits: [], isComplete: true }
-    const found: { readonly hit: Hit; readonly score: number }[] = []
-    let isComplete = true
-    const repos = [...(await this.#repos.read()).values()].filter(
-      ({ name }) => only === undefined || name === only,
+    this.#logger = logger
+    this.#settings = settings
+    const id = createHash('sha256').update(settings.storeId).digest('hex').slice(0, 16)
+    this.#file = join(settings.dir, `${id}.db`)
+    this.#pool = new IdlePool(
+      { name: 'content-search', maxThreads: THREADS, maxHeapMb: THREAD_HEAP_MB, logger },
+      IDLE_MS,
     )
-    await inParallel(PARALLEL, repos, async ({ name, latest }) => {
-      const folder = latest === undefined ? ['repos', name] : ['repos', name, latest]
-      const held = await this.#read(`${folder.join('/')}/${INDEX_FILE}`)
-      isComplete &&= held !== undefined
-      for (const { score, ...page } of held?.index?.search(words).slice(0, limit) ?? []) {
-        const path = String(page['path'])
-        const url = formatPath([...folder, ...path.split('/')], false).replace(/\/index\.html$/, '/')
-        found.push({
-          score,
-          hit: { repo: name, url, title: String(page['title']), excerpt: String(page['excerpt']) },
-        })
-      }
-    })
-    const best = found.toSorted((a, b) => b.score - a.score).slice(0, limit)
-    return { hits: best.map(({ hit }) => hit), isComplete }
   }
 
-  purge(): void {
-    this.#held.clear()
-  }
-
-  #read(key: string): Promise<Held | undefined> {
-    const held = this.#held.get(key)
-    if (held !== undefined && this.#clock.nowMs() - held.readMs < this.#ttlMs) return Promise.resolve(held)
-    const running = this.#reading.get(key)
-    if (running !== undefined) return running
-    const reading = this.#readAnew(key, held).finally(() => this.#reading.delete(key))
-    this.#reading.set(key, reading)
-    return reading
-  }
-
-  async #readAnew(key: string, old: Held | undefined): Promise<Held | undefined> {
+  /** The pages that fit a query best. @throws SEARCH_BUSY, STORE_UNAVAILABLE without a list of repositories */
+  async find({ words, limit, offset, repo, version }: SearchQuery): Promise<Found> {
+    const query = words.slice(0, MAX_WORDS_LENGTH).trim()
+    if (query === '') return { hits: [], total: 0, unsearched: [] }
+    if (this.#running >= MAX_SEARCHES)
+      throw fault('SEARCH_BUSY', 'too many searches are running; try again in a moment')
+    this.#running++
     try {
-      const opened = await this.#store.open(key, { ifNoneMatch: old?.etag })
-      const readMs = this.#clock.nowMs()
-      let held: Held
-      if (opened === 'unchanged' && old !== undefined) held = { ...old, readMs }
-      else if (typeof opened === 'string') held = { index: undefined, etag: '', bytes: 0, readMs }
-      else if (opened.size * MEMORY_FACTOR > this.#maxBytes / 2) {
-        opened.body.on('error', () => undefined).destroy()
-        return undefined
-      } else
-        held = { index: parseIndex(await readAll(opened)), etag: opened.etag, bytes: opened.size, readMs }
-      this.#held.set(key, held)
-      return held
-    } catch (error) {
-      if (isFault(error)) return old
-      throw error
+      const repos = await this.#repos.read()
+      const targets = targetsOf(repos, repo, version)
+      await this.#prepare(targets, repos)
+      const asked = { query, limit, offset }
+      const { isCurrent, ...found } = await this.#search(targets, asked)
+      if (isCurrent) return found
+      await this.#prepare(targets, repos)
+      const { isCurrent: _isCurrent, ...again } = await this.#search(targets, asked)
+      return again
+    } finally {
+      this.#running--
     }
+  }
+
+  /** Asks the store again about every index, with the next search. */
+  purge(): void {
+    for (const [key, known] of this.#known)
+      this.#known.set(key, { ...known, checkedMs: Number.NEGATIVE_INFINITY })
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+
+  async #search(
+    targets: readonly Target[],
+    asked: { readonly query: string; readonly limit: number; readonly offset: number },
+  ): Promise<Found & { readonly isCurrent: boolean }> {
+    const byKey = new Map(targets.map((target) => [target.key, target]))
+    const keys = targets.map(({ key }) => key).filter((key) => this.#isReadable(key))
+    const unsearched = new Map<string, Problem>()
+    for (const { key } of targets) {
+      const { problem, etag } = this.#known.get(key) ?? {}
+      if (problem !== undefined || etag === undefined) unsearched.set(key, problem ?? 'indexing')
+    }
+    let found: SearchAnswers['find'] = { pages: [], total: 0, missing: [] }
+    try {
+      if (keys.length > 0) found = await this.#run({ do: 'find', keys, ...asked }, SEARCH_MS)
+    } catch (error) {
+      this.#logger.error({ err: error }, 'a search failed')
+      for (const key of keys) unsearched.set(key, 'unavailable')
+    }
+    // The file was damaged and made again, here or by another process.
+    for (const key of found.missing) {
+      this.#known.delete(key)
+      unsearched.set(key, 'indexing')
+    }
+    return {
+      isCurrent: found.missing.length === 0,
+      hits: found.pages.flatMap((page) => {
+        const target = byKey.get(page.key)
+        return target === undefined ? [] : [toHit(target, page)]
+      }),
+      total: found.total,
+      unsearched: [...unsearched].flatMap(([key, reason]) => {
+        const target = byKey.get(key)
+        return target === undefined ? [] : [{ repo: target.repo, version: target.version, reason }]
+      }),
+    }
+  }
+
+  #isReadable(key: string): boolean {
+    const { etag, problem } = this.#known.get(key) ?? {}
+    return etag !== undefined && problem === undefined
+  }
+
+  /** Brings indexes up to date, as far as that is possible within the time that a reader waits. */
+  async #prepare(targets: readonly Target[], repos: ReadonlyMap<string, Repo>): Promise<void> {
+    await (this.#opened ??= this.#open())
+    this.#forgetOld(repos)
+    const due = targets.filter(({ key }) => !this.#isFresh(key))
+    if (due.length === 0) return
+    const isNew = due.some(({ key }) => this.#known.get(key)?.etag === undefined)
+    const checked = inParallel(PARALLEL, due, ({ key }) => this.#check(key))
+    await within(isNew ? FIRST_WAIT_MS : NEWS_WAIT_MS, checked)
+  }
+
+  #isFresh(key: string): boolean {
+    const known = this.#known.get(key)
+    if (known === undefined) return false
+    const limitMs = known.problem === 'unavailable' ? REST_MS : this.#settings.ttlMs
+    return this.#clock.nowMs() - known.checkedMs < limitMs
+  }
+
+  /** Learns which indexes were read before, by this process or another. */
+  async #open(): Promise<void> {
+    try {
+      mkdirSync(this.#settings.dir, { recursive: true, mode: 0o700 })
+      await this.#sweep()
+      for (const { key, etag, problem } of await this.#run({ do: 'list' }))
+        this.#known.set(key, { etag, problem: problem ?? undefined, checkedMs: Number.NEGATIVE_INFINITY })
+    } catch (error) {
+      this.#opened = undefined
+      this.#logger.error({ err: error, dir: this.#settings.dir }, 'the search index cannot be opened')
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    for (const name of await readdir(this.#settings.dir)) {
+      if (!name.endsWith('.part')) continue
+      const file = join(this.#settings.dir, name)
+      const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }))
+      if (mtimeMs < this.#clock.wallMs() - LEFT_MS) await rm(file, { force: true })
+    }
+  }
+
+  /** Drops the indexes of what is not published any more. */
+  #forgetOld(repos: ReadonlyMap<string, Repo>): void {
+    if (repos === this.#listed) return
+    this.#listed = repos
+    const published = new Set([...repos.values()].flatMap(foldersOf).map((folder) => keyOf(folder)))
+    const keys = [...this.#known.keys()].filter((key) => !published.has(key))
+    if (keys.length === 0) return
+    for (const key of keys) this.#known.delete(key)
+    this.#run({ do: 'forget', keys }).catch((error: unknown) =>
+      this.#logger.warn({ err: error }, 'old search indexes were not removed'),
+    )
+  }
+
+  /** Asks the store about an index; one request at a time for each. */
+  #check(key: string): Promise<void> {
+    const running = this.#checking.get(key)
+    if (running !== undefined) return running
+    const checking = this.#readAnew(key).finally(() => this.#checking.delete(key))
+    this.#checking.set(key, checking)
+    return checking
+  }
+
+  async #readAnew(key: string): Promise<void> {
+    const before = this.#known.get(key)
+    const settle = (etag: string | undefined, problem: Problem | undefined, error?: unknown): void => {
+      this.#known.set(key, { etag, problem, checkedMs: this.#clock.nowMs() })
+      if (problem !== undefined && problem !== before?.problem)
+        this.#logger.warn({ key, reason: problem, err: error }, 'a search index cannot be searched')
+    }
+    try {
+      const opened = await this.#store.open(key, { ifNoneMatch: before?.etag })
+      if (opened === 'unchanged') return settle(before?.etag, before?.problem)
+      if (typeof opened === 'string') {
+        if (before?.etag !== undefined) await this.#run({ do: 'forget', keys: [key] })
+        return settle(undefined, 'no_index')
+      }
+      const from = join(this.#settings.dir, `${randomUUID()}.part`)
+      try {
+        await pipeline(opened.body, createWriteStream(from, { mode: 0o600 }))
+        const { etag, problem } = await this.#run({ do: 'replace', key, etag: opened.etag, from })
+        settle(etag, problem ?? undefined)
+      } finally {
+        await rm(from, { force: true })
+      }
+    } catch (error) {
+      // What was read before is still searched.
+      settle(before?.etag, before?.etag === undefined ? 'unavailable' : before.problem, error)
+      if (!isFault(error) || error.code !== 'STORE_UNAVAILABLE')
+        this.#logger.error({ err: error, key }, 'a search index cannot be read')
+    }
+  }
+
+  async #run<Question extends SearchQuestion>(
+    question: Question,
+    timeoutMs?: number,
+  ): Promise<SearchAnswers[Question['do']]> {
+    const maxBytes = Math.floor(this.#settings.maxBytes / THREADS)
+    const answer = await this.#pool.run(
+      workerFile('content-search'),
+      { ...question, file: this.#file, maxBytes },
+      timeoutMs === undefined ? {} : { timeoutMs },
+    )
+    return answer as SearchAnswers[Question['do']]
+  }
+}
+
+/** The folders of what a search looks into. */
+function targetsOf(repos: ReadonlyMap<string, Repo>, only?: string, version?: string): readonly Target[] {
+  const chosen = only === undefined ? [...repos.values()] : [repos.get(only) ?? []].flat()
+  return chosen.flatMap(({ name, latest, versions = [] }) => {
+    const wanted = version ?? latest
+    if (version !== undefined && version !== latest && !versions.includes(version)) return []
+    const folder = wanted === undefined ? ['repos', name] : ['repos', name, wanted]
+    return [{ repo: name, version: wanted, folder, key: keyOf(folder) }]
+  })
+}
+
+function foldersOf({ name, latest, versions = [] }: Repo): readonly (readonly string[])[] {
+  const all = latest === undefined ? versions : [latest, ...versions]
+  return [['repos', name], ...all.map((version) => ['repos', name, version])]
+}
+
+function keyOf(folder: readonly string[]): string {
+  return `${folder.join('/')}/${INDEX_FILE}`
+}
+
+function toHit({ repo, version, folder }: Target, { path, title, excerpt, anchor }: FoundPage): Hit {
+  const page = formatPath([...folder, ...path.split('/')], false).replace(/\/index\.html$/, '/')
+  const url = anchor === undefined ? page : `${page}#${encodeURIComponent(anchor)}`
+  return { repo, version, url, title, excerpt: excerpt.text, marks: excerpt.marks }
+}
+
+/** Waits for work so long; it goes on after that. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))
+  try {
+    await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -15,5 +15,27 @@ test.each([
   ['</div></main>text', '', 'text'],
   ['', '', ''],
 ])('of %j the title is %j and the text %j', (html, title, text) => {
-  expect(readPageText(html)).toEqual({ title, text })
+  expect(readPageText(html)).toEqual({ title, text, sections: [], isCut: false })
+})
+
+test.each([
+  ['<h1>T</h1>a<h2 id="b">B</h2>b', [['b', 'B b']]],
+  [
+    '<main><h1 id="t">T</h1>a<h2 id="b">B</h2>b<h3>no id</h3>c</main>',
+    [
+      ['t', 'T a B b no id c'],
+      ['b', 'B b no id c'],
+    ],
+  ],
+  ['<section id="s"><h2>S <a href="#s">¶</a></h2>x</section>', [['s', 'S x']]],
+  ['y<h2><a name="n"></a>N</h2>', [['n', 'N']]],
+  ['<nav><h2 id="menu">Menu</h2></nav><h2 id="">E</h2>', []],
+] as const)('the sections of %j begin where their headings are', (html, sections) => {
+  const page = readPageText(html)
+  expect(page.sections.map(({ at, anchor }) => [anchor, page.text.slice(at)])).toEqual(sections)
+})
+
+test('of a page with more text than is searched the beginning is kept', () => {
+  const page = readPageText(`<p>${'word '.repeat(100_000)}`)
+  expect([page.isCut, page.text.length < 300_000]).toEqual([true, true])
 })

@@ -1,7 +1,8 @@
+import { text } from 'node:stream/consumers'
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { buildIndex } from '../../../../src/content/search/search-index.ts'
+import { formatIndex } from '../../../../src/content/search/search-index.ts'
 import { startContent, type TestContent } from '../../../support/content-server.ts'
 import { RepoBrowser } from '../../../support/repo-browser.ts'
 import { COMMON, loggedIn, REPO_FILES, startRepoHosts } from '../../../support/repo-site.ts'
@@ -74,7 +75,8 @@ test('O6 no route of the site is there on a host of a repository, whoever asks',
 })
 
 test("O6 a repository's host searches that repository alone", async () => {
-  const index = buildIndex([{ path: 'index.html', title: 'Salaries', text: 'the salary of Alice' }])
+  const page = { path: 'index.html', title: 'Salaries', text: 'the salary of Alice', sections: [] }
+  const index = await text(formatIndex([page]))
   const { url } = await startContent(
     { ...REPO_FILES, 'repos/guide/_search.json': index, 'repos/hr/_search.json': index },
     {

@@ -67,6 +67,10 @@ export function addPublish(program: Command): void {
         )
         for (const path of result.skipped)
           process.stderr.write(`content-server: ${JSON.stringify(path)} is no file that can be published\n`)
+        for (const path of result.unsearched)
+          process.stderr.write(`content-server: ${JSON.stringify(path)} is too large to be searched\n`)
+        for (const path of result.partlySearched)
+          process.stderr.write(`content-server: only the first part of ${JSON.stringify(path)} is searched\n`)
         output.result(
           { ...result, version: result.version ?? null },
           () =>

@@ -1,4 +1,5 @@
 import { byId, make } from '../../../../lib/page/elements.ts'
+import { foundText, splitMarks, unsearchedText } from './found-text.ts'
 
 const DELAY_MS = 120
 
@@ -6,11 +7,19 @@ const DELAY_MS = 120
 interface SearchAnswer {
   readonly hits: readonly {
     readonly repo: string
+    readonly version?: string
     readonly url: string
     readonly title: string
     readonly excerpt: string
+    readonly marks: readonly (readonly number[])[]
   }[]
-  readonly complete: boolean
+  readonly total: number
+  readonly next_offset?: number
+  readonly unsearched: readonly {
+    readonly repo: string
+    readonly version?: string
+    readonly reason: string
+  }[]
 }
 
 const query = byId('query', HTMLInputElement)
@@ -37,30 +46,57 @@ async function search(text: string): Promise<void> {
   results.hidden = text === ''
   if (text === '') return
   const { signal } = asking
+  const asked = questionFor(text)
   try {
-    const response = await fetch(`/_api/search?q=${encodeURIComponent(text)}`, { signal })
+    const response = await fetch(`/_api/search?${asked.toString()}`, { signal })
     if (response.redirected) return location.reload()
-    show((await response.json()) as SearchAnswer)
+    if (!response.ok) throw new Error(`status ${response.status}`)
+    show((await response.json()) as SearchAnswer, asked)
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     if (!signal.aborted) count.textContent = `The search does not answer: ${message}`
   }
 }
 
-function show({ hits, complete }: SearchAnswer): void {
-  const items = hits.map(({ url, title, repo, excerpt }) =>
-    make(
+/** What is asked for: the words, and what the page's form limits them to. */
+function questionFor(words: string): URLSearchParams {
+  const asked = new URLSearchParams({ q: words })
+  for (const input of query.form?.querySelectorAll<HTMLInputElement>('input[type=hidden]') ?? [])
+    asked.set(input.name, input.value)
+  return asked
+}
+
+function show({ hits, total, next_offset: next, unsearched }: SearchAnswer, asked: URLSearchParams): void {
+  const items = hits.map(({ url, title, repo, version, excerpt, marks }) => {
+    const inRepo = new URLSearchParams({ q: asked.get('q') ?? '', repo })
+    return make(
       'li',
       {},
       make('a', { href: url }, title || url),
       ' ',
-      make('span', { className: 'soft' }, repo),
-      make('p', {}, excerpt),
-    ),
-  )
-  results.querySelector('ol')?.replaceChildren(...items)
-  byId('none', HTMLElement).hidden = hits.length > 0
-  byId('partial', HTMLElement).hidden = complete
+      make(
+        'span',
+        { className: 'soft' },
+        make('a', { href: `/?${inRepo.toString()}` }, repo),
+        version === undefined ? '' : ` ${version}`,
+      ),
+      make(
+        'p',
+        {},
+        ...splitMarks(excerpt, marks).map(({ text, isMarked }) => (isMarked ? make('mark', {}, text) : text)),
+      ),
+    )
+  })
+  const list = results.querySelector('ol')
+  list?.setAttribute('start', '1')
+  list?.replaceChildren(...items)
+  byId('found', HTMLElement).textContent = foundText(hits.length, 0, total)
+  const partial = byId('partial', HTMLElement)
+  partial.hidden = unsearched.length === 0
+  partial.textContent = unsearchedText(unsearched)
+  const more = byId('more', HTMLAnchorElement)
+  more.hidden = next === undefined
+  more.href = `/?${asked.toString()}&offset=${next ?? 0}`
 }
 
 query.addEventListener('input', () => {

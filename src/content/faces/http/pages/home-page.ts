@@ -1,5 +1,7 @@
 import type { Repo } from '../../../repo/meta.ts'
-import type { Found } from '../../../search/site-search.ts'
+import { nextOffset } from '../../../api/search.ts'
+import type { Found, Hit, SearchQuery } from '../../../search/site-search.ts'
+import { foundText, splitMarks, unsearchedText } from '../page/found-text.ts'
 import { type Html, html } from './html.ts'
 import { layout } from './layout.ts'
 
@@ -8,7 +10,7 @@ export interface HomePage {
   readonly user: string
   readonly repos: readonly Repo[]
   /** What was searched for, and found. */
-  readonly query: string
+  readonly query: SearchQuery
   readonly found: Found
   /** Goes with the form that empties the cache; undefined for readers who have no session. */
   readonly formToken: string | undefined
@@ -16,6 +18,8 @@ export interface HomePage {
 
 /** The list of repositories, with a search that works without a script, and as one types with it. */
 export function homePage({ title, user, repos, query, found, formToken }: HomePage): string {
+  const next = nextOffset(found.hits.length, query.offset, found.total)
+  const only = query.repo === undefined ? query.version : [query.repo, query.version ?? []].flat().join(' ')
   return layout(
     title,
     html`<body>
@@ -28,26 +32,43 @@ export function homePage({ title, user, repos, query, found, formToken }: HomePa
       <main>
         <form role="search" action="/">
           <label for="query">Search</label>
-          <input id="query" name="q" type="search" value="${query}" autocomplete="off" spellcheck="false" />
+          <input
+            id="query"
+            name="q"
+            type="search"
+            value="${query.words}"
+            autocomplete="off"
+            spellcheck="false"
+          />
+          ${(['repo', 'version'] as const).map((name) =>
+            query[name] === undefined
+              ? html``
+              : html`<input type="hidden" name="${name}" value="${query[name]}" />`,
+          )}
           <button>Search</button>
         </form>
-        <p id="count" role="status">${count(repos.length)}</p>
-        <section id="hits" aria-label="Pages" ${query === '' ? html`hidden` : html``}>
+        ${only === undefined ? html`` : html`<p>Only in ${only}. <a href="${linkTo({ words: query.words })}">Search everywhere</a></p>`}
+        <section id="hits" aria-label="Pages" ${query.words === '' ? html`hidden` : html``}>
           <h2>Pages</h2>
-          <ol>
-            ${found.hits.map(
-              ({ repo, url, title: name, excerpt }) =>
-                html`<li>
-                  <a href="${url}">${name || url}</a> <span class="soft">${repo}</span>
-                  <p>${excerpt}</p>
-                </li>`,
-            )}
+          <p id="found" class="soft" role="status">
+            ${foundText(found.hits.length, query.offset, found.total)}
+          </p>
+          <ol start="${query.offset + 1}">
+            ${found.hits.map((hit) => showHit(hit, query.words))}
           </ol>
-          <p id="none" ${found.hits.length > 0 ? html`hidden` : html``}>No page has these words.</p>
-          <p id="partial" ${found.isComplete ? html`hidden` : html``}>
-            Not all repositories could be searched.
+          <p id="partial" ${found.unsearched.length === 0 ? html`hidden` : html``}>
+            ${unsearchedText(found.unsearched)}
+          </p>
+          <p>
+            <a
+              id="more"
+              ${next === undefined ? html`hidden` : html``}
+              href="${linkTo({ ...query, offset: next ?? 0 })}"
+              >Next pages</a
+            >
           </p>
         </section>
+        <p id="count" role="status">${count(repos.length)}</p>
         <ul id="repos">
           ${repos.map(entry)}
         </ul>
@@ -66,6 +87,27 @@ export function homePage({ title, user, repos, query, found, formToken }: HomePa
     </body>`,
     html`<script type="module" src="/_page.js"></script>`,
   )
+}
+
+function showHit({ repo, version, url, title, excerpt, marks }: Hit, words: string): Html {
+  return html`<li>
+    <a href="${url}">${title || url}</a>
+    <span class="soft"
+      ><a href="${linkTo({ words, repo })}">${repo}</a>${version === undefined ? '' : ` ${version}`}</span
+    >
+    <p>
+      ${splitMarks(excerpt, marks).map(({ text, isMarked }) => (isMarked ? html`<mark>${text}</mark>` : html`${text}`))}
+    </p>
+  </li>`
+}
+
+/** The address of a search. */
+function linkTo({ words, repo, version, offset = 0 }: Partial<SearchQuery>): string {
+  const query = new URLSearchParams({ q: words ?? '' })
+  if (repo !== undefined) query.set('repo', repo)
+  if (version !== undefined) query.set('version', version)
+  if (offset > 0) query.set('offset', String(offset))
+  return `/?${query.toString()}`
 }
 
 function entry({ name, description, lastPublished, repo, url, versions = [] }: Repo): Html {

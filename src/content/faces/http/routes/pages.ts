@@ -9,9 +9,9 @@ import { formTokenOf } from '../../../session/sessions.ts'
 import { homePage } from '../pages/home-page.ts'
 import { PAGE_HEADERS } from '../pages/layout.ts'
 import type { ContentFace } from '../face.ts'
+import { parseSearchQuery, type QueryString } from '../search-query.ts'
 import { type Sent, sendObject } from '../send-object.ts'
 
-const HITS = 20
 /** An object may be published anew while it is looked for. */
 const TRIES = 3
 
@@ -81,14 +81,13 @@ async function sendHome(
   { reader, query }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Sent> {
-  const { q } = query as Readonly<Record<string, unknown>>
-  const words = typeof q === 'string' ? q : ''
-  const [repos, found] = await Promise.all([face.repos.read(), face.search.find(words, HITS)])
+  const asked = parseSearchQuery(query as QueryString, undefined)
+  const [repos, found] = await Promise.all([face.repos.read(), face.search.find(asked)])
   const page = homePage({
     title: face.config.title,
     user: reader?.user ?? '',
     repos: [...repos.values()],
-    query: words,
+    query: asked,
     found,
     formToken: reader?.sessionId === undefined ? undefined : formTokenOf(reader.sessionId),
   })

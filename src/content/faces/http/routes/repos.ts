@@ -1,14 +1,11 @@
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
-import { fault } from '../../../errors.ts'
+import { foundSchema, foundToWire, MAX_HITS, MAX_OFFSET } from '../../../api/search.ts'
 import { formatMeta } from '../../../repo/meta.ts'
 import type { ContentFace } from '../face.ts'
+import { parseSearchQuery, type QueryString } from '../search-query.ts'
 
 const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
-const DEFAULT_HITS = 20
-const MAX_HITS = 100
-
-type Query = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The repositories, and a search in their pages. */
 export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: ContentFace): void {
@@ -26,63 +23,32 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
     },
   )
 
-  app.get<{ readonly Querystring: Query }>(
+  app.get<{ readonly Querystring: QueryString }>(
     '/_api/search',
     {
       config: { isOnRepoHosts: true },
       schema: {
         summary: 'The pages that fit words best',
-        description: "A repository's own host searches that repository alone.",
+        description:
+          "Excerpts are plain text; marks say where the words are in them, in UTF-16 code units. A repository's own host searches that repository alone.",
         querystring: {
           type: 'object',
           properties: {
             q: { description: 'the words' },
             repo: { description: 'only in this repository; default all' },
-            limit: { description: `at most so many, up to ${MAX_HITS}; default ${DEFAULT_HITS}` },
+            version: { description: 'in this version; default the newest of each repository' },
+            limit: { description: `at most so many hits, up to ${MAX_HITS}; default 20` },
+            offset: { description: `leaves out so many of the best hits, up to ${MAX_OFFSET}; default 0` },
           },
         },
-        response: {
-          200: Type.Object({
-            hits: Type.Array(
-              Type.Object({
-                repo: Type.String(),
-                url: Type.String(),
-                title: Type.String(),
-                excerpt: Type.String(),
-              }),
-            ),
-            complete: Type.Boolean(),
-          }),
-          ...errors,
-        },
+        response: { 200: foundSchema, ...errors },
       },
     },
     async ({ query, repo, headers: { host = '' } }, reply) => {
-      const only = textOf(query, 'repo')
-      if (repo !== undefined && only !== undefined && only !== repo)
-        throw fault('INVALID_QUERY', '"repo" must be left out here: this host has one repository')
-      const { hits, isComplete } = await search.find(
-        textOf(query, 'q') ?? '',
-        limitOf(textOf(query, 'limit')),
-        repo ?? only,
-      )
+      const asked = parseSearchQuery(query, repo)
+      const found = await search.find(asked)
       void reply.header('cache-control', 'private, no-cache')
-      return {
-        hits: hits.map((hit) => ({ ...hit, url: hosts.outside(host, hit.url) })),
-        complete: isComplete,
-      }
+      return foundToWire(found, asked.offset, (url) => hosts.outside(host, url))
     },
   )
-}
-
-function textOf(query: Query, name: string): string | undefined {
-  const value = query[name]
-  if (value === undefined || typeof value === 'string') return value
-  throw fault('INVALID_QUERY', `"${name}" is given more than once`)
-}
-
-function limitOf(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_HITS
-  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_HITS) return Number(text)
-  throw fault('INVALID_QUERY', `"limit" must be a whole number from 1 to ${MAX_HITS}`)
 }

@@ -1,0 +1,47 @@
+import { Type } from '../../lib/schema/type.ts'
+import type { Found } from '../search/site-search.ts'
+
+export const MAX_HITS = 100
+/** Hits further on are nobody's to read: a search for other words is. */
+export const MAX_OFFSET = 10_000
+
+const version = Type.Optional(Type.String())
+
+export const foundSchema = Type.Object({
+  hits: Type.Array(
+    Type.Object({
+      repo: Type.String(),
+      version,
+      url: Type.String(),
+      title: Type.String(),
+      excerpt: Type.String(),
+      marks: Type.Array(Type.Array(Type.Integer())),
+    }),
+  ),
+  total: Type.Integer(),
+  next_offset: Type.Optional(Type.Integer()),
+  complete: Type.Boolean(),
+  unsearched: Type.Array(Type.Object({ repo: Type.String(), version, reason: Type.String() })),
+})
+
+/** What was found, as it is told. @param offset of the first hit @param outside the address of a hit for the host that was asked */
+export function foundToWire(
+  { hits, total, unsearched }: Found,
+  offset: number,
+  outside: (url: string) => string,
+) {
+  const next = nextOffset(hits.length, offset, total)
+  return {
+    hits: hits.map((hit) => ({ ...hit, url: outside(hit.url) })),
+    total,
+    ...(next !== undefined && { next_offset: next }),
+    complete: unsearched.length === 0,
+    unsearched,
+  }
+}
+
+/** Where the next hits begin; undefined where there are none that can be asked for. */
+export function nextOffset(shown: number, offset: number, total: number): number | undefined {
+  const next = offset + shown
+  return shown > 0 && next < total && next <= MAX_OFFSET ? next : undefined
+}

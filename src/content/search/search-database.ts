@@ -1,0 +1,285 @@
+import { createReadStream, rmSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { nearest } from '../../lib/config/nearest.ts'
+import { cutExcerpt, type Excerpt, MARK_BEGIN, MARK_END } from './excerpt.ts'
+import { type IndexedPage, parseIndexLine } from './search-index.ts'
+
+/** Of the tables below. A file of another number is made again: it holds nothing that is not in the store. */
+const FORMAT = 1
+const BUSY_MS = 60_000
+/** Rows of a source have numbers of their own: its own number and so many bits. */
+const PAGE_BITS = 24
+const TABLES = `
+  CREATE TABLE source (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, etag TEXT NOT NULL, problem TEXT);
+  CREATE VIRTUAL TABLE page USING fts5(
+    title, text, path UNINDEXED, sections UNINDEXED, tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2 3'
+  );
+  CREATE VIRTUAL TABLE word USING fts5vocab(page, 'row');
+  INSERT INTO page (page, rank) VALUES ('rank', 'bm25(5.0, 1.0)');
+  PRAGMA user_version = ${FORMAT}`
+const WITHIN = `page MATCH $match AND (rowid >> ${PAGE_BITS}) IN (SELECT value FROM json_each($sources))`
+const FIND = `
+  SELECT rowid >> ${PAGE_BITS} AS source, title, path, sections,
+    highlight(page, 1, '${MARK_BEGIN}', '${MARK_END}') AS marked
+  FROM page WHERE ${WITHIN} ORDER BY rank LIMIT $limit OFFSET $offset`
+
+const MAX_WORDS = 16
+/** Shorter words have too many that are like them. */
+const LEAST_CORRECTED = 5
+/** Longer lines are no page of ours. */
+const MAX_LINE = 4 * 2 ** 20
+
+/** Why an index cannot be searched. */
+export type IndexProblem = 'old_format' | 'unreadable'
+
+/** An index that was read, and from which object. */
+export interface IndexedSource {
+  readonly key: string
+  readonly etag: string
+  readonly problem: IndexProblem | null
+}
+
+export interface FoundPage {
+  /** Key of the index that it is in. */
+  readonly key: string
+  readonly path: string
+  readonly title: string
+  readonly excerpt: Excerpt
+  /** Id of the section that the excerpt is from. */
+  readonly anchor: string | undefined
+}
+
+export interface FoundPages {
+  readonly pages: readonly FoundPage[]
+  /** How many there are in all. */
+  readonly total: number
+  /** Keys of indexes that are not here (any more). */
+  readonly missing: readonly string[]
+}
+
+/**
+ * The pages of all indexes in one SQLite file, which the processes of a host share. It is a cache: a damaged one is deleted. Memory is
+ * what SQLite keeps of the file, however large that is.
+ */
+export class SearchDatabase {
+  readonly #database: DatabaseSync
+  readonly #statements = new Map<string, StatementSync>()
+
+  private constructor(database: DatabaseSync) {
+    this.#database = database
+  }
+
+  /** Opens the file, or makes it. @param maxBytes memory for what is kept of it @throws what `isDamage` knows */
+  static open(file: string, maxBytes: number): SearchDatabase {
+    const database = new DatabaseSync(file, { timeout: BUSY_MS })
+    try {
+      const kibibytes = Math.max(64, Math.floor(maxBytes / 1024))
+      database.exec(
+        `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${kibibytes}`,
+      )
+      database.exec(`PRAGMA journal_size_limit = 0; PRAGMA trusted_schema = OFF`)
+      inTransaction(database, () => {
+        const found = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+        if (found === FORMAT) return
+        if (found !== 0)
+          throw Object.assign(new Error('made by another version'), { errcode: NOT_A_DATABASE })
+        database.exec(TABLES)
+      })
+      return new SearchDatabase(database)
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  }
+
+  sources(): readonly IndexedSource[] {
+    return this.#prepare('SELECT key, etag, problem FROM source').all() as unknown as readonly IndexedSource[]
+  }
+
+  /** Takes the pages of an index from a file, in place of those it had; all of them or none. */
+  async replace(key: string, etag: string, file: string): Promise<IndexedSource> {
+    const known = this.#prepare('SELECT id, key, etag, problem FROM source WHERE key = ?')
+    // Another process may have done so meanwhile.
+    const before = known.get(key) as unknown as (IndexedSource & { readonly id: number }) | undefined
+    if (before?.etag === etag) return { key, etag, problem: before.problem }
+    this.#database.exec('BEGIN IMMEDIATE')
+    try {
+      this.#remove(key)
+      const { lastInsertRowid } = this.#prepare('INSERT INTO source (key, etag) VALUES (?, ?)').run(key, etag)
+      const problem = await this.#addPages(Number(lastInsertRowid), file)
+      if (problem !== null) {
+        this.#remove(key)
+        this.#prepare('INSERT INTO source (key, etag, problem) VALUES (?, ?, ?)').run(key, etag, problem)
+      }
+      this.#database.exec('COMMIT')
+      return { key, etag, problem }
+    } catch (error) {
+      this.#database.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  /** Forgets indexes that are not in the store any more. */
+  forget(keys: readonly string[]): void {
+    inTransaction(this.#database, () => {
+      for (const key of keys) this.#remove(key)
+    })
+  }
+
+  /** Finds the pages of the given indexes that have all words, or begin with them; the best first. */
+  find(keys: readonly string[], query: string, limit: number, offset: number): FoundPages {
+    const rows = this.#prepare(
+      'SELECT id, key FROM source WHERE problem IS NULL AND key IN (SELECT value FROM json_each(?))',
+    ).all(JSON.stringify(keys)) as { id: number; key: string }[]
+    const sources = new Map(rows.map(({ id, key }) => [id, key]))
+    const there = new Set(sources.values())
+    const missing = keys.filter((key) => !there.has(key))
+    const $sources = JSON.stringify([...sources.keys()])
+    const words = query
+      .split(/\s+/)
+      .filter((word) => /[\p{L}\p{N}]/u.test(word))
+      .slice(0, MAX_WORDS)
+    if (words.length === 0) return { pages: [], total: 0, missing }
+    let $match = words.map(matchOf).join(' AND ')
+    let total = this.#count($match, $sources)
+    if (total === 0) {
+      $match = words.map((word) => this.#correct(word, $sources)).join(' AND ')
+      total = this.#count($match, $sources)
+    }
+    if (total === 0) return { pages: [], total, missing }
+    const found = this.#prepare(FIND).all({
+      $match,
+      $sources,
+      $limit: limit,
+      $offset: offset,
+    }) as unknown as PageRow[]
+    return { pages: found.map((row) => toPage(row, sources.get(row.source) ?? '')), total, missing }
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  async #addPages(source: number, file: string): Promise<IndexProblem | null> {
+    const insert = this.#prepare(
+      'INSERT INTO page (rowid, title, text, path, sections) VALUES (?, ?, ?, ?, ?)',
+    )
+    let count = 0
+    let isWhole = false
+    for await (const line of linesOf(file)) {
+      const parsed = line === undefined ? ({ is: 'unreadable' } as const) : parseIndexLine(line)
+      if (parsed.is === 'old') return 'old_format'
+      if (parsed.is === 'unreadable' || isWhole || (count === 0 && parsed.is !== 'begin')) return 'unreadable'
+      if (parsed.is === 'page') {
+        const { title, text, path, sections } = parsed.page
+        insert.run(source * 2 ** PAGE_BITS + count, clean(title), clean(text), path, JSON.stringify(sections))
+      }
+      isWhole = parsed.is === 'end'
+      if (++count === 2 ** PAGE_BITS) return 'unreadable'
+    }
+    return isWhole ? null : 'unreadable'
+  }
+
+  #remove(key: string): void {
+    const id = this.#prepare('SELECT id FROM source WHERE key = ?').get(key)?.['id']
+    if (typeof id !== 'number') return
+    const first = id * 2 ** PAGE_BITS
+    this.#prepare('DELETE FROM page WHERE rowid >= ? AND rowid < ?').run(first, first + 2 ** PAGE_BITS)
+    this.#prepare('DELETE FROM source WHERE id = ?').run(id)
+  }
+
+  #count($match: string, $sources: string): number {
+    return Number(
+      this.#prepare(`SELECT count(*) AS total FROM page WHERE ${WITHIN}`).get({ $match, $sources })?.[
+        'total'
+      ],
+    )
+  }
+
+  /** A word that no page has, and what is most like it that one has. */
+  #correct(word: string, $sources: string): string {
+    const folded = word.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+    const isThere = `SELECT 1 FROM page WHERE ${WITHIN} LIMIT 1`
+    if (folded.length < LEAST_CORRECTED || this.#prepare(isThere).get({ $match: matchOf(word), $sources }))
+      return matchOf(word)
+    const [initial = ''] = folded
+    const alike = this.#prepare(
+      'SELECT term FROM word WHERE term >= ? AND term < ? AND abs(length(term) - ?) <= 2',
+    )
+      .all(initial, `${initial}\u{10ffff}`, folded.length)
+      .map(({ term }) => String(term))
+    return matchOf(nearest(folded, alike) ?? word)
+  }
+
+  #prepare(sql: string): StatementSync {
+    const statement = this.#statements.get(sql) ?? this.#database.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement
+  }
+}
+
+interface PageRow {
+  readonly source: number
+  readonly title: string
+  readonly path: string
+  readonly sections: string
+  readonly marked: string
+}
+
+function toPage({ title, path, sections, marked }: PageRow, key: string): FoundPage {
+  const excerpt = cutExcerpt(marked)
+  const { at } = excerpt
+  const before =
+    at === undefined ? [] : (JSON.parse(sections) as IndexedPage['sections']).filter((each) => each.at <= at)
+  return { key, title, path, excerpt, anchor: before.at(-1)?.anchor }
+}
+
+/** A word as FTS5 has it: with what follows it, and nothing in it that means something. */
+function matchOf(word: string): string {
+  return `"${word.replaceAll('"', '""').replaceAll('\0', '')}"*`
+}
+
+/** Takes out what would look like a mark. */
+function clean(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  return text.replace(/[\u0000-\u001f]/g, ' ')
+}
+
+/** The lines of a file; undefined, and no more, after one that is too long. */
+async function* linesOf(file: string): AsyncGenerator<string | undefined> {
+  let rest = ''
+  for await (const chunk of createReadStream(file, { encoding: 'utf8', highWaterMark: 256 * 1024 })) {
+    const lines = (rest + String(chunk)).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+    if (rest.length <= MAX_LINE) continue
+    // An index by an earlier version is one line.
+    yield rest.startsWith('{"format":1,') ? rest.slice(0, 100) : undefined
+    return
+  }
+  if (rest !== '') yield rest
+}
+
+/** SQLITE_CORRUPT and SQLITE_NOTADB. */
+const [CORRUPT, NOT_A_DATABASE] = [11, 26]
+
+/** Whether an error says that the file is none of ours, or damaged. */
+export function isDamage(error: unknown): boolean {
+  const { errcode } = error as { readonly errcode?: number }
+  return errcode !== undefined && [CORRUPT, NOT_A_DATABASE].includes(errcode & 0xff)
+}
+
+export function removeDatabase(file: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
+}
+
+function inTransaction(database: DatabaseSync, work: () => void): void {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    work()
+    database.exec('COMMIT')
+  } catch (error) {
+    database.exec('ROLLBACK')
+    throw error
+  }
+}

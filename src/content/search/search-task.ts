@@ -1,0 +1,58 @@
+import {
+  type FoundPages,
+  type IndexedSource,
+  isDamage,
+  removeDatabase,
+  SearchDatabase,
+} from './search-database.ts'
+
+/** What the search's threads are asked for. */
+export type SearchQuestion =
+  | { readonly do: 'list' }
+  | { readonly do: 'replace'; readonly key: string; readonly etag: string; readonly from: string }
+  | { readonly do: 'forget'; readonly keys: readonly string[] }
+  | {
+      readonly do: 'find'
+      readonly keys: readonly string[]
+      readonly query: string
+      readonly limit: number
+      readonly offset: number
+    }
+
+/** A question, and the file that is asked. */
+export type SearchTask = SearchQuestion & { readonly file: string; readonly maxBytes: number }
+
+/** The answer to each of them. */
+export interface SearchAnswers {
+  readonly list: readonly IndexedSource[]
+  readonly replace: IndexedSource
+  readonly forget: undefined
+  readonly find: FoundPages
+}
+
+/** Open files of this thread: a server has one. */
+const open = new Map<string, SearchDatabase>()
+
+/** Does a task in a thread of the search's pool. A damaged file is deleted, and what was in it is read again from the store. */
+export async function runSearchTask(task: SearchTask): Promise<SearchAnswers[SearchQuestion['do']]> {
+  try {
+    return await run(task)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    open.get(task.file)?.close()
+    open.delete(task.file)
+    removeDatabase(task.file)
+    return run(task)
+  }
+}
+
+function run(task: SearchTask): SearchAnswers[SearchQuestion['do']] | Promise<IndexedSource> {
+  const { file, maxBytes } = task
+  const database = open.get(file) ?? SearchDatabase.open(file, maxBytes)
+  open.set(file, database)
+  if (task.do === 'list') return database.sources()
+  if (task.do === 'replace') return database.replace(task.key, task.etag, task.from)
+  if (task.do === 'find') return database.find(task.keys, task.query, task.limit, task.offset)
+  database.forget(task.keys)
+  return undefined
+}
