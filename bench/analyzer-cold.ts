@@ -50,7 +50,7 @@ export function coldIndex(
       for (const { name, jars, serve } of corpora) {
         await forget()
         const server = await serve()
-        const { stats } = JSON.parse(await server.get('/stats')) as Stats
+        const stats = JSON.parse(await server.get('/stats')) as Stats
         const bytes = bytesBelow(user.cacheDir)
         const found = [peers.classGraph(jars), peers.jandex(jars)].map(lastWords)
         const size = `${(bytes / 1e6).toFixed(1)} MB | ${Math.round(bytes / stats.libraryClassCount)}`
@@ -69,7 +69,7 @@ export function coldIndex(
 }
 
 interface Stats {
-  readonly stats: { readonly libraryClassCount: number }
+  readonly libraryClassCount: number
 }
 
 function lastWords([program, ...argv]: readonly [string, ...string[]]): string {

@@ -9,7 +9,7 @@ export function callsElsewhere(answer: {
   const { subtypeCallCount: below, supertypeCallCount: above, appliedFilter } = answer
   return [
     ...(below > 0 && !appliedFilter.includeSubtypes
-      ? [`${counted(below, 'more call')} through subtypes; --include-subtypes (includeSubtypes) lists them`]
+      ? [`${counted(below, 'more call')} through subtypes; --include-subtypes lists them`]
       : []),
     ...(above > 0 ? [`${counted(above, 'call')} of a supertype's method of this name may arrive here`] : []),
   ]

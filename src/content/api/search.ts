@@ -29,7 +29,10 @@ export function foundToWire(
   { hits, total, unsearched }: Found,
   offset: number,
   outside: (url: string) => string,
-) {
+): Pick<Found, 'hits' | 'total' | 'unsearched'> & {
+  readonly next_offset?: number
+  readonly complete: boolean
+} {
   const next = nextOffset(hits.length, offset, total)
   return {
     hits: hits.map((hit) => ({ ...hit, url: outside(hit.url) })),
