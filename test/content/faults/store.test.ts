@@ -65,6 +65,20 @@ test('F22 with nothing held the list of repositories is STORE_UNAVAILABLE', asyn
   expect((await ask('/_api/repos')).status).toBe(200)
 })
 
+test('what the store says of itself is for the log: no answer repeats it', async () => {
+  const { ask, faulty } = await startFaulty()
+  faulty.fails = 'down'
+  for (const path of [
+    '/_api/repos',
+    '/_api/search?q=page',
+    '/repos/a/',
+    '/repos/a/big.bin',
+    '/repos/none',
+    '/',
+  ])
+    expect(await (await ask(path)).text(), path).not.toContain('the store is down')
+})
+
 test('F22 a store that hangs holds up nobody who can have an old copy', async () => {
   const { ask, time, faulty } = await startFaulty()
   await ask('/repos/a/')

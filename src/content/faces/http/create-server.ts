@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Fault } from '../../../lib/errors/fault.ts'
+import { Fault } from '../../../lib/errors/fault.ts'
 import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { errorSchema, errorToWire } from '../../api/error.ts'
@@ -33,7 +33,10 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
       ...(face.config.http.publicUrl === undefined ? [] : [new URL(face.config.http.publicUrl).hostname]),
     ],
     admit: createAdmission(face),
-    errors: { render: errorToWire, page: errorPage },
+    errors: {
+      render: (fault) => errorToWire(forReaders(fault, logger)),
+      page: (fault, request) => errorPage(fault, request, logger),
+    },
   })
   const { app } = server
   // A logger for each request takes a tenth of the time of one, and says no more here.
@@ -65,12 +68,24 @@ const HEADINGS: Readonly<Record<string, string>> = {
 }
 
 /** People get a page, programs that ask the API get its body. */
-function errorPage({ code, message }: Fault, { raw }: FastifyRequest): string | undefined {
+function errorPage(fault: Fault, { raw }: FastifyRequest, logger: Logger): string | undefined {
   if (API.test(raw.url ?? '')) return undefined
-  // What the store has said of itself is for the log.
-  const sentence =
-    code === 'STORE_UNAVAILABLE' ? 'The store does not answer. Try again in a moment.' : message
-  return messagePage(HEADINGS[code] ?? 'That did not work', sentence)
+  const { code, message } = forReaders(fault, logger)
+  return messagePage(HEADINGS[code] ?? 'That did not work', message)
+}
+
+const UNAVAILABLE: Readonly<Record<string, string>> = {
+  STORE_UNAVAILABLE: 'The store does not answer. Try again in a moment.',
+  SESSIONS_UNAVAILABLE: 'The server cannot look up logins. Try again in a moment.',
+}
+
+/** What a store or its library said, with addresses and paths, is for the log alone. */
+function forReaders(error: Fault, logger: Logger): Fault {
+  const sentence = UNAVAILABLE[error.code]
+  if (sentence === undefined) return error
+  // Other kinds are logged where they become an answer.
+  if (error.kind === 'unavailable') logger.warn({ code: error.code }, error.message)
+  return new Fault(error.code, error.kind, sentence, { retryAfterS: error.retryAfterS })
 }
 
 /** The login page's form is posted as browsers do it. */
