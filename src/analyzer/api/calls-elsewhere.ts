@@ -1,6 +1,6 @@
 import { counted } from '../../lib/cli/counted.ts'
 
-/** What a client must know of calls that an answer about a method's callers does not list. */
+/** Sentences about calls of a method that a list of its callers leaves out. */
 export function callsElsewhere(answer: {
   readonly subtypeCallCount: number
   readonly supertypeCallCount: number

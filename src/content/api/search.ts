@@ -24,7 +24,12 @@ export const foundSchema = Type.Object({
   unsearched: Type.Array(Type.Object({ repo: Type.String(), version, reason: Type.String() })),
 })
 
-/** What was found, as it is told. @param offset of the first hit @param outside the address of a hit for the host that was asked */
+/**
+ * The answer to a search.
+ *
+ * @param offset of the first hit
+ * @param outside returns the address of a hit on the host that was asked
+ */
 export function foundToWire(
   { hits, total, unsearched }: Found,
   offset: number,

@@ -14,7 +14,7 @@ export interface Excerpt {
 export type Mark = readonly [begin: number, end: number]
 
 const LENGTH = 240
-/** What is shown before the first word that was found. */
+/** How much text an excerpt has before the first word that was found. */
 const BEFORE = 60
 /** A longer word is cut. */
 const LONGEST_WORD = 40

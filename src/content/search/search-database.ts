@@ -26,7 +26,7 @@ const FIND = `
 const MAX_WORDS = 16
 /** Shorter words have too many that are like them. */
 const LEAST_CORRECTED = 5
-/** Longer lines are no page of ours. */
+/** `publish` writes no longer lines. */
 const MAX_LINE = 4 * 2 ** 20
 
 /** Why an index cannot be searched. */

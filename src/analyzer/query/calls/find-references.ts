@@ -29,25 +29,6 @@ export function referenceKindOf(use: number): CountedKind | undefined {
   return kind === undefined ? undefined : { kind, isSynthetic: synthetic !== undefined }
 }
 
-const IN_CODE: ReadonlySet<ReferenceKind> = new Set([
-  'INSTANTIATION',
-  'CALL_RECEIVER',
-  'FIELD_READ',
-  'FIELD_WRITE',
-  'CAST',
-  'INSTANCEOF',
-  'ARRAY_CREATION',
-  'CLASS_LITERAL',
-  'CATCH',
-  'METHOD_REFERENCE',
-  'LAMBDA',
-])
-
-/** Whether references of a kind stand in methods' code. */
-export function isInCode(kind: ReferenceKind): boolean {
-  return IN_CODE.has(kind)
-}
-
 /** A place in a class that refers to a type; `Reference` in xref.ts says what each field is. */
 interface FoundReference extends Member {
   readonly detail: string

@@ -1,4 +1,4 @@
-import { OPCODE, TARGET } from '../../bytecode/columns.ts'
+import { TARGET } from '../../bytecode/columns.ts'
 import { type Facts, rows } from '../../bytecode/facts.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { classesIn, findReferences, referenceKindOf, targetOf } from './find-references.ts'
@@ -70,16 +70,11 @@ function membersMentioning(facts: Facts, row: number, name: string): readonly Me
 type Signatures = Pick<Facts['methods'], 'descriptor' | 'signature'>
 type Mentions = (id: number | undefined) => boolean
 
+/** Where code names a type in a way that no kind of reference has. */
 function codeMentions(facts: Facts, method: number, mentions: Mentions): boolean {
-  const { methods, exceptions, typeReferences, fieldAccesses, calls, dynamicCalls } = facts
+  const { methods, fieldAccesses, calls, dynamicCalls } = facts
   return (
-    rows(methods.firstException, method).some((at) => mentions(exceptions.name[at])) ||
-    rows(methods.firstTypeReference, method).some(
-      (at) => typeReferences.opcode[at] !== OPCODE.NEW && mentions(typeReferences.name[at]),
-    ) ||
-    rows(methods.firstFieldAccess, method).some(
-      (at) => mentions(fieldAccesses.owner[at]) || mentions(fieldAccesses.descriptor[at]),
-    ) ||
+    rows(methods.firstFieldAccess, method).some((at) => mentions(fieldAccesses.descriptor[at])) ||
     rows(methods.firstCall, method).some(
       (at) => isUnnamedReceiver(facts, at, mentions) || mentions(calls.descriptor[at]),
     ) ||

@@ -1,13 +1,7 @@
-import { REFERENCE_KINDS } from '../../choices.ts'
+import { KINDS_IN_CODE, REFERENCE_KINDS } from '../../choices.ts'
 import { fault } from '../../errors.ts'
 import { declaredReceivers } from './declared-receivers.ts'
-import {
-  callReferences,
-  findReferences,
-  isInCode,
-  type ReferenceKind,
-  referenceKindOf,
-} from './find-references.ts'
+import { callReferences, findReferences, type ReferenceKind, referenceKindOf } from './find-references.ts'
 import { packageOf, simpleNameOf, toFqn } from '../names.ts'
 import { pageOfGroups, type Paging } from '../page.ts'
 import type { Snapshot } from '../snapshot.ts'
@@ -101,7 +95,7 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
     scopeImplementing === undefined ? undefined : allSubtypes(snapshot, snapshot.findType(scopeImplementing))
   const counts = (id: number, kind: ReferenceKind): boolean =>
     !index.isHidden(id) &&
-    snapshot.counts(id, includeLibraries && !isInCode(kind)) &&
+    snapshot.counts(id, includeLibraries && !KINDS_IN_CODE.has(kind)) &&
     scope?.has(id) !== false &&
     index.nameIdOf(id) !== name
   const uses: Use[] = []

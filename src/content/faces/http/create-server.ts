@@ -79,7 +79,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   SESSIONS_UNAVAILABLE: 'The server cannot look up logins. Try again in a moment.',
 }
 
-/** What a store or its library said, with addresses and paths, is for the log alone. */
+/** Replaces a store's own message, which may contain addresses and paths, and logs it. */
 function forReaders(error: Fault, logger: Logger): Fault {
   const sentence = UNAVAILABLE[error.code]
   if (sentence === undefined) return error

@@ -23,7 +23,7 @@ type ToolRequest =
   | { readonly is: 'explore'; readonly name: string }
   | { readonly is: 'diff'; readonly argv: readonly string[] }
 
-/** What every tool takes. */
+/** Parameters that every tool has. */
 const fitting: Readonly<Record<string, QuestionParameter>> = {
   maxTokens: { type: 'integer', minimum: 100, description: 'how long the answer may be; default 4000' },
   offset: {

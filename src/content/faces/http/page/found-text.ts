@@ -1,4 +1,4 @@
-/** What the home page says of a search, made by the server or in the browser. */
+/** The home page's sentence about the results of a search; the server and the browser both write it. */
 
 const NAMED = 3
 const REASONS: Readonly<Record<string, string>> = {

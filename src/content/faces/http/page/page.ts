@@ -58,7 +58,7 @@ async function search(text: string): Promise<void> {
   }
 }
 
-/** What is asked for: the words, and what the page's form limits them to. */
+/** The query of the page's search form. */
 function questionFor(words: string): URLSearchParams {
   const asked = new URLSearchParams({ q: words })
   for (const input of query.form?.querySelectorAll<HTMLInputElement>('input[type=hidden]') ?? [])
