@@ -8,6 +8,6 @@ export default defineConfig({
     testTimeout: 120_000,
     include: ['test/package/**/*.test.ts'],
     exclude: [],
-    globalSetup: ['test/support/packed.ts'],
+    globalSetup: ['test/support/package/packed.ts'],
   },
 })

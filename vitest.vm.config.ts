@@ -11,6 +11,6 @@ export default defineConfig({
     // The suites over all backends are here over machines.
     env: { TEST_BACKENDS: 'machines' },
     exclude: [],
-    globalSetup: ['test/support/vm-parts.ts', 'test/support/vm-image-setup.ts'],
+    globalSetup: ['test/support/vm/vm-parts.ts', 'test/support/vm/vm-image-setup.ts'],
   },
 })

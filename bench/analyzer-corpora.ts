@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, globSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { packageRoot } from '../src/lib/process/package.ts'
-import { corpusJar, largeJars } from '../test/support/corpora.ts'
-import { jdkHome } from '../test/support/jdk.ts'
+import { corpusJar, largeJars } from '../test/support/analyzer/corpora.ts'
+import { jdkHome } from '../test/support/analyzer/jdk.ts'
 
 /** The classes of the JDK's java.base as a deflated jar, which peers read too; the file that is made. */
 export function javaBaseJar(folder: string): string {

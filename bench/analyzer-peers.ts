@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { mavenJar } from '../test/support/maven-jar.ts'
+import { mavenJar } from '../test/support/analyzer/maven-jar.ts'
 import type { Subject } from './harness.ts'
 
 const CLASSGRAPH = 'io.github.classgraph:classgraph:4.8.193'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createLogger } from '../src/lib/log/logger.ts'
 import { loadWorkspaceConfig } from '../src/workspace/config.ts'
 import { create } from '../src/workspace/index.ts'
-import { FakeBackend } from '../test/support/fake-backend.ts'
+import { FakeBackend } from '../test/support/workspace/fake-backend.ts'
 
 // node bus-server.ts TOKEN: prints where its API is and at which Unix socket guests come in, each with a line that names it.
 

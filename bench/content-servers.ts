@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { cheapHash } from '../test/support/cheap-hash.ts'
-import { freePort } from '../test/support/git-daemon.ts'
+import { cheapHash } from '../test/support/content/cheap-hash.ts'
+import { freePort } from '../test/support/services/git-daemon.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const LIMIT_MS = 20_000

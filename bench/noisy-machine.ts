@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { type Duplex } from 'node:stream'
 import { encodeFrame, FRAME } from '../src/lib/mux/frame.ts'
-import { plantHostileMachine } from '../test/support/hostile-machine.ts'
+import { plantHostileMachine } from '../test/support/hostile/hostile-machine.ts'
 
 // node noisy-machine.ts NAME: plants a machine whose agent has been replaced and prints the settings of a server that takes it over.
 // A line on standard input, `frames` or `channels`, begins a flood that ends with the next line.

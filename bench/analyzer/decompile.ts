@@ -6,8 +6,8 @@ import { Decompiler } from '../../src/analyzer/source/decompile/decompiler.ts'
 import type { VineflowerCommand } from '../../src/analyzer/source/decompile/decompile-protocol.ts'
 import { listClasses } from '../../src/analyzer/classpath/list-classes.ts'
 import { createLogger } from '../../src/lib/log/logger.ts'
-import { jdkHome } from '../../test/support/jdk.ts'
-import { mavenJar } from '../../test/support/maven-jar.ts'
+import { jdkHome } from '../../test/support/analyzer/jdk.ts'
+import { mavenJar } from '../../test/support/analyzer/maven-jar.ts'
 import type { Bench, Case } from '../harness.ts'
 
 const CLASSES = 100

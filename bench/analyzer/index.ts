@@ -1,4 +1,4 @@
-import { corpusJar } from '../../test/support/corpora.ts'
+import { corpusJar } from '../../test/support/analyzer/corpora.ts'
 import { coldIndex } from '../analyzer-cold.ts'
 import { javaBaseJar, nineJars } from '../analyzer-corpora.ts'
 import type { Bench } from '../harness.ts'

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { loadAnalyzerConfig } from '../../src/analyzer/index.ts'
 import { LintService } from '../../src/analyzer/lint/lint-service.ts'
 import { createLogger } from '../../src/lib/log/logger.ts'
-import { jdkSources } from '../../test/support/jdk-sources.ts'
+import { jdkSources } from '../../test/support/analyzer/jdk-sources.ts'
 import type { Bench, Case } from '../harness.ts'
 
 const FILES = 1_000

@@ -8,9 +8,9 @@ import { withFile } from '../../src/analyzer/classpath/byte-source.ts'
 import { listClasses } from '../../src/analyzer/classpath/list-classes.ts'
 import { readClasses } from '../../src/analyzer/classpath/read-classes.ts'
 import { readExtent } from '../../src/analyzer/classpath/read-extent.ts'
-import { nativeReader } from '../../test/support/class-readers.ts'
-import { corpusJar, javaBase } from '../../test/support/corpora.ts'
-import { jdkHome } from '../../test/support/jdk.ts'
+import { nativeReader } from '../../test/support/analyzer/class-readers.ts'
+import { corpusJar, javaBase } from '../../test/support/analyzer/corpora.ts'
+import { jdkHome } from '../../test/support/analyzer/jdk.ts'
 import type { Bench, Case } from '../harness.ts'
 
 const classesPerSlice = 500

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { ChangingClass, projectOfClasses, projectOfJars, nineJars } from '../analyzer-corpora.ts'
 import { jdeps, Peers } from '../analyzer-peers.ts'
 import { type AnalyzerProcess, BenchUser, buildPackage } from '../analyzer-server.ts'
-import { corpusJar } from '../../test/support/corpora.ts'
+import { corpusJar } from '../../test/support/analyzer/corpora.ts'
 import type { Bench, Case } from '../harness.ts'
 
 const bench: Bench = {

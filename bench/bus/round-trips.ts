@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Asker, busAsker, natsAsker, roundTrips } from '../bus-load.ts'
 import type { Bench } from '../harness.ts'
-import { startNats } from '../../test/support/nats.ts'
+import { startNats } from '../../test/support/services/nats.ts'
 import { memoryOf } from '../process-memory.ts'
 
 const TOKEN = 'what the agents were told'

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { serveRepository } from '../../test/support/git-daemon.ts'
+import { serveRepository } from '../../test/support/services/git-daemon.ts'
 import type { Bench } from '../harness.ts'
 import { serve } from '../served.ts'
 

@@ -6,7 +6,7 @@ import { Pool } from '../../src/lib/pool/pool.ts'
 import { convert } from '../../src/workspace/image/convert/convert.ts'
 import { ImageStore } from '../../src/workspace/image/image-store.ts'
 import { tarSource } from '../../src/workspace/image/source/tar-source.ts'
-import bringParts, { baseTar } from '../../test/support/vm-parts.ts'
+import bringParts, { baseTar } from '../../test/support/vm/vm-parts.ts'
 import type { Bench } from '../harness.ts'
 import { systemClock } from '../../src/lib/clock/clock.ts'
 

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ADDRESSES, createNamespaces } from '../../test/redteam/network/namespaces.ts'
-import { startFilter } from '../../test/support/net-filter.ts'
+import { startFilter } from '../../test/support/vm/net-filter.ts'
 import { waitFor } from '../../test/support/wait-for.ts'
 import type { Bench } from '../harness.ts'
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { buffer } from 'node:stream/consumers'
-import { machineRoots, qemuBackend } from '../../test/support/vm-server.ts'
-import { createIn, outputOf } from '../../test/support/backends.ts'
-import { makeVmImages, VM_IMAGE } from '../../test/support/vm-image.ts'
+import { machineRoots, qemuBackend } from '../../test/support/vm/vm-server.ts'
+import { createIn, outputOf } from '../../test/support/workspace/backends.ts'
+import { makeVmImages, VM_IMAGE } from '../../test/support/vm/vm-image.ts'
 import type { Bench } from '../harness.ts'
 
 const IMAGE = 'workspace-base:1'

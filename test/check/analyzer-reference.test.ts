@@ -11,7 +11,7 @@ import { environmentKeys } from '../../src/lib/config/environment.ts'
 import { SOURCE_ORIGINS } from '../../src/analyzer/source/archive/class-text.ts'
 import { Fault, type FaultKind } from '../../src/lib/errors/fault.ts'
 import { HTTP_CODES } from '../../src/lib/http/faults.ts'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../support/analyzer-server.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../support/analyzer/analyzer-server.ts'
 import {
   commandsOf,
   describedRoutes,
@@ -23,7 +23,7 @@ import {
   settingRows,
   sorted,
   spans,
-} from '../support/reference-page.ts'
+} from '../support/check/reference-page.ts'
 
 const page = new ReferencePage('docs/analyzer.md')
 const codes: Readonly<Record<string, FaultKind>> = { ...HTTP_CODES, ...ANALYZER_CODES }

@@ -1,8 +1,8 @@
 import { contentSchema } from '../../src/content/config-schema.ts'
 import { CONTENT_CODES } from '../../src/content/errors.ts'
 import { createContentProgram } from '../../src/content/faces/cli/main.ts'
-import { startContent } from '../support/content-server.ts'
-import { referenceSuite } from '../support/reference-suite.ts'
+import { startContent } from '../support/content/content-server.ts'
+import { referenceSuite } from '../support/check/reference-suite.ts'
 
 referenceSuite({
   name: 'content-server',

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it, test } from 'vitest'
-import { cheapHash } from '../support/cheap-hash.ts'
-import { loadedPackages } from '../support/loaded-packages.ts'
+import { cheapHash } from '../support/content/cheap-hash.ts'
+import { loadedPackages } from '../support/check/loaded-packages.ts'
 import { tempDir } from '../support/temp-dir.ts'
 
 // Loading modules is most of a program's start. Times differ from machine to machine; what is loaded does not.

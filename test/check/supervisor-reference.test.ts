@@ -1,8 +1,8 @@
 import { supervisorSchema } from '../../src/supervisor/config-schema.ts'
 import { SUPERVISOR_CODES } from '../../src/supervisor/errors.ts'
 import { createSupervisorProgram } from '../../src/supervisor/faces/cli/main.ts'
-import { referenceSuite } from '../support/reference-suite.ts'
-import { startSupervisor } from '../support/supervisor.ts'
+import { referenceSuite } from '../support/check/reference-suite.ts'
+import { startSupervisor } from '../support/supervisor/supervisor.ts'
 
 referenceSuite({
   name: 'supervisor',

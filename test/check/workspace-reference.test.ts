@@ -28,9 +28,9 @@ import {
   settingRows,
   sorted,
   spans,
-} from '../support/reference-page.ts'
-import { FakeBackend } from '../support/fake-backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../support/workspace-server.ts'
+} from '../support/check/reference-page.ts'
+import { FakeBackend } from '../support/workspace/fake-backend.ts'
+import { call, startWorkspaceServer, type TestServer } from '../support/workspace/workspace-server.ts'
 
 const page = new ReferencePage('docs/workspace.md')
 const table = (heading: string) => page.table(heading)

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../support/analyzer-server.ts'
-import { smallJdk } from '../support/jdk.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../support/analyzer/analyzer-server.ts'
+import { smallJdk } from '../support/analyzer/jdk.ts'
 
 const JARS = {
   jandex: 'io.smallrye:jandex:3.2.7',

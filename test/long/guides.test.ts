@@ -4,12 +4,12 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run } from '../../src/lib/process/run.ts'
-import { analyzerUser } from '../support/analyzer-cli.ts'
-import { removeLeftovers, uniqueName } from '../support/docker.ts'
-import { freePort, serveRepository } from '../support/git-daemon.ts'
+import { analyzerUser } from '../support/analyzer/analyzer-cli.ts'
+import { removeLeftovers, uniqueName } from '../support/engine/docker.ts'
+import { freePort, serveRepository } from '../support/services/git-daemon.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { blocksOf, runTranscript, type Stage, writeBlock } from '../support/transcript.ts'
-import { serveCli, userEnvironment } from '../support/workspace-cli.ts'
+import { serveCli, userEnvironment } from '../support/workspace/workspace-cli.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 

@@ -3,9 +3,9 @@ import { createServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { run } from '../../src/lib/process/run.ts'
-import { FakeBackend } from '../support/fake-backend.ts'
+import { FakeBackend } from '../support/workspace/fake-backend.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { makeWorkspace, startWorkspaceServer } from '../support/workspace-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../support/workspace/workspace-server.ts'
 
 /** The two ends of a cable between this machine and a network namespace of the test's own. */
 const HERE = '192.168.231.1'

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { duPhysicalBytes } from '../support/du.ts'
+import { duPhysicalBytes } from '../support/files/du.ts'
 import { tempDir } from '../support/temp-dir.ts'
 
 const disk = new URL('../../src/native/files/disk.ts', import.meta.url).href

@@ -2,9 +2,9 @@ import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { duLogicalBytes, duPhysicalBytes } from '../support/du.ts'
+import { duLogicalBytes, duPhysicalBytes } from '../support/files/du.ts'
 import { tempDir } from '../support/temp-dir.ts'
-import { walkTree, walkTreeInJs } from '../support/walk.ts'
+import { walkTree, walkTreeInJs } from '../support/files/walk.ts'
 
 type Step =
   | { readonly make: 'directory' | 'symlink' | 'link'; readonly at: number; readonly to: number }

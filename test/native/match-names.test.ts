@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { matchNames, type NamePart } from '../../src/native/match-names.ts'
 import { matchTexts } from '../oracle/match-names.ts'
-import { anyName, anyPattern, nameTableOf } from '../support/names.ts'
+import { anyName, anyPattern, nameTableOf } from '../support/hostile/names.ts'
 
 const parts: readonly NamePart[] = ['whole', 'className', 'package', 'descriptor']
 

@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { walkTrees } from '../../src/native/files/disk.ts'
-import { canMount, mountFileSystem } from '../support/file-systems.ts'
+import { canMount, mountFileSystem } from '../support/files/file-systems.ts'
 
 const MIB = 2 ** 20
 

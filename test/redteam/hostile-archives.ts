@@ -1,5 +1,5 @@
 import { crc32, deflateRawSync } from 'node:zlib'
-import { zipOf } from '../support/zip.ts'
+import { zipOf } from '../support/analyzer/zip.ts'
 
 const MIB = 2 ** 20
 const small = (): Buffer => zipOf([{ name: 'a/A.class', bytes: Buffer.from('cafebabe', 'hex') }])

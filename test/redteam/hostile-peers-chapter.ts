@@ -1,7 +1,7 @@
 import { compareAnswers } from '../support/differential/answers.ts'
 import { compareRequests } from '../support/differential/requests.ts'
-import { enterFolder } from '../support/entered-folder.ts'
-import { HOSTILE_FOLDERS } from '../support/hostile-folders.ts'
+import { enterFolder } from '../support/hostile/entered-folder.ts'
+import { HOSTILE_FOLDERS } from '../support/hostile/hostile-folders.ts'
 import type { Chapter } from './attack.ts'
 
 const ANSWERS = 400

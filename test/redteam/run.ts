@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { makeVmImages } from '../support/vm-image.ts'
+import { makeVmImages } from '../support/vm/vm-image.ts'
 import { type Chapter, playAll } from './attack.ts'
 import { createNamespaces, type Namespaces } from './network/namespaces.ts'
 

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
-import { docker, uniqueName } from '../support/docker.ts'
-import { serveRepository } from '../support/git-daemon.ts'
+import { docker, uniqueName } from '../support/engine/docker.ts'
+import { serveRepository } from '../support/services/git-daemon.ts'
 import { blocksOf, runTranscript } from '../support/transcript.ts'
-import { serveCli, userEnvironment } from '../support/workspace-cli.ts'
+import { serveCli, userEnvironment } from '../support/workspace/workspace-cli.ts'
 
 /**
  * Three things differ from what a reader does: a local `git daemon` stands for GitHub, so the workspaces are on the

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { enterFolder, LIMIT_MS } from '../support/entered-folder.ts'
-import { HOSTILE_FOLDERS } from '../support/hostile-folders.ts'
+import { enterFolder, LIMIT_MS } from '../support/hostile/entered-folder.ts'
+import { HOSTILE_FOLDERS } from '../support/hostile/hostile-folders.ts'
 
 test.each(HOSTILE_FOLDERS)(
   'V9 no client command sends, runs or writes anything in a folder with %s',

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { loadWorkspaceConfig } from '../../src/workspace/config.ts'
 import { harden } from '../../src/workspace/harden.ts'
 import { findServer } from '../../src/workspace/faces/cli/servers.ts'
-import { FakeBackend } from '../support/fake-backend.ts'
-import { call, startWorkspaceServer } from '../support/workspace-server.ts'
+import { FakeBackend } from '../support/workspace/fake-backend.ts'
+import { call, startWorkspaceServer } from '../support/workspace/workspace-server.ts'
 
 let home: string
 beforeEach(() => {

@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Backend } from '../../src/workspace/backend/backend.ts'
-import { dockerBackend, uniqueName } from '../support/docker.ts'
-import { FakeBackend } from '../support/fake-backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../support/workspace-server.ts'
+import { dockerBackend, uniqueName } from '../support/engine/docker.ts'
+import { FakeBackend } from '../support/workspace/fake-backend.ts'
+import { call, startWorkspaceServer, type TestServer } from '../support/workspace/workspace-server.ts'
 
 describe.each([
   { kind: 'docker', open: (): Backend => dockerBackend() },

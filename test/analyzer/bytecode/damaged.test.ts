@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { oracleReader } from '../../oracle/class-reader/oracle-reader.ts'
-import { nativeReader } from '../../support/class-readers.ts'
-import { damagedClasses, demoClassFiles } from '../../support/damaged-classes.ts'
+import { nativeReader } from '../../support/analyzer/class-readers.ts'
+import { damagedClasses, demoClassFiles } from '../../support/analyzer/damaged-classes.ts'
 
 describe.each([nativeReader, oracleReader])('A3 the $is reader', (reader) => {
   it('reads each damaged class or has one fault for it', async () => {

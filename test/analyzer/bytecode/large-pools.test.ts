@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { oracleReader } from '../../oracle/class-reader/oracle-reader.ts'
-import { nativeReader } from '../../support/class-readers.ts'
-import { classFile } from '../../support/class-file.ts'
+import { nativeReader } from '../../support/analyzer/class-readers.ts'
+import { classFile } from '../../support/analyzer/class-file.ts'
 
 /** Names as long as a constant may be for the first ones, which a reader that compares all with all would choke on. */
 const interfacesOf = (count: number): readonly string[] =>

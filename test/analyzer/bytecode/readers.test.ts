@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { TRAIT } from '../../../src/analyzer/bytecode/columns.ts'
 import type { ClassFault, Facts } from '../../../src/analyzer/bytecode/facts.ts'
 import { oracleReader } from '../../oracle/class-reader/oracle-reader.ts'
-import { nativeReader } from '../../support/class-readers.ts'
-import { ClassView } from '../../support/class-view.ts'
-import { classFilesBelow, compiled } from '../../support/javac.ts'
+import { nativeReader } from '../../support/analyzer/class-readers.ts'
+import { ClassView } from '../../support/analyzer/class-view.ts'
+import { classFilesBelow, compiled } from '../../support/analyzer/javac.ts'
 
 describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
   let facts: Facts

@@ -15,10 +15,10 @@ import { listClasses } from '../../../src/analyzer/classpath/list-classes.ts'
 import { readClasses } from '../../../src/analyzer/classpath/read-classes.ts'
 import { openFacts } from '../../../src/analyzer/bytecode/facts.ts'
 import { readByOracle } from '../../oracle/read-classes.ts'
-import { jdkHome } from '../../support/jdk.ts'
-import { classFilesBelow, compiled } from '../../support/javac.ts'
+import { jdkHome } from '../../support/analyzer/jdk.ts'
+import { classFilesBelow, compiled } from '../../support/analyzer/javac.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { zipOf, type ZipFile } from '../../support/zip.ts'
+import { zipOf, type ZipFile } from '../../support/analyzer/zip.ts'
 
 const demo = () => [...classFilesBelow(compiled('demo'))].map(([name, bytes]) => ({ name, bytes }))
 const demoNames = () =>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { listClasses } from '../../../src/analyzer/classpath/list-classes.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { zipOf } from '../../support/zip.ts'
+import { zipOf } from '../../support/analyzer/zip.ts'
 
 const MIB = 2 ** 20
 const CLASS = { name: 'a/A.class', bytes: Buffer.from('cafebabe', 'hex') }

@@ -5,8 +5,8 @@ import { listClasses } from '../../../src/analyzer/classpath/list-classes.ts'
 import { readClasses } from '../../../src/analyzer/classpath/read-classes.ts'
 import { buildDigest } from '../../oracle/digest/build-digest.ts'
 import { digestLayout, openDigest } from '../../../src/analyzer/index/digest.ts'
-import { damagedClasses } from '../../support/damaged-classes.ts'
-import { compiled } from '../../support/javac.ts'
+import { damagedClasses } from '../../support/analyzer/damaged-classes.ts'
+import { compiled } from '../../support/analyzer/javac.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 /** Of all classes in a folder, by the addon and by the oracle. */

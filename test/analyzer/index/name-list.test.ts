@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { NameList } from '../../../src/analyzer/index/name-list.ts'
 import type { NamePart } from '../../../src/native/match-names.ts'
 import { matchTexts } from '../../oracle/match-names.ts'
-import { anyName, anyPattern, nameTableOf } from '../../support/names.ts'
+import { anyName, anyPattern, nameTableOf } from '../../support/hostile/names.ts'
 
 const parts: readonly NamePart[] = ['whole', 'className', 'package', 'descriptor']
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { styleJavaFile } from '../../../src/analyzer/lint/style-java-file.ts'
-import { styleProject, UNTIDY } from '../../support/style-project.ts'
+import { styleProject, UNTIDY } from '../../support/analyzer/style-project.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const WIDE = UNTIDY.replace('int x=1;', 'int x=1; /* wide */')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer-server.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer/analyzer-server.ts'
 
 let analyzer: TestAnalyzer
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer-server.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer/analyzer-server.ts'
 
 let analyzer: TestAnalyzer
 /** Its classes name some that are on no class path. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startAnalyzer, type TestAnalyzer } from '../../support/analyzer-server.ts'
-import { addLibrary, projectWithSources } from '../../support/source-project.ts'
+import { startAnalyzer, type TestAnalyzer } from '../../support/analyzer/analyzer-server.ts'
+import { addLibrary, projectWithSources } from '../../support/analyzer/source-project.ts'
 
 const root = projectWithSources('kinds')
 let analyzer: TestAnalyzer

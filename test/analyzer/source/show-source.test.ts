@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startAnalyzer, type TestAnalyzer } from '../../support/analyzer-server.ts'
-import { jdkWithSources } from '../../support/jdk.ts'
-import { addLibrary, projectWithSources } from '../../support/source-project.ts'
+import { startAnalyzer, type TestAnalyzer } from '../../support/analyzer/analyzer-server.ts'
+import { jdkWithSources } from '../../support/analyzer/jdk.ts'
+import { addLibrary, projectWithSources } from '../../support/analyzer/source-project.ts'
 
 const root = projectWithSources('kinds')
 let analyzer: TestAnalyzer

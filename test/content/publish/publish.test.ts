@@ -5,7 +5,7 @@ import { publish, type PublishRequest } from '../../../src/content/publish/publi
 import { unpublish } from '../../../src/content/publish/unpublish.ts'
 import { FsStore } from '../../../src/content/store/fs-store.ts'
 import type { Store } from '../../../src/content/store/store.ts'
-import { startContent } from '../../support/content-server.ts'
+import { startContent } from '../../support/content/content-server.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const SITE = {

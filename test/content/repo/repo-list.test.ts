@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startContent } from '../../support/content-server.ts'
+import { startContent } from '../../support/content/content-server.ts'
 
 const FILES = {
   'repos/guide/_meta.json': JSON.stringify({

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { FsStore } from '../../../src/content/store/fs-store.ts'
-import { storeSuite } from '../../support/store-suite.ts'
+import { storeSuite } from '../../support/content/store-suite.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-test-')))

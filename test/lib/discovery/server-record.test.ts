@@ -15,7 +15,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { identityOf } from '../../../src/lib/process/process-identity.ts'
 import { loadSupervisorConfig } from '../../../src/supervisor/index.ts'
 import { findSupervisorConfig } from '../../../src/supervisor/config-file/find-config.ts'
-import { supervisorUser } from '../../support/supervisor-cli.ts'
+import { supervisorUser } from '../../support/supervisor/supervisor-cli.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 /** A server of somebody else: the tokens that it was sent. */

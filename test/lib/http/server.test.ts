@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createHttpServer, type HttpServer } from '../../../src/lib/http/server.ts'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { HOSTS, ORIGINS } from '../../contract/hosts.ts'
-import { sendRaw, statusOf } from '../../support/raw-http.ts'
+import { sendRaw, statusOf } from '../../support/http/raw-http.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json' })
 

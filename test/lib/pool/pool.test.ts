@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest'
 import { isFault } from '../../../src/lib/errors/fault.ts'
 import { Pool } from '../../../src/lib/pool/pool.ts'
 import { workerFile } from '../../../src/lib/pool/worker-file.ts'
-import { duPhysicalBytes } from '../../support/du.ts'
+import { duPhysicalBytes } from '../../support/files/du.ts'
 import { actingPool } from '../../support/pool.ts'
 
 const fixture = (name: string) => new URL(`../../fixtures/pool/${name}.ts`, import.meta.url)

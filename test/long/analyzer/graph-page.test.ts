@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { renderHtml } from '../../../src/analyzer/query/graph/graph-html.ts'
 import type { graphView } from '../../../src/analyzer/query/graph/graph.ts'
-import { analyzerUser } from '../../support/analyzer-cli.ts'
-import { openPage } from '../../support/chromium.ts'
-import { corpusJar } from '../../support/corpora.ts'
+import { analyzerUser } from '../../support/analyzer/analyzer-cli.ts'
+import { openPage } from '../../support/browser/chromium.ts'
+import { corpusJar } from '../../support/analyzer/corpora.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 /** Where a reader can look at what the browser drew: GRAPH_SCREENSHOTS=folder. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { jdkClasses, readBuild } from '../../../src/analyzer/diff/build.ts'
 import { diffBuilds } from '../../../src/analyzer/diff/diff-builds.ts'
-import { mavenJar } from '../../support/maven-jar.ts'
+import { mavenJar } from '../../support/analyzer/maven-jar.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const japicmp = 'com.github.siom79.japicmp:japicmp:0.23.1:jar:jar-with-dependencies'

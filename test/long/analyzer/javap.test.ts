@@ -4,9 +4,9 @@ import type { Facts } from '../../../src/analyzer/bytecode/facts.ts'
 import type { ClassContainer, ClassEntry } from '../../../src/analyzer/classpath/class-container.ts'
 import { listClasses } from '../../../src/analyzer/classpath/list-classes.ts'
 import { readClasses } from '../../../src/analyzer/classpath/read-classes.ts'
-import { corpusJar, javaBase } from '../../support/corpora.ts'
-import { ClassView } from '../../support/class-view.ts'
-import { javap, type PrintedClass } from '../../support/javap.ts'
+import { corpusJar, javaBase } from '../../support/analyzer/corpora.ts'
+import { ClassView } from '../../support/analyzer/class-view.ts'
+import { javap, type PrintedClass } from '../../support/analyzer/javap.ts'
 
 const opcodes = ['invokevirtual', 'invokespecial', 'invokestatic', 'invokeinterface'] as const
 

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { listClasses } from '../../../src/analyzer/classpath/list-classes.ts'
 import { readClasses } from '../../../src/analyzer/classpath/read-classes.ts'
-import { ClassView } from '../../support/class-view.ts'
-import { corpusJar } from '../../support/corpora.ts'
-import { compiled } from '../../support/javac.ts'
+import { ClassView } from '../../support/analyzer/class-view.ts'
+import { corpusJar } from '../../support/analyzer/corpora.ts'
+import { compiled } from '../../support/analyzer/javac.ts'
 
 /** Named in a CONSTANT_MethodType alone, the erased types of a method reference, which jdeps passes over. */
 const inMethodTypes = new Set(

@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, test } from 'vitest'
 import { questions } from '../../../src/analyzer/api/questions.ts'
 import { packageRoot } from '../../../src/lib/process/package.ts'
-import { mavenProject, mavenUser } from '../../support/maven-project.ts'
+import { mavenProject, mavenUser } from '../../support/analyzer/maven-project.ts'
 
 const { root, folder, mvn } = mavenProject()
 

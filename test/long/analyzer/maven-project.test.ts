@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { AnalyzerUser } from '../../support/analyzer-cli.ts'
-import { mavenProject, mavenProjectClasses, mavenUser } from '../../support/maven-project.ts'
-import { mergedBySpring, shownUsages } from '../../support/spring-annotations.ts'
+import type { AnalyzerUser } from '../../support/analyzer/analyzer-cli.ts'
+import { mavenProject, mavenProjectClasses, mavenUser } from '../../support/analyzer/maven-project.ts'
+import { mergedBySpring, shownUsages } from '../../support/analyzer/spring-annotations.ts'
 
 const SPRING = 'org.springframework'
 const WEB = `${SPRING}.web.bind.annotation`

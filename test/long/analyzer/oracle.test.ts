@@ -6,8 +6,8 @@ import { listClasses } from '../../../src/analyzer/classpath/list-classes.ts'
 import { readClasses } from '../../../src/analyzer/classpath/read-classes.ts'
 import { buildDigest } from '../../oracle/digest/build-digest.ts'
 import { digestLayout } from '../../../src/analyzer/index/digest.ts'
-import { corpusJar, javaBase, largeJars } from '../../support/corpora.ts'
-import { factsDifference } from '../../support/facts-difference.ts'
+import { corpusJar, javaBase, largeJars } from '../../support/analyzer/corpora.ts'
+import { factsDifference } from '../../support/analyzer/facts-difference.ts'
 
 async function expectSame(container: ClassContainer): Promise<number> {
   let classes = 0

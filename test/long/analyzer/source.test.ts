@@ -1,9 +1,9 @@
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { projectOf, startAnalyzer } from '../../support/analyzer-server.ts'
-import { jdkHome } from '../../support/jdk.ts'
-import { mavenJar } from '../../support/maven-jar.ts'
+import { projectOf, startAnalyzer } from '../../support/analyzer/analyzer-server.ts'
+import { jdkHome } from '../../support/analyzer/jdk.ts'
+import { mavenJar } from '../../support/analyzer/maven-jar.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const KOTLIN = 'org.jetbrains.kotlin:kotlin-stdlib:2.0.21'

@@ -6,9 +6,9 @@ import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { StoreConfig } from '../../../src/content/config.ts'
 import { S3Store } from '../../../src/content/store/s3-store.ts'
-import { type Ceph, startCeph } from '../../support/ceph.ts'
-import { startContent } from '../../support/content-server.ts'
-import { storeSuite } from '../../support/store-suite.ts'
+import { type Ceph, startCeph } from '../../support/services/ceph.ts'
+import { startContent } from '../../support/content/content-server.ts'
+import { storeSuite } from '../../support/content/store-suite.ts'
 
 let ceph: Ceph
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { npmStart } from '../../support/npm-start.ts'
+import { npmStart } from '../../support/package/npm-start.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 // npm passes a signal on to its shell alone: a shell that was still there died of it and left the server running.

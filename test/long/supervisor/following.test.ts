@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
-import { askProxy } from '../../support/proxied.ts'
-import { freePort, supervisorUser, type SupervisorUser } from '../../support/supervisor-cli.ts'
+import { askProxy } from '../../support/supervisor/proxied.ts'
+import { freePort, supervisorUser, type SupervisorUser } from '../../support/supervisor/supervisor-cli.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 const PROGRAM = join(packageRoot, 'src/bin/supervisor.ts')

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openPage } from '../../support/chromium.ts'
-import { askProxy } from '../../support/proxied.ts'
-import { startSupervisor } from '../../support/supervisor.ts'
+import { openPage } from '../../support/browser/chromium.ts'
+import { askProxy } from '../../support/supervisor/proxied.ts'
+import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 /** Where a reader can look at what the browser drew: PAGE_SCREENSHOTS=folder. */

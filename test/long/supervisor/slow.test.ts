@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startSupervisor } from '../../support/supervisor.ts'
+import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 test(

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ControlGroups } from '../../../src/supervisor/process/control-groups.ts'
 import { recovery } from '../../support/recovery.ts'
 import { rounds } from '../../support/rounds.ts'
-import { supervisorUser } from '../../support/supervisor-cli.ts'
+import { supervisorUser } from '../../support/supervisor/supervisor-cli.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 const MOMENTS = rounds(8, 200)

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { openPage } from '../../support/chromium.ts'
+import { openPage } from '../../support/browser/chromium.ts'
 
 const PAGE = `<!doctype html><link rel="icon" href="data:,"><button style="position: absolute">Go</button><script>
   const button = document.querySelector('button')

@@ -5,9 +5,9 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { walkTrees } from '../../../src/native/files/disk.ts'
 import { loadAddon } from '../../../src/native/load.ts'
-import { duLogicalBytes, duPhysicalBytes } from '../../support/du.ts'
+import { duLogicalBytes, duPhysicalBytes } from '../../support/files/du.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { walkTree, walkTreeInJs } from '../../support/walk.ts'
+import { walkTree, walkTreeInJs } from '../../support/files/walk.ts'
 
 const isRoot = process.getuid?.() === 0
 const isLinux = process.platform === 'linux'

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { describe, expect, test, onTestFinished } from 'vitest'
 import * as inJs from '../../../src/native/files/trash-fallback.ts'
 import { moveToTrash, removeTrash, restoreFromTrash } from '../../../src/native/files/trash.ts'
-import { canMount, mountFileSystem } from '../../support/file-systems.ts'
+import { canMount, mountFileSystem } from '../../support/files/file-systems.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const TRASH = '.trash-0'

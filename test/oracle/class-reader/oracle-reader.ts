@@ -1,5 +1,5 @@
 import { messageOf } from '../../../src/lib/errors/message.ts'
-import type { ClassReader } from '../../support/class-readers.ts'
+import type { ClassReader } from '../../support/analyzer/class-readers.ts'
 import { openFacts, type ClassFault } from '../../../src/analyzer/bytecode/facts.ts'
 import { addClass } from './class-facts.ts'
 import { FactsBuilder } from './facts-builder.ts'

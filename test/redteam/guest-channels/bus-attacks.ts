@@ -8,7 +8,7 @@ import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
 import { BUS_PORT } from '../../../src/lib/guest/protocol.ts'
 import { hostPortSocket } from '../../../src/workspace/backend/microvm/guest/guest-line.ts'
 import { type ExtensionMessage, serveNamespace } from '../../../src/workspace/client/serve-namespace.ts'
-import { HOSTILE_TOKEN } from '../../support/hostile-machine.ts'
+import { HOSTILE_TOKEN } from '../../support/hostile/hostile-machine.ts'
 import { type ChannelAttack, type ChannelParts, pour, times } from './parts.ts'
 
 const MOST_CONNECTIONS = 64

@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Served } from '../../../bench/served.ts'
 import { encodeFrame, type FrameKind } from '../../../src/lib/mux/frame.ts'
-import type { HostileMachine } from '../../support/hostile-machine.ts'
-import type { OpenSsh } from '../../support/open-ssh.ts'
+import type { HostileMachine } from '../../support/hostile/hostile-machine.ts'
+import type { OpenSsh } from '../../support/workspace/open-ssh.ts'
 
 /** The surroundings of this chapter's attacks: a server in a process of its own, two containers, and a machine whose agent is the attacker. */
 export interface ChannelParts {

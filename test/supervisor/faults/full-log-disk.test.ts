@@ -4,8 +4,8 @@ import { PassThrough } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { createNativeLogStore } from '../../../src/supervisor/log/native-log-store.ts'
 import { createPortableLogStore } from '../../../src/supervisor/log/portable-log-store.ts'
-import { canMount, mountMemory } from '../../support/file-systems.ts'
-import { startSupervisor } from '../../support/supervisor.ts'
+import { canMount, mountMemory } from '../../support/files/file-systems.ts'
+import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 const LINE = `${'x'.repeat(99)}\n`

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { startSupervisor } from '../../support/supervisor.ts'
+import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 /** Processes whose arguments end with a mark; a shell's do not. */

@@ -7,7 +7,7 @@ import { createPortableLogStore } from '../../../src/supervisor/log/portable-log
 import { ProcessLogs } from '../../../src/supervisor/log/process-logs.ts'
 import { watchLostLines } from '../../../src/supervisor/log/watch-lost-lines.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { processSpec } from '../../support/process-spec.ts'
+import { processSpec } from '../../support/supervisor/process-spec.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 test('lost lines are reported once, and that they are written again', async () => {

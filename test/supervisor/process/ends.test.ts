@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { startSupervisor } from '../../support/supervisor.ts'
-import { supervisorUser } from '../../support/supervisor-cli.ts'
+import { startSupervisor } from '../../support/supervisor/supervisor.ts'
+import { supervisorUser } from '../../support/supervisor/supervisor-cli.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const forever = 'exec sleep 1000'

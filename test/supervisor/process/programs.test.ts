@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ControlGroups } from '../../../src/supervisor/process/control-groups.ts'
 import { followSchedule } from '../../../src/supervisor/process/schedule.ts'
-import { startSupervisor, type TestSupervisor } from '../../support/supervisor.ts'
+import { startSupervisor, type TestSupervisor } from '../../support/supervisor/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 const lines = async ({ ask }: TestSupervisor): Promise<readonly string[]> =>

@@ -10,7 +10,7 @@ import type { ProcessSpec } from '../../../src/supervisor/process-spec.ts'
 import { statusOf } from '../../../src/supervisor/process/process-state.ts'
 import { ProcessTable } from '../../../src/supervisor/process/process-table.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { processSpec as spec } from '../../support/process-spec.ts'
+import { processSpec as spec } from '../../support/supervisor/process-spec.ts'
 
 /** More by hand: SUPERVISOR_TEST_DAYS=1000. */
 const DAYS = Number(process.env['SUPERVISOR_TEST_DAYS'] ?? 20)

@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { connect, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { readEventStream } from '../../support/event-stream.ts'
-import { askProxy, type ProxiedRequest } from '../../support/proxied.ts'
-import { sendRaw, statusOf } from '../../support/raw-http.ts'
-import { startSupervisor } from '../../support/supervisor.ts'
+import { readEventStream } from '../../support/http/event-stream.ts'
+import { askProxy, type ProxiedRequest } from '../../support/supervisor/proxied.ts'
+import { sendRaw, statusOf } from '../../support/http/raw-http.ts'
+import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void

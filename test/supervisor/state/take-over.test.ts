@@ -9,7 +9,7 @@ import { ControlGroups, findGroup } from '../../../src/supervisor/process/contro
 import { NativeRunner } from '../../../src/supervisor/process/native-runner.ts'
 import type { Outputs, RecordedProgram } from '../../../src/supervisor/process/process-runner.ts'
 import { StrayFinder } from '../../../src/supervisor/process/process-tree.ts'
-import { processSpec } from '../../support/process-spec.ts'
+import { processSpec } from '../../support/supervisor/process-spec.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 

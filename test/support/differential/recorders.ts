@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../../../src/lib/process/package.ts'
-import { freePort } from '../git-daemon.ts'
+import { freePort } from '../services/git-daemon.ts'
 import { waitFor } from '../wait-for.ts'
 
 /** A server that answers each request with what it saw of it, in `X-Echo`, and counts the requests it saw whole. */

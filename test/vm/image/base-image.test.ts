@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { boot, newUpper, saidByInit } from '../../support/boot.ts'
+import { boot, newUpper, saidByInit } from '../../support/vm/boot.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { convertTar, converter } from '../../support/tiny-image.ts'
-import { baseTar } from '../../support/vm-parts.ts'
+import { convertTar, converter } from '../../support/workspace/tiny-image.ts'
+import { baseTar } from '../../support/vm/vm-parts.ts'
 
 /** What a guest's agent would be: a unit that systemd starts, which tells what it sees and turns the VM off. */
 function probeGuest(): string {

@@ -18,10 +18,17 @@ import { pipeline } from 'node:stream/promises'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Pool } from '../../../src/lib/pool/pool.ts'
 import type { BootImage } from '../../../src/workspace/image/image-store.ts'
-import { boot, newUpper, saidByInit } from '../../support/boot.ts'
-import { openStore } from '../../support/images.ts'
+import { boot, newUpper, saidByInit } from '../../support/vm/boot.ts'
+import { openStore } from '../../support/workspace/images.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { convertTar, converter, guestDir, pack, POWER_OFF, tinyTree } from '../../support/tiny-image.ts'
+import {
+  convertTar,
+  converter,
+  guestDir,
+  pack,
+  POWER_OFF,
+  tinyTree,
+} from '../../support/workspace/tiny-image.ts'
 
 const READY = 'workspace-init: ready'
 const FORMATTED = 'workspace-init: formatted the upper disk'

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { convert } from '../../../src/workspace/image/convert/convert.ts'
 import { tarSource } from '../../../src/workspace/image/source/tar-source.ts'
-import { allBlobs, openStore, unfinishedBlobs, wholeBlobs } from '../../support/images.ts'
+import { allBlobs, openStore, unfinishedBlobs, wholeBlobs } from '../../support/workspace/images.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { convertTar, converter, pack, tinyTree } from '../../support/tiny-image.ts'
-import { testKernel } from '../../support/vm-parts.ts'
-import { convertInChild } from '../../support/convert-in-child.ts'
+import { convertTar, converter, pack, tinyTree } from '../../support/workspace/tiny-image.ts'
+import { testKernel } from '../../support/vm/vm-parts.ts'
+import { convertInChild } from '../../support/vm/convert-in-child.ts'
 
 describe('faults', () => {
   test('an archive that is not there is told', async () => {

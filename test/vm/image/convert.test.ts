@@ -15,12 +15,19 @@ import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { convert } from '../../../src/workspace/image/convert/convert.ts'
 import { tarSource } from '../../../src/workspace/image/source/tar-source.ts'
-import { sha256, unfinishedBlobs } from '../../support/images.ts'
+import { sha256, unfinishedBlobs } from '../../support/workspace/images.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { POWER_OFF, convertTar, converter, guestDir, pack, tinyTree } from '../../support/tiny-image.ts'
-import { testKernel } from '../../support/vm-parts.ts'
+import {
+  POWER_OFF,
+  convertTar,
+  converter,
+  guestDir,
+  pack,
+  tinyTree,
+} from '../../support/workspace/tiny-image.ts'
+import { testKernel } from '../../support/vm/vm-parts.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { convertInChild } from '../../support/convert-in-child.ts'
+import { convertInChild } from '../../support/vm/convert-in-child.ts'
 
 /** What debugfs says of a path inside a file system. */
 const inside = (rootfs: string, request: string): string =>

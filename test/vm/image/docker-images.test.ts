@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { DockerImages } from '../../../src/workspace/backend/docker/images/images.ts'
 import { MicrovmShelf } from '../../../src/workspace/image/microvm-shelf.ts'
-import { boot, newUpper, saidByInit } from '../../support/boot.ts'
-import { docker, uniqueName } from '../../support/docker.ts'
-import { openStore } from '../../support/images.ts'
-import { startRegistry } from '../../support/registry.ts'
+import { boot, newUpper, saidByInit } from '../../support/vm/boot.ts'
+import { docker, uniqueName } from '../../support/engine/docker.ts'
+import { openStore } from '../../support/workspace/images.ts'
+import { startRegistry } from '../../support/services/registry.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { converter, guestDir, pack, POWER_OFF, tinyTree } from '../../support/tiny-image.ts'
+import { converter, guestDir, pack, POWER_OFF, tinyTree } from '../../support/workspace/tiny-image.ts'
 
 async function engine(): Promise<DockerImages> {
   const images = new DockerImages(process.env['DOCKER_HOST'])

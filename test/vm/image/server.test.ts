@@ -5,13 +5,17 @@ import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { loadWorkspaceConfig } from '../../../src/workspace/config.ts'
 import { buildImage } from '../../../src/workspace/assembly/build-image.ts'
-import { docker, uniqueName } from '../../support/docker.ts'
-import { FakeBackend } from '../../support/fake-backend.ts'
+import { docker, uniqueName } from '../../support/engine/docker.ts'
+import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { guestDir, pack, POWER_OFF, tinyTree } from '../../support/tiny-image.ts'
-import { testKernel } from '../../support/vm-parts.ts'
-import { userEnvironment, workspaceCli, workspaceCliOnTerminal } from '../../support/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+import { guestDir, pack, POWER_OFF, tinyTree } from '../../support/workspace/tiny-image.ts'
+import { testKernel } from '../../support/vm/vm-parts.ts'
+import {
+  userEnvironment,
+  workspaceCli,
+  workspaceCliOnTerminal,
+} from '../../support/workspace/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
 
 const kernel = () => ({ kernel: testKernel().file, modules: testKernel().modules })
 

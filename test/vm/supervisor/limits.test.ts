@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'
-import { createIn, outputOf, sh } from '../../support/backends.ts'
-import { machineRoots, qemuBackend } from '../../support/vm-server.ts'
+import { createIn, outputOf, sh } from '../../support/workspace/backends.ts'
+import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 
 /** This checkout, which the machine has at /workspace; it brings its own node, since the machine has none. */
 const checkout = fileURLToPath(new URL('../../..', import.meta.url))

@@ -2,9 +2,9 @@ import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Backend, BackendChange } from '../../../src/workspace/backend/backend.ts'
-import { createIn, outputOf, sh } from '../../support/backends.ts'
+import { createIn, outputOf, sh } from '../../support/workspace/backends.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { machineRoots, qemuBackend } from '../../support/vm-server.ts'
+import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 
 const roots = machineRoots()
 const changes: BackendChange[] = []

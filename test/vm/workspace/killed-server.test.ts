@@ -6,9 +6,9 @@ import { readProcStat } from '../../../src/lib/process/proc-stat.ts'
 import { findMachine } from '../../../src/workspace/backend/microvm/stray-machines.ts'
 import { serve } from '../../support/served.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { machineRoots, vmSettings } from '../../support/vm-server.ts'
+import { machineRoots, vmSettings } from '../../support/vm/vm-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace } from '../../support/workspace-server.ts'
+import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
 
 const roots = machineRoots()
 const instance = (file: string) => join(roots.root, 'instances/demo', file)

@@ -6,14 +6,14 @@ import { FirecrackerDriver } from '../../../src/workspace/backend/firecracker/fi
 import type { Driver } from '../../../src/workspace/backend/microvm/driver.ts'
 import { VzDriver } from '../../../src/workspace/backend/vz/vz-driver.ts'
 import { findMachine } from '../../../src/workspace/backend/microvm/stray-machines.ts'
-import { createIn, outputOf, sh } from '../../support/backends.ts'
+import { createIn, outputOf, sh } from '../../support/workspace/backends.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { machineRoots, qemuBackend } from '../../support/vm-server.ts'
+import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 
 // Neither runs on the machines that test this: what stands in for them checks what it is told and boots it through QEMU.
 const standIn = (name: string): string => {
   const file = join(tempDir(), name)
-  const script = join(packageRoot, 'test/support', `fake-${name}.ts`)
+  const script = join(packageRoot, 'test/support/vm', `fake-${name}.ts`)
   writeFileSync(file, `#!/bin/sh\nexec "${process.execPath}" "${script}" "$@"\n`)
   chmodSync(file, 0o755)
   return file

@@ -3,13 +3,18 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { FirecrackerDriver } from '../../../src/workspace/backend/firecracker/firecracker-driver.ts'
-import { readEventStream } from '../../support/event-stream.ts'
-import { openSsh } from '../../support/open-ssh.ts'
+import { readEventStream } from '../../support/http/event-stream.ts'
+import { openSsh } from '../../support/workspace/open-ssh.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { VM_IMAGE } from '../../support/vm-image.ts'
-import { machineRoots, qemuBackend, vmServer } from '../../support/vm-server.ts'
+import { VM_IMAGE } from '../../support/vm/vm-image.ts'
+import { machineRoots, qemuBackend, vmServer } from '../../support/vm/vm-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+import {
+  call,
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../support/workspace/workspace-server.ts'
 
 const BOOT_MS = 150_000
 
@@ -18,7 +23,7 @@ type Roots = ReturnType<typeof machineRoots>
 /** Firecracker's stand-in, which boots through QEMU and ends at a reboot as Firecracker does. */
 async function firecrackerServer(roots: Roots): Promise<TestServer> {
   const binary = join(tempDir(), 'firecracker')
-  const script = join(packageRoot, 'test/support/fake-firecracker.ts')
+  const script = join(packageRoot, 'test/support/vm/fake-firecracker.ts')
   writeFileSync(binary, `#!/bin/sh\nexec "${process.execPath}" "${script}" "$@"\n`)
   chmodSync(binary, 0o755)
   const driver = new FirecrackerDriver({ binary, jailer: undefined, root: roots.root, kvm: '/dev/null' })

@@ -3,11 +3,11 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openHttpTunnel } from '../../support/http-tunnel.ts'
-import { openSsh, type OpenSsh, runProgram } from '../../support/open-ssh.ts'
+import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
+import { openSsh, type OpenSsh, runProgram } from '../../support/workspace/open-ssh.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { machineRoots, vmServer } from '../../support/vm-server.ts'
-import { call, makeWorkspace, type TestServer } from '../../support/workspace-server.ts'
+import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
+import { call, makeWorkspace, type TestServer } from '../../support/workspace/workspace-server.ts'
 
 const roots = machineRoots()
 const upper = join(roots.root, 'uppers/demo/upper.ext4')

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTerminal } from '../../support/terminal-client.ts'
-import { machineRoots, vmServer } from '../../support/vm-server.ts'
-import { openWorkspacePage } from '../../support/workspace-page.ts'
-import { call, makeWorkspace, type TestServer } from '../../support/workspace-server.ts'
+import { openTerminal } from '../../support/workspace/terminal-client.ts'
+import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
+import { openWorkspacePage } from '../../support/workspace/workspace-page.ts'
+import { call, makeWorkspace, type TestServer } from '../../support/workspace/workspace-server.ts'
 
 const roots = machineRoots()
 let server: TestServer

@@ -3,8 +3,8 @@ import { createServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { dialContainer } from '../../../src/workspace/backend/docker/exec/dial.ts'
-import { backendCreate } from '../../support/backend-create.ts'
-import { dockerBackend, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
+import { backendCreate } from '../../support/workspace/backend-create.ts'
+import { dockerBackend, TEST_IMAGE, uniqueName } from '../../support/engine/docker.ts'
 
 /** What an engine on another machine reports: a process that is not here. */
 const ELSEWHERE = { id: 'f'.repeat(64), pid: 1 }

@@ -5,12 +5,18 @@ import { createParser } from 'eventsource-parser'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { run } from '../../../src/lib/process/run.ts'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'
-import { docker, dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
-import { FakeBackend } from '../../support/fake-backend.ts'
-import { serveRepository } from '../../support/git-daemon.ts'
+import {
+  docker,
+  dockerBackend,
+  removeLeftovers,
+  TEST_IMAGE,
+  uniqueName,
+} from '../../support/engine/docker.ts'
+import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { serveRepository } from '../../support/services/git-daemon.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
 
 /** A directory with a devcontainer.json, and what it is to be called. */
 function directoryWith(content: unknown, file = '.devcontainer/devcontainer.json'): string {

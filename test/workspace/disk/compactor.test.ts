@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { admin, canMount } from '../../support/file-systems.ts'
-import { fingerprint, MachineDisk } from '../../support/machine-disk.ts'
+import { admin, canMount } from '../../support/files/file-systems.ts'
+import { fingerprint, MachineDisk } from '../../support/workspace/machine-disk.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { call } from '../../support/workspace-server.ts'
+import { call } from '../../support/workspace/workspace-server.ts'
 
 const MIB = 2 ** 20
 

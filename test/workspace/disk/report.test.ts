@@ -1,11 +1,11 @@
 import { linkSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { duPhysicalBytes } from '../../support/du.ts'
-import { FakeBackend } from '../../support/fake-backend.ts'
-import { MachineDisk } from '../../support/machine-disk.ts'
+import { duPhysicalBytes } from '../../support/files/du.ts'
+import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { MachineDisk } from '../../support/workspace/machine-disk.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace-server.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 test('df counts images, workspaces, snapshots and orphans apart, and all of them together', async () => {

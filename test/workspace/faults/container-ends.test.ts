@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { docker, dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../support/docker.ts'
-import { readEventStream } from '../../support/event-stream.ts'
+import {
+  docker,
+  dockerBackend,
+  removeLeftovers,
+  TEST_IMAGE,
+  uniqueName,
+} from '../../support/engine/docker.ts'
+import { readEventStream } from '../../support/http/event-stream.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
 
 let server: TestServer
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { canMount, mountFileSystem } from '../../support/file-systems.ts'
-import { HOUR_MS, MachineDisk } from '../../support/machine-disk.ts'
-import { call } from '../../support/workspace-server.ts'
+import { canMount, mountFileSystem } from '../../support/files/file-systems.ts'
+import { HOUR_MS, MachineDisk } from '../../support/workspace/machine-disk.ts'
+import { call } from '../../support/workspace/workspace-server.ts'
 
 /** Takes every byte, or every inode, that is left. */
 function fill(disk: string): void {

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeBackend } from '../../support/fake-backend.ts'
-import { stuckGitServer } from '../../support/stuck-git-server.ts'
+import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { stuckGitServer } from '../../support/services/stuck-git-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer } from '../../support/workspace-server.ts'
+import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
 
 /** The clone heard of being given up only while git ran: told while git was being started, it waited for git's own end. */
 test('F36 a clone given up while git is being started ends at once', async () => {

@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseCreateRequest } from '../../../src/workspace/lifecycle/create-request.ts'
-import { FakeBackend } from '../../support/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { workspaceCli } from '../../support/workspace-cli.ts'
-import { call, startWorkspaceServer } from '../../support/workspace-server.ts'
-import { OPEN_REACH } from '../../support/open-reach.ts'
+import { workspaceCli } from '../../support/workspace/workspace-cli.ts'
+import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { OPEN_REACH } from '../../support/workspace/open-reach.ts'
 
 async function imageOf(settings: Readonly<Record<string, unknown>>, image: string | undefined) {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()], settings })

@@ -1,10 +1,15 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { RebootLimit } from '../../../src/workspace/backend/microvm/reboot-limit.ts'
-import { readEventStream } from '../../support/event-stream.ts'
-import { FakeBackend } from '../../support/fake-backend.ts'
+import { readEventStream } from '../../support/http/event-stream.ts'
+import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+import {
+  call,
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../support/workspace/workspace-server.ts'
 
 let backend: FakeBackend
 let server: TestServer

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Egress, NetworkPolicy } from '../../../src/workspace/network/policy.ts'
-import { ADDRESSES, createGuest, KINDS, type NetworkGuest } from '../../support/network-guests.ts'
+import { ADDRESSES, createGuest, KINDS, type NetworkGuest } from '../../support/vm/network-guests.ts'
 
 const PORT = 7_777
 const OPEN = { allowHostPorts: [], egress: 'open' } as const satisfies NetworkPolicy

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { outwardFrame, startFilterBefore } from '../../support/net-filter.ts'
+import { outwardFrame, startFilterBefore } from '../../support/vm/net-filter.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 /** What a Unix socket holds by default; passt's queue has room for that. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { outwardFrame, startFilterBefore } from '../../support/net-filter.ts'
+import { outwardFrame, startFilterBefore } from '../../support/vm/net-filter.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 /** Counts what passes the filter. */

@@ -4,8 +4,13 @@ import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FakeBackend } from '../../support/fake-backend.ts'
-import { call, makeWorkspace, startWorkspaceServer, type TestServer } from '../../support/workspace-server.ts'
+import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import {
+  call,
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../support/workspace/workspace-server.ts'
 
 /** A backend that reaches a port only when the test lets it. */
 class SlowBackend extends FakeBackend {

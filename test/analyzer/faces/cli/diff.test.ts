@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { BuildDiff } from '../../../../src/analyzer/diff/diff-builds.ts'
 import { run } from '../../../../src/lib/process/run.ts'
-import { analyzerUser } from '../../../support/analyzer-cli.ts'
+import { analyzerUser } from '../../../support/analyzer/analyzer-cli.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 /** A jar with one class, compiled by javac. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { packageRoot } from '../../../../src/lib/process/package.ts'
-import { analyzerUser, builtProject } from '../../../support/analyzer-cli.ts'
+import { analyzerUser, builtProject } from '../../../support/analyzer/analyzer-cli.ts'
 
 const ESCAPE = '\u001b'
 

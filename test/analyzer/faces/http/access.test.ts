@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { IdlePool } from '../../../../src/lib/pool/idle-pool.ts'
 import { HOSTS, ORIGINS } from '../../../contract/hosts.ts'
-import { builtProject } from '../../../support/analyzer-cli.ts'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer-server.ts'
-import { sendRaw, statusOf } from '../../../support/raw-http.ts'
+import { builtProject } from '../../../support/analyzer/analyzer-cli.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
+import { sendRaw, statusOf } from '../../../support/http/raw-http.ts'
 
 let analyzer: TestAnalyzer
 beforeAll(async () => {

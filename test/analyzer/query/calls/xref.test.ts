@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer-server.ts'
-import { lineFinder } from '../../../support/fixture-line.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
+import { lineFinder } from '../../../support/analyzer/fixture-line.ts'
 
 let analyzer: TestAnalyzer
 beforeAll(async () => {

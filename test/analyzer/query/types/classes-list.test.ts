@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer-server.ts'
-import { summary } from '../../../support/class-summary.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
+import { summary } from '../../../support/analyzer/class-summary.ts'
 
 let analyzer: TestAnalyzer
 beforeAll(async () => {

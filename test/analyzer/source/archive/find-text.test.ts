@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest'
 import type { TextQuestion } from '../../../../src/analyzer/source/archive/class-text.ts'
 import { findText } from '../../../../src/analyzer/source/archive/find-text.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { zipOf } from '../../../support/zip.ts'
+import { zipOf } from '../../../support/analyzer/zip.ts'
 
 let home: string
 beforeEach(() => {

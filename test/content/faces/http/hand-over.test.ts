@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { RepoBrowser } from '../../../support/repo-browser.ts'
-import { COMMON, loggedIn, startRepoHosts } from '../../../support/repo-site.ts'
+import { RepoBrowser } from '../../../support/content/repo-browser.ts'
+import { COMMON, loggedIn, startRepoHosts } from '../../../support/content/repo-site.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 /** The address with a ticket that the common host sends a browser to. */

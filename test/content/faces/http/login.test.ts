@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cheapHash } from '../../../support/cheap-hash.ts'
-import { cookieOf, startContent } from '../../../support/content-server.ts'
+import { cheapHash } from '../../../support/content/cheap-hash.ts'
+import { cookieOf, startContent } from '../../../support/content/content-server.ts'
 
 const users = ['ada', 'bob'].map((name) => ({ name, password_hash: cheapHash(`pw-${name}`) }))
 const FILES = { 'repos/a/index.html': 'secret page' }

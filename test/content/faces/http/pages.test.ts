@@ -4,8 +4,8 @@ import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { startContent, type TestContent } from '../../../support/content-server.ts'
-import { sendRaw, statusOf } from '../../../support/raw-http.ts'
+import { startContent, type TestContent } from '../../../support/content/content-server.ts'
+import { sendRaw, statusOf } from '../../../support/http/raw-http.ts'
 
 const PAGE = `<!doctype html><h1>Guide</h1>${'<p>words and words</p>'.repeat(500)}`
 const FILES = {

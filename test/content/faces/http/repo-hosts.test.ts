@@ -3,9 +3,9 @@ import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { formatIndex } from '../../../../src/content/search/search-index.ts'
-import { startContent, type TestContent } from '../../../support/content-server.ts'
-import { RepoBrowser } from '../../../support/repo-browser.ts'
-import { COMMON, loggedIn, REPO_FILES, startRepoHosts } from '../../../support/repo-site.ts'
+import { startContent, type TestContent } from '../../../support/content/content-server.ts'
+import { RepoBrowser } from '../../../support/content/repo-browser.ts'
+import { COMMON, loggedIn, REPO_FILES, startRepoHosts } from '../../../support/content/repo-site.ts'
 
 test('O6 with a domain each repository has a host of its own, which one login enters', async () => {
   const browser = await loggedIn(await startRepoHosts())

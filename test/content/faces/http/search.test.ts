@@ -1,8 +1,8 @@
 import { text as textOf } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { formatIndex, type IndexedPage } from '../../../../src/content/search/search-index.ts'
-import { startContent, type TestContent } from '../../../support/content-server.ts'
-import { FaultyStore } from '../../../support/faulty-store.ts'
+import { startContent, type TestContent } from '../../../support/content/content-server.ts'
+import { FaultyStore } from '../../../support/content/faulty-store.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 interface Answer {

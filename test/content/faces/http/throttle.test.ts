@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cheapHash } from '../../../support/cheap-hash.ts'
-import { startContent } from '../../../support/content-server.ts'
+import { cheapHash } from '../../../support/content/cheap-hash.ts'
+import { startContent } from '../../../support/content/content-server.ts'
 
 const NAMES = Array.from({ length: 120 }, (_, at) => `user${at}`)
 const users = NAMES.map((name) => ({ name, password_hash: cheapHash(`pw-${name}`) }))

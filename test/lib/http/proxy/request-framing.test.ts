@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { startProxyFront } from '../../../support/proxy-front.ts'
-import { sendRaw, statusOf } from '../../../support/raw-http.ts'
-import { startRawUpstream } from '../../../support/raw-upstream.ts'
+import { startProxyFront } from '../../../support/http/proxy-front.ts'
+import { sendRaw, statusOf } from '../../../support/http/raw-http.ts'
+import { startRawUpstream } from '../../../support/http/raw-upstream.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']
 const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nHost: evil\r\n\r\n'

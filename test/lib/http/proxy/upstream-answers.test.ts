@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { startProxyFront } from '../../../support/proxy-front.ts'
-import { sendRaw, statusOf } from '../../../support/raw-http.ts'
-import { startRawUpstream } from '../../../support/raw-upstream.ts'
+import { startProxyFront } from '../../../support/http/proxy-front.ts'
+import { sendRaw, statusOf } from '../../../support/http/raw-http.ts'
+import { startRawUpstream } from '../../../support/http/raw-upstream.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n'

@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { wildcard } from '../../../../src/analyzer/query/wildcard.ts'
-import { builtProject } from '../../../support/analyzer-cli.ts'
-import { startAnalyzer } from '../../../support/analyzer-server.ts'
-import { classFile } from '../../../support/class-file.ts'
+import { builtProject } from '../../../support/analyzer/analyzer-cli.ts'
+import { startAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
+import { classFile } from '../../../support/analyzer/class-file.ts'
 
 type Made = Parameters<typeof classFile>[1]
 

@@ -12,11 +12,11 @@ import {
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { projectOf, startAnalyzer } from '../../../support/analyzer-server.ts'
-import { classFile } from '../../../support/class-file.ts'
-import { smallJdk } from '../../../support/jdk.ts'
+import { projectOf, startAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
+import { classFile } from '../../../support/analyzer/class-file.ts'
+import { smallJdk } from '../../../support/analyzer/jdk.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { zipOf } from '../../../support/zip.ts'
+import { zipOf } from '../../../support/analyzer/zip.ts'
 
 /** A jar that takes a while: the classes of java.base. */
 function slowJar(folder: string): string {

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { analyzerUser, builtProject } from '../../../support/analyzer-cli.ts'
-import { smallJdk } from '../../../support/jdk.ts'
+import { analyzerUser, builtProject } from '../../../support/analyzer/analyzer-cli.ts'
+import { smallJdk } from '../../../support/analyzer/jdk.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 /** Whatever could be run in the place of the project's build tool and JVM; each leaves a trace. */

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { closeSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, type TestContext } from 'vitest'
-import { projectOf, startAnalyzer } from '../../../support/analyzer-server.ts'
+import { projectOf, startAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
 import { recovery } from '../../../support/recovery.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 

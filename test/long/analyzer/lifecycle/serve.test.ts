@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { packageVersion } from '../../../../src/lib/process/package.ts'
-import { analyzerUser, builtProject, spawnServe } from '../../../support/analyzer-cli.ts'
+import { analyzerUser, builtProject, spawnServe } from '../../../support/analyzer/analyzer-cli.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 test('serve says in one line where it is ready, and ends on SIGTERM within 10 s, its record gone', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { styleProject, TIDY, UNTIDY } from '../../../support/style-project.ts'
+import { styleProject, TIDY, UNTIDY } from '../../../support/analyzer/style-project.ts'
 
 const BROKEN = 'class B {\n  void m( { int x = ; }\n}\n'
 

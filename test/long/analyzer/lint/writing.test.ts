@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readSource, replaceSource } from '../../../../src/analyzer/lint/source-place.ts'
-import { styleProject, TIDY, UNTIDY } from '../../../support/style-project.ts'
+import { styleProject, TIDY, UNTIDY } from '../../../support/analyzer/style-project.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 describe('a file that is written', () => {

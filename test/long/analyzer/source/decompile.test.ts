@@ -1,8 +1,8 @@
 import { copyFileSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer-server.ts'
-import { compiled } from '../../../support/javac.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
+import { compiled } from '../../../support/analyzer/javac.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 async function started(environment: Readonly<Record<string, string>>): Promise<TestAnalyzer> {

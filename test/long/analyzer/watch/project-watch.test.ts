@@ -2,7 +2,12 @@ import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type AnalyzerUser, analyzerUser, builtProject, spawnServe } from '../../../support/analyzer-cli.ts'
+import {
+  type AnalyzerUser,
+  analyzerUser,
+  builtProject,
+  spawnServe,
+} from '../../../support/analyzer/analyzer-cli.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 

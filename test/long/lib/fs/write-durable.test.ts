@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { writeFileDurable } from '../../../../src/lib/fs/write-durable.ts'
-import { admin, canMount, mountFileSystem } from '../../../support/file-systems.ts'
+import { admin, canMount, mountFileSystem } from '../../../support/files/file-systems.ts'
 import { rounds } from '../../../support/rounds.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
-const WRITER = join(import.meta.dirname, '../../../support/durable-writer.ts')
+const WRITER = join(import.meta.dirname, '../../../support/files/durable-writer.ts')
 const CUTS = rounds(5, 500)
 
 /** What a power cut does to the file system of a directory: all that was not written is gone. Source: ext4's ioctl SHUTDOWN. */

@@ -3,7 +3,7 @@ import { cpSync, globSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packageRoot } from '../../../../src/lib/process/package.ts'
-import { runBoth, runProcessCompose } from '../../../support/project-runners.ts'
+import { runBoth, runProcessCompose } from '../../../support/supervisor/project-runners.ts'
 
 const LIMIT_MS = 120_000
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { runBoth, runForeman, runHoncho } from '../../../support/project-runners.ts'
+import { runBoth, runForeman, runHoncho } from '../../../support/supervisor/project-runners.ts'
 
 /** Contents of a Procfile and of `.env` beside it. */
 const PROJECTS: Readonly<Record<string, readonly [procfile: string, env?: string]>> = {

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { busClient } from '../../../support/bus-client.ts'
-import { FakeBackend } from '../../../support/fake-backend.ts'
-import { startNats } from '../../../support/nats.ts'
+import { busClient } from '../../../support/workspace/bus-client.ts'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { startNats } from '../../../support/services/nats.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, startWorkspaceServer } from '../../../support/workspace-server.ts'
+import { call, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
 /** A server of the bus, both of whose ends a test has. */
 async function startServer(name: string, natsUrl: string) {

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { readEventStream } from '../../../support/event-stream.ts'
-import { startNats } from '../../../support/nats.ts'
+import { readEventStream } from '../../../support/http/event-stream.ts'
+import { startNats } from '../../../support/services/nats.ts'
 import { serve } from '../../../support/served.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call } from '../../../support/workspace-server.ts'
+import { call } from '../../../support/workspace/workspace-server.ts'
 
 /** Servers that are processes of their own, on one bus. */
 async function startServers(names: readonly string[]) {

@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { docker, uniqueName } from '../../../support/docker.ts'
+import { docker, uniqueName } from '../../../support/engine/docker.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { serve } from '../../../support/served.ts'
-import { call, makeWorkspace } from '../../../support/workspace-server.ts'
+import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
 
 /** A server in a process of its own, and the most memory that it has had since, in MiB. */
 async function served() {

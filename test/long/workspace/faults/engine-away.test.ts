@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { docker, leftovers, removeLeftovers, uniqueName } from '../../../support/docker.ts'
-import { engineProxy } from '../../../support/engine-proxy.ts'
-import { openSsh } from '../../../support/open-ssh.ts'
+import { docker, leftovers, removeLeftovers, uniqueName } from '../../../support/engine/docker.ts'
+import { engineProxy } from '../../../support/engine/engine-proxy.ts'
+import { openSsh } from '../../../support/workspace/open-ssh.ts'
 import { serve } from '../../../support/served.ts'
-import { stuckGitServer } from '../../../support/stuck-git-server.ts'
+import { stuckGitServer } from '../../../support/services/stuck-git-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, makeWorkspace } from '../../../support/workspace-server.ts'
+import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
 
 const LIMIT_MS = 3_000
 const RESYNC_MS = 15_000

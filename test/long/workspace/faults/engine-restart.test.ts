@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
-import { TEST_IMAGE } from '../../../support/docker.ts'
-import { canRunEngine, privateEngine, type PrivateEngine } from '../../../support/private-engine.ts'
+import { TEST_IMAGE } from '../../../support/engine/docker.ts'
+import { canRunEngine, privateEngine, type PrivateEngine } from '../../../support/engine/private-engine.ts'
 import { recovery } from '../../../support/recovery.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
 
 const ERROR_MS = 3_000
 const RESYNC_MS = 15_000

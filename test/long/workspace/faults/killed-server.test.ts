@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { docker, leftovers, removeLeftovers, uniqueName } from '../../../support/docker.ts'
-import { type EngineProxy, engineProxy } from '../../../support/engine-proxy.ts'
+import { docker, leftovers, removeLeftovers, uniqueName } from '../../../support/engine/docker.ts'
+import { type EngineProxy, engineProxy } from '../../../support/engine/engine-proxy.ts'
 import { recovery } from '../../../support/recovery.ts'
 import { serve } from '../../../support/served.ts'
-import { stuckGitServer } from '../../../support/stuck-git-server.ts'
+import { stuckGitServer } from '../../../support/services/stuck-git-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, makeWorkspace } from '../../../support/workspace-server.ts'
+import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
 
 /** Where the server is killed: at a request that then never reaches the engine, at one that does, or at its answer. */
 const MOMENTS = ['POST /volumes/create', 'POST /containers/create', 'POST /containers/ID/start'].flatMap(

@@ -3,12 +3,12 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../../../../src/lib/process/run.ts'
-import { leftovers, removeLeftovers, uniqueName } from '../../../support/docker.ts'
+import { leftovers, removeLeftovers, uniqueName } from '../../../support/engine/docker.ts'
 import { recovery } from '../../../support/recovery.ts'
 import { serve } from '../../../support/served.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, makeWorkspace } from '../../../support/workspace-server.ts'
+import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
 
 const CONNECTIONS = 200
 

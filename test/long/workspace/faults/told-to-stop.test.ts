@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { leftovers, removeLeftovers, uniqueName } from '../../../support/docker.ts'
-import { openSsh } from '../../../support/open-ssh.ts'
+import { leftovers, removeLeftovers, uniqueName } from '../../../support/engine/docker.ts'
+import { openSsh } from '../../../support/workspace/open-ssh.ts'
 import { rounds } from '../../../support/rounds.ts'
 import { serve, type Served, spawnServer } from '../../../support/served.ts'
-import { stuckGitServer } from '../../../support/stuck-git-server.ts'
+import { stuckGitServer } from '../../../support/services/stuck-git-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { call, makeWorkspace } from '../../../support/workspace-server.ts'
+import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
 
 const LIMIT_MS = 10_000
 /** Each takes some 4 s, most of it the engine's. */

@@ -11,9 +11,9 @@ import { CreationMarks } from '../../../../src/workspace/lifecycle/creation-mark
 import { Lifecycle } from '../../../../src/workspace/lifecycle/lifecycle.ts'
 import { SnapshotLibrary } from '../../../../src/workspace/snapshot/snapshot-library.ts'
 import { WorkspaceTable } from '../../../../src/workspace/lifecycle/table.ts'
-import { FakeBackend } from '../../../support/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { OPEN_REACH } from '../../../support/open-reach.ts'
+import { OPEN_REACH } from '../../../support/workspace/open-reach.ts'
 import { systemClock } from '../../../../src/lib/clock/clock.ts'
 
 const NAMES = ['one', 'Two', 'tWO']

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { HOSTS, ORIGINS } from '../../../contract/hosts.ts'
-import { readEventStream } from '../../../support/event-stream.ts'
-import { sendRaw, statusOf } from '../../../support/raw-http.ts'
-import { startSupervisor } from '../../../support/supervisor.ts'
+import { readEventStream } from '../../../support/http/event-stream.ts'
+import { sendRaw, statusOf } from '../../../support/http/raw-http.ts'
+import { startSupervisor } from '../../../support/supervisor/supervisor.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 const LONG = { cmd: 'exec sleep 1000' }

@@ -1,8 +1,14 @@
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { backendCreate } from '../../../support/backend-create.ts'
-import { docker, dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../../support/docker.ts'
-import { engineProxy } from '../../../support/engine-proxy.ts'
+import { backendCreate } from '../../../support/workspace/backend-create.ts'
+import {
+  docker,
+  dockerBackend,
+  removeLeftovers,
+  TEST_IMAGE,
+  uniqueName,
+} from '../../../support/engine/docker.ts'
+import { engineProxy } from '../../../support/engine/engine-proxy.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 const PORT = 4000

@@ -14,9 +14,9 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Backend } from '../../../../src/workspace/backend/backend.ts'
 import { InsideDirs } from '../../../../src/workspace/backend/docker/exec/inside-dirs.ts'
-import { createIn, outputOf, sh } from '../../../support/backends.ts'
-import { docker, dockerBackend, uniqueName } from '../../../support/docker.ts'
-import { engineProxy } from '../../../support/engine-proxy.ts'
+import { createIn, outputOf, sh } from '../../../support/workspace/backends.ts'
+import { docker, dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
+import { engineProxy } from '../../../support/engine/engine-proxy.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 // How programs are run past the engine, what workspaces can do about it, and what happens where it cannot be done.

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { DockerEngine } from '../../../../src/workspace/backend/docker/engine/engine.ts'
 import { exportRootfs } from '../../../../src/workspace/backend/docker/images/export-rootfs.ts'
-import { backendCreate } from '../../../support/backend-create.ts'
+import { backendCreate } from '../../../support/workspace/backend-create.ts'
 import {
   docker,
   dockerBackend,
@@ -10,8 +10,8 @@ import {
   removeLeftovers,
   TEST_IMAGE,
   uniqueName,
-} from '../../../support/docker.ts'
-import { engineProxy } from '../../../support/engine-proxy.ts'
+} from '../../../support/engine/docker.ts'
+import { engineProxy } from '../../../support/engine/engine-proxy.ts'
 
 const SLOW_MS = 400
 

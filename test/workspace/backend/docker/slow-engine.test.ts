@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { DockerEngine } from '../../../../src/workspace/backend/docker/engine/engine.ts'
-import { backendCreate } from '../../../support/backend-create.ts'
-import { dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../../support/docker.ts'
-import { engineProxy, type EngineProxy } from '../../../support/engine-proxy.ts'
+import { backendCreate } from '../../../support/workspace/backend-create.ts'
+import { dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../../support/engine/docker.ts'
+import { engineProxy, type EngineProxy } from '../../../support/engine/engine-proxy.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 /** The engine's own limits, twenty times as fast: 20 s of delay are one second here. */

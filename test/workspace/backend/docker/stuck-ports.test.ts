@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dialContainer } from '../../../../src/workspace/backend/docker/exec/dial.ts'
 import { DialLimit } from '../../../../src/workspace/backend/docker/exec/dial-limit.ts'
 import { dialNamespace } from '../../../../src/native/net/netns.ts'
-import { docker, TEST_IMAGE } from '../../../support/docker.ts'
+import { docker, TEST_IMAGE } from '../../../support/engine/docker.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 const noProgram = () => Promise.reject(new Error('the container was entered by a program'))

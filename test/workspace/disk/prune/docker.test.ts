@@ -3,10 +3,10 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { PulledImages } from '../../../../src/workspace/backend/docker/images/pulled-images.ts'
-import { TEST_IMAGE } from '../../../support/docker.ts'
-import { names, prune, reasonOf } from '../../../support/prune.ts'
+import { TEST_IMAGE } from '../../../support/engine/docker.ts'
+import { names, prune, reasonOf } from '../../../support/workspace/prune.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace-server.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
 const docker = (...argv: readonly string[]): string =>
   execFileSync('docker', argv, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()

@@ -4,7 +4,7 @@ import {
   raceImageWithPrune,
   raceSnapshotWithPrune,
   raceStartWithPrune,
-} from '../../../support/prune-races.ts'
+} from '../../../support/workspace/prune-races.ts'
 
 // The same races by the thousands are in test/long/workspace/prune.test.ts.
 

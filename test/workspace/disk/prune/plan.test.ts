@@ -1,8 +1,8 @@
 import { rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { HOUR_MS, MachineDisk } from '../../../support/machine-disk.ts'
-import { names, OLD, prune, reasonOf } from '../../../support/prune.ts'
-import { call } from '../../../support/workspace-server.ts'
+import { HOUR_MS, MachineDisk } from '../../../support/workspace/machine-disk.ts'
+import { names, OLD, prune, reasonOf } from '../../../support/workspace/prune.ts'
+import { call } from '../../../support/workspace/workspace-server.ts'
 import { systemClock } from '../../../../src/lib/clock/clock.ts'
 
 describe('P6 a clock that was set makes nothing old', () => {

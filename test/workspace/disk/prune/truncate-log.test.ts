@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { truncateLog } from '../../../../src/workspace/disk/prune/truncate-log.ts'
-import { canMount, mountFileSystem } from '../../../support/file-systems.ts'
+import { canMount, mountFileSystem } from '../../../support/files/file-systems.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 /** Appends numbered lines at about 10 MB/s until told to stop; says then how many. */

@@ -2,11 +2,11 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { fingerprint, MachineDisk } from '../../../support/machine-disk.ts'
-import { names, OLD, prune, reasonOf } from '../../../support/prune.ts'
+import { fingerprint, MachineDisk } from '../../../support/workspace/machine-disk.ts'
+import { names, OLD, prune, reasonOf } from '../../../support/workspace/prune.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call } from '../../../support/workspace-server.ts'
+import { call } from '../../../support/workspace/workspace-server.ts'
 
 describe('P2 metadata is no source of paths', () => {
   test('P2 whatever metadata says of paths, nothing outside is touched', async () => {

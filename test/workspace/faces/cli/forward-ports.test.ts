@@ -4,12 +4,12 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { docker, uniqueName } from '../../../support/docker.ts'
-import { freePort } from '../../../support/git-daemon.ts'
+import { docker, uniqueName } from '../../../support/engine/docker.ts'
+import { freePort } from '../../../support/services/git-daemon.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
-import { call, startWorkspaceServer } from '../../../support/workspace-server.ts'
+import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { call, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
 const SERVE = `use IO::Socket::INET;
 my $server = IO::Socket::INET->new(LocalAddr => "127.0.0.1:$ARGV[0]", Listen => 5, ReuseAddr => 1) or die;

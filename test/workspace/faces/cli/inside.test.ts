@@ -1,9 +1,13 @@
 import { relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FakeBackend } from '../../../support/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
-import { makeWorkspace, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import {
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../../support/workspace/workspace-server.ts'
 
 const backend = new FakeBackend()
 let server: TestServer

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { busClient } from '../../../support/bus-client.ts'
-import { FakeBackend } from '../../../support/fake-backend.ts'
+import { busClient } from '../../../support/workspace/bus-client.ts'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
 
 describe('who runs the bus', () => {
   let backend: FakeBackend

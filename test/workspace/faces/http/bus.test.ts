@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { busClient } from '../../../support/bus-client.ts'
-import { FakeBackend } from '../../../support/fake-backend.ts'
+import { busClient } from '../../../support/workspace/bus-client.ts'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
 
 describe('the bus', () => {
   let backend: FakeBackend

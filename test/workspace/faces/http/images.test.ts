@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } fro
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { BAD_TAGS } from '../../../contract/image-tags.ts'
-import { FakeBackend } from '../../../support/fake-backend.ts'
-import { openStore, sha256, storeImage } from '../../../support/images.ts'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { openStore, sha256, storeImage } from '../../../support/workspace/images.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
 import type { ImageStore } from '../../../../src/workspace/image/image-store.ts'
 
 let root: string

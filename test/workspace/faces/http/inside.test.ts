@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { docker, dockerBackend, uniqueName } from '../../../support/docker.ts'
-import { FakeBackend } from '../../../support/fake-backend.ts'
+import { docker, dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace-server.ts'
+} from '../../../support/workspace/workspace-server.ts'
 
 describe('the inside of a container', () => {
   const name = uniqueName('inside')

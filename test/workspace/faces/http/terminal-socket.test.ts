@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { ExecProcess } from '../../../../src/workspace/backend/backend.ts'
 import { serveTerminal } from '../../../../src/workspace/faces/http/terminal-socket.ts'
-import { openTerminal } from '../../../support/terminal-client.ts'
+import { openTerminal } from '../../../support/workspace/terminal-client.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 /** A program of which the test says what it prints, and how it ends when it is hung up. */

@@ -4,7 +4,7 @@ import { packageRoot } from '../../../../src/lib/process/package.ts'
 import { run } from '../../../../src/lib/process/run.ts'
 
 const LOGINS = 60
-const PROGRAM = join(packageRoot, 'test/support/log-in-often.ts')
+const PROGRAM = join(packageRoot, 'test/support/workspace/log-in-often.ts')
 
 // OpenSSH uses Nagle's algorithm until the login: it keeps its key back until its algorithms are acknowledged, by default after 40 ms.
 // A third of all logins waited for that.

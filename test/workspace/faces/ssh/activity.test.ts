@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../../../../src/lib/process/run.ts'
-import { FakeBackend } from '../../../support/fake-backend.ts'
-import { openSsh } from '../../../support/open-ssh.ts'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { openSsh } from '../../../support/workspace/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace-server.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
 test('an SSH login is audited with its key, and keeps its workspace from being stopped as idle', async () => {
   const file = join(tempDir(), 'audit.jsonl')

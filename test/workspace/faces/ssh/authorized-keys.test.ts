@@ -1,10 +1,10 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { dockerSsh } from '../../../support/docker-ssh.ts'
-import { makeKey, publicKey } from '../../../support/open-ssh.ts'
+import { dockerSsh } from '../../../support/workspace/docker-ssh.ts'
+import { makeKey, publicKey } from '../../../support/workspace/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { startWorkspaceServer } from '../../../support/workspace-server.ts'
+import { startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
 test.each([0, 1])(
   'with %i child processes only keys that the file lists at that moment log in',

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import ssh2 from 'ssh2'
 import { expect, onTestFinished, test } from 'vitest'
 import { generateHostKey, fingerprintOf, loadHostKey } from '../../../../src/workspace/faces/ssh/host-key.ts'
-import { FakeBackend } from '../../../support/fake-backend.ts'
-import { fingerprint, makeKey, openSsh, publicKey, runProgram } from '../../../support/open-ssh.ts'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { fingerprint, makeKey, openSsh, publicKey, runProgram } from '../../../support/workspace/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace-server.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
 test('S7 the first start makes a key that only its owner can read, and the next finds it', async () => {
   const file = join(tempDir(), 'host_key')

@@ -5,10 +5,14 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 // Not from ssh2 itself: the server of this process would come to read short packets alone.
 import ssh2, { type ClientChannel } from '../../../../src/lib/ssh/ssh2.ts'
 import type { ExecProcess, ExecRequest } from '../../../../src/workspace/backend/backend.ts'
-import { FakeBackend } from '../../../support/fake-backend.ts'
-import { openSsh, type OpenSsh } from '../../../support/open-ssh.ts'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { openSsh, type OpenSsh } from '../../../support/workspace/open-ssh.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { makeWorkspace, startWorkspaceServer, type TestServer } from '../../../support/workspace-server.ts'
+import {
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../../support/workspace/workspace-server.ts'
 
 let server: TestServer
 let ssh: OpenSsh

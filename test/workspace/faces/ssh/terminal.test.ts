@@ -3,15 +3,15 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import ssh2 from 'ssh2'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { dockerBackend, uniqueName } from '../../../support/docker.ts'
-import { openSsh, type OpenSsh } from '../../../support/open-ssh.ts'
+import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
+import { openSsh, type OpenSsh } from '../../../support/workspace/open-ssh.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace-server.ts'
+} from '../../../support/workspace/workspace-server.ts'
 
 const name = uniqueName('terminal')
 let server: TestServer

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { Quota } from '../../../../src/workspace/image/convert/quota.ts'
-import { canMount, mountFileSystem } from '../../../support/file-systems.ts'
+import { canMount, mountFileSystem } from '../../../support/files/file-systems.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 /** On a disk with room. Nothing is written to it. */

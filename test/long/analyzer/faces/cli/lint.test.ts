@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { analyzerUser, builtProject } from '../../../../support/analyzer-cli.ts'
-import { TIDY, UNTIDY } from '../../../../support/style-project.ts'
+import { analyzerUser, builtProject } from '../../../../support/analyzer/analyzer-cli.ts'
+import { TIDY, UNTIDY } from '../../../../support/analyzer/style-project.ts'
 
 test('lint check and lint format tell by their status, in all their forms', async () => {
   const user = analyzerUser()

@@ -7,8 +7,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, onTestFinished, test } from 'vitest'
 import { questions } from '../../../../../src/analyzer/api/questions.ts'
 import { packageRoot } from '../../../../../src/lib/process/package.ts'
-import { type AnalyzerUser, analyzerUser, builtProject } from '../../../../support/analyzer-cli.ts'
-import { loadedPackages } from '../../../../support/loaded-packages.ts'
+import { type AnalyzerUser, analyzerUser, builtProject } from '../../../../support/analyzer/analyzer-cli.ts'
+import { loadedPackages } from '../../../../support/check/loaded-packages.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
 
 const program = join(packageRoot, 'src/bin/analyzer.ts')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { analyzerUser, builtProject } from '../../../../support/analyzer-cli.ts'
+import { analyzerUser, builtProject } from '../../../../support/analyzer/analyzer-cli.ts'
 
 /** Each command with all of its options, and the question that it must come to. */
 const QUESTIONS: readonly (readonly [command: string, path: string])[] = [

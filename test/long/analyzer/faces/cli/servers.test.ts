@@ -8,7 +8,7 @@ import { recordFile } from '../../../../../src/analyzer/lifecycle/server-file.ts
 import { isAlive } from '../../../../../src/lib/process/is-alive.ts'
 import { packageVersion } from '../../../../../src/lib/process/package.ts'
 import { identityOf } from '../../../../../src/lib/process/process-identity.ts'
-import { type AnalyzerUser, analyzerUser, builtProject } from '../../../../support/analyzer-cli.ts'
+import { type AnalyzerUser, analyzerUser, builtProject } from '../../../../support/analyzer/analyzer-cli.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 
 interface Info {

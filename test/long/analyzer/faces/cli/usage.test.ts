@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packageVersion } from '../../../../../src/lib/process/package.ts'
-import { analyzerUser, builtProject } from '../../../../support/analyzer-cli.ts'
+import { analyzerUser, builtProject } from '../../../../support/analyzer/analyzer-cli.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 
 test('version and --version print the version', async () => {

@@ -4,17 +4,21 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { readManifest } from '../../../../../guest/agent/extensions/read-manifest.ts'
 import { imageEnvironment } from '../../../../../guest/agent/image-config.ts'
 import { serveNamespace } from '../../../../../src/workspace/client/serve-namespace.ts'
-import { FakeBackend } from '../../../../support/fake-backend.ts'
-import { simulatedGuest } from '../../../../support/guest-simulator.ts'
+import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
+import { simulatedGuest } from '../../../../support/workspace/guest-simulator.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
-import { userEnvironment, workspaceCli, workspaceCliOnTerminal } from '../../../../support/workspace-cli.ts'
+import {
+  userEnvironment,
+  workspaceCli,
+  workspaceCliOnTerminal,
+} from '../../../../support/workspace/workspace-cli.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../../support/workspace-server.ts'
+} from '../../../../support/workspace/workspace-server.ts'
 
 const owner = process.getuid?.() ?? 0
 const manifestOf = (namespace: string) =>

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { run } from '../../../../../src/lib/process/run.ts'
-import { supervisorUser } from '../../../../support/supervisor-cli.ts'
+import { supervisorUser } from '../../../../support/supervisor/supervisor-cli.ts'
 
 test(
   'a user runs processes in the background, looks at them, and ends them',

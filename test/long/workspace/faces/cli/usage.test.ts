@@ -5,10 +5,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packageVersion } from '../../../../../src/lib/process/package.ts'
-import { FakeBackend } from '../../../../support/fake-backend.ts'
+import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
-import { userEnvironment, workspaceCli } from '../../../../support/workspace-cli.ts'
-import { startWorkspaceServer, type TestServer } from '../../../../support/workspace-server.ts'
+import { userEnvironment, workspaceCli } from '../../../../support/workspace/workspace-cli.ts'
+import { startWorkspaceServer, type TestServer } from '../../../../support/workspace/workspace-server.ts'
 
 let server: TestServer
 beforeAll(async () => {

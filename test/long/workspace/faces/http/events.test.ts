@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { openEventReaders } from '../../../../support/event-readers.ts'
-import { FakeBackend } from '../../../../support/fake-backend.ts'
-import { call, startWorkspaceServer } from '../../../../support/workspace-server.ts'
+import { openEventReaders } from '../../../../support/workspace/event-readers.ts'
+import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
+import { call, startWorkspaceServer } from '../../../../support/workspace/workspace-server.ts'
 
 test('F28 two thousand readers get an event within a second', async () => {
   const backend = new FakeBackend()

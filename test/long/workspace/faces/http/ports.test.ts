@@ -1,9 +1,13 @@
 import { createServer, type RequestListener } from 'node:http'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { WebSocketServer } from 'ws'
-import { openPage } from '../../../../support/chromium.ts'
-import { FakeBackend } from '../../../../support/fake-backend.ts'
-import { makeWorkspace, startWorkspaceServer, type TestServer } from '../../../../support/workspace-server.ts'
+import { openPage } from '../../../../support/browser/chromium.ts'
+import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
+import {
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../../../support/workspace/workspace-server.ts'
 
 let server: TestServer
 beforeAll(async () => {

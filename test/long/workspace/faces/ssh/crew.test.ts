@@ -2,8 +2,13 @@ import { spawn } from 'node:child_process'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { crewProcesses, type DockerSsh, dockerSsh, residentBytes } from '../../../../support/docker-ssh.ts'
-import { docker } from '../../../../support/docker.ts'
+import {
+  crewProcesses,
+  type DockerSsh,
+  dockerSsh,
+  residentBytes,
+} from '../../../../support/workspace/docker-ssh.ts'
+import { docker } from '../../../../support/engine/docker.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
 
 let workspace: DockerSsh

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FakeBackend } from '../../../../support/fake-backend.ts'
-import { openSsh, type OpenSsh } from '../../../../support/open-ssh.ts'
-import { makeWorkspace, startWorkspaceServer, type TestServer } from '../../../../support/workspace-server.ts'
+import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
+import { openSsh, type OpenSsh } from '../../../../support/workspace/open-ssh.ts'
+import {
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../../../support/workspace/workspace-server.ts'
 
 let server: TestServer
 let ssh: OpenSsh

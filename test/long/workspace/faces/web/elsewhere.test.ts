@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../../../../src/lib/process/package.ts'
-import { openPage } from '../../../../support/chromium.ts'
-import { FakeBackend } from '../../../../support/fake-backend.ts'
+import { openPage } from '../../../../support/browser/chromium.ts'
+import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
-import { makeWorkspace, startWorkspaceServer } from '../../../../support/workspace-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../../../support/workspace/workspace-server.ts'
 
 /** What the browser loads before a terminal is opened, zipped as the server sends it. */
 const MAX_FIRST_BYTES = 150_000

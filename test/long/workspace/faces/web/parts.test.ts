@@ -1,13 +1,13 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { busClient } from '../../../../support/bus-client.ts'
-import { openPage } from '../../../../support/chromium.ts'
-import { dockerBackend, leftovers, TEST_IMAGE, uniqueName } from '../../../../support/docker.ts'
-import { FakeBackend } from '../../../../support/fake-backend.ts'
+import { busClient } from '../../../../support/workspace/bus-client.ts'
+import { openPage } from '../../../../support/browser/chromium.ts'
+import { dockerBackend, leftovers, TEST_IMAGE, uniqueName } from '../../../../support/engine/docker.ts'
+import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
-import { openWorkspacePage } from '../../../../support/workspace-page.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../../support/workspace-server.ts'
+import { openWorkspacePage } from '../../../../support/workspace/workspace-page.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../../support/workspace/workspace-server.ts'
 
 test('the disk is shown, and pruned by plan, review and confirmation', { timeout: 90_000 }, async () => {
   const backend = dockerBackend()

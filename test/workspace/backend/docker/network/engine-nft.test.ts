@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DockerEngine } from '../../../../../src/workspace/backend/docker/engine/engine.ts'
 import { nftOf } from '../../../../../src/workspace/backend/docker/network/engine-nft.ts'
-import { docker, TEST_IMAGE } from '../../../../support/docker.ts'
+import { docker, TEST_IMAGE } from '../../../../support/engine/docker.ts'
 
 /** An engine as one of another machine: its rules are not this process's to change. */
 const engine = Object.assign(new DockerEngine(undefined), { address: 'tcp://elsewhere:2375' })

@@ -7,8 +7,12 @@ import {
   formFields,
 } from '../../../../../../src/workspace/faces/web/page/create/form-fields.ts'
 import { createBodySchema } from '../../../../../../src/workspace/api/create.ts'
-import { FakeBackend } from '../../../../../support/fake-backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../../../support/workspace-server.ts'
+import { FakeBackend } from '../../../../../support/workspace/fake-backend.ts'
+import {
+  call,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../../../../support/workspace/workspace-server.ts'
 
 let server: TestServer
 let fields: readonly FormField[]

@@ -1,0 +1,83 @@
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { create, loadAnalyzerConfig, type AnalyzerServer } from '../../../src/analyzer/index.ts'
+import { readRecord, recordFile } from '../../../src/analyzer/lifecycle/server-file.ts'
+import { createLogger } from '../../../src/lib/log/logger.ts'
+import { compiled } from './javac.ts'
+import { smallJdk } from './jdk.ts'
+
+/** Of this test process: state files and indexes that no user's server sees. */
+const home = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-analyzer-')))
+process.on('exit', () => rmSync(home, { recursive: true, force: true }))
+process.env['XDG_RUNTIME_DIR'] = join(home, 'run')
+process.env['XDG_CACHE_HOME'] = join(home, 'cache')
+for (const folder of ['run', 'cache']) mkdirSync(join(home, folder))
+
+export interface TestAnalyzer {
+  readonly url: string
+  readonly token: string
+  readonly server: AnalyzerServer
+  readonly root: string
+  readonly stop: () => Promise<void>
+  /** Status and body of a GET below `/api/v1`: a text where it is not JSON. */
+  readonly ask: (path: string, parameters?: Parameters) => Promise<{ status: number; body: any }>
+  /** The body of one that succeeds. */
+  readonly get: (path: string, parameters?: Parameters) => Promise<any>
+}
+
+type Parameters = Readonly<Record<string, string | number | boolean>>
+
+/** A server in this process; its JDK is the one of the tests unless the environment names another. */
+export async function startAnalyzer(
+  root: string,
+  environment: Readonly<Record<string, string>> = {},
+  flags: Readonly<Record<string, unknown>> = { server: { mode: 'jar' } },
+): Promise<TestAnalyzer> {
+  const own = { XDG_CACHE_HOME: join(home, 'cache'), ANALYZER_JVM_HOME: smallJdk() }
+  const config = loadAnalyzerConfig({ ...own, ...environment }, flags)
+  const server = await create(
+    config,
+    { root },
+    { logger: createLogger({ level: 'fatal', format: 'json' }) },
+  ).start()
+  const url = `http://127.0.0.1:${server.port}`
+  const token = readRecord(recordFile(root))?.token ?? ''
+  try {
+    await server.ready
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+  const ask: TestAnalyzer['ask'] = async (path, parameters = {}) => {
+    const query = new URLSearchParams(
+      Object.entries(parameters).map(([key, value]): [string, string] => [key, String(value)]),
+    ).toString()
+    const headers = { authorization: `Bearer ${token}` }
+    const response = await fetch(`${url}/api/v1${path}${query === '' ? '' : `?${query}`}`, { headers })
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
+    return { status: response.status, body: await (isJson ? response.json() : response.text()) }
+  }
+  return {
+    url,
+    token,
+    server,
+    root,
+    stop: server.stop,
+    ask,
+    get: async (path, parameters) => {
+      const { status, body } = await ask(path, parameters)
+      if (status !== 200) throw new Error(`${path} answered ${status}: ${JSON.stringify(body)}`)
+      return body
+    },
+  }
+}
+
+/** A Maven project that lasts as long as this test process, with the classes of a folder in test/fixtures/java. */
+export function projectOf(fixture: string, options: readonly string[] = []): string {
+  const root = join(mkdtempSync(join(home, 'project-')), 'shop')
+  mkdirSync(join(root, 'target'), { recursive: true })
+  writeFileSync(join(root, 'pom.xml'), '<project/>')
+  cpSync(compiled(fixture, options), join(root, 'target/classes'), { recursive: true })
+  return root
+}

@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { commandLine } from '../../../scripts/command-line.ts'
+import { type SchemaNode, valueSchema } from '../../../src/lib/config/check.ts'
+import { environmentKeys } from '../../../src/lib/config/environment.ts'
+import { packageRoot } from '../../../src/lib/process/package.ts'
+
+/** A reference page, taken apart. */
+export class ReferencePage {
+  readonly text: string
+
+  constructor(file: string) {
+    this.text = readFileSync(join(packageRoot, file), 'utf8')
+  }
+
+  /** The cells of the table whose first heading is `heading`. */
+  table(heading: string): readonly (readonly string[])[] {
+    const lines = this.text.split('\n')
+    const start = lines.findIndex((line) => line.startsWith(`| ${heading} |`))
+    if (start === -1) throw new Error(`the page has no table headed "${heading}"`)
+    const rows: string[][] = []
+    for (const line of lines.slice(start + 2)) {
+      if (!line.startsWith('|')) break
+      rows.push(
+        line
+          .split('|')
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      )
+    }
+    return rows
+  }
+}
+
+export function spans(cell = ''): readonly string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text ?? '')
+}
+
+export const sorted = (words: Iterable<string>): readonly string[] => [...new Set(words)].toSorted()
+
+/** Every key of a schema, with names of the user's own as `<name>`. */
+export function keysOf(node: SchemaNode, path: readonly string[] = []): readonly string[] {
+  const { properties } = node
+  if (properties) return Object.entries(properties).flatMap(([key, child]) => keysOf(child, [...path, key]))
+  const ofMap = valueSchema(node)
+  return ofMap?.properties ? keysOf(ofMap, [...path, '<name>']) : [path.join('.')]
+}
+
+/** Every key with its variable and default, as the page shows them. */
+export function settingRows(prefix: string, schema: SchemaNode): readonly (readonly string[])[] {
+  const variables = environmentKeys(prefix, schema)
+  const defaults = new Map<string, unknown>()
+  const visit = (node: SchemaNode, path: readonly string[]): void => {
+    defaults.set(path.join('.'), node.default)
+    for (const [key, child] of Object.entries(node.properties ?? {})) visit(child, [...path, key])
+  }
+  visit(schema, [])
+  return keysOf(schema).map((key) => {
+    const value = defaults.get(key)
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    const variable = variables.find(({ path }) => path.join('.') === key)?.variable
+    return [
+      `\`${key}\``,
+      variable === undefined ? '–' : `\`${variable}\``,
+      text === undefined ? '–' : `\`${text}\``,
+    ]
+  })
+}
+
+/** Every command with its arguments, and its options. */
+export function commandsOf(
+  command: Command,
+  path: string,
+): readonly (readonly [string, readonly string[]])[] {
+  const flags = command.options.map((option) => option.flags)
+  return [
+    [commandLine(command, path), flags],
+    ...command.commands.flatMap((child) => commandsOf(child, `${path} ${child.name()}`)),
+  ]
+}
+
+/** Every route that a server describes, with the statuses of its success. */
+export async function describedRoutes(url: string) {
+  const body = (await (await fetch(`${url}/openapi.json`)).json()) as {
+    readonly paths: Record<
+      string,
+      Record<string, { readonly responses: object; readonly parameters?: readonly Parameter[] }>
+    >
+  }
+  return Object.entries(body.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { responses, parameters = [] }]) => ({
+      route: `${method.toUpperCase()} ${path}`,
+      success: Object.keys(responses).filter((status) => /^[123]\d\d$/.test(status)),
+      parameters: parameters.flatMap(({ in: where, name }) => (where === 'query' ? [name] : [])),
+    })),
+  )
+}
+
+interface Parameter {
+  readonly in: string
+  readonly name: string
+}
+
+/** Served beside the API and so not in its description. */
+export const ROUTES_BESIDE = ['GET /openapi.json', 'GET /reference', 'GET /metrics']
+
+/** The metrics of a server that are its own. */
+export async function ownMetrics(url: string): Promise<readonly string[]> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return [...text.matchAll(/^# TYPE (\S+)/gm)]
+    .map(([, name]) => name ?? '')
+    .filter((name) => !/^(?:process|nodejs)_/.test(name))
+}
+
+/** Words in capitals, options and routes that the page names anywhere. */
+export function namedInPassing(text: string) {
+  return {
+    shouted: sorted([...text.matchAll(/\b[A-Z]+(?:_+[A-Z]+)+\b/g)].map(([word]) => word)),
+    flags: sorted([...text.matchAll(/(?<=[\s`])--[a-z][a-z-]*/g)].map(([flag]) => flag)),
+  }
+}

@@ -1,0 +1,23 @@
+import { walkTreesInJs } from '../../../src/native/files/disk-fallback.ts'
+import {
+  type TreeTotals,
+  type WalkedTree,
+  type WalkOptions,
+  walkTrees,
+} from '../../../src/native/files/disk.ts'
+
+/** The figures of one tree; throws what it failed with. */
+export async function walkTree(path: string, options: WalkOptions = {}): Promise<TreeTotals> {
+  return totalsOf((await walkTrees([path], options)).trees[0])
+}
+
+export async function walkTreeInJs(path: string): Promise<TreeTotals> {
+  return totalsOf((await walkTreesInJs([path])).trees[0])
+}
+
+function totalsOf(tree: WalkedTree | undefined): TreeTotals {
+  if (tree === undefined) throw new Error('a walk tells of every tree')
+  if (tree.is === 'failed') throw Object.assign(new Error(tree.message), { code: tree.code })
+  const { is: _, ...totals } = tree
+  return totals
+}

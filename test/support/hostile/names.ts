@@ -1,0 +1,19 @@
+import fc from 'fast-check'
+import type { NameTable } from '../../../src/native/match-names.ts'
+
+export function nameTableOf(names: readonly string[]): NameTable {
+  const all = names.map((name) => Buffer.from(name))
+  const offsets = [0]
+  for (const { length } of all) offsets.push((offsets.at(-1) ?? 0) + length)
+  return { bytes: Buffer.concat(all), offsets: Int32Array.from(offsets) }
+}
+
+/** Little text of few letters, so that much of it fits. */
+export const anyName = fc.string({
+  unit: fc.constantFrom('a', 'b', '/', '$', '1', 'L', ';', 'ä', '['),
+  maxLength: 12,
+})
+export const anyPattern = fc.string({
+  unit: fc.constantFrom('a', 'b', '/', '$', '1', '*', 'ä'),
+  maxLength: 7,
+})

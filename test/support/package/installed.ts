@@ -1,0 +1,28 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { run } from '../../../src/lib/process/run.ts'
+import { toolEnvironment } from '../../../src/lib/process/tool-environment.ts'
+
+interface RanOptions {
+  readonly cwd?: string
+  readonly environment?: NodeJS.ProcessEnv
+}
+
+/** Runs a command to its end; its standard output, or an error with all that it said. */
+export async function ran(
+  [command = '', ...words]: readonly string[],
+  options: RanOptions = {},
+): Promise<string> {
+  const { status, stdout, stderr } = await run(command, words, { timeoutMs: 300_000, ...options })
+  if (status !== 0) throw new Error(`${command} ${words.join(' ')} ended with ${status}: ${stderr}${stdout}`)
+  return stdout
+}
+
+/** Installs the packed package into an empty folder, beside a Node of its own, as a user does who has no compiler. */
+export async function installPackage(folder: string, archive: string, nodeVersion: string): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{"private": true}')
+  const node = `node@npm:node-${process.platform}-${process.arch}@${nodeVersion}`
+  const install = ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', node, archive]
+  await ran(install, { cwd: folder, environment: toolEnvironment() })
+}

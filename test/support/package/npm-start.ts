@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { onTestFinished } from 'vitest'
+import { packageRoot } from '../../../src/lib/process/package.ts'
+import { answers } from '../answers.ts'
+import { waitFor } from '../wait-for.ts'
+
+/** Runs `npm start` as the README says, until the server answers, on ports that are free; it does not outlive the test. */
+export async function npmStart(environment: NodeJS.ProcessEnv) {
+  const npm = spawn('npm', ['start'], {
+    cwd: packageRoot,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+    env: {
+      ...environment,
+      WORKSPACE_HTTP__PORT: '0',
+      WORKSPACE_SSH__PORT: '0',
+      WORKSPACE_LOG__FORMAT: 'json',
+    },
+  })
+  const ended = once(npm, 'exit')
+  onTestFinished(() => {
+    try {
+      process.kill(-(npm.pid ?? 0), 'SIGKILL')
+    } catch {
+      // It has ended, as it should.
+    }
+  })
+  let said = ''
+  for (const stream of [npm.stdout, npm.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text))
+  const url = () => /API +(http:\S+)/.exec(said)?.[1] ?? ''
+  const isUp = async () => url() !== '' && (await answers(url()))
+  await waitFor('the server to answer', isUp, 120_000)
+  return {
+    url: new URL(url()).origin,
+    said: () => said,
+    /** Sends npm a signal, and resolves once the server is gone with it. */
+    async end(signal: NodeJS.Signals): Promise<void> {
+      npm.kill(signal)
+      await ended
+      await waitFor('the server to be gone', async () => !(await isUp()), 10_000)
+    },
+  }
+}

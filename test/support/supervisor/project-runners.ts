@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { packageRoot } from '../../../src/lib/process/package.ts'
+import { compileCache } from '../compile-cache.ts'
+import { makeTempDir } from '../temp-dir.ts'
+import { freePort } from './supervisor-cli.ts'
+
+const PEERS = join(packageRoot, '.node/peers')
+/** A project that is still running by then is interrupted. */
+const LIMIT_MS = 15_000
+
+/** The outcome of a project. */
+export interface ProjectRun {
+  /** `running` for one that had to be interrupted. */
+  readonly status: number | 'running' | null
+  /** Lines of all processes, `NAME: LINE`, sorted. */
+  readonly lines: readonly string[]
+}
+
+/** Runs a project with a tool and with the supervisor, in a folder of its own, which `fill` fills. */
+export async function runBoth(
+  runPeer: (file: string, cwd: string) => Promise<ProjectRun>,
+  fill: (dir: string) => string,
+): Promise<{ readonly theirs: ProjectRun; readonly ours: ProjectRun }> {
+  const { path, remove } = makeTempDir()
+  try {
+    const file = fill(path)
+    return { theirs: await runPeer(file, path), ours: await runSupervisor(file, path) }
+  } finally {
+    remove()
+  }
+}
+
+/** Runs a project file with process-compose. */
+export function runProcessCompose(file: string, cwd: string): Promise<ProjectRun> {
+  const program = brought('process-compose')
+  return runProject([program, '-f', file, '-t=false', '--no-server', 'up'], cwd, /^\[(\S+)\s*\] (.*\S)/)
+}
+
+/** Runs a Procfile with honcho. */
+export function runHoncho(file: string, cwd: string): Promise<ProjectRun> {
+  return runProject([brought('honcho/bin/honcho'), '-f', file, 'start'], cwd, /^\S+ (\S+)\.1\s*\| (.*\S)/)
+}
+
+/** Runs a Procfile with foreman. */
+export function runForeman(file: string, cwd: string): Promise<ProjectRun> {
+  return runProject(
+    ['foreman', 'start', '-f', file],
+    cwd,
+    /^\S+ (\S+)\.1\s*\| (?!started with pid|exited with code|terminated by)(.*\S)/,
+  )
+}
+
+/** Runs a project file with `supervisor up`. */
+async function runSupervisor(file: string, cwd: string): Promise<ProjectRun> {
+  const program = join(packageRoot, 'src/bin/supervisor.ts')
+  const port = String(await freePort())
+  return runProject([process.execPath, program, 'up', '-c', file, '--port', port], cwd, /^(\S+)\s*\| (.*\S)/)
+}
+
+function brought(name: string): string {
+  const path = join(PEERS, name)
+  if (!existsSync(path)) throw new Error(`${path} is missing: run scripts/project-runners`)
+  return path
+}
+
+function runProject(
+  [program = '', ...argv]: readonly string[],
+  cwd: string,
+  line: RegExp,
+): Promise<ProjectRun> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, argv, {
+      cwd,
+      // Neither tool is to find anything of this user's.
+      env: { ...compileCache, PATH: process.env['PATH'], HOME: cwd, USER: 'tester', PYTHONUNBUFFERED: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let isInterrupted = false
+    const interrupt = setTimeout(() => {
+      isInterrupted = true
+      child.kill('SIGINT')
+    }, LIMIT_MS)
+    const kill = setTimeout(() => child.kill('SIGKILL'), 2 * LIMIT_MS)
+    let output = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+    child.stderr.resume()
+    child.on('error', reject)
+    child.on('close', (status) => {
+      clearTimeout(interrupt)
+      clearTimeout(kill)
+      const lines = stripVTControlCharacters(output).split('\n')
+      const printed = lines.flatMap((text) => {
+        const [, name, said] = line.exec(text) ?? []
+        return name === undefined ? [] : [`${name}: ${said}`]
+      })
+      resolve({ status: isInterrupted ? 'running' : status, lines: printed.toSorted() })
+    })
+  })
+}

@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { stringify } from 'yaml'
+import { createLogger } from '../../../src/lib/log/logger.ts'
+import { create, loadSupervisorConfig, type RunningSupervisor } from '../../../src/supervisor/index.ts'
+import { tempDir } from '../temp-dir.ts'
+import { waitFor } from '../wait-for.ts'
+
+export interface TestSupervisor {
+  readonly url: string
+  readonly running: RunningSupervisor
+  readonly dir: string
+  readonly configFile: string
+  readonly write: (settings: Readonly<Record<string, unknown>>) => void
+  /** Status and body of a request below `/api/v1`. */
+  readonly ask: (
+    path: string,
+    method?: string,
+    headers?: Record<string, string>,
+  ) => Promise<{ status: number; body: any }>
+  /** Waits until a process has a status. */
+  readonly until: (process: string, status: string) => Promise<void>
+}
+
+type Settings = Readonly<Record<string, unknown>>
+
+/** Settings of a supervisor on free ports, with its state in a directory of the test's. */
+function settingsOf(processes: Settings, more: Settings = {}): Settings {
+  return { api: { port: 0 }, log: { level: 'silent' }, state_dir: 'state', ...more, processes }
+}
+
+/** A supervisor in this process, which ends with the test. */
+export async function startSupervisor(
+  processes: Settings,
+  more: Settings = {},
+  dir = tempDir(),
+  platform = process.platform,
+): Promise<TestSupervisor> {
+  const configFile = join(dir, 'supervisor.yaml')
+  const write = (settings: Settings): void => writeFileSync(configFile, stringify(settings))
+  write(settingsOf(processes, more))
+  const { config } = loadSupervisorConfig({ HOME: dir }, { file: configFile })
+  const logger = createLogger({ level: 'fatal', format: 'json' })
+  const running = await create(config, {
+    logger,
+    environment: { PATH: process.env['PATH'], HOME: dir },
+    platform,
+  }).start()
+  onTestFinished(() => running.stop())
+  const url = `http://127.0.0.1:${running.port}`
+  const ask: TestSupervisor['ask'] = async (path, method = 'GET', headers = {}) => {
+    const response = await fetch(`${url}/api/v1${path}`, { method, headers })
+    return { status: response.status, body: await response.json() }
+  }
+  const until = (name: string, status: string): Promise<void> =>
+    waitFor(`${name} to be ${status}`, async () => (await ask(`/processes/${name}`)).body.status === status)
+  return { url, running, dir, configFile, write, ask, until }
+}

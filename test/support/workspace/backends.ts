@@ -1,0 +1,123 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Backend, ExecRequest } from '../../../src/workspace/backend/backend.ts'
+import { InsideDirs } from '../../../src/workspace/backend/docker/exec/inside-dirs.ts'
+import type { Workspace } from '../../../src/workspace/workspace.ts'
+import type { BackendName } from '../../../src/workspace/backend-name.ts'
+import { backendCreate } from './backend-create.ts'
+import { dockerBackend, TEST_IMAGE } from '../engine/docker.ts'
+import { FakeBackend } from './fake-backend.ts'
+import type { QemuOptions } from '../../../src/workspace/backend/qemu/qemu-driver.ts'
+import { machineRoots, qemuBackend } from '../vm/vm-server.ts'
+
+/** What has to pass the suite over all backends, and where they differ by their nature. */
+const EVERYDAY_BACKENDS: readonly TestedBackend[] = [
+  { kind: 'docker', make: directBackend, isDocker: true, isReal: true, isDirect: true, name: 'docker' },
+  {
+    kind: 'docker without a mount',
+    make: () => dockerBackend(),
+    isDocker: true,
+    isReal: true,
+    isDirect: false,
+    name: 'docker',
+  },
+  {
+    kind: 'fake',
+    make: () => new FakeBackend(),
+    isDocker: false,
+    isReal: false,
+    isDirect: true,
+    name: 'docker',
+  },
+]
+
+interface TestedBackend {
+  readonly kind: string
+  readonly name: BackendName
+  readonly make: () => Backend | Promise<Backend>
+  readonly isDocker: boolean
+  /** Whether programs run elsewhere than on this machine itself, as users of their own. */
+  readonly isReal: boolean
+  readonly isDirect: boolean
+  /** Whether it differs from another of these in nothing but how programs are reached. */
+  readonly isVariant?: boolean
+}
+
+/** A machine takes seconds to boot: these run in `npm run test:vm`, which says so by a variable. */
+const MACHINE_BACKENDS: readonly TestedBackend[] = [
+  {
+    kind: 'qemu',
+    name: 'qemu',
+    make: () => machineBackend({}),
+    isDocker: false,
+    isReal: true,
+    isDirect: true,
+  },
+  {
+    kind: 'qemu over a serial port',
+    name: 'qemu',
+    make: () => machineBackend({ vhostDeviceVsock: '/nonexistent' }),
+    isVariant: true,
+    isDocker: false,
+    isReal: true,
+    isDirect: true,
+  },
+]
+
+export const BACKENDS = process.env['TEST_BACKENDS'] === 'machines' ? MACHINE_BACKENDS : EVERYDAY_BACKENDS
+
+async function machineBackend(qemu: Partial<QemuOptions>): Promise<Backend> {
+  const roots = machineRoots()
+  const backend = await qemuBackend(roots, {}, qemu)
+  const close = backend.close.bind(backend)
+  backend.close = async () => {
+    await close()
+    roots.remove()
+  }
+  return backend
+}
+
+/** A backend whose workspaces have a directory of the server's mounted, which goes with it. */
+async function directBackend(): Promise<Backend> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'inside-')))
+  const backend = dockerBackend({ insideDirs: await InsideDirs.keep(root) })
+  const close = backend.close.bind(backend)
+  backend.close = async () => {
+    await close()
+    rmSync(root, { recursive: true })
+  }
+  return backend
+}
+
+export function createIn(backend: Backend, name: string, localDir = ''): Promise<Workspace> {
+  return backend.create(
+    backendCreate(name, TEST_IMAGE, {
+      createdAt: new Date(),
+      repo: 'https://example.com/r',
+      localDir,
+      forwardPorts: [3000, 8080],
+      environment: { FROM_CREATION: 'a = b' },
+      cpus: 1,
+      memoryMb: 256,
+    }),
+    () => undefined,
+    new AbortController().signal,
+  )
+}
+
+/** Runs a program to its end. */
+export async function outputOf(backend: Backend, name: string, request: ExecRequest) {
+  const process = await backend.exec(name, request)
+  const [stdout, stderr, { status }] = await Promise.all([
+    text(process.stdout),
+    text(process.stderr),
+    process.exitStatus,
+  ])
+  return { stdout, stderr, status }
+}
+
+export function sh(script: string, user?: string): ExecRequest {
+  return { argv: ['/bin/sh', '-c', script], stdin: false, ...(user !== undefined && { user }) }
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ImageStore, type ImageStoreOptions } from '../../../src/workspace/image/image-store.ts'
+import { BOOT_FILES, type FileFacts, type Manifest } from '../../../src/workspace/image/manifest.ts'
+import { tempDir } from '../temp-dir.ts'
+
+export const sha256 = (content: string | Buffer): string =>
+  `sha256:${createHash('sha256').update(content).digest('hex')}`
+
+/** A store in a directory of the test's own; nothing in it is pinned unless told. */
+export function openStore(options: Partial<ImageStoreOptions> = {}): Promise<ImageStore> {
+  const { root = tempDir(), pinnedDigests = () => Promise.resolve(new Set<string>()) } = options
+  return ImageStore.open({ root, pinnedDigests })
+}
+
+/** Puts an image into the store whose files hold a few bytes, which is all that a store knows of files. */
+export async function storeImage(store: ImageStore, content: string, tag?: string): Promise<Manifest> {
+  const staging = await store.stage()
+  const facts = (text: string): FileFacts => ({ digest: sha256(text), bytes: Buffer.byteLength(text) })
+  for (const name of BOOT_FILES) writeFileSync(join(staging, name), `${name} ${content}`)
+  const manifest = await store.publish(staging, {
+    schemaVersion: 1,
+    backend: 'qemu',
+    arch: 'x64',
+    sourceRef: content,
+    sourceRefDigest: sha256(content),
+    files: {
+      'rootfs.ext4': facts(`rootfs.ext4 ${content}`),
+      kernel: facts(`kernel ${content}`),
+      initrd: facts(`initrd ${content}`),
+    },
+    rootfsPhysicalBytes: 4_096,
+    kernelVersion: '6.1.0',
+    conversionKey: sha256(`key ${content}`),
+    createdAt: '2026-01-01T00:00:00.000Z',
+  })
+  if (tag !== undefined) await store.setTag(tag, manifest.digest, '')
+  return manifest
+}
+
+/** Names of everything in the directory of a store's images. */
+export const allBlobs = (store: ImageStore): readonly string[] =>
+  readdirSync(join(store.root, 'blobs/sha256'))
+export const wholeBlobs = (store: ImageStore) => allBlobs(store).filter((name) => !name.endsWith('.tmp'))
+export const unfinishedBlobs = (store: ImageStore) => allBlobs(store).filter((name) => name.endsWith('.tmp'))

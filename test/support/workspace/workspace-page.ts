@@ -1,0 +1,69 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BrowserPage } from '../browser/browser.ts'
+import { openPage } from '../browser/chromium.ts'
+import { waitFor } from '../wait-for.ts'
+
+/** The page of a workspace server in a browser, with what tests do to it. */
+export interface WorkspacePage extends BrowserPage {
+  /** Waits until an expression in the page is true. */
+  readonly until: (what: string, expression: string) => Promise<void>
+  /** Waits until the text of what a selector finds has this in it. */
+  readonly untilText: (selector: string, text: string) => Promise<void>
+  readonly untilGone: (selector: string) => Promise<void>
+  /** Clicks what a selector finds, once it is there. */
+  readonly choose: (selector: string) => Promise<void>
+  /** Writes into a field what it then holds. */
+  readonly fill: (selector: string, text: string) => Promise<void>
+  readonly goTo: (hash: string) => Promise<void>
+  /** Where a reader can look at what the browser drew, light, dark and on a phone: PAGE_SCREENSHOTS=folder. */
+  readonly keep: (name: string) => Promise<void>
+}
+
+export async function openWorkspacePage(url: string): Promise<WorkspacePage> {
+  const page = await openPage(url)
+  const until = (what: string, expression: string): Promise<void> =>
+    waitFor(what, () => page.evaluate<boolean>(expression))
+  const untilFound = (selector: string): Promise<void> =>
+    until(selector, `document.querySelector(${JSON.stringify(selector)}) !== null`)
+  return {
+    ...page,
+    until,
+    untilText: (selector, text) =>
+      until(
+        `"${text}" in ${selector}`,
+        `document.querySelector(${JSON.stringify(selector)})?.textContent.includes(${JSON.stringify(text)}) === true`,
+      ),
+    untilGone: (selector) =>
+      until(`no ${selector}`, `document.querySelector(${JSON.stringify(selector)}) === null`),
+    async choose(selector) {
+      await until(
+        `${selector}, to be chosen`,
+        `(() => { const found = document.querySelector(${JSON.stringify(selector)}); return found !== null && !found.disabled && found.getBoundingClientRect().width > 0 })()`,
+      )
+      await page.click(selector)
+    },
+    async fill(selector, text) {
+      await untilFound(selector)
+      await page.evaluate(
+        `(() => { const field = document.querySelector(${JSON.stringify(selector)}); field.focus(); field.select() })()`,
+      )
+      await page.type(text)
+    },
+    goTo: (hash) => page.evaluate(`void (location.hash = ${JSON.stringify(hash)})`),
+    async keep(name) {
+      const folder = process.env['PAGE_SCREENSHOTS']
+      if (folder === undefined) return
+      mkdirSync(folder, { recursive: true })
+      const shoot = async (mode: string): Promise<void> =>
+        writeFileSync(join(folder, `${name}-${mode}.png`), await page.screenshot())
+      await shoot('light')
+      await page.setDark(true)
+      await shoot('dark')
+      await page.setDark(false)
+      await page.setWidth(390)
+      await shoot('phone')
+      await page.resetWidth()
+    },
+  }
+}
