@@ -1,0 +1,77 @@
+// The word list of npm run check: what the project's prose and names avoid, and what they say instead.
+// The reviewer's rule: when a word makes a reader stumble, it is added here, with the fix of every place that has it.
+
+/**
+ * A pattern and its replacement. A pattern is the source of a case-insensitive regular expression; one without lookarounds
+ * matches whole words. The replacement is shown to the author.
+ */
+export type Term = readonly [pattern: string, replacement: string]
+
+/** Words and phrases that prose avoids: Markdown, comments, messages, page and test texts. */
+export const TERMS: readonly Term[] = [
+  ['told', 'reported, logged, notified'],
+  ['tells?', 'reports, returns, shows'],
+  ['says', 'reports, shows, names'],
+  [
+    '(?<!\\b(?:there|this|that|it) )\\b(?:is|are|was|were) no (?!longer\\b|more\\b|less\\b|later\\b|earlier\\b|bigger\\b|larger\\b|smaller\\b|older\\b|newer\\b|different\\b)[a-z]+',
+    'is not a valid …',
+  ],
+  ['anew', 'again'],
+  ['once more', 'again'],
+  ['of (?:its|their|his|her|our|your|my|one.s) own', 'its own, separate, dedicated'],
+  ['leads? (?:to|nowhere)', 'redirects to, routes to, resolves to'],
+  ['heed(?:s|ed|ing)?', 'honors, applies, follows'],
+  ['obey(?:s|ed|ing)?', 'honors, applies, follows'],
+  ['whoever', 'the client, the caller'],
+  ['whatever', 'any, regardless of'],
+  ['whichever', 'any, the … that'],
+  ['(?<=^|[^-\\w])stands?\\b(?!-| for\\b)', 'is'],
+  ['takes? (?:up )?room', 'uses disk space'],
+  ['(?:goes|going|go|went) on', 'continues'],
+  ['(?:is|are|was|were) gone', 'no longer exists, is deleted'],
+  ['what (?:is|are|was|were) there', 'existing …'],
+  ['mend(?:s|ed|ing)?', 'fix'],
+  ['news', 'event, progress'],
+  ['crews?', 'worker pool'],
+  ['(?:shelf|shelves)', 'cache, store'],
+  ['twins?', 'fallback'],
+  ['by the letter', 'exactly'],
+  ['word for word', 'exactly'],
+  ['not yet there', 'missing'],
+  ['own words', 'message'],
+  ['(?:gives?|gave|given) back', 'returns, frees, releases'],
+  ['makes? (?:a|the) workspace', 'creates a workspace'],
+  ['it is so', 'name the condition'],
+  ['in its place', 'instead'],
+  ['hears? of', 'is notified of'],
+  ['at all times', 'always'],
+  ['soil', 'repair'],
+]
+
+/** Words that identifiers and paths avoid, in lower case and in the singular and plural that occur. */
+export const NAMES: ReadonlyMap<string, string> = new Map([
+  ['crew', 'WorkerPool'],
+  ['told', 'reported'],
+  ['tell', 'report'],
+  ['tells', 'reports'],
+  ['anew', 'again'],
+  ['door', 'client or proxy'],
+  ['shelf', 'cache or store'],
+  ['news', 'event or progress'],
+  ['heed', 'apply'],
+  ['heeds', 'applies'],
+  ['obey', 'apply'],
+  ['twin', 'fallback'],
+  ['looked', 'lookup or result'],
+  ['keeper', 'handler'],
+  ['keeping', 'maintenance'],
+  ['sound', 'valid or repair'],
+  ['whoever', 'client or caller'],
+])
+
+/** Places where a listed word is right, each with its reason. `file` is a path or its beginning; `text`, a part of the line. */
+export const EXCEPTIONS: readonly {
+  readonly file: string
+  readonly text: string
+  readonly reason: string
+}[] = []
