@@ -1,6 +1,6 @@
-// Checks commit messages: node scripts/check-commits.ts [FILE]
+// Checks commit messages: node scripts/check-commits.ts [FILE [LINES]]
 // FILE holds one message, as Git gives it to a commit-msg hook (scripts/hooks/commit-msg); without it, every commit after the
-// one that added this file is checked. Prints one line per problem and exits 1.
+// one that added this file is checked. LINES is the size of the change, by default what is staged. Prints one line per problem and exits 1.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -64,8 +64,8 @@ interface Parsed {
 type Outcome = [isValid: boolean, message: string]
 
 process.chdir(resolve(import.meta.dirname, '..'))
-const file = process.argv[2]
-const checked = file === undefined ? commits() : [message(file)]
+const [file, lines] = process.argv.slice(2)
+const checked = file === undefined ? commits() : [message(file, lines)]
 const problems = (await Promise.all(checked.map(problemsOf))).flat()
 for (const problem of problems) console.error(problem)
 console.log(`commits: ${checked.length} checked, ${problems.length} problems`)
@@ -92,10 +92,14 @@ function commits(): readonly Commit[] {
   }))
 }
 
-/** Reads the message being committed; Git's comments are not part of it. */
-function message(path: string): Commit {
+/** Reads the message being committed, without Git's comments. */
+function message(path: string, changed: string | undefined): Commit {
   const text = readFileSync(path, 'utf8').replaceAll(/^#.*\n?/gm, '')
-  return { name: 'commit message', text, lines: changedLines(git('diff', '--cached', '--numstat')) }
+  return {
+    name: 'commit message',
+    text,
+    lines: changed === undefined ? changedLines(git('diff', '--cached', '--numstat')) : Number(changed),
+  }
 }
 
 async function problemsOf({ name, text, lines }: Commit): Promise<readonly string[]> {

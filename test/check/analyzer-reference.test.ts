@@ -18,14 +18,14 @@ import {
   keysOf,
   namedInPassing,
   ownMetrics,
-  ReferencePage,
+  Reference,
   ROUTES_BESIDE,
   settingRows,
   sorted,
   spans,
-} from '../support/check/reference-page.ts'
+} from '../support/check/reference.ts'
 
-const page = new ReferencePage('docs/analyzer.md')
+const reference = new Reference('analyzer')
 const codes: Readonly<Record<string, FaultKind>> = { ...HTTP_CODES, ...ANALYZER_CODES }
 const program = createAnalyzerProgram()
 
@@ -36,8 +36,8 @@ describe('with a running server', () => {
   })
   afterAll(() => analyzer.stop())
 
-  test('the page has every route and no other, with its status and parameters', async () => {
-    const inPage = page.table('Route').map(([route, success, parameters]) => ({
+  test('the reference has every route and no other, with its status and parameters', async () => {
+    const inPage = reference.table('Route').map(([route, success, parameters]) => ({
       route: spans(route)[0] ?? '',
       success: [success],
       parameters: spans(parameters),
@@ -49,23 +49,25 @@ describe('with a running server', () => {
     expect(sort(inPage)).toEqual(sort(there))
   })
 
-  test('the page has every metric and no other', async () => {
-    const inPage = page.table('Metric').flatMap(([name]) => spans(name))
+  test('the reference has every metric and no other', async () => {
+    const inPage = reference.table('Metric').flatMap(([name]) => spans(name))
     expect(sorted(inPage)).toEqual(sorted(await ownMetrics(analyzer.url)))
   })
 
-  test('the page has every state file of a server', () => {
+  test('the reference has every state file of a server', () => {
     const record = recordFile(analyzer.root)
     const own = readdirSync(join(record, '..')).map((file) => file.replace(/^[\da-f]{24}/, 'PROJECT'))
-    const inPage = page.table('File').flatMap(([file]) => spans(file))
+    const inPage = reference.table('File').flatMap(([file]) => spans(file))
     // The log is made by the command that starts a server.
     expect(sorted(inPage)).toEqual(sorted([...own, 'PROJECT.log']))
   })
 })
 
-test('the page has every code and no other, with its status and type', () => {
+test('the reference has every code and no other, with its status and type', () => {
   const others: Readonly<Record<string, string>> = { REQUEST_TIMEOUT: '408', REQUEST_TOO_LARGE: '413 or 431' }
-  const inPage = page.table('Code').map(([code, status, type]) => [spans(code)[0], [status, spans(type)[0]]])
+  const inPage = reference
+    .table('Code')
+    .map(([code, status, type]) => [spans(code)[0], [status, spans(type)[0]]])
   const there = Object.entries(codes).map(([code, kind]) => {
     const { code: status, type } = errorToWire(new Fault(code, kind, 'a message'))
     return [code, [others[code] ?? String(status), type]]
@@ -73,12 +75,14 @@ test('the page has every code and no other, with its status and type', () => {
   expect(Object.fromEntries(inPage)).toEqual(Object.fromEntries(there))
 })
 
-test('the page has every configuration key with its variable and default, and no other', () => {
-  expect(page.table('Key').map((row) => row.slice(0, 3))).toEqual(settingRows('ANALYZER', analyzerSchema))
+test('the reference has every configuration key with its variable and default, and no other', () => {
+  expect(reference.table('Key').map((row) => row.slice(0, 3))).toEqual(
+    settingRows('ANALYZER', analyzerSchema),
+  )
 })
 
-test('the page has every command with its options, and no other', () => {
-  const inPage = page
+test('the reference has every command with its options, and no other', () => {
+  const inPage = reference
     .table('Command')
     .map(([command, options]) => [spans(command)[0], sorted(spans(options))])
   const everywhere = new Set(['--json', '--table', '-p, --project <dir>'])
@@ -95,16 +99,16 @@ test('every command takes the options that are global', () => {
     expect(flags, command).toEqual(expect.arrayContaining(['-p, --project <dir>', '--json', '--table']))
 })
 
-test('the page has every kind of reference and every type of dependency', () => {
-  for (const kind of REFERENCE_KINDS) expect(spans(page.text)).toContain(kind)
-  for (const type of DEPENDENCY_TYPES) expect(spans(page.text)).toContain(type)
+test('the reference has every kind of reference and every type of dependency', () => {
+  for (const kind of REFERENCE_KINDS) expect(spans(reference.text)).toContain(kind)
+  for (const type of DEPENDENCY_TYPES) expect(spans(reference.text)).toContain(type)
 })
 
-test('the page has every origin of a source', () => {
-  for (const origin of SOURCE_ORIGINS) expect(spans(page.text)).toContain(origin)
+test('the reference has every origin of a source', () => {
+  for (const origin of SOURCE_ORIGINS) expect(spans(reference.text)).toContain(origin)
 })
 
-test('the page names no code, variable, option or key in passing that is not there', () => {
+test('the reference names no code, variable, option or key in passing that is not there', () => {
   const known = new Set<string>([
     ...Object.keys(codes),
     ...environmentKeys('ANALYZER', analyzerSchema).map(({ variable }) => variable),
@@ -119,12 +123,12 @@ test('the page names no code, variable, option or key in passing that is not the
     'XDG_CONFIG_HOME',
     'XDG_RUNTIME_DIR',
   ])
-  const { shouted, flags } = namedInPassing(page.text)
+  const { shouted, flags } = namedInPassing(reference.text)
   expect(shouted.filter((word) => !known.has(word))).toEqual([])
   const there = commandsOf(program, '').flatMap(([, each]) =>
     each.flatMap((flag) => flag.match(/--[a-z-]+/g) ?? []),
   )
   expect(flags.filter((flag) => !there.includes(flag))).toEqual([])
-  const dotted = spans(page.text).filter((span) => /^(?:server|log|source|lint)\.[a-z_.]+$/.test(span))
+  const dotted = spans(reference.text).filter((span) => /^(?:server|log|source|lint)\.[a-z_.]+$/.test(span))
   expect(dotted.filter((key) => !keysOf(analyzerSchema).includes(key))).toEqual([])
 })

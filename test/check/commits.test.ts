@@ -5,10 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { tempDir } from '../support/temp-dir.ts'
 
 /** Runs the commit-msg hook's check on a message. */
-function check(message: string) {
+function check(message: string, lines = 1) {
   const file = join(tempDir(), 'COMMIT_EDITMSG')
   writeFileSync(file, `${message}\n# A comment of Git's.\n`)
-  const { status, stderr } = spawnSync(process.execPath, ['scripts/check-commits.ts', file], {
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/check-commits.ts', file, String(lines)], {
     encoding: 'utf8',
   })
   return { status, stderr }
@@ -40,5 +40,11 @@ describe('the commit message check', () => {
     'lib/http: address the race between close and end',
   ])('accepts %s', (message) => {
     expect(check(message)).toEqual({ status: 0, stderr: '' })
+  })
+
+  test('requires a body of a change of more than 100 lines', () => {
+    expect(check('lib/http: refuse bodies without a length', 101).stderr).toContain('without a body')
+    expect(check('lib/http: refuse bodies\n\nThey are ambiguous.', 101)).toEqual({ status: 0, stderr: '' })
+    expect(check('lib/http: refuse bodies without a length', 100)).toEqual({ status: 0, stderr: '' })
   })
 })

@@ -11,7 +11,7 @@ import { supervisorSchema } from '../../src/supervisor/config-schema.ts'
 import { createSupervisorProgram } from '../../src/supervisor/faces/cli/main.ts'
 import { workspaceSchema } from '../../src/workspace/config.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
-import { commandsOf } from '../support/check/reference-page.ts'
+import { commandsOf } from '../support/check/reference.ts'
 import { makeTempDir } from '../support/temp-dir.ts'
 
 const { path: folder, remove } = makeTempDir()

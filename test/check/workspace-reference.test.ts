@@ -23,17 +23,17 @@ import {
   keysOf,
   namedInPassing,
   ownMetrics,
-  ReferencePage,
+  Reference,
   ROUTES_BESIDE,
   settingRows,
   sorted,
   spans,
-} from '../support/check/reference-page.ts'
+} from '../support/check/reference.ts'
 import { FakeBackend } from '../support/workspace/fake-backend.ts'
 import { call, startWorkspaceServer, type TestServer } from '../support/workspace/workspace-server.ts'
 
-const page = new ReferencePage('docs/workspace.md')
-const table = (heading: string) => page.table(heading)
+const reference = new Reference('workspace')
+const table = (heading: string) => reference.table(heading)
 
 const program = createWorkspaceProgram()
 const codes: Readonly<Record<string, keyof typeof STATUS_OF_KIND>> = { ...HTTP_CODES, ...WORKSPACE_CODES }
@@ -48,7 +48,7 @@ describe('with a running server', () => {
   })
   afterAll(() => server.stop())
 
-  test('the page has every route and no other, with its status', async () => {
+  test('the reference has every route and no other, with its status', async () => {
     const routes = await describedRoutes(server.url)
     const inPage = table('Route').map(([route, success]) => ({ route: spans(route)[0], success: [success] }))
     const sort = (list: readonly { route: string | undefined }[]) =>
@@ -61,17 +61,17 @@ describe('with a running server', () => {
       expect((await fetch(server.url + route.slice('GET '.length))).status, route).toBe(200)
   })
 
-  test('the page names no route in passing that is not there', async () => {
+  test('the reference names no route in passing that is not there', async () => {
     const paths = (await describedRoutes(server.url)).map(({ route }) => route.split(' ')[1])
-    for (const [path] of page.text.matchAll(/\/api\/[a-z{*}/-]+/g)) expect(paths).toContain(path)
+    for (const [path] of reference.text.matchAll(/\/api\/[a-z{*}/-]+/g)) expect(paths).toContain(path)
   })
 
-  test('the page has every metric and no other', async () => {
+  test('the reference has every metric and no other', async () => {
     const own = await ownMetrics(server.url)
     expect(sorted(table('Metric').flatMap(([name]) => spans(name)))).toEqual(sorted(own))
   })
 
-  test('the page has every file of the state directory and no other', async () => {
+  test('the reference has every file of the state directory and no other', async () => {
     // Not made by the fake backend that this server has.
     await (await InsideDirs.keep(insideRoot(server.stateDir))).create('demo')
     await new PulledImages(join(server.stateDir, 'docker-images.json')).add('sha256:0', undefined)
@@ -87,7 +87,7 @@ describe('with a running server', () => {
   })
 })
 
-test('the page has every code and no other, with its status', () => {
+test('the reference has every code and no other, with its status', () => {
   // The first two are answered by the HTTP parser, and the tunnel has a status of its own for the third.
   const others: Readonly<Record<string, string>> = {
     REQUEST_TIMEOUT: '408',
@@ -102,7 +102,7 @@ test('the page has every code and no other, with its status', () => {
   expect(Object.fromEntries(inPage)).toEqual(Object.fromEntries(there))
 })
 
-test('the page has every configuration key with its variable and default, and no other', () => {
+test('the reference has every configuration key with its variable and default, and no other', () => {
   const there = settingRows('WORKSPACE', workspaceSchema).map(([key, variable, value]) => [
     key,
     variable,
@@ -111,8 +111,8 @@ test('the page has every configuration key with its variable and default, and no
   expect(table('Key').map((row) => row.slice(0, 3))).toEqual(there)
 })
 
-test("the page has every key of the command line's configuration, and no other", () => {
-  const rows = page.text
+test("the reference has every key of the command line's configuration, and no other", () => {
+  const rows = reference.text
     .split('\n')
     .filter((line) => /^\| `(?:servers|default_server)/.test(line))
     .map((line) =>
@@ -128,7 +128,7 @@ test("the page has every key of the command line's configuration, and no other",
   expect(rows).toEqual(there)
 })
 
-test('the page has every command with its options, and no other', () => {
+test('the reference has every command with its options, and no other', () => {
   const inPage = table('Command').map(([command, options]) => [spans(command)[0], spans(options)])
   const everywhere = new Set(['--json', '--table'])
   const there = commandsOf(program, 'workspace').map(([command, flags], index) => [
@@ -159,7 +159,7 @@ const foreignVariables = [
   'CLOUD_CONTAINER_CREDENTIALS_FULL_URI',
 ]
 
-test('the page names no code, variable, flag or key in passing that is not there', () => {
+test('the reference names no code, variable, flag or key in passing that is not there', () => {
   const known = new Set([
     ...Object.keys(codes),
     ...Object.keys({ ...PUBLISH_CODES, ...PROXY_CODES, ...CREDENTIAL_CODES }),
@@ -168,7 +168,7 @@ test('the page names no code, variable, flag or key in passing that is not there
     ...foreignVariables,
     ...LOGIN_REFUSALS,
   ])
-  const { shouted, flags: named } = namedInPassing(page.text)
+  const { shouted, flags: named } = namedInPassing(reference.text)
   expect(shouted.filter((word) => !known.has(word))).toEqual([])
 
   const inside = Object.keys(PROXY_FLAGS).map((name) => `--${name}`)
@@ -178,13 +178,13 @@ test('the page names no code, variable, flag or key in passing that is not there
   const flags: readonly string[] = [...ofCommands, ...inside]
   expect(named.filter((flag) => !flags.includes(flag))).toEqual([])
 
-  const dotted = spans(page.text).filter((span) => /^(?:http|ssh|docker|log)\.[a-z_.]+$/.test(span))
+  const dotted = spans(reference.text).filter((span) => /^(?:http|ssh|docker|log)\.[a-z_.]+$/.test(span))
   const dottedKnown: readonly string[] = [...keysOf(workspaceSchema), ...AUDIT_ACTIONS]
   expect(sorted(dotted).filter((key) => !dottedKnown.includes(key))).toEqual([])
 })
 
-test('the page has every audited action and no other', () => {
-  const row = page.text.split('\n').find((line) => line.startsWith('| `action` |'))
+test('the reference has every audited action and no other', () => {
+  const row = reference.text.split('\n').find((line) => line.startsWith('| `action` |'))
   expect(spans(row).slice(1)).toEqual(AUDIT_ACTIONS)
 })
 

@@ -65,7 +65,7 @@ function read(file: string): string {
   }
 }
 
-const HEAD = `# What the supervisor runs here. "supervisor config check" says whether this file is right, and docs/supervisor.md
+const HEAD = `# What the supervisor runs here. "supervisor config check" says whether this file is right, and docs/supervisor/configuration.md
 # has every key.
 
 `

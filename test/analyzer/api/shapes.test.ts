@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ANALYZER_SHAPES, type Shape } from '../../contract/analyzer-shapes.ts'
 import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer/analyzer-server.ts'
-import { sorted } from '../../support/check/reference-page.ts'
+import { sorted } from '../../support/check/reference.ts'
 
 let analyzer: TestAnalyzer
 beforeAll(async () => {

@@ -10,39 +10,39 @@ import {
   keysOf,
   namedInPassing,
   ownMetrics,
-  ReferencePage,
+  Reference,
   ROUTES_BESIDE,
   settingRows,
   sorted,
   spans,
-} from './reference-page.ts'
+} from './reference.ts'
 
-/** A program as its reference page has to tell it. */
+/** A program, and everything its reference must name. */
 export interface ReferencedProgram {
   readonly name: string
-  /** What the variables of its configuration begin with. */
+  /** Prefix of the environment variables of its configuration. */
   readonly prefix: string
   readonly schema: Parameters<typeof keysOf>[0]
   readonly codes: Readonly<Record<string, FaultKind>>
   readonly program: Command
-  /** Starts a server of it, which ends with the test. */
+  /** Starts a server that stops with the test. */
   readonly start: () => Promise<{ readonly url: string }>
-  /** Variables beside those of the configuration. */
+  /** Further environment variables that the reference may name. */
   readonly variables: readonly string[]
 }
 
-/** Holds a program's page below `docs/` against the program: all of it is there, and nothing else. */
+/** Compares a program's reference, `docs/NAME/*.md`, with the program: it names everything, and nothing else. */
 export function referenceSuite({ name, prefix, schema, program, start, ...more }: ReferencedProgram): void {
-  const page = new ReferencePage(`docs/${name}.md`)
+  const reference = new Reference(name)
   const codes: Readonly<Record<string, FaultKind>> = { ...HTTP_CODES, ...more.codes }
 
-  test('the page has every route and every metric, and no other', async () => {
+  test('the reference has every route and every metric, and no other', async () => {
     const { url } = await start()
-    const inPage = page.table('Route').map(([route, success, , ...rest]) => {
+    const inPage = reference.table('Route').map(([route, success, , ...rest]) => {
       expect(rest).toHaveLength(1)
       return `${spans(route)[0] ?? ''} ${success}`
     })
-    const parameters = page
+    const parameters = reference
       .table('Route')
       .flatMap(([route, , cell]) => spans(cell).map((parameter) => `${spans(route)[0]} ${parameter}`))
     const there = await describedRoutes(url)
@@ -55,17 +55,17 @@ export function referenceSuite({ name, prefix, schema, program, start, ...more }
     expect(sorted(parameters)).toEqual(
       sorted(there.flatMap((each) => each.parameters.map((parameter) => `${each.route} ${parameter}`))),
     )
-    expect(sorted(page.table('Metric').flatMap(([metric]) => spans(metric)))).toEqual(
+    expect(sorted(reference.table('Metric').flatMap(([metric]) => spans(metric)))).toEqual(
       sorted(await ownMetrics(url)),
     )
   })
 
-  test('the page has every code and no other, with its status', () => {
+  test('the reference has every code and no other, with its status', () => {
     const others: Readonly<Record<string, string>> = {
       REQUEST_TIMEOUT: '408',
       REQUEST_TOO_LARGE: '413 or 431',
     }
-    const inPage = page.table('Code').map(([code, status]) => [spans(code)[0], status])
+    const inPage = reference.table('Code').map(([code, status]) => [spans(code)[0], status])
     const there = Object.entries(codes).map(([code, kind]) => [
       code,
       others[code] ?? String(STATUS_OF_KIND[kind]),
@@ -73,12 +73,12 @@ export function referenceSuite({ name, prefix, schema, program, start, ...more }
     expect(Object.fromEntries(inPage)).toEqual(Object.fromEntries(there))
   })
 
-  test('the page has every configuration key with its variable and default, and no other', () => {
-    expect(page.table('Key').map((row) => row.slice(0, 3))).toEqual(settingRows(prefix, schema))
+  test('the reference has every configuration key with its variable and default, and no other', () => {
+    expect(reference.table('Key').map((row) => row.slice(0, 3))).toEqual(settingRows(prefix, schema))
   })
 
-  test('the page has every command with its options, and no other', () => {
-    const inPage = page
+  test('the reference has every command with its options, and no other', () => {
+    const inPage = reference
       .table('Command')
       .map(([command, options]) => [spans(command)[0], sorted(spans(options))])
     const everywhere = new Set(program.options.map(({ flags }) => flags))
@@ -89,7 +89,7 @@ export function referenceSuite({ name, prefix, schema, program, start, ...more }
     expect(inPage).toEqual(there)
   })
 
-  test('the page names no code, variable, option or key in passing that is not there', () => {
+  test('the reference names no code, variable, option or key in passing that is not there', () => {
     const known = new Set([
       ...Object.keys(codes),
       ...environmentKeys(prefix, schema).map(({ variable }) => variable),
@@ -97,7 +97,7 @@ export function referenceSuite({ name, prefix, schema, program, start, ...more }
       'XDG_CONFIG_HOME',
       ...more.variables,
     ])
-    const { shouted, flags } = namedInPassing(page.text)
+    const { shouted, flags } = namedInPassing(reference.text)
     expect(shouted.filter((word) => !known.has(word))).toEqual([])
     const there = commandsOf(program, '').flatMap(([, each]) =>
       each.flatMap((flag) => flag.match(/--[a-z-]+/g) ?? []),
@@ -105,7 +105,7 @@ export function referenceSuite({ name, prefix, schema, program, start, ...more }
     expect(flags.filter((flag) => !there.includes(flag))).toEqual([])
     const keys = keysOf(schema)
     const sections = new Set(keys.filter((key) => key.includes('.')).map((key) => key.split('.')[0]))
-    const dotted = spans(page.text).filter(
+    const dotted = spans(reference.text).filter(
       (span) => /^[a-z_]+\.[a-z_.]+$/.test(span) && sections.has(span.split('.')[0]),
     )
     expect(dotted.filter((key) => !keys.includes(key))).toEqual([])

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { commandLine } from '../../../scripts/command-line.ts'
@@ -6,19 +6,20 @@ import { type SchemaNode, valueSchema } from '../../../src/lib/config/check.ts'
 import { environmentKeys } from '../../../src/lib/config/environment.ts'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 
-/** A reference page, taken apart. */
-export class ReferencePage {
+/** The pages of a program's reference, `docs/PROGRAM/*.md`, as one text. */
+export class Reference {
   readonly text: string
 
-  constructor(file: string) {
-    this.text = readFileSync(join(packageRoot, file), 'utf8')
+  constructor(program: string) {
+    const pages = globSync(`docs/${program}/*.md`, { cwd: packageRoot }).toSorted()
+    this.text = pages.map((page) => readFileSync(join(packageRoot, page), 'utf8')).join('\n')
   }
 
-  /** The cells of the table whose first heading is `heading`. */
+  /** Returns the cells of the first table whose first heading is `heading`. @throws Error when there is none. */
   table(heading: string): readonly (readonly string[])[] {
     const lines = this.text.split('\n')
     const start = lines.findIndex((line) => line.startsWith(`| ${heading} |`))
-    if (start === -1) throw new Error(`the page has no table headed "${heading}"`)
+    if (start === -1) throw new Error(`the reference has no table headed "${heading}"`)
     const rows: string[][] = []
     for (const line of lines.slice(start + 2)) {
       if (!line.startsWith('|')) break
