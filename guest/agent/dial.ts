@@ -7,10 +7,10 @@ import { GuestFailure } from './failure.ts'
 const CONNECT_TIMEOUT_MS = 10_000
 const LOOPBACK = ['127.0.0.1', '::1'] as const
 
-/** Connects to a port of this machine's loopback address, and joins the host's connection with it. */
+/** Connects to a port of this machine's loopback address and joins it with the host's connection. */
 export async function serveDial(connection: Duplex, port: unknown, accept: () => void): Promise<void> {
   if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new GuestFailure('BAD_REQUEST', 'a port is a number from 1 to 65535')
+    throw new GuestFailure('BAD_REQUEST', 'port must be a number from 1 to 65535')
   const target = await connectLoopback(port)
   accept()
   const mux = new Mux(connection, { isFirst: false })
@@ -36,13 +36,16 @@ async function connectLoopback(port: number): Promise<Socket> {
       last = error
     }
   }
-  throw new GuestFailure('CONNECT_FAILED', last instanceof Error ? last.message : 'nothing listens there')
+  throw new GuestFailure(
+    'CONNECT_FAILED',
+    last instanceof Error ? last.message : 'nothing listens on the port',
+  )
 }
 
 function connected(socket: Socket): Promise<Socket> {
   return new Promise((resolve, reject) => {
     socket.once('error', reject)
-    socket.once('timeout', () => socket.destroy(new Error('it does not answer')))
+    socket.once('timeout', () => socket.destroy(new Error('the port does not respond')))
     socket.once('connect', () => {
       socket.off('error', reject)
       socket.setTimeout(0)
@@ -51,9 +54,9 @@ function connected(socket: Socket): Promise<Socket> {
   })
 }
 
-/** A reset and no end: what was cut off must not look complete. */
+/** Resets instead of ending, so that truncated data does not look complete. */
 function cutOff(stream: Duplex): void {
-  // TCP alone has a reset.
+  // Only TCP has a reset.
   if (stream instanceof Socket && stream.remoteAddress !== undefined) stream.resetAndDestroy()
   else stream.destroy()
 }

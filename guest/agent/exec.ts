@@ -4,7 +4,7 @@ import { EXEC_CHANNELS, type ExecMessage, type GuestProgram } from '../../src/li
 import { Mux } from '../../src/lib/mux/mux.ts'
 import { startProgram } from './program.ts'
 
-/** Runs a program for the host; the connection is the program's from then on, and its end is a hang-up. */
+/** Runs a program for the host over the connection; closing the connection hangs the program up. */
 export function serveExec(connection: Duplex, request: GuestProgram, accept: () => void): void {
   const program = startProgram(request)
   accept()
@@ -17,12 +17,12 @@ export function serveExec(connection: Duplex, request: GuestProgram, accept: () 
   if (program.stdin === undefined) stdin.resume()
   else {
     const target = program.stdin
-    // A program that closes its input wants no more of it, and a writer must not wait for it for ever.
+    // If the program closes its input, a writer must not wait forever.
     target.once('close', () => stdin.resume())
     stdin.pipe(target, { end: request.terminal === undefined })
   }
   for (const [i, target] of targets.entries()) {
-    // The host's half of it holds nothing but its end.
+    // The host sends only the end of this channel.
     target.resume()
     const output = program.outputs[i]
     if (output === undefined) {
@@ -31,9 +31,9 @@ export function serveExec(connection: Duplex, request: GuestProgram, accept: () 
     }
     output.pipe(target)
     output.on('error', () => undefined)
-    // A terminal's end can come as an error, and then nothing ends the pipe.
+    // A terminal can end with an error, which does not end the pipe.
     output.once('close', () => target.end())
-    // Nobody reads it any more: the program is told by SIGPIPE, as with a pipe.
+    // Without a reader, the program gets SIGPIPE, as with a pipe.
     target.once('close', () => (request.terminal === undefined ? output.destroy() : undefined))
   }
   connection.once('close', () => program.hangUp())
@@ -50,7 +50,7 @@ async function obey(control: Duplex, program: ReturnType<typeof startProgram>): 
       else if (message.say === 'resize') program.resize(message.columns, message.rows)
     }
   } catch {
-    // The host is gone, or speaks another language: both end the connection.
+    // The host disconnected or sent an invalid message: both close the connection.
     control.destroy()
   }
 }

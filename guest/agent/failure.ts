@@ -1,4 +1,4 @@
-/** What the host is told of a request that failed. */
+/** A failed request, reported to the host. */
 export class GuestFailure extends Error {
   readonly code: string
 

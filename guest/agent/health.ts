@@ -2,7 +2,7 @@ import { readFileSync, statfsSync } from 'node:fs'
 import { freemem, totalmem, uptime } from 'node:os'
 import type { GuestHealth } from '../../src/lib/guest/protocol.ts'
 
-/** How this machine fares. Sources: /proc, statfs(2). */
+/** Reads this machine's health. Sources: /proc, statfs(2). */
 export function readHealth(): GuestHealth {
   const disk = statfsSync('/')
   return {

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { findUser, type User } from './users.ts'
 
-/** Beside the agent, where the image came from a container's: what that said of its programs. */
+/** Configuration of the original container image, next to the agent. */
 const FILE = '/opt/workspace/image.json'
 const WORKSPACE_DIR = '/workspace'
 const ENVIRONMENT = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LANG: 'C.UTF-8',
 } as const
-/** Whose a workspace is when its image does not say. */
+/** Candidates for the workspace's user if the image names none. */
 const USERS = ['workspace', '1000', 'root'] as const
 
 interface ImageConfig {
@@ -16,7 +16,7 @@ interface ImageConfig {
   readonly environment?: unknown
 }
 
-/** What every program gets, below what is asked for it. */
+/** Returns the default environment of every program. */
 export function imageEnvironment(): Readonly<Record<string, string>> {
   const { environment } = readConfig()
   if (typeof environment !== 'object' || environment === null)
@@ -27,25 +27,25 @@ export function imageEnvironment(): Readonly<Record<string, string>> {
 
 const extensionEnvironment: Record<string, string> = {}
 
-/** Adds what an extension gives every program that begins from now on; the image's own goes before it. */
+/** Adds an extension's variables for programs that start from now on; the image's own take precedence. */
 export function addToEnvironment(variables: Readonly<Record<string, string>>): void {
   Object.assign(extensionEnvironment, variables)
 }
 
-/** The workspace's own user. */
+/** Returns the workspace's user. */
 export function workspaceUser(): User {
   const { user } = readConfig()
   const named = typeof user === 'string' && user !== '' ? [user.split(':')[0] ?? ''] : []
   for (const name of [...named, ...USERS]) {
     const found = findUser(name)
-    // A number that stands for itself is no user of this image.
+    // A number without an entry is not a user of this image.
     if (found !== undefined && found.name !== name) return found
     if (found !== undefined && !/^\d+$/.test(name)) return found
   }
-  throw new Error('there is no user in /etc/passwd')
+  throw new Error('/etc/passwd has no user')
 }
 
-/** Where programs begin. */
+/** Returns the working directory of programs. */
 export function workspaceDirectory(user: User): string {
   return existsSync(WORKSPACE_DIR) ? WORKSPACE_DIR : user.home
 }

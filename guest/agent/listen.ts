@@ -8,12 +8,12 @@ import { workspaceUser } from './image-config.ts'
 import { findUser } from './users.ts'
 
 const DIRECTORY = '/run/workspace'
-/** How many connections one socket holds at once: a workspace must not take all that the host has. */
+/** Maximum number of connections per socket, so that a workspace does not exhaust the host's. */
 const MAX_CONNECTIONS = 100
 
 /**
- * Listens on a Unix socket that one user, the workspace's own unless named, may connect to; each connection becomes a channel to the host.
- * It goes with the host's connection.
+ * Listens on a Unix socket that only one user, by default the workspace's, can open; each connection becomes a channel to the host.
+ * The socket is removed with the host's connection.
  */
 export async function serveListen(
   connection: Duplex,

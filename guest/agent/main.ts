@@ -1,5 +1,5 @@
-// The agent inside a virtual machine: what the host asks of it, it does there. It listens on vsock, and on a serial port of
-// the host's where there is one. Nothing of it can be reached from a network, and by programs inside only the bus.
+// The agent inside a virtual machine, which serves requests of the host. It listens on vsock, and on a serial port of
+// the host if there is one. It cannot be reached from a network, and programs inside can reach only the bus.
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../src/lib/errors/message.ts'
 import { AGENT_PORT } from '../../src/lib/guest/protocol.ts'
@@ -14,9 +14,9 @@ import { systemdServices } from './extensions/systemd.ts'
 import { serve } from './serve.ts'
 import { serveSerialPort } from './serial.ts'
 
-// systemd stops it when the machine ends; programs get theirs from the machine.
+// systemd stops it at shutdown; programs get their signals from init.
 process.on('SIGHUP', () => undefined)
-// One connection's fault is that connection's.
+// An error affects only its connection.
 process.on('uncaughtException', (error) => console.error('workspace-agent:', error))
 
 const uplink: Uplink = new Uplink(connectHost, undefined, (enabled) => void extensions.enable(enabled))

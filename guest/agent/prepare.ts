@@ -20,8 +20,8 @@ export async function prepare({ hostname, network, share, credentialsToken }: Gu
 }
 
 /**
- * Gives the token to the proxy of credentials, by its unit's environment, and to programs of the workspace's user, by a file that SDKs read:
- * a request that a page or a server made one of them send does not bring it along.
+ * Passes the token to the credentials proxy, in its unit's environment, and to programs of the workspace's user, in a file that SDKs
+ * read: a request that a page or server tricked one of them into sending does not contain it.
  */
 function keepCredentialsToken(token: string): void {
   mkdirSync(RUN_DIR, { recursive: true, mode: 0o755 })
@@ -36,14 +36,14 @@ function keepCredentialsToken(token: string): void {
 function setHostname(hostname: string): void {
   writeFileSync('/proc/sys/kernel/hostname', hostname)
   const hosts = existsSync('/etc/hosts') ? readFileSync('/etc/hosts', 'utf8') : '127.0.0.1 localhost\n'
-  // sudo and others want to find the address of their own machine.
+  // sudo and others look up the address of their own machine.
   if (!hosts.split(/\s+/).includes(hostname)) writeFileSync('/etc/hosts', `${hosts}127.0.1.1 ${hostname}\n`)
 }
 
 async function setNetwork(network: NonNullable<GuestSetting['network']>): Promise<void> {
   const device = findInterface(network.mac) ?? (await loadedInterface(network.mac))
   if (device === undefined)
-    throw new GuestFailure('NO_NETWORK', `there is no network interface ${network.mac}`)
+    throw new GuestFailure('NO_NETWORK', `network interface ${network.mac} does not exist`)
   const { address, prefixLength, gateway, nameServers } = network
   const { status, said } = await run(findStarter() ?? 'workspace-start', [
     'address',
@@ -54,7 +54,7 @@ async function setNetwork(network: NonNullable<GuestSetting['network']>): Promis
   ])
   if (status !== 0) throw new GuestFailure('NO_NETWORK', said)
   await run(findStarter() ?? 'workspace-start', ['address', 'lo', '127.0.0.1', '8', '-'])
-  // Left alone where the image or its user has set it.
+  // Unchanged if the image or its user has set it.
   const isSet = existsSync(RESOLVER) && /^\s*nameserver\s/m.test(readFileSync(RESOLVER, 'utf8'))
   if (!isSet) writeFileSync(RESOLVER, nameServers.map((server) => `nameserver ${server}\n`).join(''))
 }
@@ -74,7 +74,7 @@ function findInterface(mac: string): string | undefined {
   })
 }
 
-/** The host's directory becomes the workspace's, and its owner's numbers those of the workspace's user. */
+/** Mounts the host's directory as the workspace and gives its owner's ids to the workspace's user. */
 async function mountShare({ tag, uid, gid }: NonNullable<GuestSetting['share']>): Promise<void> {
   const user = workspaceUser()
   if (uid !== 0 && user.uid !== 0 && user.uid !== uid) {
@@ -89,7 +89,7 @@ async function mountShare({ tag, uid, gid }: NonNullable<GuestSetting['share']>)
   if (status !== 0) throw new GuestFailure('NO_SHARE', said)
 }
 
-/** Edits the files: usermod refuses while a process of the user runs. */
+/** Edits the files directly: usermod refuses while the user has a running process. */
 const TAKE_NUMBERS = `
 user=$1 uid=$2 gid=$3
 group=$(id -gn "$user") home=$(eval echo ~"$user")
@@ -97,7 +97,7 @@ sed -i "s/^\\($group:[^:]*\\):[0-9]*:/\\1:$gid:/" /etc/group &&
   sed -i "s/^\\($user:[^:]*\\):[0-9]*:[0-9]*:/\\1:$uid:$gid:/" /etc/passwd &&
   chown -R "$uid:$gid" "$home"`
 
-/** An image need not have the directory. */
+/** Creates the workspace directory if the image has none. */
 function giveWorkspace(): void {
   if (existsSync(WORKSPACE_DIR)) return
   const { uid, gid } = workspaceUser()

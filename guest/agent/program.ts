@@ -16,23 +16,23 @@ import { findUser, type User } from './users.ts'
 const CAPACITY_BYTES = 256 * 1024
 const LOOK_EVERY_MS = 10
 
-/** A program that the agent has started. */
+/** A program started by the agent. */
 export interface Program {
   readonly stdin: Writable | undefined
-  /** One where there is a terminal, else standard output and standard error. */
+  /** One for a terminal, otherwise standard output and standard error. */
   readonly outputs: readonly Readable[]
-  /** How it ended, once it has and what it had written by then has been read. */
+  /** Resolves with the exit status once the program has exited and its output has been read. */
   readonly ended: Promise<{ readonly status: number; readonly signal?: string }>
   readonly signal: (name: string) => void
   readonly resize: (columns: number, rows: number) => void
   readonly hangUp: () => void
 }
 
-/** Starts a program as a user of this machine. @throws GuestFailure */
+/** Starts a program as a user of this machine. @throws GuestFailure when it cannot be started */
 export function startProgram(request: GuestProgram): Program {
   const user = request.user === undefined ? workspaceUser() : findUser(request.user)
   if (user === undefined) throw new GuestFailure('NO_SUCH_USER', `there is no user "${request.user}" inside`)
-  if (request.argv.length === 0) throw new GuestFailure('BAD_REQUEST', 'a program has a name')
+  if (request.argv.length === 0) throw new GuestFailure('BAD_REQUEST', 'argv must name a program')
   return request.terminal === undefined
     ? startWithPipes(request, user)
     : startInTerminal(request, request.terminal, user)
@@ -82,7 +82,8 @@ function spawnStarter(
   stdio: (number | 'ignore')[],
 ): ChildProcess {
   const starter = findStarter()
-  if (starter === undefined) throw new GuestFailure('BROKEN_AGENT', 'workspace-start is not beside the agent')
+  if (starter === undefined)
+    throw new GuestFailure('BROKEN_AGENT', 'workspace-start is missing next to the agent')
   const who = [String(user.uid), String(user.gid), user.groups.join(',') || '-', workspaceDirectory(user)]
   return spawn(starter, ['program', ...who, mode, ...argv], {
     env: { ...imageEnvironment(), HOME: user.home, USER: user.name, LOGNAME: user.name, ...environment },
@@ -105,13 +106,13 @@ function programOf(
   })
   const isOpen = (): boolean => child.exitCode === null && child.signalCode === null
   const kill = (name: NodeJS.Signals): void => {
-    // Of a group whose leader has ended others may be left; once its output is closed too the number may be another's.
+    // After the leader exits, its group may have other members; once its output is closed too, the id may be reused.
     const mayBeThere = isOpen() || outputs.some((output) => !output.readableEnded && !output.destroyed)
     if (child.pid === undefined || !mayBeThere) return
     try {
       process.kill(-child.pid, name)
     } catch {
-      // It has ended meanwhile.
+      // It has exited meanwhile.
     }
   }
   return {
@@ -127,7 +128,7 @@ function programOf(
     resize: (columns, rows) => pty?.resize(columns, rows),
     hangUp() {
       kill('SIGHUP')
-      // A stopped program has to go on to hear it.
+      // A stopped program must continue to receive it.
       kill('SIGCONT')
       if (pty !== undefined) pty.close()
       stdin?.destroy()
@@ -136,11 +137,11 @@ function programOf(
   }
 }
 
-/** Resolves once all that was in a pipe has been read off it; what programs left behind write comes later. */
+/** Resolves once the current contents of a pipe have been read; background programs may write more later. */
 async function drained(stream: Socket): Promise<void> {
   while (!stream.readableEnded && !stream.destroyed) {
     const before = stream.bytesRead
-    // What the pipe holds is read between one turn of the loop and the next.
+    // The pipe's contents are read between two iterations of the event loop.
     await setImmediate()
     await delay(LOOK_EVERY_MS)
     if (stream.bytesRead === before && stream.readableLength === 0) return

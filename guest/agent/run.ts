@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 
-/** Runs a program of this machine's to its end; resolves with its status, 127 where there is none, and what it said. */
+/** Runs a program of this machine; resolves with its output and status, 127 if it does not exist. */
 export function run(
   program: string,
   argv: readonly string[],

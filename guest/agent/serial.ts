@@ -9,17 +9,17 @@ import { openDevice } from '../../src/native/net/vsock.ts'
 const PORTS = '/sys/class/virtio-ports'
 const RETRY_MS = 200
 
-/** The line as it is now; undefined where there is none. */
+/** The current line; undefined if there is none. */
 let line: Mux | undefined
 
-/** Connects to a port of the host's over the line; undefined where there is none. */
+/** Connects to a port of the host over the line; undefined if there is none. */
 export function connectBySerial(port: number): Duplex | undefined {
   return line === undefined || line.isClosed ? undefined : line.open(Buffer.from(String(port)))
 }
 
 /**
- * Serves the host over a virtio serial port, where there is one of ours. Its other side can go and come back at any time,
- * and then the port is at its end until it is opened anew.
+ * Serves the host over a virtio serial port, if there is one. The other side can close and reopen it at any time,
+ * after which the port reports the end of file until it is reopened.
  */
 export async function serveSerialPort(serve: (connection: Duplex) => void): Promise<void> {
   for (;;) {
@@ -41,7 +41,7 @@ async function servedOnce(device: string, serve: (connection: Duplex) => void): 
     port.once('end', stop)
     await closed
   } catch {
-    // Its earlier opening is on its way to be closed.
+    // The previous descriptor is still being closed.
   }
 }
 

@@ -8,14 +8,14 @@ import { GuestFailure } from './failure.ts'
 import { readHealth } from './health.ts'
 import { serveListen } from './listen.ts'
 import { prepare } from './prepare.ts'
-import { settle, shutDown } from './shut-down.ts'
+import { trimAndFlush, shutDown } from './shut-down.ts'
 
 const REQUEST_TIMEOUT_MS = 30_000
 
 /**
- * Answers the one request of a connection from the host.
+ * Handles the single request of a connection from the host.
  *
- * @param onPrepared the machine is now what the host wants it to be
+ * @param onPrepared called when the machine is configured as the host requested
  */
 export async function serve(
   connection: Duplex,
@@ -60,14 +60,14 @@ async function obey(
       accept()
       break
     case 'shut-down':
-      await settle()
+      await trimAndFlush()
       accept()
       await shutDown(request.by)
       break
     default:
       throw new GuestFailure(
         'BAD_REQUEST',
-        'this agent knows no such request: the image is older than the server',
+        'the agent does not support this request: the image is older than the server; build it again',
       )
   }
   connection.end()

@@ -4,9 +4,9 @@ import { run } from './run.ts'
 const UPPER_DEVICE = '/dev/vdb'
 const UPPER_DIR = '/run/workspace-upper'
 
-/** Gives the blocks of deleted files back to the host, as far as that is possible, and writes everything out. */
-export async function settle(): Promise<void> {
-  // The overlay that stands at / passes no trimming on; its device can be mounted once more, beside it.
+/** Trims the blocks of deleted files where possible and flushes all file systems. */
+export async function trimAndFlush(): Promise<void> {
+  // The overlay at / does not pass on trimming, so its device is mounted a second time.
   mkdirSync(UPPER_DIR, { recursive: true, mode: 0o700 })
   const { status } = await run('mount', ['-t', 'ext4', UPPER_DEVICE, UPPER_DIR])
   if (status === 0) {
@@ -16,12 +16,12 @@ export async function settle(): Promise<void> {
   await run('sync', [])
 }
 
-/** Ends this machine. */
+/** Shuts this machine down. */
 export async function shutDown(by: 'poweroff' | 'reboot'): Promise<void> {
   if (existsSync('/run/systemd/system')) {
     const { status } = await run('systemctl', ['--no-block', by])
     if (status === 0) return
   }
-  // Where no init would do it: written out, read-only from then on, and off.
+  // Without an init: flush, remount read-only, power off.
   for (const key of ['s', 'u', by === 'reboot' ? 'b' : 'o']) writeFileSync('/proc/sysrq-trigger', key)
 }

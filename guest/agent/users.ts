@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** An entry of /etc/passwd, with the groups that /etc/group puts the user in. */
+/** An entry of /etc/passwd with the user's groups in /etc/group. */
 export interface User {
   readonly name: string
   readonly uid: number
@@ -12,8 +12,8 @@ export interface User {
 const ROOT: User = { name: 'root', uid: 0, gid: 0, groups: [0], home: '/root' }
 
 /**
- * A user by name or number. A number that nobody has stands for itself, as container engines take it; undefined for a name
- * that nobody has.
+ * Returns a user by name or number. A number without an entry is accepted, as by container engines; undefined for an unknown
+ * name.
  */
 export function findUser(nameOrNumber: string): User | undefined {
   const isNumber = /^\d{1,9}$/.test(nameOrNumber)

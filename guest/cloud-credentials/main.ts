@@ -1,4 +1,4 @@
-// Hands programs inside a virtual machine short-lived credentials of the role that the host has chosen for it.
+// Serves short-lived credentials of the machine's role, chosen by the host, to programs inside a virtual machine.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { messageOf } from '../../src/lib/errors/message.ts'

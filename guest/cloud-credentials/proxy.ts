@@ -8,10 +8,10 @@ const PORT = 499
 const TIMEOUT_MS = 3_000
 const PING_TIMEOUT_MS = 2_000
 const KEEP_ALIVE_MS = 60_000
-/** How many may come at once: the programs of a whole test run do. */
+/** Maximum number of pending connections; a parallel test run opens many. */
 const BACKLOG = 4096
 
-/** Every code of its own, and the status that goes with each; those of the agent and of the host come with 503 and 502. */
+/** The proxy's own error codes with their statuses; errors of the agent and the host have 503 and 502. */
 export const PROXY_CODES = {
   UNAUTHORIZED: 401,
   FORBIDDEN_HOST: 403,
@@ -22,7 +22,7 @@ export const PROXY_CODES = {
   TIMEOUT: 504,
 } as const
 
-/** What its command line takes. */
+/** Command line options. */
 export const PROXY_FLAGS = {
   port: { type: 'string', default: String(PORT) },
   'token-file': { type: 'string' },
@@ -31,12 +31,12 @@ export const PROXY_FLAGS = {
 export interface ProxyOptions {
   readonly port?: number
   readonly agentUrl?: string | undefined
-  /** What whoever asks must then show in `Authorization`, as it is (threat C5). */
+  /** Required value of `Authorization` (threat C5). */
   readonly token?: string | undefined
   readonly timeoutMs?: number
 }
 
-/** What an SDK is told instead of credentials. */
+/** An error response to an SDK. */
 interface Refusal {
   readonly status: number
   readonly code: string
@@ -44,9 +44,9 @@ interface Refusal {
   readonly hint: string
 }
 
-const HINT = 'ask whoever runs the workspace server; its log says more'
+const HINT = 'contact the operator of the workspace server; its log has details'
 
-/** Hands programs of this machine the credentials that the host issues: `GET /credentials` on the loopback address. Keeps none. */
+/** Serves the credentials issued by the host at `GET /credentials` on the loopback address. Stores none. */
 export function serveCredentials(options: ProxyOptions = {}): Server {
   const server = createServer(
     { requestTimeout: 10_000, keepAliveTimeout: KEEP_ALIVE_MS },
@@ -57,14 +57,14 @@ export function serveCredentials(options: ProxyOptions = {}): Server {
   return server.listen({ port: options.port ?? PORT, host: '127.0.0.1', backlog: BACKLOG })
 }
 
-/** Whether the host's side answers; says on standard error when it does not within 2 s. */
+/** Whether the host's program responds within 2 s; prints the reason on standard error if not. */
 export async function pingHost(agentUrl?: string): Promise<boolean> {
   try {
     await publish(NAMESPACE, { operation: 'ping' }, { agentUrl, timeoutMs: PING_TIMEOUT_MS })
     return true
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    console.error(`workspace-ext-cloud-credentials: the host does not answer yet: ${why}`)
+    console.error(`workspace-ext-cloud-credentials: the host does not respond yet: ${why}`)
     return false
   }
 }
@@ -93,13 +93,11 @@ function refusalOf(request: IncomingMessage, token: string | undefined): Refusal
   if (!isLocal(request))
     return ownRefusal(
       'FORBIDDEN_HOST',
-      'only programs of this machine may ask',
-      'ask http://127.0.0.1:499/credentials',
+      'only programs of this machine can request credentials',
+      'use http://127.0.0.1:499/credentials',
     )
-  if (url !== '/credentials')
-    return ownRefusal('ROUTE_NOT_FOUND', 'there is GET /credentials alone', 'ask for that')
-  if (method !== 'GET')
-    return ownRefusal('METHOD_NOT_ALLOWED', '/credentials takes GET alone', 'ask with GET')
+  if (url !== '/credentials') return ownRefusal('ROUTE_NOT_FOUND', 'unknown route', 'use GET /credentials')
+  if (method !== 'GET') return ownRefusal('METHOD_NOT_ALLOWED', '/credentials supports only GET', 'use GET')
   if (token !== undefined && !isSame(headers.authorization ?? '', token))
     return ownRefusal(
       'UNAUTHORIZED',
@@ -113,15 +111,15 @@ function ownRefusal(code: keyof typeof PROXY_CODES, message: string, hint: strin
   return { status: PROXY_CODES[code], code, message, hint }
 }
 
-/** The host's side answered, and has no credentials. */
+/** Converts a response of the host without credentials. */
 function refusedByHost({ error, code }: Readonly<Record<string, unknown>>): Refusal {
   const isNoRole = code === 'NO_ROLE'
   return {
-    // Where asking again is of no use, SDKs are not told to.
+    // SDKs must not retry if it cannot succeed.
     status: isNoRole ? PROXY_CODES.NO_ROLE : 502,
     code: typeof code === 'string' ? code : 'INTERNAL_ERROR',
-    message: typeof error === 'string' ? error : 'the host answered something else than credentials',
-    hint: isNoRole ? 'the host’s configuration says which role this workspace has' : HINT,
+    message: typeof error === 'string' ? error : 'the host’s response has no credentials',
+    hint: isNoRole ? 'set a role for this workspace in the host’s configuration' : HINT,
   }
 }
 
@@ -134,7 +132,7 @@ function failed(error: unknown): Refusal {
         status: PROXY_CODES.TIMEOUT,
         code,
         message: 'the host issued no credentials within 3 s',
-        hint: 'see on the host that workspace-ext-cloud-credentials-host runs, and what it logs',
+        hint: 'check on the host that workspace-ext-cloud-credentials-host is running, and its log',
       }
     : { status: 503, code, message, hint: HINT }
 }
@@ -153,7 +151,7 @@ function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, headers).end(JSON.stringify(body))
 }
 
-/** In a time that tells nothing of where they differ. */
+/** Compares in constant time. */
 function isSame(given: string, wanted: string): boolean {
   return timingSafeEqual(hash(given), hash(wanted))
 }

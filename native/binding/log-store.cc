@@ -39,9 +39,9 @@ struct LogStore::Bell {
 
   void ring() {
     if (isRung.exchange(true)) return;
-    function.NonBlockingCall(this, [](Napi::Env, Napi::Function onNews, Bell* bell) {
+    function.NonBlockingCall(this, [](Napi::Env, Napi::Function onLines, Bell* bell) {
       bell->isRung = false;
-      onNews.Call({});
+      onLines.Call({});
     });
   }
 };
@@ -66,7 +66,7 @@ Napi::Function LogStore::define(Napi::Env env) {
 
 LogStore::LogStore(const Napi::CallbackInfo& info) : Napi::ObjectWrap<LogStore>(info), bell(std::make_shared<Bell>()) {
   const Napi::Env env = info.Env();
-  if (info.Length() != 1 || !info[0].IsFunction()) throw Napi::TypeError::New(env, "LogStore expects onNews (function)");
+  if (info.Length() != 1 || !info[0].IsFunction()) throw Napi::TypeError::New(env, "LogStore expects onLines (function)");
   // A call that is under way when the store closes needs the bell until it is done.
   auto* const kept = new std::shared_ptr<Bell>(bell);
   bell->function = Napi::ThreadSafeFunction::New(env, info[0].As<Napi::Function>(), "LogStore", 0, 1,

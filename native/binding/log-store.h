@@ -10,7 +10,7 @@ namespace workspace::binding {
 
 /**
  * class LogStore, `workspace::log::Store` for JavaScript:
- *   new LogStore(onNews: () => void)
+ *   new LogStore(onLines: () => void)
  *   addSource(maxLines, maxBytes): number      setBounds(source, maxLines, maxBytes)      removeSource(source)
  *   attach(source, stream, fd)                 push(source, stream, bytes: Uint8Array)    finish(source, stream)
  *   writeTo(source, path, maxBytes, keep, hasTimes)   path '' for no file

@@ -31,7 +31,7 @@ std::int64_t nowMs() {
 
 }  // namespace
 
-Store::Store(std::function<void()> onNews) : onNews(std::move(onNews)), buffer(READ_BYTES) {
+Store::Store(std::function<void()> onLines) : onLines(std::move(onLines)), buffer(READ_BYTES) {
   poll = epoll_create1(EPOLL_CLOEXEC);
   wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (poll < 0 || wake < 0) throw std::system_error(errno, std::generic_category(), "epoll");
@@ -100,7 +100,7 @@ void Store::finish(int source, int stream) {
 }
 
 void Store::tell() {
-  if (isListening) onNews();
+  if (isListening) onLines();
 }
 
 bool Store::readSome(int fd, Reader& reader) {
@@ -152,7 +152,7 @@ void Store::run() {
 
 namespace workspace::log {
 
-Store::Store(std::function<void()> onNews) : onNews(std::move(onNews)) {}
+Store::Store(std::function<void()> onLines) : onLines(std::move(onLines)) {}
 Store::~Store() = default;
 int Store::addSource(Bounds) { return 0; }
 void Store::removeSource(int) {}

@@ -19,8 +19,8 @@ namespace workspace::log {
  */
 class Store {
  public:
-  /** @param onNews called in the store's thread when lines have come or a stream has ended, while `setListening` is on */
-  explicit Store(std::function<void()> onNews);
+  /** @param onLines called in the store's thread when lines have come or a stream has ended, while `setListening` is on */
+  explicit Store(std::function<void()> onLines);
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
@@ -50,7 +50,7 @@ class Store {
   bool readSome(int fd, Reader& reader);
   void tell();
 
-  std::function<void()> onNews;
+  std::function<void()> onLines;
   std::atomic<bool> isListening = false;
   std::atomic<std::uint64_t> sequence = 1;
   mutable std::mutex mutex;

@@ -58,7 +58,7 @@ export interface Addon {
   reapChild(pid: number): boolean
   notifyManager(socket: string, text: string): void
   ExitWatch: new (onExit: (pid: number, code: number, signal: number) => void) => AddonExitWatch
-  LogStore: new (onNews: () => void) => AddonLogStore
+  LogStore: new (onLines: () => void) => AddonLogStore
   dialLoopback(pid: number, group: string, port: number, timeoutMs: number): Promise<number>
 }
 

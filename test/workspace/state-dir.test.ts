@@ -23,7 +23,7 @@ test('a state directory that a newer version wrote is refused, and free again', 
   for (let times = 0; times < 2; times++) {
     await expect(openStateDir(dir, logger)).rejects.toMatchObject({
       code: 'STATE_DIR_UNUSABLE',
-      message: expect.stringContaining('says format 2, and this program knows formats up to 1'),
+      message: expect.stringContaining('has format 2, but this program supports up to 1'),
     })
   }
   expect(readdirSync(dir).toSorted()).toEqual(['format', 'lock'])

@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Gone with the machine, as the token is; root alone reads it. */
+/** File of the token, deleted with the machine and readable only by root. */
 const FILE = '/run/workspace/agent-token'
 
-/** What the host told an agent before this one, which ended; undefined when none was told anything. */
+/** Returns the token that the host gave an earlier agent of this boot; undefined if there is none. */
 export function readAgentToken(): string | undefined {
   try {
     return readFileSync(FILE, 'utf8')

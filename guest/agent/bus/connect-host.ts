@@ -7,10 +7,10 @@ import { connectBySerial } from '../serial.ts'
 const HOST = 2
 const TIMEOUT_MS = 5_000
 
-/** Connects to the host's bus, over the serial port where there is one and else over vsock. Rejects while nobody listens. */
+/** Connects to the host's bus over the serial port, or else over vsock. Rejects while the host is not listening. */
 export async function connectHost(): Promise<Duplex> {
   const bySerial = connectBySerial(BUS_PORT)
   if (bySerial !== undefined) return bySerial
-  if (!canUseVsock()) throw new Error('this machine has neither vsock nor the serial port of its host')
+  if (!canUseVsock()) throw new Error('this machine has neither vsock nor a serial port to its host')
   return connectVsock(HOST, BUS_PORT, TIMEOUT_MS)
 }

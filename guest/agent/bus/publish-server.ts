@@ -5,12 +5,12 @@ import type { PublishFailure, Uplink } from './uplink.ts'
 
 const PORT = 498
 const KEEP_ALIVE_MS = 60_000
-/** How many may come at once. */
+/** Maximum number of pending connections. */
 const BACKLOG = 4096
 const MAX_BODY_BYTES = 1024 * 1024
 const NDJSON = 'application/x-ndjson'
 
-/** Every code that it answers with, and the status that goes with each. */
+/** Error codes with their statuses. */
 export const PUBLISH_CODES = {
   INVALID_BODY: 400,
   MISSING_NAMESPACE: 400,
@@ -27,13 +27,13 @@ export const PUBLISH_CODES = {
 } as const
 
 const FAILURES: Readonly<Record<PublishFailure, string>> = {
-  NO_CONNECTION: 'the host cannot be reached now',
-  OVERLOADED: 'too many messages wait on the host; try again later',
-  TIMEOUT: 'no listener on the host answered within 30 s',
-  REQUEST_TOO_LARGE: 'the message is longer on the wire than the host takes (bus.max_message_bytes there)',
+  NO_CONNECTION: 'the host cannot be reached',
+  OVERLOADED: 'too many messages are waiting on the host; try again later',
+  TIMEOUT: 'no listener on the host responded within 30 s',
+  REQUEST_TOO_LARGE: 'the message exceeds the host’s limit (bus.max_message_bytes)',
 }
 
-/** What a program is told instead of an answer. */
+/** An error response to a program. */
 class Refusal extends Error {
   readonly code: keyof typeof PUBLISH_CODES
 
@@ -43,7 +43,7 @@ class Refusal extends Error {
   }
 }
 
-/** Lets programs of this machine publish to the host's bus: `POST /v1/publish` on the loopback address. */
+/** Serves `POST /v1/publish` on the loopback address, with which programs of this machine publish to the host's bus. */
 export function servePublish(uplink: Uplink, port = PORT): Server {
   const server = createServer(
     { requestTimeout: 60_000, keepAliveTimeout: KEEP_ALIVE_MS },
@@ -57,9 +57,13 @@ export function servePublish(uplink: Uplink, port = PORT): Server {
 
 async function answer(uplink: Uplink, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (!isLocal(request))
-    throw new Refusal('FORBIDDEN_HOST', 'only programs of this machine may publish, by its loopback address')
-  if (request.url !== '/v1/publish') throw new Refusal('ROUTE_NOT_FOUND', 'there is POST /v1/publish alone')
-  if (request.method !== 'POST') throw new Refusal('METHOD_NOT_ALLOWED', '/v1/publish takes POST alone')
+    throw new Refusal(
+      'FORBIDDEN_HOST',
+      'only programs of this machine can publish, through the loopback address',
+    )
+  if (request.url !== '/v1/publish')
+    throw new Refusal('ROUTE_NOT_FOUND', 'unknown route; use POST /v1/publish')
+  if (request.method !== 'POST') throw new Refusal('METHOD_NOT_ALLOWED', '/v1/publish supports only POST')
   const text = await readBody(request)
   const { namespace, type, payload } = parse(text)
   if (type === 'event') {
@@ -91,7 +95,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   for await (const piece of request as AsyncIterable<Buffer>) {
     bytes += piece.length
     if (bytes > MAX_BODY_BYTES)
-      throw new Refusal('REQUEST_TOO_LARGE', `a message of over ${MAX_BODY_BYTES} bytes is not carried`)
+      throw new Refusal('REQUEST_TOO_LARGE', `the message exceeds ${MAX_BODY_BYTES} bytes`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()
@@ -106,16 +110,19 @@ function parse(text: string): {
   try {
     body = JSON.parse(text)
   } catch {
-    throw new Refusal('INVALID_BODY', 'the body is no JSON')
+    throw new Refusal('INVALID_BODY', 'the body is not valid JSON')
   }
   if (!isRecord(body)) throw new Refusal('INVALID_BODY', 'the body must be a JSON object')
   const { namespace, type = 'request', payload = {} } = body
   if (namespace === undefined || namespace === '')
-    throw new Refusal('MISSING_NAMESPACE', 'namespace must say whom the message is for')
+    throw new Refusal('MISSING_NAMESPACE', 'namespace is missing; set the namespace of the listener')
   if (!isNamespace(namespace))
-    throw new Refusal('INVALID_NAMESPACE', 'namespace must be 1 to 128 of letters, digits and . _ : -')
+    throw new Refusal('INVALID_NAMESPACE', 'namespace must be 1 to 128 letters, digits and . _ : -')
   if (namespace.startsWith(RESERVED))
-    throw new Refusal('NAMESPACE_RESERVED', `namespaces that begin with ${RESERVED} are the server's`)
+    throw new Refusal(
+      'NAMESPACE_RESERVED',
+      `namespaces that start with ${RESERVED} are reserved for the server`,
+    )
   if (type !== 'request' && type !== 'event')
     throw new Refusal('INVALID_BODY', 'type must be request or event')
   if (!isRecord(payload)) throw new Refusal('INVALID_BODY', 'payload must be a JSON object')
@@ -130,7 +137,7 @@ function refuse(response: ServerResponse, error: unknown): void {
   const refusal = error instanceof Refusal ? error : new Refusal('INTERNAL_ERROR', 'the agent failed')
   if (response.headersSent) return void response.destroy()
   const { code, message } = refusal
-  // What is left of a body that is too long is not read.
+  // The rest of an oversized body is not read.
   response.writeHead(PUBLISH_CODES[code], { 'content-type': 'application/json', connection: 'close' })
   response.end(JSON.stringify({ error: { code, message } }))
 }

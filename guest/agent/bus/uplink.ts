@@ -13,14 +13,14 @@ import type { ExtensionHealth } from '../../../src/lib/guest/extension.ts'
 import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
 
 const HEALTH = `${RESERVED}health`
-/** The host is trusted; the bound is there for a line that went wrong. */
+/** Limit for a broken line; the host itself is trusted. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
 const FIRST_RETRY_MS = 200
 const LAST_RETRY_MS = 5_000
-/** What a host takes that does not say it: its default. */
+/** Message limit of a host that does not report one. */
 const HOST_MESSAGE_BYTES = 1024 * 1024
-/** Events that wait for the host to come back. */
+/** Maximum number of events queued while the host is unreachable. */
 const MAX_EVENTS = 1_000
 const MAX_EVENT_BYTES = 4 * 1024 * 1024
 
@@ -32,7 +32,7 @@ interface Waiting {
   readonly fail: (why: PublishFailure) => void
 }
 
-/** The agent's connection to the host's bus, made anew whenever it is lost. */
+/** The agent's connection to the host's bus, which reconnects whenever it is lost. */
 export class Uplink {
   readonly #connect: () => Promise<Duplex>
   readonly #timeoutMs: number
@@ -44,7 +44,7 @@ export class Uplink {
   #token = ''
   #hostMessageBytes = HOST_MESSAGE_BYTES
 
-  /** @param onWelcome the host has taken the connection, and told which extensions are enabled */
+  /** @param onWelcome called when the host accepts the connection, with the enabled extensions */
   constructor(
     connect: () => Promise<Duplex>,
     timeoutMs = REQUEST_TIMEOUT_MS,
@@ -55,7 +55,7 @@ export class Uplink {
     this.#onWelcome = onWelcome
   }
 
-  /** Begins, once the host has said by what it knows its agent; with another token it begins anew. */
+  /** Connects with the token that identifies the agent; reconnects if the token changes. */
   begin(token: string): void {
     if (token === this.#token) return
     const isFirst = this.#token === ''
@@ -65,8 +65,8 @@ export class Uplink {
   }
 
   /**
-   * Sends a request; `onAnswer` gets each answer, the last of them with `isFinal`, and `fail` is called instead when there is none
-   * within 30 s, or `timeoutMs`. Returns how to give up.
+   * Sends a request. `onAnswer` gets each response, the last with `isFinal`; `fail` is called if there is none
+   * within 30 s, or `timeoutMs`. Returns a function that cancels the request.
    */
   request(
     namespace: string,
@@ -101,7 +101,7 @@ export class Uplink {
     return settle
   }
 
-  /** Sends an event, or keeps it until the host is back; says why when it does neither: `NO_CONNECTION` when too many wait already. */
+  /** Sends an event, or queues it until the host is reachable. Returns the reason if it does neither: `NO_CONNECTION` if the queue is full. */
   event(namespace: string, payload: Payload, bytes: number): PublishFailure | undefined {
     const envelope = made(namespace, 'event', payload)
     const failure = this.#send(envelope)
@@ -112,14 +112,14 @@ export class Uplink {
     return undefined
   }
 
-  /** One that is longer than the host takes is not sent: the host would end the connection, and with it what others wait for. */
+  /** Refuses a message over the host's limit, because the host would close the connection with all pending requests. */
   #send(envelope: Envelope): PublishFailure | undefined {
     const frame = encodeFrame(envelopeToWire(envelope))
     if (frame.length > this.#hostMessageBytes) return 'REQUEST_TOO_LARGE'
     return this.#channel?.sendFrame(frame) === true ? undefined : 'NO_CONNECTION'
   }
 
-  /** Tells the host how this machine's extensions fare; while it is away, nothing. */
+  /** Reports the health of this machine's extensions to the host; does nothing while it is unreachable. */
   tellHealth(extensions: readonly ExtensionHealth[]): void {
     this.#channel?.send(made(HEALTH, 'event', { extensions }))
   }
@@ -128,12 +128,12 @@ export class Uplink {
     for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
       const hasBeenThere = await this.#once().catch(() => false)
       if (hasBeenThere) retryMs = FIRST_RETRY_MS
-      // Not all at once, when a host with many machines comes back.
+      // Spread out, so that many machines do not reconnect to a restarted host at once.
       await delay(retryMs * (0.5 + Math.random()))
     }
   }
 
-  /** One connection, to its end; whether the host took it. */
+  /** Runs one connection until it closes. Resolves with whether the host accepted it. */
   async #once(): Promise<boolean> {
     let isWelcome = false
     const channel: EnvelopeChannel = new EnvelopeChannel(

@@ -9,13 +9,13 @@ import type { Uplink } from '../bus/uplink.ts'
 import { addToEnvironment } from '../image-config.ts'
 
 const HEARTBEAT_MS = 15_000
-/** The first tells little: services begin, and listeners come. */
+/** Delay of the second report; at the first, services and listeners are still starting. */
 const SECOND_HEARTBEAT_MS = 2_000
 const PING_TIMEOUT_MS = 2_000
 
 export interface Services {
   readonly start: (unit: string) => Promise<void>
-  /** How each of these fares, in one word. */
+  /** Returns the state of each unit. */
   readonly states: (units: readonly string[]) => Promise<readonly string[]>
 }
 
@@ -24,11 +24,11 @@ export interface ExtensionParts {
   readonly services: Services
 }
 
-/** The extensions of this machine: those that the host enables, as their manifests say, until the machine ends. */
+/** Runs the extensions that the host enables, as described by their manifests, until the machine stops. */
 export class Extensions {
   readonly #parts: ExtensionParts
   readonly #uplink: Pick<Uplink, 'request' | 'tellHealth'>
-  /** By namespace; undefined where the image has no manifest that can be used. */
+  /** Manifests by namespace; undefined if the image has no usable one. */
   readonly #active = new Map<string, ExtensionManifest | undefined>()
   #beating: NodeJS.Timeout | undefined
 
@@ -37,7 +37,7 @@ export class Extensions {
     this.#uplink = uplink
   }
 
-  /** Starts those that are not active yet; none is ended. Resolves once all were told to start and the host knows how they fare. */
+  /** Starts the extensions that are not active yet and stops none. Resolves when all were started and reported to the host. */
   async enable(namespaces: unknown): Promise<void> {
     const names = (Array.isArray(namespaces) ? namespaces : []).filter(isExtensionName)
     for (const namespace of names.slice(0, MAX_EXTENSIONS)) {
@@ -77,7 +77,7 @@ export class Extensions {
     )
   }
 
-  /** Whether the extension's listener on the host answers. */
+  /** Whether the extension's listener on the host responds. */
   #ping(namespace: string): Promise<boolean> {
     return new Promise((resolve) => {
       this.#uplink.request(

@@ -10,10 +10,10 @@ import {
 const MANIFESTS = '/etc/workspace-extensions.d'
 
 /**
- * The manifest of an extension; undefined, and why on standard error, when there is none that can be used: only a file of root's that nobody else may
- * write, and no link, is heeded, since what it names is started as root (threat W11).
+ * Reads an extension's manifest; returns undefined and prints the reason if it is not usable. Only a regular file that root alone can
+ * write is accepted, because the unit it names is started as root (threat W11).
  *
- * @param owner whose the file must be
+ * @param owner required owner of the file
  */
 export function readManifest(
   namespace: string,
@@ -25,15 +25,15 @@ export function readManifest(
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       const { uid, mode, size } = fstatSync(file)
-      if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error('it is no file')
-      if (uid !== owner || (mode & 0o022) !== 0) throw new Error('others than root can write it')
-      if (size > MAX_MANIFEST_BYTES) throw new Error('it is longer than 64 KiB')
+      if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error('it is not a regular file')
+      if (uid !== owner || (mode & 0o022) !== 0) throw new Error('users other than root can write it')
+      if (size > MAX_MANIFEST_BYTES) throw new Error('it exceeds 64 KiB')
       return parseManifest(readFileSync(file, 'utf8'), namespace)
     } finally {
       closeSync(file)
     }
   } catch (error) {
-    console.error(`workspace-agent: ${path} is not heeded: ${messageOf(error)}`)
+    console.error(`workspace-agent: ${path} is ignored: ${messageOf(error)}`)
     return undefined
   }
 }

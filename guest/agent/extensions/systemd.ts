@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs'
 import { run } from '../run.ts'
 import type { Services } from './extensions.ts'
 
-/** What systemctl's words are in ours; the others are theirs. */
+/** Our names of systemctl's states; other states keep theirs. */
 const STATES: Readonly<Record<string, string>> = { active: 'running', inactive: 'stopped' }
 
-/** The machine's services, as far as extensions need them. Sources: systemctl(1). */
+/** The machine's services for extensions. Source: systemctl(1). */
 export const systemdServices: Services = {
   async start(unit) {
-    // Until the machine's end: what is no longer enabled then does not come back with it.
+    // Until the machine stops, so that a disabled extension does not start again.
     const enabled = await run('systemctl', ['enable', '--quiet', '--runtime', '--', unit])
     if (enabled.status !== 0) console.error(`workspace-agent: ${unit}: ${enabled.said}`)
-    // Not waited for: during boot it waits for others itself.
+    // Not awaited: during boot the start waits for other units.
     const started = await run('systemctl', ['start', '--no-block', '--', unit])
     if (started.status !== 0) console.error(`workspace-agent: ${unit}: ${started.said}`)
   },

@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from 'commander'
 
-/** Reads an option's value as a whole number. */
+/** Parses an option's value as a whole number. */
 export function wholeNumber(text: string): number {
   if (/^\d+$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It must be a whole number.')
 }
 
-/** Reads an option's value as a port; 0 stands for a free one. */
+/** Parses an option's value as a port; 0 selects a free one. */
 export function portNumber(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw new InvalidArgumentError('It must be a port, 0 to 65535.')

@@ -1,10 +1,10 @@
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 
-/** A size as people read it: three digits and a unit, `1.25 GiB`; what is less than a KiB is whole. */
+/** Formats a size for people: three digits and a unit, `1.25 GiB`; bytes are whole. */
 export function formatBytes(bytes: number): string {
   let value = bytes
   let unit = 0
-  // Rounded first: 1023.9 KiB is 1 MiB.
+  // Rounds first: 1023.9 KiB is 1 MiB.
   while (Math.round(value) >= 1024 && unit < UNITS.length - 1) {
     value /= 1024
     unit++

@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander'
 
 interface Words {
-  /** Command words from the program on, joined by a blank; '' is the program itself. */
+  /** Command path after the program's name, joined by spaces; '' is the program itself. */
   readonly path: string
   readonly words: readonly string[]
 }
 
-/** Adds `completion bash|zsh|fish`, which prints a script made from the program's own commands and options. */
+/** Adds `completion bash|zsh|fish`, which prints a script for the program's commands and options. */
 export function addCompletion(program: Command): void {
   const name = program.name()
   program
@@ -36,7 +36,7 @@ function wordsOf(command: Command, path: readonly string[]): readonly Words[] {
   ]
 }
 
-/** Each script first finds the command that the line is at: words that are no command's, such as names, are skipped. */
+/** Completion scripts by shell. Each first finds the current command; words that are not commands, such as names, are skipped. */
 const SCRIPTS = {
   bash: (name: string, table: readonly Words[]) => `_${shellName(name)}() {
   local at="" word words=""

@@ -9,8 +9,8 @@ interface ShowOptions {
 }
 
 /**
- * Adds `show` to a program's `config`.
- * @param read the settings of a file, or of the one that the program finds, and their schema
+ * Adds the `show` command to a program's `config`.
+ * @param read loads the settings of the given or default file, with their schema
  */
 export function addConfigShow(
   config: Command,
@@ -18,7 +18,7 @@ export function addConfigShow(
 ): Command {
   return config
     .command('show')
-    .description('print the effective configuration: YAML on a terminal, JSON elsewhere')
+    .description('print the effective configuration: YAML on a terminal, JSON otherwise')
     .action(async (_options: unknown, command: Command) => {
       const options: ShowOptions = command.optsWithGlobals()
       const { maskSecrets, showSettings } = await import('../config/show.ts')

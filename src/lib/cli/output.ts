@@ -2,34 +2,34 @@ import type { Command } from 'commander'
 import { printable } from './table.ts'
 
 /**
- * Where a command's result goes: a table for a person at a terminal, JSON for everything else. Nothing in it can act on
- * that terminal (threat H10).
+ * A command's output: a table on a terminal, JSON otherwise. Control characters in data cannot act on the
+ * terminal (threat H10).
  */
 export interface Output {
   readonly result: (value: unknown, table: () => string) => void
-  /** One of many results that come over time: lines for a person, one line of JSON for everything else. */
+  /** Prints one of several results over time: lines on a terminal, otherwise one line of JSON. */
   readonly line: (value: unknown, lines: () => string) => void
-  /** A text of many lines: the text itself for a person, exactly as it is where it is piped. */
+  /** Prints a multi-line text on a terminal, and unchanged with `--table` in a pipe. */
   readonly text: (value: unknown, content: string, paint?: Paint) => Promise<void>
-  /** Passing news of long work; only a person at a terminal sees it. */
+  /** Prints progress of long work on standard error, on a terminal only. */
   readonly progress: (message: string) => void
 }
 
-/** Colours a text that a terminal can show; a text that stays as it is when it cannot. */
+/** Colors a text that is safe for a terminal; returns it unchanged if it cannot. */
 type Paint = (content: string) => Promise<string>
 
-/** Adds to a program and all its commands the two options by which a user overrides the terminal rule; both are bad usage. */
+/** Adds `--json` and `--table`, which select the output format, to a program and all its commands. They exclude each other. */
 export function addOutputOptions(program: Command): void {
-  addEverywhere(program, '--json', 'print JSON, also on a terminal')
-  addEverywhere(program, '--table', 'print a table, also when piped')
-  // Not by commander's conflicts(), which sees no option that stands before the command.
+  addEverywhere(program, '--json', 'print JSON, even on a terminal')
+  addEverywhere(program, '--table', 'print a table, even in a pipe')
+  // Commander's conflicts() does not see options before the command.
   program.hook('preAction', (_program, command) => {
     const { json, table }: { json?: boolean; table?: boolean } = command.optsWithGlobals()
-    if (json === true && table === true) command.error("error: '--json' and '--table' exclude each other")
+    if (json === true && table === true) command.error("error: '--json' and '--table' cannot be combined")
   })
 }
 
-/** Adds an option to a program and all the commands that it has by then: users write it before or after the command. */
+/** Adds an option to a program and its existing commands, so that users can write it before or after the command. */
 export function addEverywhere(command: Command, flags: string, description: string): void {
   command.option(flags, description)
   for (const child of command.commands) addEverywhere(child, flags, description)
@@ -64,7 +64,7 @@ function ended(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`
 }
 
-/** Tabs, which a terminal shows, stay. */
+/** Replaces control characters except tabs and line breaks. */
 function printableText(text: string): string {
   return text
     .split('\n')
@@ -76,7 +76,7 @@ function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
 
-/** JSON escapes the control characters below U+0020 itself, and none of those above. */
+/** Escapes the control characters that JSON itself does not: those above U+0020. */
 function printableJson(value: unknown, indent = 2): string {
   return JSON.stringify(value, null, indent).replace(
     /[\u007f-\u009f]/g,

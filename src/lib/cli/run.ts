@@ -3,17 +3,17 @@ import { type Fault, isFault } from '../errors/fault.ts'
 import { messageOf } from '../errors/message.ts'
 import { printable } from './table.ts'
 
-/** A program whose commands report mistakes the way all our programs do. */
+/** Creates a program with the error reporting shared by all programs. */
 export function createProgram(name: string, version: string, description: string): Command {
   return new Command(name)
     .description(description)
     .version(version)
     .showSuggestionAfterError()
-    .showHelpAfterError(`(${name} --help shows what there is)`)
+    .showHelpAfterError(`(${name} --help lists commands and options)`)
     .enablePositionalOptions()
 }
 
-/** A command's own exit status, such as that of the program it ran. */
+/** Thrown to exit with a specific status, such as that of a program the command ran. */
 export class ExitStatus extends Error {
   readonly status: number
 
@@ -24,8 +24,8 @@ export class ExitStatus extends Error {
 }
 
 /**
- * Runs a program to its end and returns its exit status: what the command said, 2 for bad usage, what `statusOf` says
- * for a fault, 1 for the rest. Errors are one line each on standard error.
+ * Runs a program and returns its exit status: an `ExitStatus`, 2 for bad usage, `statusOf(fault)` for a `Fault`, 1
+ * for anything else. Errors are one line each on standard error.
  */
 export async function runProgram(
   program: Command,
@@ -47,7 +47,7 @@ export async function runProgram(
   }
 }
 
-/** Whoever reads the output may have had enough of it, as `head` has: no fault. A command that listens itself decides alone. */
+/** Ignores EPIPE: a reader such as `head` may close the output early. A command with its own listener handles it alone. */
 function ignoreReaderGone(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && process.stdout.listenerCount('error') === 1) throw error
 }

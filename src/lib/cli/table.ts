@@ -1,13 +1,13 @@
-/** Terminal control sequences in data would act on the reader's terminal (threat H10). */
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+/** Control characters, which would act on the reader's terminal (threat H10). */
+// oxlint-disable-next-line no-control-regex -- it matches control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 
-/** Text that a terminal shows and does nothing else with. */
+/** Replaces control characters, so that a terminal only displays the text. */
 export function printable(text: string): string {
   return text.replace(CONTROL, '�')
 }
 
-/** Rows under headings, columns aligned, two blanks between them. */
+/** Formats rows under headings in aligned columns, separated by two spaces. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [headings, ...rows].map((row) => row.map(printable))
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
@@ -21,7 +21,7 @@ export function formatTable(headings: readonly string[], rows: readonly (readonl
     .join('\n')
 }
 
-/** One record, a line a field. */
+/** Formats one record, one line per field. */
 export function formatRecord(fields: readonly (readonly [string, string])[]): string {
   const width = Math.max(...fields.map(([label]) => label.length))
   return fields.map(([label, value]) => `${label.padEnd(width)}  ${printable(value)}`).join('\n')

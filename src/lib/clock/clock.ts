@@ -1,18 +1,18 @@
-/** Time, as a program sees it; tests bring their own. */
+/** Injectable source of time. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   readonly wallMs: () => number
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   readonly nowMs: () => number
 }
 
-/** A clock that wakes, too. */
+/** A clock with timers. */
 export interface AlarmClock extends Clock {
-  /** Calls back after a while, never at once. Returns how to prevent it. */
+  /** Calls `work` after a delay, never synchronously. Returns a function that cancels it. */
   readonly after: (delayMs: number, work: () => void) => () => void
 }
 
-/** setTimeout takes no longer delay; whoever waits longer is woken to wait again. */
+/** Maximum delay of setTimeout; longer waits are split. */
 export const LONGEST_DELAY_MS = 2 ** 31 - 1
 
 export const systemClock: AlarmClock = {

@@ -1,4 +1,4 @@
-/** Bounds how much work a peer causes: so many units a millisecond in the long run, and a burst after a pause. */
+/** Token bucket that bounds the work a peer causes: a sustained rate per millisecond, and a burst after a pause. */
 export class Pace {
   readonly #perMs: number
   readonly #burst: number
@@ -14,14 +14,14 @@ export class Pace {
     this.#filledMs = nowMs()
   }
 
-  /** Counts work that has been done. Returns how many milliseconds to wait before doing more; 0 for none. */
+  /** Records completed work. Returns the milliseconds to wait before more; 0 for none. */
   spend(units: number): number {
     this.#left -= units
     if (this.#left > 0) return 0
     const nowMs = this.#nowMs()
     this.#left = Math.min(this.#burst, this.#left + (nowMs - this.#filledMs) * this.#perMs)
     this.#filledMs = nowMs
-    // A part of the burst at a time: timers have milliseconds, and a wait costs more than a few units.
+    // Waits for a quarter of the burst: timers have millisecond resolution, and a wait costs more than a few units.
     return this.#left > 0 ? 0 : Math.ceil((this.#burst / 4 - this.#left) / this.#perMs)
   }
 }

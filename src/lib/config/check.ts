@@ -7,9 +7,9 @@ import { parseSize } from './size.ts'
 
 export const configFault = defineFaults({ CONFIG_INVALID: 'invalid', CONFIG_UNREADABLE: 'invalid' })
 
-/** A JSON Schema node, as far as configuration uses it. */
+/** The part of a JSON Schema node that configuration uses. */
 export interface SchemaNode {
-  /** A mark of TypeBox's, by which the compiler takes all of its types for this. */
+  /** TypeBox's marker, which makes its types assignable to this one. */
   readonly '~unsafe'?: unknown
   readonly type?: string | readonly string[]
   readonly format?: string
@@ -23,7 +23,7 @@ export interface SchemaNode {
   readonly items?: SchemaNode
 }
 
-/** Returns the schema of the values of a map; undefined for a schema of something else. */
+/** Returns the value schema of a map; undefined for other schemas. */
 export function valueSchema({ patternProperties = {} }: SchemaNode): SchemaNode | undefined {
   return Object.values(patternProperties)[0]
 }
@@ -34,9 +34,9 @@ const FORMATS = {
 }
 
 /**
- * Returns raw settings with the defaults of what they leave out, checked against their schema.
+ * Adds defaults to raw settings and validates them.
  *
- * @throws CONFIG_INVALID with one line per mistake, each naming the key and, for an unknown one, the nearest known
+ * @throws CONFIG_INVALID with one line per mistake that names the key and, for an unknown key, the nearest known one
  */
 export function checkSettings<S extends TSchema>(schema: S, raw: unknown, source: string): Static<S> {
   const settings = withDefaults(schema, raw ?? {})
@@ -45,7 +45,7 @@ export function checkSettings<S extends TSchema>(schema: S, raw: unknown, source
     const lines = wrong.map((violation) => `${source}: ${sentence(violation, schema)}`)
     throw configFault('CONFIG_INVALID', lines.join('\n'))
   }
-  // It has no violation of the schema whose type this is.
+  // Validated above.
   return settings as Static<S>
 }
 

@@ -5,8 +5,8 @@ import { parseDuration } from './duration.ts'
 import { parseSize } from './size.ts'
 
 /**
- * What a schema's settings are called in code: `max_files` is `maxFiles`, the duration `timeout` is `timeoutMs` and the size
- * `memory` is `memoryBytes`. What is left out is undefined. Names that users choose stay as they are.
+ * The decoded type of a schema's settings: `max_files` becomes `maxFiles`, the duration `timeout` becomes `timeoutMs`, and the size
+ * `memory` becomes `memoryBytes`. Missing settings are undefined. Names chosen by users are unchanged.
  */
 export type Decoded<S extends TSchema> = S extends TDuration | TSize
   ? number
@@ -35,9 +35,9 @@ type CamelCase<K extends string> = K extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : K
 
-/** Decodes settings that `checkSettings` has checked: names, durations and sizes. */
+/** Decodes names, durations and sizes of settings validated by `checkSettings`. */
 export function decodeSettings<S extends TSchema>(schema: S, checked: Static<S>): Decoded<S> {
-  // The type above says for each schema what `decode` makes of it.
+  // `Decoded` mirrors `decode`.
   return decode(schema, checked) as Decoded<S>
 }
 

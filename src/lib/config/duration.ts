@@ -8,7 +8,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g
 
-/** Milliseconds in a duration as people write them: `72h`, `1h30m`, `0s`, `250ms`, `2d`. Undefined when it is none. */
+/** Parses a duration such as `72h`, `1h30m`, `0s`, `250ms` or `2d` to milliseconds; undefined if it is invalid. */
 export function parseDuration(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined
   let totalMs = 0

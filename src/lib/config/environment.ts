@@ -1,13 +1,13 @@
 import type { SchemaNode } from './check.ts'
 
-/** One setting that the environment can give: `http.port` of the program `workspace` is `WORKSPACE_HTTP__PORT`. */
+/** A setting and its environment variable: `http.port` of `workspace` is `WORKSPACE_HTTP__PORT`. */
 interface EnvironmentKey {
   readonly variable: string
   readonly path: readonly string[]
   readonly node: SchemaNode
 }
 
-/** Every setting of a schema with the variable that overrides it. Maps with names of the user's own have none. */
+/** Lists every setting of a schema with the variable that overrides it. Maps with names chosen by users have none. */
 export function environmentKeys(prefix: string, schema: SchemaNode): readonly EnvironmentKey[] {
   const keys: EnvironmentKey[] = []
   const visit = (node: SchemaNode, path: readonly string[]): void => {
@@ -26,7 +26,7 @@ export function environmentKeys(prefix: string, schema: SchemaNode): readonly En
   return keys
 }
 
-/** The settings that the environment holds, as a nested object in the file's shape; lists are comma-separated. */
+/** Reads settings from the environment into an object with the file's shape; lists are comma-separated. */
 export function settingsFromEnvironment(
   prefix: string,
   schema: SchemaNode,
@@ -44,13 +44,13 @@ function fromText(node: SchemaNode, value: string): unknown {
   if (node.type === 'array')
     return value === '' ? [] : value.split(',').map((item) => fromText(node.items ?? {}, item.trim()))
   if (node.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
-  // Anything that is no number stays text, so that the check names the key and what it expects.
+  // Other values stay strings, so that validation reports the key and the expected type.
   if ((node.type === 'integer' || node.type === 'number') && /^-?\d+(\.\d+)?$/.test(value))
     return Number(value)
   return value
 }
 
-/** Sets `path` inside a nested object, making the groups on the way. */
+/** Sets a value at a path, creating missing groups. */
 function setAt(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
   let group = target
   for (const step of path.slice(0, -1)) group = (group[step] ??= {}) as Record<string, unknown>

@@ -2,8 +2,8 @@ import { Type } from '../schema/type.ts'
 import type { TSchema, TUnsafe } from 'typebox'
 
 /**
- * The kinds of value a config file can hold. Every field has a default, so that every key is optional, and a sentence
- * for the reference page.
+ * Field types of configuration schemas. Every field has a default, so every key is optional, and a description for
+ * the reference.
  */
 export const text = (value: string, description: string) => Type.String({ default: value, description })
 export const optionalText = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
@@ -16,7 +16,7 @@ export const texts = (description: string) =>
 export type TDuration = TUnsafe<string> & { readonly format: 'duration' }
 export type TSize = TUnsafe<string | number> & { readonly format: 'size' }
 
-/** A duration as people write it (`72h`); decoded to milliseconds. */
+/** A duration such as `72h`, decoded to milliseconds. */
 export const duration = (value: string, description: string): TDuration => ({
   ...Type.Unsafe<string>({ type: 'string', default: value, description }),
   format: 'duration',
@@ -25,7 +25,7 @@ export const duration = (value: string, description: string): TDuration => ({
 export const optionalDuration = (description: string) =>
   Type.Optional<TDuration>({ ...Type.Unsafe<string>({ type: 'string', description }), format: 'duration' })
 
-/** A size as people write it (`5MiB`); decoded to bytes. */
+/** A size such as `5MiB`, decoded to bytes. */
 export const size = (value: string, description: string) => sizeOf({ default: value, description })
 export const optionalSize = (description: string) => Type.Optional(sizeOf({ description }))
 
@@ -33,14 +33,14 @@ function sizeOf(options: object): TSize {
   return { ...Type.Unsafe<string | number>({ type: ['string', 'integer'], ...options }), format: 'size' }
 }
 
-/** A map whose names users choose. */
+/** A map with names chosen by users. */
 export const named = <S extends TSchema>(value: S, description: string) =>
   Type.Record(Type.String(), value, { default: {}, description })
 
-/** A group of keys; an unknown one is an error. */
+/** A group of keys; unknown keys are errors. */
 export const section = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
   Type.Object(properties, { additionalProperties: false, default: {} })
 
-/** A group that is there as a whole or not at all. */
+/** An optional group: present completely or not at all. */
 export const optionalSection = <P extends Parameters<typeof Type.Object>[0]>(properties: P) =>
   Type.Optional(Type.Object(properties, { additionalProperties: false }))

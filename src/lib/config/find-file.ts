@@ -2,20 +2,20 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** Where a program's config file may be. */
+/** Possible locations of a program's configuration file. */
 export interface FileSources {
-  /** The program's name: its folder in the user's config dir and in /etc. */
+  /** The program's name, which is its folder in the user's configuration directory and in /etc. */
   readonly program: string
-  /** File name inside that folder. */
+  /** File name inside that folder; default `config.yaml`. */
   readonly fileName?: string
-  /** The variable that names the file when no flag does. */
+  /** The variable that names the file if no flag does. */
   readonly fileVariable: string
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** The file that a flag named. */
+  /** The file given by a flag. */
   readonly file?: string | undefined
 }
 
-/** The one config file that counts: named by a flag, else by the variable, else the user's, else the machine's. */
+/** Returns the configuration file: the flag's, the variable's, the user's or the machine's, in this order. */
 export function findConfigFile(sources: FileSources): string | undefined {
   const named = sources.file ?? sources.environment[sources.fileVariable]
   if (named !== undefined && named !== '') return named
@@ -25,7 +25,7 @@ export function findConfigFile(sources: FileSources): string | undefined {
     .find((path) => existsSync(path))
 }
 
-/** The folder of a program in the user's config dir. */
+/** Returns a program's folder in the user's configuration directory. */
 export function userConfigDir(
   program: string,
   environment: Readonly<Record<string, string | undefined>>,

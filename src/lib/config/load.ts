@@ -8,31 +8,31 @@ import { settingsFromEnvironment } from './environment.ts'
 import { type FileSources, findConfigFile } from './find-file.ts'
 import { yaml } from './yaml.ts'
 
-/** Where a program's settings come from, weakest first: defaults, one file, environment, flags. */
+/** Sources of a program's settings, in increasing priority: defaults, one file, environment, flags. */
 export interface ConfigSources<S extends TSchema> extends FileSources {
-  /** The prefix of the variables that give settings. */
+  /** Prefix of the environment variables. */
   readonly environmentPrefix: string
   readonly schema: S
-  /** Settings that flags gave, in the file's shape. */
+  /** Settings given by flags, in the file's shape. */
   readonly flags?: Readonly<Record<string, unknown>>
-  /** Reads a file whose shape is not the schema's; YAML of that shape when left out. */
+  /** Reads a file of another format; default: YAML in the schema's shape. */
   readonly read?: (file: string) => Readonly<Record<string, unknown>>
 }
 
-/** Checked settings, and the file they came from if there was one. */
+/** Validated settings and the file they came from, if any. */
 export interface LoadedConfig<S extends TSchema> {
   /** In the file's shape. */
   readonly settings: Static<S>
   readonly decoded: Decoded<S>
   readonly file: string | undefined
-  /** What a sentence about a setting begins with. */
+  /** Prefix of messages about a setting: the file or the environment. */
   readonly source: string
 }
 
 /**
  * Reads a program's configuration.
  *
- * @throws CONFIG_UNREADABLE when the named file cannot be read or is no YAML, and CONFIG_INVALID as `checkSettings` says
+ * @throws CONFIG_UNREADABLE when the file cannot be read or is not valid YAML, and CONFIG_INVALID like `checkSettings`
  */
 export function loadConfig<S extends TSchema>(sources: ConfigSources<S>): LoadedConfig<S> {
   const { schema } = sources
@@ -53,7 +53,7 @@ function readYaml(file: string): Record<string, unknown> {
   }
 }
 
-/** Keys and values of a YAML text; errors name its file. @throws CONFIG_UNREADABLE */
+/** Parses a YAML mapping; errors name its file. @throws CONFIG_UNREADABLE when it is invalid or not a mapping */
 export function parseYaml(text: string, file: string): Record<string, unknown> {
   let content: unknown
   try {
@@ -63,7 +63,7 @@ export function parseYaml(text: string, file: string): Record<string, unknown> {
   }
   if (content === null || content === undefined) return {}
   if (!isGroup(content)) {
-    throw configFault('CONFIG_UNREADABLE', `config file ${file} must hold keys and values`)
+    throw configFault('CONFIG_UNREADABLE', `config file ${file} must be a mapping of keys to values`)
   }
   return content
 }
@@ -76,7 +76,7 @@ function unreadable(file: string, error: unknown): Fault {
   )
 }
 
-/** Below it a mistake in YAML is drawn, for a terminal alone. */
+/** The further lines of a YAML error draw the mistake for a terminal. */
 function firstLine(text: string): string {
   return text.split('\n', 1)[0]?.replace(/:$/, '') ?? ''
 }

@@ -1,4 +1,4 @@
-/** The candidate closest to what was written, or undefined when nothing is close enough to be meant. */
+/** Returns the candidate closest to a misspelled word, or undefined if none is close enough. */
 export function nearest(written: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined
   let bestDistance = Math.max(2, Math.floor(written.length / 3)) + 1
@@ -13,7 +13,7 @@ export function nearest(written: string, candidates: Iterable<string>): string |
   return best
 }
 
-/** Levenshtein distance with two adjacent letters swapped counted as one edit, since that is how people mistype. */
+/** Levenshtein distance that counts a swap of adjacent letters, a common typo, as one edit. */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column)

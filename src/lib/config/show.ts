@@ -1,12 +1,12 @@
 import { type SchemaNode, valueSchema } from './check.ts'
 import { yaml } from './yaml.ts'
 
-/** The effective settings as YAML, with every secret (a schema field marked `writeOnly`) masked. */
+/** Formats the effective settings as YAML with secrets (schema fields marked `writeOnly`) masked. */
 export function showSettings(schema: SchemaNode, settings: unknown): string {
   return yaml().stringify(maskSecrets(schema, settings))
 }
 
-/** The effective settings as a value, masked alike. */
+/** Returns a copy of the settings with secrets masked. */
 export function maskSecrets(schema: SchemaNode, value: unknown): unknown {
   if (schema.writeOnly === true && value !== undefined) return '********'
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value

@@ -11,7 +11,7 @@ const UNIT_BYTES: Readonly<Record<string, number>> = {
   tib: 2 ** 40,
 }
 
-/** Bytes in a size as people write them: `5MiB`, `1.5 GB`, `4096`. Undefined when it is none. */
+/** Parses a size such as `5MiB`, `1.5 GB` or `4096` to bytes; undefined if it is invalid. */
 export function parseSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(text)
   const unit = UNIT_BYTES[match?.[2]?.toLowerCase() ?? '?']

@@ -11,19 +11,19 @@ const recordSchema = Type.Object({
   process: Type.Object(processIdentity),
   /** Address of the API, `http://HOST:PORT`. */
   url: Type.String(),
-  /** File of the token that requests need; null where they need none. */
+  /** Path of the token file; null if requests need no token. */
   tokenFile: Type.Union([Type.String(), Type.Null()]),
 })
 
 /**
- * A running server, as it reports itself to its user's clients. The record lies in that user's own directory, which no project
- * can name: a token goes only where such a record says.
+ * A running server's record for its user's clients. It is in the user's own directory, which a project cannot name, so a token is
+ * only sent to a recorded server.
  */
 export type ServerRecord = Readonly<Static<typeof recordSchema>>
 
 const FILE = 'server.json'
 
-/** Records this process as the server of a directory; the result removes the record again. */
+/** Records this process as the server of a directory. Returns a function that removes the record. */
 export async function writeServerRecord(
   directory: string,
   address: { readonly url: string; readonly tokenFile: string | null },
@@ -33,14 +33,14 @@ export async function writeServerRecord(
   const record: ServerRecord = { process: identityOf(process.pid), ...address }
   await writeFileDurable(file, `${JSON.stringify(record)}\n`, { mode: 0o600 })
   return async () => {
-    // A server with another state directory may have written its own meanwhile.
+    // Another server may have replaced the record meanwhile.
     if ((await readRecord(file))?.process.pid !== process.pid) return
-    // One that stays, on a disk that became read-only, names a process that no longer runs: nobody believes it.
+    // A record left on a read-only disk names a process that no longer runs, so clients ignore it.
     await rm(file, { force: true }).catch(() => undefined)
   }
 }
 
-/** Returns the server that a directory records; undefined without one, and where that process no longer runs. */
+/** Returns the recorded server of a directory; undefined if there is none or its process no longer runs. */
 export async function findServerRecord(directory: string): Promise<ServerRecord | undefined> {
   const record = await readRecord(join(directory, FILE))
   return record !== undefined && isRunning(record.process) ? record : undefined
@@ -55,7 +55,7 @@ async function readRecord(file: string): Promise<ServerRecord | undefined> {
   }
 }
 
-/** URL by which programs of this machine reach what listens at an address. */
+/** Returns the URL at which local programs reach a listener. */
 export function localUrl(host: string, port: number): string {
   return `http://${connectableHost(host)}:${port}`
 }

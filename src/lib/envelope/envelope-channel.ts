@@ -3,17 +3,17 @@ import { Pace } from '../clock/pace.ts'
 import { type Envelope, envelopeToWire, type ReceivedEnvelope } from './envelope.ts'
 import { encodeFrame, FrameDecoder, FrameFault } from './frames.ts'
 
-/** What may wait for a peer that does not read. */
+/** Maximum number of bytes that wait for a peer that does not read. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024
-/** How many envelopes of one peer are handled: 10,000 a second. More wait at the peer, so that others are served meanwhile. */
+/** Rate at which one peer's envelopes are handled, 10,000 per second. Excess waits at the peer while others are served. */
 const ENVELOPE_RATE = { perMs: 10, burst: 2_000 } as const
 
-/** Envelopes over a connection. One that brings what is none is cut off (threat B4). */
+/** Sends and receives envelopes over a connection. An invalid frame closes it (threat B4). */
 export class EnvelopeChannel {
   readonly #connection: Duplex
   readonly #decoder: FrameDecoder
   readonly #pace = new Pace(ENVELOPE_RATE)
-  /** Envelopes in the piece that is being taken. */
+  /** Number of envelopes in the current chunk. */
   #count = 0
   readonly closed: Promise<void>
 
@@ -33,14 +33,14 @@ export class EnvelopeChannel {
     connection.on('data', (piece: Buffer) => this.#take(piece))
   }
 
-  /** As `send`, of what `encodeFrame` made. */
+  /** Like `send`, for a frame from `encodeFrame`. */
   sendFrame(frame: Buffer): boolean {
     if (this.#connection.destroyed || this.#connection.writableLength > MAX_WAITING_BYTES) return false
     this.#connection.write(frame)
     return true
   }
 
-  /** False when it is not sent: the connection is gone, or its peer reads too slowly and more would be held for it. */
+  /** Sends an envelope. Returns false if the connection is closed or its peer reads too slowly. */
   send(envelope: Envelope): boolean {
     return this.sendFrame(encodeFrame(envelopeToWire(envelope)))
   }
@@ -58,9 +58,7 @@ export class EnvelopeChannel {
       this.#connection.pause()
       setTimeout(() => this.#connection.resume(), waitMs)
     } catch (error) {
-      this.#connection.destroy(
-        error instanceof FrameFault ? error : new FrameFault('a frame that cannot be used'),
-      )
+      this.#connection.destroy(error instanceof FrameFault ? error : new FrameFault('an invalid frame'))
     }
   }
 }

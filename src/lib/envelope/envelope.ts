@@ -2,15 +2,15 @@ import type { ReceivedEnvelope } from '../../native/net/envelopes.ts'
 
 export type { ReceivedEnvelope } from '../../native/net/envelopes.ts'
 
-/** A message of the bus. Source: the specification's table of envelope fields. */
+/** A bus message. Source: the specification's table of envelope fields. */
 export interface Envelope {
   /** UUIDv7. */
   readonly id: string
   readonly namespace: string
   readonly type: 'request' | 'response' | 'event'
-  /** Of a response: the request's id. */
+  /** The request's id; responses only. */
   readonly inReplyTo?: string
-  /** Of a response: whether it is the last one. */
+  /** Whether this is the last response; responses only. */
   readonly isFinal?: boolean
   /** RFC 3339. */
   readonly timestamp: string
@@ -22,7 +22,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const NAMESPACE = /^[A-Za-z0-9._:-]{1,128}$/
 const MAX_TIMESTAMP = 40
 
-/** What namespaces begin with that the server and its agents alone use. */
+/** Prefix of namespaces reserved for the server and its agents. */
 export const RESERVED = 'system:'
 
 export function isNamespace(value: unknown): value is string {
@@ -33,10 +33,10 @@ export function isEnvelopeId(value: unknown): value is string {
   return typeof value === 'string' && UUID.test(value)
 }
 
-/** What whoever is asked for a sign of life gets as `payload.operation`; the answer's payload says nothing. */
+/** Value of `payload.operation` in a health request; the response's payload is ignored. */
 export const PING = 'ping'
 
-/** What an envelope is on the wire: the field names of the specification, without those that are left out. */
+/** Converts an envelope to its wire form, with the specification's field names and without missing fields. */
 export function envelopeToWire({ inReplyTo, isFinal, ...same }: Envelope): Readonly<Record<string, unknown>> {
   return {
     ...same,
@@ -45,7 +45,7 @@ export function envelopeToWire({ inReplyTo, isFinal, ...same }: Envelope): Reado
   }
 }
 
-/** What came over the wire as an envelope; undefined when it is none. Fields that it should not have are left out. */
+/** Parses an envelope from its wire form; undefined if it is invalid. Unknown fields are dropped. */
 export function envelopeFromWire(value: unknown): Envelope | undefined {
   if (!isRecord(value)) return undefined
   const { id, namespace, type, in_reply_to: inReplyTo, final, timestamp, payload } = value
@@ -63,7 +63,7 @@ export function envelopeFromWire(value: unknown): Envelope | undefined {
   }
 }
 
-/** What `envelopeFromWire` takes out of a frame, with its payload as text again. */
+/** Parses a received envelope and keeps its payload as JSON text. */
 export function receivedFromWire(value: unknown): ReceivedEnvelope | undefined {
   const envelope = envelopeFromWire(value)
   if (envelope === undefined) return undefined
@@ -71,7 +71,7 @@ export function receivedFromWire(value: unknown): ReceivedEnvelope | undefined {
   return { ...head, payloadJson: JSON.stringify(payload) }
 }
 
-/** An envelope as JSON, with `more` fields; its payload is passed on as it came. */
+/** Serializes a received envelope with additional fields; the payload is passed through unchanged. */
 export function receivedToJson(
   { payloadJson, inReplyTo, isFinal, ...same }: ReceivedEnvelope,
   more: Readonly<Record<string, unknown>> = {},
@@ -80,12 +80,12 @@ export function receivedToJson(
   return `${JSON.stringify({ ...same, ...reply, ...more }).slice(0, -1)},"payload":${payloadJson}}`
 }
 
-/** For whom a message is looks into it. */
+/** Parses the payload of a received envelope. */
 export function payloadOf({ payloadJson }: ReceivedEnvelope): Envelope['payload'] {
   return JSON.parse(payloadJson) as Envelope['payload']
 }
 
-/** What a listener posts to answer a request of a workspace. */
+/** Returns the body with which a listener responds to a workspace's request. */
 export function answerToWire(
   workspace: { readonly name: string; readonly server?: string },
   inReplyTo: string,

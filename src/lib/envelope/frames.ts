@@ -3,13 +3,13 @@ import { type EnvelopeHandling, type ReceivedEnvelope, readEnvelopes } from '../
 import { addPiece } from '../mux/pieces.ts'
 import { receivedFromWire } from './envelope.ts'
 
-/** A frame is its length in four bytes, big-endian, and as many bytes of MessagePack. */
+/** A frame is a four-byte big-endian length followed by that many bytes of MessagePack. */
 const LENGTH_BYTES = 4
 
 const packer = new Packr({ useRecords: false })
 const unpacker = new Unpackr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' })
 
-/** Bytes that are no frame: the connection cannot be understood any further. */
+/** Thrown for an invalid frame, after which the connection cannot be parsed. */
 export class FrameFault extends Error {}
 
 export function encodeFrame(value: unknown): Buffer {
@@ -18,34 +18,34 @@ export function encodeFrame(value: unknown): Buffer {
   return frame
 }
 
-/** Takes envelopes from bytes that come in any pieces; a frame's length is checked before anything is kept for it (threat B4). */
+/** Decodes envelopes from arbitrary chunks. A frame's length is checked before memory is allocated (threat B4). */
 export class FrameDecoder {
   readonly #handling: EnvelopeHandling
   readonly #read: typeof readEnvelopes
   #pieces: Buffer[] = []
   #bytes = 0
-  /** Below that there is no whole frame. */
+  /** Minimum number of bytes for a complete frame. */
   #neededBytes = LENGTH_BYTES
 
-  /** @param maxBytes the longest frame that is taken, its length not counted */
+  /** @param maxBytes maximum size of a frame without its length */
   constructor(maxBytes: number, onEnvelope: EnvelopeHandling['onEnvelope'], read = readEnvelopes) {
     this.#handling = { maxBytes, onEnvelope, readFrame }
     this.#read = read
   }
 
-  /** Hands on what the frames hold that are whole now. @throws FrameFault; what came before in this piece is then handed on */
+  /** Decodes all complete frames. @throws FrameFault after delivering the valid frames before it */
   take(piece: Buffer): void {
     const bytes = this.#joined(piece)
     if (bytes === undefined) return
     const taken = this.#read(bytes, this.#handling)
     if (taken.wrongLength !== undefined)
       throw new FrameFault(
-        `a frame of ${taken.wrongLength} bytes, where 1 to ${this.#handling.maxBytes} are possible`,
+        `a frame of ${taken.wrongLength} bytes is outside the limits of 1 to ${this.#handling.maxBytes}`,
       )
     if (taken.bytes < bytes.length) this.#keep(bytes.subarray(taken.bytes))
   }
 
-  /** All that there is, as soon as that can be a frame. */
+  /** Returns all pending bytes once they can contain a frame. */
   #joined(piece: Buffer): Buffer | undefined {
     if (this.#bytes === 0 && piece.length >= LENGTH_BYTES) return piece
     addPiece(this.#pieces, piece)
@@ -58,7 +58,7 @@ export class FrameDecoder {
     return joined
   }
 
-  /** The beginning of a frame, whose length has been checked. */
+  /** Keeps the start of a frame whose length was checked. */
   #keep(rest: Buffer): void {
     this.#pieces = [rest]
     this.#bytes = rest.length
@@ -66,10 +66,10 @@ export class FrameDecoder {
   }
 }
 
-/** Any frame that holds an envelope. */
+/** Decodes one frame. @throws FrameFault when it is not an envelope */
 function readFrame(frame: Buffer): ReceivedEnvelope {
   const envelope = receivedFromWire(decode(frame))
-  if (envelope === undefined) throw new FrameFault('a frame that holds no envelope')
+  if (envelope === undefined) throw new FrameFault('a frame is not an envelope')
   return envelope
 }
 
@@ -77,6 +77,6 @@ function decode(body: Buffer): unknown {
   try {
     return unpacker.unpack(body)
   } catch (error) {
-    throw new FrameFault('a frame that holds no MessagePack', { cause: error })
+    throw new FrameFault('a frame is not valid MessagePack', { cause: error })
   }
 }

@@ -1,11 +1,11 @@
 import { randomFillSync } from 'node:crypto'
 
 const BYTES = 16
-/** Random bytes for the next identifiers: asking for them one by one takes longer than all the rest. */
+/** Random bytes for the next identifiers; generating them one by one dominates the cost. */
 const pool = Buffer.alloc(256 * BYTES)
 let used = pool.length
 
-/** An identifier that sorts by when it was made, to the millisecond. Source: RFC 9562, section 5.7. */
+/** Creates an identifier that sorts by creation time in milliseconds. Source: RFC 9562, section 5.7. */
 export function uuidV7(nowMs: number): string {
   if (used === pool.length) {
     randomFillSync(pool)

@@ -1,4 +1,4 @@
-/** What went wrong, seen from the caller. Faces translate a kind to an HTTP status or an exit code. */
+/** Category of an error. Faces translate it to an HTTP status or an exit status. */
 export type FaultKind =
   | 'invalid'
   | 'unauthorized'
@@ -14,14 +14,14 @@ export type FaultKind =
   | 'unsupported'
 
 /**
- * A failure that a caller may be told about. The message says what was expected, what came and about which thing;
+ * An expected error that may be reported to the caller. The message names the thing, what is wrong with it and the remedy;
  * `cause` is for the log only.
  */
 export class Fault<Code extends string = string> extends Error {
   override readonly name = 'Fault'
   readonly code: Code
   readonly kind: FaultKind
-  /** After how many seconds trying again may help, where that is known. */
+  /** Seconds after which a retry may succeed, if known. */
   readonly retryAfterS: number | undefined
 
   constructor(
@@ -42,7 +42,7 @@ export function isFault(error: unknown): error is Fault {
 }
 
 /**
- * Declares a program's table of codes and returns the one function that makes its faults.
+ * Declares a program's error codes and returns the function that creates its faults.
  *
  * @example const fault = defineFaults({ WORKSPACE_NOT_FOUND: 'missing' })
  */

@@ -5,7 +5,7 @@ const scriptFault = defineFaults({ PAGE_NOT_BUILT: 'unavailable' })
 
 const known = new Map<string, string>()
 
-/** Returns a page's script, as the build has bundled it. @throws PAGE_NOT_BUILT in a checkout before its first build */
+/** Returns the bundled script of a page. @throws PAGE_NOT_BUILT in a checkout before its first build */
 export function readBuiltScript(url: URL): string {
   try {
     const script = known.get(url.href) ?? readFileSync(url, 'utf8')

@@ -4,13 +4,13 @@ import { flock, type LockKind } from '../../native/files/lock-file.ts'
 
 const LOOK_EVERY_MS = 50
 
-/** Gives up a lock. The file stays: a lock on a file that is removed and made anew is two locks. */
+/** Releases a lock. The file stays: deleting and recreating it would allow two locks. */
 type Release = () => Promise<void>
 
 /**
- * Takes the lock on a file, made where it is missing, or returns `taken` where another process or another part of this
- * one has it. The kernel drops it with the process, however that ends. `unguarded` is called in place of locking where
- * neither the addon nor fs-ext is built, and the work goes on alone.
+ * Acquires the lock on a file, creating it if needed, or returns `taken` if another process or another part of this
+ * process has it. The kernel releases it when the process exits for any reason. If neither the addon nor fs-ext is
+ * built, `unguarded` is called and no lock is held.
  */
 export async function tryLock(
   path: string,
@@ -30,7 +30,7 @@ export async function tryLock(
   return () => file.close()
 }
 
-/** Waits for the lock on a file; `onWait` is called once where another holds it. @throws the signal's reason */
+/** Waits for the lock on a file; calls `onWait` once if it is taken. @throws the signal's reason */
 export async function lockFile(
   path: string,
   options: {

@@ -3,25 +3,25 @@ import { join } from 'node:path'
 import { ignoreMissing } from './ignore-missing.ts'
 import { writeFileDurable } from './write-durable.ts'
 
-/** Makes a directory of one format one of the next; done again after it was broken off, it does the rest. */
+/** Migrates a directory to the next format. Running it again after an interruption completes it. */
 export type Migration = (directory: string) => Promise<void>
 
 const FILE = 'format'
 
 /**
- * Holds the format of a directory, which its file `format` says, against the one that this program knows: 1, and one more
- * for each migration. One without that file is of format 1. An older directory is migrated, step by step; one of a newer
- * program is left as it is, and an error says which it was.
+ * Compares a directory's format, recorded in its file `format`, with the program's: 1 plus the number of migrations. A directory
+ * without that file has format 1. An older directory is migrated step by step; a newer one is left unchanged with an
+ * error that names its format.
  */
 export async function bringToFormat(directory: string, migrations: readonly Migration[] = []): Promise<void> {
   const file = join(directory, FILE)
   const known = migrations.length + 1
   const text = await readFile(file, 'utf8').catch(ignoreMissing)
   const found = text === undefined ? 1 : Number(/^([1-9]\d{0,8})\n$/.exec(text)?.[1])
-  if (Number.isNaN(found)) throw new Error(`${file} is damaged: it should hold a number; restore it`)
+  if (Number.isNaN(found)) throw new Error(`${file} is damaged: it must contain a number; restore it`)
   if (found > known) {
     throw new Error(
-      `${file} says format ${found}, and this program knows formats up to ${known}: a newer version wrote it, use that one`,
+      `${file} has format ${found}, but this program supports up to ${known}: use the newer version that wrote it`,
     )
   }
   if (text === undefined) await writeFormat(file, found)

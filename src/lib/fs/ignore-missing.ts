@@ -1,4 +1,4 @@
-/** For the catch of a call on a path that may be gone: undefined then; any other error is thrown on. */
+/** Catch handler for paths that may not exist: returns undefined for ENOENT and rethrows any other error. */
 export function ignoreMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }

@@ -2,9 +2,9 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a directory and those above it that are missing, with the same mode; throws the system's error. In place of Node's own
- * `recursive`, which asks without end, and holds the whole process, where a file system says ENOENT below a directory that is
- * there: /proc, an automounter without such a key.
+ * Creates a directory and its missing parents with the same mode; throws the system's error. Node's `recursive` loops forever and
+ * blocks the process where a file system returns ENOENT below an existing directory: /proc, or an automounter without such a
+ * key.
  */
 export function makeDirs(path: string, mode = 0o777): void {
   if (isDirectory(path)) return
@@ -13,7 +13,7 @@ export function makeDirs(path: string, mode = 0o777): void {
   try {
     mkdirSync(path, mode)
   } catch (error) {
-    // Another one has made it meanwhile.
+    // Created by somebody else meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isDirectory(path)) throw error
   }
 }

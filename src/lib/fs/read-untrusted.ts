@@ -1,18 +1,18 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
 
-/** Read at once where a file has no size, as those of /proc. */
+/** Chunk size for files without a size, as in /proc. */
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * Reads a file that somebody else may have put there: never follows a link in the last step, never waits for a FIFO's other
- * end, and never takes in more than `maxBytes`. `check` sees the very file that is read and may throw.
- * @throws an Error for a link, anything but a regular file, and more bytes than that.
+ * Reads an untrusted file: never follows a link in the last component, never blocks on a FIFO, and never reads more than
+ * `maxBytes`. `check` gets the metadata of the opened file and may throw.
+ * @throws Error for a link, a file that is not regular, or a file over the limit
  */
 export function readUntrusted(path: string, maxBytes: number, check?: (stats: Stats) => void): string {
   return readUntrustedBytes(path, maxBytes, check).toString('utf8')
 }
 
-/** The bytes of such a file; see `readUntrusted`. Uses no more memory than the file has bytes. */
+/** Like `readUntrusted`, but returns bytes. Allocates no more memory than the file's size. */
 export function readUntrustedBytes(path: string, maxBytes: number, check?: (stats: Stats) => void): Buffer {
   const descriptor = open(path)
   try {
@@ -20,7 +20,7 @@ export function readUntrustedBytes(path: string, maxBytes: number, check?: (stat
     if (!stats.isFile()) throw new Error('it is not a regular file')
     if (stats.size > maxBytes) throw new Error(`it has ${stats.size} bytes, more than ${maxBytes}`)
     check?.(stats)
-    // One byte more than expected: the file may grow meanwhile.
+    // One extra byte detects a file that grows meanwhile.
     let bytes = Buffer.allocUnsafe(stats.size === 0 ? CHUNK_BYTES : stats.size + 1)
     let length = 0
     while (true) {

@@ -8,18 +8,18 @@ import { makeDirs } from './make-dirs.ts'
 const stateFault = defineFaults({ STATE_DIR_UNUSABLE: 'invalid' })
 
 interface StateDirOptions<T> {
-  /** What is thrown while another holds the directory. */
+  /** Creates the error for a directory in use. */
   readonly taken: () => Error
-  /** Called where nothing can keep another away. */
+  /** Called if locks are not available. */
   readonly unguarded: () => void
-  /** Reads, or on the first start makes, what the program needs of it; throws where that cannot be. */
+  /** Reads the directory's contents, creating them at the first start. */
   readonly read: () => Promise<T>
 }
 
 /**
- * Makes a program's own directory on its first start, and holds it: one program at a time (fault F34).
+ * Creates a program's state directory at the first start and locks it for one program at a time (fault F34).
  *
- * @throws what `taken` says while another has it, and STATE_DIR_UNUSABLE when it cannot be written or a newer version wrote it; it is then free again
+ * @throws `taken()` when it is in use, and STATE_DIR_UNUSABLE when it is not writable or has a newer format; the lock is then released
  */
 export async function holdStateDir<T>(
   path: string,

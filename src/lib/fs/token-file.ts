@@ -8,17 +8,18 @@ import { syncDirectory } from './write-durable.ts'
 const tokenFault = defineFaults({ TOKEN_FILE_UNUSABLE: 'invalid' })
 
 /**
- * The token in a file, made on the first call: 32 random bytes as base64url, for its owner alone (threat V1). Throws
- * TOKEN_FILE_UNUSABLE for a file that others may read, or that holds no token.
+ * Returns the token in a file, created at the first call: 32 random bytes as base64url, readable only by its owner (threat V1).
+ * @throws TOKEN_FILE_UNUSABLE when others can read the file or it does not contain a token
  */
 export async function openToken(path: string): Promise<string> {
   await make(path)
   const token = await readToken(path)
-  if (token === undefined) throw tokenFault('TOKEN_FILE_UNUSABLE', `${path} is gone`)
+  if (token === undefined)
+    throw tokenFault('TOKEN_FILE_UNUSABLE', `token file ${path} was deleted while it was created; try again`)
   return token
 }
 
-/** The token in a file; undefined when there is no file. @throws TOKEN_FILE_UNUSABLE */
+/** Returns the token in a file; undefined if there is no file. @throws TOKEN_FILE_UNUSABLE */
 export async function readToken(path: string): Promise<string | undefined> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
@@ -28,13 +29,13 @@ export async function readToken(path: string): Promise<string | undefined> {
   if ((found.mode & 0o077) !== 0)
     throw tokenFault(
       'TOKEN_FILE_UNUSABLE',
-      `token file ${path} may be read by others; run "chmod 600 ${path}", or remove it for a new one`,
+      `token file ${path} is readable by others; run "chmod 600 ${path}", or delete it to get a new one`,
     )
   const token = (await readFile(path, 'utf8')).trim()
   if (token.length < 20)
     throw tokenFault(
       'TOKEN_FILE_UNUSABLE',
-      `token file ${path} holds no token of at least 20 characters; remove it for a new one`,
+      `token file ${path} does not contain a token of at least 20 characters; delete it to get a new one`,
     )
   return token
 }
@@ -47,7 +48,7 @@ async function make(path: string): Promise<void> {
     await file.writeFile(`${randomBytes(32).toString('base64url')}\n`)
     await file.sync()
     await file.close()
-    // Unlike a rename it never replaces one that somebody already uses.
+    // Unlike a rename, this never replaces a token already in use.
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
     })

@@ -12,15 +12,15 @@ import {
 export type { TrashPlace } from '../../native/files/trash.ts'
 
 export interface DiscardOptions {
-  /** Asked once the entry is out of the way and before anything of it is gone: false gives it its name back. */
+  /** Called after the entry is renamed and before anything is deleted: false restores its name. */
   readonly isStillWanted?: () => Promise<boolean>
   readonly onSeen?: (removed: number) => void
 }
 
 /**
- * Deletes an entry of a directory, a file or a whole tree: by one rename, after which it is gone for everybody, and then piece
- * by piece. What a crash leaves begins with TRASH_PREFIX and is for `removeLeftTrash`. Below the place's root no symlink is
- * followed and no mount entered. Returns whether it is gone; throws the system's error.
+ * Deletes a file or directory tree: first one rename, after which it no longer exists under its name, then step by step. Leftovers
+ * of a crash start with TRASH_PREFIX and are handled by `removeLeftTrash`. Below the root no symlink is
+ * followed and no mount entered. Returns whether it was deleted; throws the system's error.
  */
 export async function discard(
   place: TrashPlace,
@@ -42,7 +42,7 @@ export async function discard(
   return true
 }
 
-/** What earlier deletions have left in a directory, by its name; none where there is no such directory. */
+/** Lists the leftovers of interrupted deletions in a directory; empty if it does not exist. */
 export async function findTrash({ root, parent }: TrashPlace): Promise<readonly string[]> {
   try {
     return (await readdir(join(root, parent))).filter((name) => name.startsWith(TRASH_PREFIX))
@@ -52,7 +52,7 @@ export async function findTrash({ root, parent }: TrashPlace): Promise<readonly 
   }
 }
 
-/** Ends what an earlier deletion has begun. */
+/** Completes an interrupted deletion. */
 export function removeLeftTrash(
   place: TrashPlace,
   trash: string,

@@ -4,17 +4,17 @@ import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 
 interface WriteOptions {
-  /** Less what the process's umask takes away. */
+  /** Subject to the process's umask. */
   readonly mode?: number
-  /** The file whose mode the new one gets, bit by bit, and whose owner as far as that is allowed. */
+  /** File whose exact mode, and owner if permitted, the new file gets. */
   readonly like?: { readonly mode: number; readonly uid: number; readonly gid: number }
-  /** Last thing before the old file is gone; what it throws leaves that in place. */
+  /** Called right before the old file is replaced; an exception keeps the old file. */
   readonly beforeRename?: () => Promise<void>
 }
 
 /**
- * Replaces a file so that after a crash or a power cut either the old or the new content is there, whole, and the new
- * one once this returns: temporary file, fsync, rename, fsync of the directory. A failed write leaves the old file.
+ * Replaces a file so that after a crash or power cut it has either the complete old or the complete new content, and the new
+ * content once this returns: temporary file, fsync, rename, fsync of the directory. A failed write keeps the old file.
  */
 export async function writeFileDurable(
   path: string,
@@ -46,17 +46,17 @@ async function makeLike(
 ): Promise<void> {
   const own = await file.stat()
   if (own.uid !== uid || own.gid !== gid) await file.chown(uid, gid).catch(() => undefined)
-  // After the owner, whose change clears the bits that lend an identity.
+  // After chown, which clears setuid and setgid.
   await file.chmod(mode & 0o7777)
 }
 
-/** Removes one file for good: after a power cut it does not come back. A missing file is no error. */
+/** Deletes a file durably: it does not reappear after a power cut. A missing file is not an error. */
 export async function removeFileDurable(path: string): Promise<void> {
   await rm(path, { force: true })
   await syncDirectory(dirname(path))
 }
 
-/** Makes what was created, renamed or removed in a directory outlast a power cut. */
+/** Flushes a directory, so that created, renamed and removed entries survive a power cut. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r')
   try {

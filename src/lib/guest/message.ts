@@ -2,12 +2,12 @@ import type { Duplex } from 'node:stream'
 import { addPiece } from '../mux/pieces.ts'
 
 const LENGTH_BYTES = 4
-/** A host's request: an environment and arguments fit. */
+/** Maximum size of a host's request; fits an environment and arguments. */
 const MAX_REQUEST_BYTES = 2 * 1024 * 1024
-/** A guest's answer, which holds no more than a path or a sentence. */
+/** Maximum size of a guest's response, which contains at most a path or a message. */
 export const MAX_ANSWER_BYTES = 64 * 1024
 
-/** A message as bytes: its length (32 bits, big-endian), then JSON. */
+/** Encodes a message: its length (32 bits, big-endian), then JSON. */
 export function encodeMessage(message: unknown): Buffer {
   const json = Buffer.from(JSON.stringify(message))
   const length = Buffer.alloc(LENGTH_BYTES)
@@ -16,10 +16,10 @@ export function encodeMessage(message: unknown): Buffer {
 }
 
 /**
- * Reads one message off a connection and not a byte more: what follows belongs to whoever reads next. Undefined when the
+ * Reads exactly one message from a connection; later bytes stay for the next reader. Returns undefined if the
  * connection ends before it.
  *
- * @throws when what comes is not a message; its length is checked before anything is kept
+ * @throws Error for an invalid message; its length is checked before memory is allocated
  */
 export async function readMessage(connection: Duplex, mostBytes = MAX_REQUEST_BYTES): Promise<unknown> {
   const length = await readExactly(connection, LENGTH_BYTES)
@@ -31,7 +31,7 @@ export async function readMessage(connection: Duplex, mostBytes = MAX_REQUEST_BY
   return json === undefined ? undefined : JSON.parse(json.toString())
 }
 
-/** So many bytes, or undefined when the connection ends before them; what came beyond them is put back. */
+/** Reads a number of bytes and puts excess bytes back; undefined if the connection ends first. */
 async function readExactly(connection: Duplex, bytes: number): Promise<Buffer | undefined> {
   const pieces: Buffer[] = []
   let missing = bytes

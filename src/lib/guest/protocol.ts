@@ -1,22 +1,22 @@
 /**
- * What a host says to the agent inside a virtual machine, one request a connection, and what it hears. A request is a
+ * Protocol between the host and the agent inside a virtual machine, one request per connection. A request is a
  * message (`message.ts`), and so is the answer; what follows depends on the request.
  */
 export type GuestRequest =
-  /** Then both are at the ends of a `Mux` with the channels of `EXEC_CHANNELS`. */
+  /** The connection then becomes a `Mux` with the channels of `EXEC_CHANNELS`. */
   | ({ readonly do: 'exec' } & GuestProgram)
   /**
-   * Then both are at the ends of a `Mux` whose channel `DIAL_CHANNEL` is joined with that port of the guest's loopback address:
-   * not every vsock knows the end of one half of a connection.
+   * The connection then becomes a `Mux` whose channel `DIAL_CHANNEL` is connected to that port of the guest's loopback address,
+   * because not every vsock supports half-close.
    */
   | { readonly do: 'dial'; readonly port: number }
-  /** Then both are at the ends of a `Mux`, and the guest opens a channel for each connection. Answer: `GuestSocket`. */
+  /** The connection then becomes a `Mux`, and the guest opens a channel per connection. Response: `GuestSocket`. */
   | { readonly do: 'listen'; readonly user?: string }
-  /** Answer: `GuestHealth`. */
+  /** Response: `GuestHealth`. */
   | { readonly do: 'health' }
-  /** Answer: nothing. */
+  /** Response: empty. */
   | ({ readonly do: 'prepare' } & GuestSetting)
-  /** Answer: nothing, once everything is written; `reboot` is how machines without power management are ended. */
+  /** Response: empty, after all data is flushed; `reboot` stops machines without power management. */
   | { readonly do: 'shut-down'; readonly by: 'poweroff' | 'reboot' }
 
 export type GuestAnswer<T = Record<string, never>> =
@@ -25,7 +25,7 @@ export type GuestAnswer<T = Record<string, never>> =
 export interface GuestProgram {
   readonly argv: readonly string[]
   readonly environment: Readonly<Record<string, string>>
-  /** Name or number; the workspace's own user when left out. */
+  /** Name or number; default: the workspace's user. */
   readonly user?: string
   readonly terminal?: { readonly columns: number; readonly rows: number }
   readonly stdin: boolean
@@ -33,11 +33,11 @@ export interface GuestProgram {
 
 export interface GuestSetting {
   readonly hostname: string
-  /** What the agent shows on the bus, which programs of the guest can connect to as well. */
+  /** Token that identifies the agent on the bus, to which programs of the guest can connect too. */
   readonly agentToken: string
-  /** Token that programs inside must show to get cloud credentials; without it any program gets them. */
+  /** Token that programs inside must send to get cloud credentials; without it every program gets them. */
   readonly credentialsToken?: string
-  /** Tag of a directory of the host's that becomes the workspace's; its owner on the host decides who the user is. */
+  /** Tag of the host directory mounted as the workspace; its owner on the host determines the user. */
   readonly share?: { readonly tag: string; readonly uid: number; readonly gid: number }
   readonly network?: {
     readonly mac: string
@@ -64,18 +64,18 @@ export interface GuestHealth {
 /** Channels of a running program, by number. */
 export const EXEC_CHANNELS = { control: 0, stdin: 1, stdout: 2, stderr: 3 } as const
 
-/** The one channel of a dialled port. */
+/** The channel of a dialed port. */
 export const DIAL_CHANNEL = 1
 
-/** On the control channel, as messages: from the host `signal` and `resize`, from the guest `exit` once. */
+/** Messages on the control channel: `signal` and `resize` from the host, one `exit` from the guest. */
 export type ExecMessage =
   | { readonly say: 'signal'; readonly name: string }
   | { readonly say: 'resize'; readonly columns: number; readonly rows: number }
   | { readonly say: 'exit'; readonly status: number; readonly signal?: string }
 
-/** Where the agent listens: a vsock port, and the name of a serial port where there is no vsock. */
+/** The agent's vsock port, and the name of its serial port for machines without vsock. */
 export const AGENT_PORT = 1025
 export const AGENT_SERIAL = 'workspace.agent'
 
-/** Where the host listens for its guests' messages: a vsock port of its own. */
+/** The host's vsock port for messages of its guests. */
 export const BUS_PORT = 1024

@@ -3,13 +3,13 @@ import { isRecord } from '../envelope/envelope.ts'
 const AGENT_URL = 'http://127.0.0.1:498'
 
 export interface PublishOptions {
-  /** Where the agent is; default `http://127.0.0.1:498`. */
+  /** The agent's URL; default `http://127.0.0.1:498`. */
   readonly agentUrl?: string | undefined
-  /** How long to wait for the answer; default until the agent gives up, after 30 s. */
+  /** Maximum wait for the response; default: the agent's limit, 30 s. */
   readonly timeoutMs?: number
 }
 
-/** What the agent says instead of an answer, with its code; `TIMEOUT` also when `timeoutMs` is over. */
+/** An error reported by the agent, with its code; `TIMEOUT` also when `timeoutMs` has elapsed. */
 export class PublishError extends Error {
   readonly code: string
 
@@ -20,8 +20,8 @@ export class PublishError extends Error {
 }
 
 /**
- * The guest's side of an extension: asks the listener of a namespace on the host, and returns the payload of its answer. For programs inside a
- * virtual machine.
+ * Guest side of an extension: sends a request to a namespace's listener on the host and returns the payload of the response. For
+ * programs inside a virtual machine.
  *
  * @throws PublishError
  */
@@ -33,10 +33,10 @@ export async function publish(
   const answer = await post({ namespace, type: 'request', payload }, options)
   const content: unknown = await answer.json().catch(() => undefined)
   if (isRecord(content) && isRecord(content['payload'])) return content['payload']
-  throw new PublishError('INTERNAL_ERROR', 'the agent’s answer holds no payload')
+  throw new PublishError('INTERNAL_ERROR', 'the agent’s response has no payload')
 }
 
-/** Sends what nobody answers. @throws PublishError when it is not taken */
+/** Sends an event, which gets no response. @throws PublishError when it is not accepted */
 export async function publishEvent(
   namespace: string,
   payload: Readonly<Record<string, unknown>>,
@@ -56,7 +56,7 @@ async function post(message: object, { agentUrl = AGENT_URL, timeoutMs }: Publis
     })
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError')
-      throw new PublishError('TIMEOUT', `nobody answered within ${timeoutMs} ms`, { cause: error })
+      throw new PublishError('TIMEOUT', `no response within ${timeoutMs} ms`, { cause: error })
     throw new PublishError('NO_CONNECTION', `the agent at ${agentUrl} cannot be reached`, { cause: error })
   }
   if (answer.ok) return answer
@@ -64,6 +64,8 @@ async function post(message: object, { agentUrl = AGENT_URL, timeoutMs }: Publis
   const said = isRecord(content) && isRecord(content['error']) ? content['error'] : {}
   throw new PublishError(
     typeof said['code'] === 'string' ? said['code'] : 'INTERNAL_ERROR',
-    typeof said['message'] === 'string' ? said['message'] : `the agent answered ${answer.status}`,
+    typeof said['message'] === 'string'
+      ? said['message']
+      : `the agent responded with status ${answer.status}`,
   )
 }

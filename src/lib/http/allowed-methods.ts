@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
-/** Returns a function that lists the methods that routes have for a path; empty for a path without a route (RFC 9110, section 15.5.6). */
+/** Returns a function that lists the methods supported for a path; empty for an unknown path (RFC 9110, section 15.5.6). */
 export function followMethods(app: FastifyInstance): (path: string) => readonly string[] {
   const methods = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
@@ -16,7 +16,7 @@ export function followMethods(app: FastifyInstance): (path: string) => readonly 
   }
 }
 
-/** A route's path, in which `:name` stands for one part and `*` for all that follows. */
+/** Converts a route's path to a pattern: `:name` matches one segment, `*` the rest. */
 function patternOf(url: string): RegExp {
   const parts = url.split('/').map((part) => {
     if (part.startsWith(':')) return '[^/]+'

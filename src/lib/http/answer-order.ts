@@ -6,9 +6,9 @@ import { httpFault } from './faults.ts'
 import { answerRaw } from './raw-answer.ts'
 
 /**
- * Keeps the answers of a connection in the order of its requests where Node leaves that to its callers: for requests that its
- * parser refuses (too large, too slow, or not HTTP) and for upgrades. A connection with a refused request gets one answer to that,
- * after those of the requests before it, and ends. Where the answer to that request itself has begun, the connection is cut.
+ * Keeps the responses of a connection in the order of its requests where Node does not: for requests that its parser refuses (too
+ * large, too slow, or not HTTP) and for upgrades. A connection with a refused request gets one response to it, after the responses
+ * to earlier requests, and closes. If the response to that request has started, the connection is cut.
  */
 export class AnswerOrder {
   readonly #shape: { readonly render: (fault: Fault) => unknown }
@@ -19,12 +19,12 @@ export class AnswerOrder {
     this.#shape = shape
   }
 
-  /** Notes the newest request of its connection. Call it for each `request` event. */
+  /** Records the newest request of its connection. Call it for each `request` event. */
   follow({ socket }: IncomingMessage, response: ServerResponse): void {
     this.#last.set(socket, response)
   }
 
-  /** Whether an earlier request of the connection is still to be answered. An upgrade now would mix both answers. */
+  /** Whether an earlier request of the connection still needs its response, which an upgrade would corrupt. */
   isBusy(socket: Duplex): boolean {
     return this.#last.get(socket)?.destroyed === false
   }
@@ -32,7 +32,7 @@ export class AnswerOrder {
   /** Handles a `clientError` event. */
   readonly refuse = (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET') return void socket.destroy()
-    // A parser that failed reports every further piece of the same connection.
+    // A failed parser reports every further chunk of the connection.
     if (this.#broken.has(socket)) return
     this.#broken.add(socket)
     const [status, fault] = brokenRequest(error.code)
@@ -43,11 +43,11 @@ export class AnswerOrder {
     }
     const cut = (): void => void socket.destroy()
     if (last === undefined || last.destroyed) return send()
-    // What is broken is the head behind the last request.
+    // The error is in the head after the last request.
     if (last.req.complete) return void last.once('close', send)
     if (last.writableEnded) return void last.once('close', cut)
     const end = last.headersSent ? cut : send
-    // Its own body is broken: its turn comes when the answers before it are sent.
+    // The error is in its own body: it waits for the responses before it.
     if (last.socket === null) last.once('socket', end)
     else end()
   }

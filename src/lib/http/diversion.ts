@@ -2,18 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 /**
- * Takes over a connection; must answer `101` itself, or throw before it has. What the client sent behind its request is read from the
- * socket like all that follows.
+ * Takes over a connection; must send `101` itself, or throw before it has. Data that the client sent after its request is read from
+ * the socket like any other.
  */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex) => Promise<void>
 
-/** Another server behind some of this one's host names or paths. It gets targets that no router has parsed. */
+/** Another server for some host names or paths of this one. It receives unparsed targets. */
 export interface Diversion {
   readonly isFor: (request: IncomingMessage) => boolean
-  /** Whether a request to leave HTTP is its to answer; any other is answered as a plain request. */
+  /** Whether it handles an upgrade request; otherwise the request is handled as a plain one. */
   readonly acceptsUpgrade: (request: IncomingMessage) => boolean
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>
   readonly upgrade: UpgradeHandler
-  /** Breaks off the answers that are under way. */
+  /** Cuts responses in progress. */
   readonly endAnswers: () => void
 }

@@ -4,21 +4,21 @@ import { followMethods } from './allowed-methods.ts'
 import { httpFault } from './faults.ts'
 import { STATUS_OF_KIND } from './status.ts'
 
-/** How a program words an error body, and which of its codes fits a body field that failed its schema. */
+/** A program's error body, and its code for a body field that fails validation. */
 export interface ErrorShape {
   readonly render: (fault: Fault) => unknown
-  /** A page of HTML in place of the body, where a person reads the answer. */
+  /** HTML page instead of the body, for responses read by people. */
   readonly page?: (fault: Fault, request: FastifyRequest) => string | undefined
   readonly invalidField?: (field: string, message: string) => Fault | undefined
 }
 
-/** Turns everything that is thrown into the program's error body. A bug becomes INTERNAL_ERROR; its cause is logged. */
+/** Converts every exception to the program's error body. A bug becomes INTERNAL_ERROR, and its cause is logged. */
 export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
   const allowedMethods = followMethods(app)
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const fault = toFault(error, shape)
     const status = STATUS_OF_KIND[fault.kind]
-    // That something is not to be had for now is an answer, and no failure of ours.
+    // Temporary unavailability is a response, not a failure of the server.
     const isExpected = isFault(error) && fault.kind === 'unavailable'
     if (status >= 500 && !isExpected) request.log.error({ err: error, code: fault.code }, fault.message)
     if (fault.kind === 'unauthorized') void reply.header('www-authenticate', 'Bearer')
@@ -28,11 +28,11 @@ export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
   app.setNotFoundHandler((request, reply) => {
     const [path = ''] = request.url.split('?')
     const methods = allowedMethods(path)
-    // A route may say itself that it has nothing at this path.
+    // A route may call this itself.
     if (methods.length === 0 || methods.includes(request.method))
       return send(httpFault('ROUTE_NOT_FOUND', `no route ${request.method} ${path}`), 404, request, reply)
     const allow = methods.join(', ')
-    const fault = httpFault('METHOD_NOT_ALLOWED', `${path} has no method ${request.method}, but ${allow}`)
+    const fault = httpFault('METHOD_NOT_ALLOWED', `${path} does not support ${request.method}; use ${allow}`)
     return send(fault, 405, request, reply.header('allow', allow))
   })
   const send = (fault: Fault, status: number, request: FastifyRequest, reply: FastifyReply) => {
@@ -49,7 +49,7 @@ export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
 function toFault(error: FastifyError, shape: ErrorShape): Fault {
   if (isFault(error)) return error
   if (error.validation) return validationFault(error, shape)
-  if (error.statusCode === 413) return httpFault('REQUEST_TOO_LARGE', 'the request body is over 1 MiB', error)
+  if (error.statusCode === 413) return httpFault('REQUEST_TOO_LARGE', 'the request body exceeds 1 MiB', error)
   if (error.statusCode === 415) {
     return httpFault(
       'INVALID_REQUEST',
@@ -59,7 +59,7 @@ function toFault(error: FastifyError, shape: ErrorShape): Fault {
   if (error.statusCode !== undefined && error.statusCode < 500) {
     return httpFault('INVALID_REQUEST', error.message, error)
   }
-  return httpFault('INTERNAL_ERROR', 'something went wrong here; the server log says what', error)
+  return httpFault('INTERNAL_ERROR', 'internal error; see the server log', error)
 }
 
 function validationFault(error: FastifyError, shape: ErrorShape): Fault {

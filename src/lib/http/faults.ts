@@ -1,6 +1,6 @@
 import { defineFaults } from '../errors/fault.ts'
 
-/** What any server of ours may answer before a route is reached. */
+/** Error codes of every server, used before a route is reached. */
 export const HTTP_CODES = {
   INVALID_REQUEST: 'invalid',
   UNAUTHORIZED: 'unauthorized',

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { httpFault } from './faults.ts'
 
 /**
- * Refuses requests that a browser was tricked into sending here under another site's name (DNS rebinding, threat H1)
+ * Refuses requests that a browser was tricked into sending under another site's name (DNS rebinding, threat H1)
  * and requests that name two hosts (H7). Allowed: IP literals, `localhost`, `*.localhost`, this machine's name and the
  * configured names; `*.example.org` allows all names below a domain, `*` all there are.
  */
@@ -14,7 +14,7 @@ export function createHostRule(allowedHosts: readonly string[]): (request: Incom
   const domains = ['*.localhost', ...names]
     .filter((name) => name.startsWith('*.'))
     .map((name) => name.slice(1))
-  /** Those of earlier requests that passed: taking a name apart takes as long as the rest of the rule. */
+  /** Headers that passed before: parsing a name takes as long as the rest of the rule. */
   const passed = new Set<string>()
   return (request) => {
     const host = singleHost(request)
@@ -27,7 +27,8 @@ export function createHostRule(allowedHosts: readonly string[]): (request: Incom
       )
     }
     const name = hostName(host)
-    if (name === undefined) throw httpFault('INVALID_REQUEST', `Host header "${host}" is not host[:port]`)
+    if (name === undefined)
+      throw httpFault('INVALID_REQUEST', `Host header "${host}" is not of the form host[:port]`)
     if (anyHost || isIP(name) !== 0 || names.has(name) || domains.some((domain) => name.endsWith(domain))) {
       if (passed.size < MAX_PASSED) passed.add(host)
       return
@@ -60,7 +61,7 @@ function absoluteFormAuthority(url: string): string | undefined {
   return /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1]
 }
 
-/** The name in `host[:port]`, lower-case, without a final dot or an IPv6 literal's brackets. */
+/** Returns the name in `host[:port]` in lower case, without a final dot or an IPv6 literal's brackets. */
 function hostName(host: string): string | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::(\d{1,5}))?$/i.exec(host)
   const [, ipv6, plain] = match ?? []

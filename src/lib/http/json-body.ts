@@ -7,7 +7,7 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
- * Only JSON bodies are read. A form or plain text, which a page of another site could post, is refused by its media
+ * Accepts only JSON bodies. A form or plain text, which a page of another site could post, is refused by its media
  * type (threat H2), `__proto__` keys (H9) and nesting beyond 64 levels (H5) by the parser.
  */
 export function acceptOnlyJson(app: FastifyInstance): void {
@@ -18,12 +18,12 @@ export function acceptOnlyJson(app: FastifyInstance): void {
     if (text === '') return done(null)
     const tooDeep = depthFault(text)
     if (tooDeep !== undefined) return done(tooDeep)
-    // Fastify's own parser answers through `done`, never by a promise.
+    // Fastify's own parser reports through `done`, not through a promise.
     void parseJson(request, text, done)
   })
 }
 
-/** What is wrong with a text of JSON that is nested too deep (threat H5). */
+/** Returns an error for JSON text that is nested too deeply (threat H5). */
 export function depthFault(text: string): Fault | undefined {
   if (depthOf(text) <= MAX_DEPTH) return undefined
   return httpFault('INVALID_REQUEST', `the JSON body is nested deeper than ${MAX_DEPTH} levels`)
@@ -46,7 +46,7 @@ function depthOf(text: string): number {
   return deepest
 }
 
-/** Whether it opens more than any depth that is taken: most bodies do not, and looking for that costs next to nothing. */
+/** Whether the text has more opening brackets than the maximum depth: a cheap check that most bodies pass. */
 function hasManyOpenings(text: string): boolean {
   let openings = 0
   for (const char of '{[')

@@ -8,8 +8,8 @@ type Compilers = typeof import('@fastify/ajv-compiler')
 type Serializers = typeof import('@fastify/fast-json-stringify-compiler')
 
 /**
- * Fastify's own compilers of schemas, but each schema is compiled when it is first needed: all at once they took a server a
- * fifth of its start, and most are of routes that nobody asks.
+ * Fastify's schema compilers, but each schema is compiled on first use: compiling all of them took a fifth of a server's startup,
+ * and most routes are never called.
  */
 export const lazyCompilers: {
   readonly buildValidator: BuildCompilerFromPool
@@ -21,7 +21,7 @@ export const lazyCompilers: {
       const validate = once(() => compile()(route))
       return (data: unknown) => validate()(data) === true || { error: validate().errors ?? [] }
     }
-    // To Fastify it is one of any maker; the type knows Ajv's functions alone.
+    // Fastify accepts any compiler; its type allows only Ajv's functions.
     return lazily as unknown as ReturnType<BuildCompilerFromPool>
   },
   buildSerializer(...given) {

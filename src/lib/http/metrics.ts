@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 
-/** A server's Prometheus figures: the process's own, requests by route, and streams dropped for a slow reader. */
+/** A server's Prometheus metrics: the process's, requests by route, and streams dropped for slow readers. */
 export interface Metrics {
   readonly registry: Registry
   readonly droppedStreams: Counter
@@ -13,13 +13,13 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry })
   const droppedStreams = new Counter({
     name: 'sse_streams_dropped_total',
-    help: 'Event streams ended because their reader fell behind the bound',
+    help: 'Event streams closed because their reader fell behind',
     registers: [registry],
   })
   return { registry, droppedStreams }
 }
 
-/** Times every request by method, route (not path: bounded) and status, and serves `GET /metrics`. */
+/** Measures every request by method, route (not path, which is unbounded) and status, and serves `GET /metrics`. */
 export function serveMetrics(
   app: FastifyInstance,
   { registry }: Metrics,
@@ -27,12 +27,12 @@ export function serveMetrics(
 ): void {
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Time from request to the end of the answer',
+    help: 'Time from a request to the end of its response',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60],
     registers: [registry],
   })
-  // Finding a series by its labels takes as long as a small answer does.
+  // Looking up a series by its labels takes as long as a small response.
   const series = new Map<string, { observe: (seconds: number) => void }>()
   app.addHook('onResponse', (request, reply, done) => {
     const { method } = request

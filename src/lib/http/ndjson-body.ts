@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { httpFault } from './faults.ts'
 import { depthFault } from './json-body.ts'
 
-/** The values of a body of lines, each JSON. */
+/** The values of an NDJSON body. */
 export class Lines {
   readonly values: readonly unknown[]
 
@@ -11,7 +11,7 @@ export class Lines {
   }
 }
 
-/** Takes bodies of `application/x-ndjson`, as `Lines`, for the routes of a scope; a page of another site cannot post these unasked (threat H2). */
+/** Accepts `application/x-ndjson` bodies as `Lines` for the routes of a scope. Pages of other sites cannot post these without a preflight (threat H2). */
 export function takeLines(scope: FastifyInstance): void {
   scope.addContentTypeParser('application/x-ndjson', { parseAs: 'buffer' }, (_request, body, done) => {
     const lines = body.toString().split('\n')
@@ -32,11 +32,11 @@ function parseLine(line: string, number: number): unknown {
   try {
     return JSON.parse(line, line.includes('__proto__') || line.includes('\\u') ? withoutPrototype : undefined)
   } catch {
-    throw httpFault('INVALID_REQUEST', `line ${number} of the body is no JSON`)
+    throw httpFault('INVALID_REQUEST', `line ${number} of the body is not valid JSON`)
   }
 }
 
-/** Nothing of a prototype comes from outside (threat H9), however it is written. */
+/** JSON reviver that refuses prototype keys in any spelling (threat H9). */
 function withoutPrototype(key: string, value: unknown): unknown {
   return key === '__proto__' ? undefined : value
 }

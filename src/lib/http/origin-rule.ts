@@ -4,10 +4,10 @@ import { httpFault } from './faults.ts'
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Refuses requests that a page of another origin makes a browser send (threats H2, H3). The algorithm is that of Go
- * 1.25's CrossOriginProtection: believe Sec-Fetch-Site, else compare Origin with Host, else it is no browser.
+ * Refuses requests caused by a page of another origin (threats H2, H3). The algorithm is that of Go
+ * 1.25's CrossOriginProtection: trust Sec-Fetch-Site, or else compare Origin with Host; without both it is not a browser.
  *
- * @param hasEffect whether a safe method changes something on this route all the same
+ * @param hasEffect whether a safe method changes something on this route
  */
 export function checkOrigin(request: IncomingMessage, hasEffect: boolean): void {
   if (SAFE_METHODS.has(request.method ?? 'GET') && !hasEffect) return

@@ -1,10 +1,10 @@
 import { STATUS_CODES } from './node-http.ts'
 import type { Duplex } from 'node:stream'
 
-/** Answers a request that no response object belongs to, as JSON, and ends the connection. */
+/** Sends a JSON response without a response object and closes the connection. */
 export function answerRaw(socket: Duplex, status: number, body: unknown): void {
   if (!socket.writable) return void socket.destroy()
-  // What was sent behind the request is dropped: unread, it would keep the connection open after its end.
+  // Data after the request is discarded: unread, it would keep the connection open.
   socket.resume()
   const text = JSON.stringify(body)
   socket.end(

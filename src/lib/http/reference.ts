@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import { type ErrorShape, mapErrors } from './errors.ts'
 import { lazyCompilers } from './lazy-compilers.ts'
 
-/** What an API is called, and what it does. */
+/** Title and description of an API. */
 export interface ApiInfo {
   readonly title: string
   readonly version: string
@@ -10,8 +10,8 @@ export interface ApiInfo {
 }
 
 /**
- * Serves the API's description, made from the routes' own schemas: `GET /openapi.json`, and a page at `/reference`. It is made
- * when somebody first asks for it: its modules took a server a fifth of its start.
+ * Serves the API's description, generated from the routes' schemas: `GET /openapi.json`, and a page at `/reference`. It is generated
+ * on the first request: its modules took a fifth of a server's startup.
  */
 export function serveReference(app: FastifyInstance, info: ApiInfo, errors: ErrorShape): void {
   const routes: RouteOptions[] = []
@@ -32,7 +32,7 @@ export function serveReference(app: FastifyInstance, info: ApiInfo, errors: Erro
   })
 }
 
-/** A server of its own, which knows the routes by their schemas alone and is only handed requests for its page. */
+/** Creates a separate server that has only the routes' schemas and handles only requests for the page. */
 async function createReference(
   app: FastifyInstance,
   routes: readonly RouteOptions[],
@@ -50,7 +50,7 @@ async function createReference(
   await reference.register(swaggerUi, {
     routePrefix: '/reference',
     staticCSP: true,
-    // The page's own JavaScript calls the API that it is served by.
+    // The page's JavaScript calls this API.
     transformStaticCSP: (header) => `${header}; frame-ancestors 'none'`,
   })
   for (const { method, url, schema = {} } of routes)

@@ -25,22 +25,22 @@ import { createTokenRule, createTokenTest } from './token-rule.ts'
 import { Upgrades } from './upgrades.ts'
 
 const STOP_GRACE_MS = 8_000
-/** How long the reader of a stream may take for the last of it. */
+/** Time for a stream's reader to receive the last data. */
 const STREAM_GRACE_MS = 500
 const IDLE_SWEEP_MS = 50
 const BODY_LIMIT_BYTES = 2 ** 20
 const HEADER_LIMIT_BYTES = 16 * 1024
 
-/** What every answer has. */
+/** Headers of every response. */
 export const COMMON_HEADERS = { 'x-content-type-options': 'nosniff' } as const
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Set on a GET route that changes something: it gets the cross-origin check of a POST (threat H3). */
+    /** Set on a GET route with side effects: it gets the cross-origin check of a POST (threat H3). */
     readonly hasEffect?: boolean
-    /** Set on a POST route that changes nothing: it demands the token where a GET does. */
+    /** Set on a POST route without side effects: it requires the token only if a GET does. */
     readonly hasNoEffect?: boolean
-    /** Set on what is no secret and must come before the token can be asked for: a page and its parts. */
+    /** Set on public resources that are needed to enter the token: a page and its assets. */
     readonly needsNoToken?: boolean
   }
 }
@@ -51,44 +51,44 @@ export interface HttpServerOptions {
   readonly allowedHosts: readonly string[]
   readonly errors: ErrorShape
   readonly token?: string | undefined
-  /** Called with each request whose token is missing or wrong. */
+  /** Called for each request with a missing or wrong token. */
   readonly onUnauthorized?: (request: IncomingMessage) => void
-  /** What demands the token; default all. */
+  /** Requests that require the token; default: all. */
   readonly tokenGuards?: 'all' | 'changes'
-  /** A further guard of every request, also of those for the API's description and the metrics. */
+  /** Additional guard of every request, including those for the API's description and the metrics. */
   readonly admit?: onRequestHookHandler
-  /** Another server that answers some requests, before a route is looked up. */
+  /** Another server that handles some requests before routing. */
   readonly divert?: Diversion
-  /** PEM texts; the server then speaks TLS. */
+  /** PEM texts; enables TLS. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
-  /** Header and request timeouts; the defaults withstand slow clients (threat H4), tests shorten them. */
+  /** Header and request timeouts; the defaults stop slow clients (threat H4), tests shorten them. */
   readonly timeouts?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number }
 }
 
-/** An HTTP server with everything all our servers share; a program adds its routes to `app`. */
+/** The HTTP server shared by all programs; a program adds its routes to `app`. */
 export interface HttpServer {
   readonly app: FastifyInstance
   readonly metrics: Metrics
-  /** Connections that leave HTTP. */
+  /** Upgraded connections. */
   readonly upgrades: Upgrades
-  /** Whether a request carries the token; true where none is wanted. For what takes something else in its place. */
+  /** Whether a request has the token; true if none is required. For routes that accept alternatives. */
   readonly hasToken: (request: IncomingMessage) => boolean
-  /** Turns an answer into an event stream that ends with the server. */
+  /** Turns a response into an event stream that closes with the server. */
   readonly openStream: (reply: FastifyReply) => SseStream
   /** Listens on an address or a Unix socket; resolves with the port (0 for a socket). */
   readonly listen: (
     at: { readonly host: string; readonly port: number } | { readonly path: string },
   ) => Promise<number>
-  /** Stops taking work, ends event streams, lets running requests finish for 8 s, then cuts what is left. */
+  /** Stops accepting requests, closes event streams, gives running requests 8 s, then closes all connections. */
   readonly stop: () => Promise<void>
 }
 
-/** Makes the server that all four programs use: guards, limits, error bodies, `/openapi.json`, `/reference`, `/metrics`. */
+/** Creates the server used by all four programs: guards, limits, error bodies, `/openapi.json`, `/reference`, `/metrics`. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const streams = new Set<SseStream>()
-  /** Connections that carry or carried one; a reader may keep its end open after that. */
+  /** Connections with a current or past event stream; a reader may keep its end open. */
   const streamSockets = new Set<Socket>()
-  /** Connections on which nothing was asked yet, such as browsers open ahead: to Node these are never idle. */
+  /** Connections without a request yet, which browsers open in advance: Node never considers them idle. */
   const unused = new Set<Socket>()
   const metrics = createMetrics()
   const { divert } = options
@@ -149,7 +149,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       for (const stream of streams) stream.end()
       upgrades.destroyAll()
       for (const socket of unused) socket.destroy()
-      // A connection that was busy when the closing began is kept alive after its answer, and would be waited for.
+      // A connection that was busy when closing started is kept alive after its response and would delay the stop.
       const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
       const cutStreams = setTimeout(() => {
         streamSockets.forEach((socket) => socket.destroy())
@@ -177,7 +177,7 @@ function fastifyOptions(
     headersTimeout: headersMs,
     connectionsCheckingInterval: checkMs,
     maxHeaderSize: HEADER_LIMIT_BYTES,
-    // Since Node 24.9; before, a request to upgrade to what we do not speak is refused instead of ignored.
+    // Since Node 24.9; before, unknown upgrades are refused instead of ignored.
     shouldUpgradeCallback: isUpgrade,
   }
   return {
@@ -194,12 +194,12 @@ function fastifyOptions(
     frameworkErrors(error: Error, _request: unknown, reply: FastifyReply) {
       void reply.status(400).send(options.errors.render(httpFault('INVALID_REQUEST', error.message)))
     },
-    // Node takes these only when the server is made; TLS adds its own beside them.
+    // Node accepts these only at creation; TLS adds its own.
     ...(options.tls === undefined ? { http: limits } : { https: { ...limits, ...options.tls } }),
   }
 }
 
-/** What every request must pass whose host is right, whatever it asks for. */
+/** Creates the guard of every request with a valid host. */
 function createGuard(
   options: HttpServerOptions,
 ): (request: IncomingMessage, hasEffect: boolean, config?: FastifyContextConfig) => void {
@@ -208,7 +208,7 @@ function createGuard(
     checkOrigin(request, hasEffect)
     if (needsNoToken === true) return
     const isReading = hasNoEffect === true || (!hasEffect && /^(?:GET|HEAD)$/.test(request.method ?? ''))
-    // One that is sent must be right wherever it is sent: that is how a client knows its server.
+    // A token that is sent must be correct on every route, so that a client can verify its server.
     const isAsked = options.tokenGuards !== 'changes' || !isReading || 'authorization' in request.headers
     if (!isAsked) return
     try {
@@ -231,7 +231,7 @@ function guardRoutes(
   const { checkHost, guard, diverted } = rules
   app.addHook('onRequest', (request, reply, done) => {
     const divert = diverted.restore(request.raw)
-    // Before all answers of our own, also of those who are refused.
+    // Before every response, refusals included.
     if (divert === undefined) void reply.headers(COMMON_HEADERS)
     checkHost(request.raw)
     if (divert !== undefined) {
@@ -245,7 +245,7 @@ function guardRoutes(
   })
 }
 
-/** Four fifths of the files this process may open, so that a flood of connections leaves some for work (threat H11). */
+/** Four fifths of the open-file limit, so that a flood of connections leaves some for work (threat H11). */
 function connectionLimit(): number {
   const assumedLimit = 1024
   try {
@@ -256,10 +256,10 @@ function connectionLimit(): number {
   }
 }
 
-/** A route that exists whatever the target is, so that the router neither parses nor refuses a diverted one. */
+/** A route used for every diverted target, so that the router neither parses nor refuses it. */
 const ANY_ROUTE = '/'
 
-/** Requests on their way past the router to a diversion, with their targets as they were written. */
+/** Diverted requests with their original targets, while they bypass the router. */
 class Diverted {
   readonly #divert: Diversion | undefined
   readonly #targets = new WeakMap<IncomingMessage, string>()
@@ -268,7 +268,7 @@ class Diverted {
     this.#divert = divert
   }
 
-  /** Returns the target to find a route by. */
+  /** Returns the target for routing. */
   readonly route = (request: IncomingMessage): string => {
     const { url = ANY_ROUTE } = request
     if (this.#divert?.isFor(request) !== true) return url
@@ -276,7 +276,7 @@ class Diverted {
     return ANY_ROUTE
   }
 
-  /** Gives a diverted request its target back, and returns who answers it; undefined for all others. */
+  /** Restores a diverted request's target and returns its handler; undefined for other requests. */
   restore(request: IncomingMessage): Diversion | undefined {
     const target = this.#targets.get(request)
     if (target === undefined) return undefined

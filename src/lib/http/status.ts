@@ -1,6 +1,6 @@
 import type { FaultKind } from '../errors/fault.ts'
 
-/** The one translation from what went wrong to an HTTP status. */
+/** HTTP status of each kind of fault. */
 export const STATUS_OF_KIND: Readonly<Record<FaultKind, number>> = {
   invalid: 400,
   unauthorized: 401,
@@ -16,7 +16,7 @@ export const STATUS_OF_KIND: Readonly<Record<FaultKind, number>> = {
   timeout: 504,
 }
 
-/** Returns what went wrong, from the status of an answer; `internal` for a status that no kind has. */
+/** Returns the kind of fault for a response's status; `internal` for other statuses. */
 export function kindOfStatus(status: number): FaultKind {
   const kinds = Object.entries(STATUS_OF_KIND) as [FaultKind, number][]
   return kinds.find(([, known]) => known === status)?.[0] ?? 'internal'

@@ -5,21 +5,21 @@ import { httpFault } from './faults.ts'
 const NAME_DIGITS = 8
 const names = new WeakMap<IncomingMessage, string>()
 
-/** Which token let a request in: the beginning of a digest, by which tokens are told apart; undefined where none was demanded. */
+/** Returns the start of a digest that identifies the request's token; undefined if none was required. */
 export function tokenNameOf(request: IncomingMessage): string | undefined {
   return names.get(request)
 }
 
-/** Demands `Authorization: Bearer <token>`, or another header that holds the token alone; compared in constant time whatever was sent. */
+/** Requires `Authorization: Bearer <token>`, or another header with only the token; always compared in constant time. */
 export function createTokenRule(token: string, header?: string): (request: IncomingMessage) => void {
   const isRight = createTokenTest(token, header)
   const wanted = header === undefined ? 'Authorization: Bearer <token>' : `${header}: <token>`
   return (request) => {
-    if (!isRight(request)) throw httpFault('UNAUTHORIZED', `this server wants its token: send "${wanted}"`)
+    if (!isRight(request)) throw httpFault('UNAUTHORIZED', `this server requires its token: send "${wanted}"`)
   }
 }
 
-/** Whether a request carries the token, as `createTokenRule` demands it. */
+/** Returns a test for requests with the token required by `createTokenRule`. */
 export function createTokenTest(token: string, header?: string): (request: IncomingMessage) => boolean {
   const expected = digest(token)
   const name = digest(`name:${token}`).toString('hex').slice(0, NAME_DIGITS)

@@ -18,8 +18,8 @@ interface Handling {
 }
 
 /**
- * Hands connections to protocols other than HTTP, by the `Upgrade` header's value. The guards that every route has are
- * run first; errors are answered in the program's own shape.
+ * Dispatches upgrade requests by the value of `Upgrade`. The guards of every route
+ * run first; errors have the program's usual form.
  */
 export class Upgrades {
   readonly #handlings: Handling[] = []
@@ -42,13 +42,13 @@ export class Upgrades {
     logger: Logger,
   ) {
     this.#divert = rules.divert
-    // Without a listener Node answers an upgrade as if it were a plain request.
+    // Without a listener Node handles an upgrade as a plain request.
     server.on('upgrade', (request, socket, head) => {
       this.#open.add(socket)
       socket.once('close', () => this.#open.delete(socket))
       socket.on('error', () => socket.destroy())
       keepHead(socket, head)
-      // Before Node 24.9, which asks whether to upgrade.
+      // Before Node 24.9, which has shouldUpgradeCallback.
       if (rules.order.isBusy(socket)) {
         socket.destroy()
         return
@@ -57,7 +57,7 @@ export class Upgrades {
         rules.checkHost(request)
         if (rules.divert?.isFor(request) === true) return rules.divert.upgrade(request, socket)
         const { handler, needsNoToken } = this.#find(request)
-        // It changes what the connection is, and a page of another site must not bring that about (threat H3).
+        // An upgrade has side effects, so pages of other sites must not cause one (threat H3).
         rules.guard(request, true, { needsNoToken })
         await handler(request, socket)
       }
@@ -69,7 +69,7 @@ export class Upgrades {
     })
   }
 
-  /** `path`: what it must be asked for by; `needsNoToken`: the handler itself sees to who may have it. */
+  /** Registers a protocol. `path` restricts its targets; with `needsNoToken` the handler authorizes requests itself. */
   handle(protocol: string, handler: UpgradeHandler, { path = /^/, needsNoToken = false } = {}): void {
     this.#handlings.push({ protocol, path, needsNoToken, handler })
   }
@@ -91,6 +91,9 @@ export class Upgrades {
     const protocol = headers.upgrade?.toLowerCase()
     const handling = this.#handlings.find((each) => each.protocol === protocol && each.path.test(path))
     if (handling !== undefined) return handling
-    throw httpFault('INVALID_REQUEST', `protocol "${headers.upgrade}" is not spoken at ${path.slice(0, 200)}`)
+    throw httpFault(
+      'INVALID_REQUEST',
+      `protocol "${headers.upgrade}" is not supported at ${path.slice(0, 200)}`,
+    )
   }
 }

@@ -1,8 +1,8 @@
 import { Duplex } from 'node:stream'
 
-/** What a channel needs of the connection that it is part of. */
+/** A channel's interface to its connection. */
 export interface ChannelLink {
-  /** Sends as many bytes as it is allowed at once; resolves when more may follow. */
+  /** Sends bytes within the window; resolves when more may follow. */
   readonly send: (bytes: Buffer) => Promise<void>
   readonly sendEnd: () => void
   readonly sendReset: () => void
@@ -10,15 +10,15 @@ export interface ChannelLink {
   readonly forget: () => void
 }
 
-/** How many bytes a side may send before the other has taken any. */
+/** Bytes that a side may send before the other has read any. */
 export const WINDOW_BYTES = 256 * 1024
-/** The longest payload of one frame: others get their turn between two of them. */
+/** Maximum payload per frame, so that channels take turns. */
 const PIECE_BYTES = 32 * 1024
 const BLOCK_BYTES = 8 * 1024
 
 /**
- * One stream of a multiplexed connection. Either side may end its half. Bytes wait at their sender's once the reader has not
- * taken WINDOW_BYTES of them.
+ * One stream of a multiplexed connection. Either side may close its half. The sender waits while WINDOW_BYTES are
+ * unread.
  */
 export class MuxChannel extends Duplex {
   readonly id: number
@@ -27,17 +27,17 @@ export class MuxChannel extends Duplex {
   #wakeWriter: (() => void) | undefined
   readonly #arrived: Buffer[] = []
   #arrivedBytes = 0
-  /** Block that small pieces are copied to, and the offset of the next one. */
+  /** Block for copies of small chunks, and the offset of the next one. */
   #block = Buffer.alloc(0)
   #blockEnd = 0
-  /** Taken by the reader and not yet told to the sender. */
+  /** Bytes read but not yet credited to the sender. */
   #taken = 0
   #hasEnded = false
   #isReading = false
   #isLost = false
   readonly #isWriteOnly: boolean
 
-  /** @param isWriteOnly whether the other side must send nothing on it */
+  /** @param isWriteOnly whether the other side must not send on it */
   constructor(id: number, link: ChannelLink, isWriteOnly = false) {
     super({ allowHalfOpen: true, readableHighWaterMark: PIECE_BYTES, writableHighWaterMark: PIECE_BYTES })
     this.id = id
@@ -45,7 +45,7 @@ export class MuxChannel extends Duplex {
     this.#isWriteOnly = isWriteOnly
   }
 
-  /** Memory in bytes behind what waits for the reader: at most twice the window and two blocks, whatever frames it came in. */
+  /** Memory in bytes held for the reader: at most twice the window and two blocks, for any frames. */
   get heldBytes(): number {
     const memory = new Set(this.#arrived.map(({ buffer }) => buffer))
     return [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0)
@@ -66,7 +66,7 @@ export class MuxChannel extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    // After both ends in good order there is nothing to cut off.
+    // After a clean close of both halves there is nothing to reset.
     if (!(this.#hasEnded && this.writableFinished)) this.#link.sendReset()
     this.#link.forget()
     this.#arrived.length = 0
@@ -74,12 +74,12 @@ export class MuxChannel extends Duplex {
     done(error)
   }
 
-  /** Takes bytes from the other side. Returns false when it sent more than it may, nothing at all, or on a channel that is not its to write. */
+  /** Receives bytes from the other side. Returns false if they exceed the window, are empty, or the channel is write-only. */
   arrive(bytes: Buffer): boolean {
     if (this.#hasEnded || this.#isWriteOnly || bytes.length === 0) return false
     this.#arrivedBytes += bytes.length
     if (this.#arrivedBytes > WINDOW_BYTES) return false
-    // A byte must not hold the whole chunk that it came in.
+    // A single byte must not keep the whole chunk in memory.
     this.#arrived.push(isSparse(bytes) ? Buffer.from(new Uint8Array(bytes).buffer) : bytes)
     this.#deliver()
     if (this.#arrived.length > 0) this.#compact()
@@ -91,7 +91,7 @@ export class MuxChannel extends Duplex {
     this.#deliver()
   }
 
-  /** Returns false when that is more than this side has sent. */
+  /** Receives credit. Returns false if it exceeds what this side has sent. */
   arriveCredit(bytes: number): boolean {
     this.#credit += bytes
     if (this.#credit > WINDOW_BYTES) return false
@@ -99,14 +99,14 @@ export class MuxChannel extends Duplex {
     return true
   }
 
-  /** The connection is gone: what had come in good order can still be read. */
+  /** Handles the loss of the connection: complete data can still be read. */
   arriveLoss(): void {
-    if (!this.#hasEnded) return this.arriveReset('the connection ended')
+    if (!this.#hasEnded) return this.arriveReset('the connection was closed')
     this.#isLost = true
     this.#wakeWriter?.()
   }
 
-  /** The other side cut it off. */
+  /** Handles a reset by the other side. */
   arriveReset(why: string): void {
     this.destroy(Object.assign(new Error(why), { code: 'ECONNRESET' }))
   }
@@ -131,8 +131,8 @@ export class MuxChannel extends Duplex {
   }
 
   /**
-   * Copies a waiting piece that is small to the end of a block that it shares with the small pieces before it: thousands of frames of a
-   * byte each must not hold a buffer each.
+   * Copies a small waiting chunk to the end of a block shared with earlier small chunks: thousands of one-byte frames must not hold a
+   * buffer each.
    */
   #compact(): void {
     const piece = this.#arrived.pop()
@@ -166,7 +166,7 @@ export class MuxChannel extends Duplex {
       this.#arrivedBytes -= bytes.length
       this.#taken += bytes.length
     }
-    // Not for every piece: a quarter of the window keeps the sender going.
+    // Not for every chunk: a quarter of the window keeps the sender busy.
     if (this.#taken >= WINDOW_BYTES / 4 && !this.#hasEnded) {
       this.#link.sendCredit(this.#taken)
       this.#taken = 0
@@ -178,7 +178,7 @@ export class MuxChannel extends Duplex {
   }
 }
 
-/** Whether a piece is less than half of the memory behind it. */
+/** Whether a chunk is less than half of its underlying memory. */
 function isSparse({ buffer, length }: Buffer): boolean {
   return buffer.byteLength > 2 * length
 }

@@ -2,8 +2,8 @@ import { addPiece } from './pieces.ts'
 
 /**
  * The frames of a multiplexed connection: 4 bytes of channel, 1 of kind, 3 of length (all big-endian), the payload, and one
- * byte that ends it. The last byte is there because a serial line's other side can be replaced in the middle of a frame:
- * what it then fills up with is told from a frame that was meant.
+ * end byte. The end byte exists because a serial line's other side can be replaced in the middle of a frame: it
+ * distinguishes a complete frame from one filled with later bytes.
  */
 export const FRAME = { open: 1, data: 2, end: 3, credit: 4, reset: 5 } as const
 export type FrameKind = (typeof FRAME)[keyof typeof FRAME]
@@ -16,12 +16,12 @@ export interface Frame {
 
 const HEADER_BYTES = 8
 const LAST_BYTE = 0xa5
-/** The longest payload that is sent or taken. */
+/** Maximum payload of a frame. */
 export const MAX_PAYLOAD_BYTES = 64 * 1024
-/** The longest frame: so much has to be filled up for the one before to have ended. */
+/** Maximum size of a frame: after this many filler bytes, any earlier frame has ended. */
 export const MAX_FRAME_BYTES = HEADER_BYTES + MAX_PAYLOAD_BYTES + 1
 
-/** The bytes of a frame, in pieces to be written one after the other. */
+/** Encodes a frame as chunks to write in order. */
 export function encodeFrame(
   channel: number,
   kind: FrameKind,
@@ -35,32 +35,32 @@ export function encodeFrame(
 }
 const END = Buffer.from([LAST_BYTE])
 
-/** Bytes that are no frame: the connection cannot be understood any further. */
+/** Thrown for an invalid frame, after which the connection cannot be parsed. */
 export class BrokenFrame extends Error {}
 
-/** Takes frames from bytes that come in any pieces. Lengths are checked before anything is kept (threat B4). */
+/** Decodes frames from arbitrary chunks. Lengths are checked before memory is allocated (threat B4). */
 export class FrameReader {
   #pending: Buffer[] = []
   #pendingBytes = 0
 
-  /** Adds bytes, whose frames `next` then returns. */
+  /** Adds a chunk; `next` then returns its frames. */
   add(chunk: Buffer): void {
     addPiece(this.#pending, chunk)
     this.#pendingBytes += chunk.length
   }
 
-  /** Returns the next frame that is whole; undefined when there is none yet. @throws BrokenFrame */
+  /** Returns the next complete frame; undefined if there is none yet. @throws BrokenFrame when it is invalid */
   next(): Frame | undefined {
     if (this.#pendingBytes < HEADER_BYTES) return undefined
     const header = this.#look(HEADER_BYTES)
     const kind = header.readUInt8(4)
     const length = header.readUIntBE(5, 3)
-    if (!isKind(kind)) throw new BrokenFrame(`${kind} is no kind of frame`)
-    if (length > MAX_PAYLOAD_BYTES) throw new BrokenFrame(`a frame of ${length} bytes is over the limit`)
+    if (!isKind(kind)) throw new BrokenFrame(`${kind} is not a valid frame kind`)
+    if (length > MAX_PAYLOAD_BYTES) throw new BrokenFrame(`a frame of ${length} bytes exceeds the limit`)
     const size = HEADER_BYTES + length + 1
     if (this.#pendingBytes < size) return undefined
     const bytes = this.#look(size)
-    if (bytes[size - 1] !== LAST_BYTE) throw new BrokenFrame('a frame does not end as frames do')
+    if (bytes[size - 1] !== LAST_BYTE) throw new BrokenFrame('a frame has no end byte')
     this.#pendingBytes -= size
     const [first = bytes] = this.#pending
     const rest = first.subarray(size)
@@ -69,11 +69,11 @@ export class FrameReader {
     return { channel: header.readUInt32BE(0), kind, payload: bytes.subarray(HEADER_BYTES, size - 1) }
   }
 
-  /** The first bytes in one piece, which are then the first of what is pending. */
+  /** Returns the first pending bytes as one chunk. */
   #look(size: number): Buffer {
     const [first] = this.#pending
     if (first !== undefined && first.length >= size) return first.subarray(0, size)
-    // Only as much is joined as is asked for: many small pieces would else be copied again and again.
+    // Joins only what is needed; otherwise many small chunks would be copied repeatedly.
     const taken: Buffer[] = []
     let bytes = 0
     while (bytes < size) {

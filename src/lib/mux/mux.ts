@@ -6,29 +6,29 @@ import { encodeFrame, FRAME, type Frame, FrameReader } from './frame.ts'
 
 const muxFault = defineFaults({ TOO_MANY_CHANNELS: 'unavailable' })
 
-/** Channels of a connection at once, whichever side opened them. */
+/** Maximum number of open channels per connection, opened by either side. */
 export const MAX_CHANNELS = 1024
-/** What waits for a peer that does not read, its credits and resets included, before it is given up. */
+/** Maximum number of bytes, credits and resets included, that wait for a peer that does not read. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024
 const CREDIT_BYTES = 4
 /**
- * How many frames of a connection are handled: 50,000 a second. Frames are up to 64 KiB long, so that no honest peer comes near, and one
- * that sends a million of a byte each leaves this thread to others.
+ * Rate at which a connection's frames are handled: 50,000 per second. Frames have up to 64 KiB, so no honest peer comes close, and
+ * one that sends millions of one-byte frames does not block the thread.
  */
 const FRAME_RATE = { perMs: 50, burst: 1_000 } as const
-/** In frames: opening a channel may open a connection, and nobody waits for frames of a channel that does not exist. */
+/** Costs in frames: opening a channel may open a connection, and frames of unknown channels are useless. */
 const COST = { open: 128, stray: 16, other: 1 } as const
 
 export interface MuxOptions {
-  /** Numbers its own channels odd or even, so that both sides may open some. */
+  /** Whether this side uses odd channel numbers, so that both sides can open channels. */
   readonly isFirst: boolean
-  /** A channel that the other side opened, with what it said when opening. Without it none may be. */
+  /** Called for each channel opened by the other side, with its greeting. Without it, none can be opened. */
   readonly onChannel?: (channel: MuxChannel, greeting: Buffer) => void
 }
 
 /**
- * Many two-way streams over one, each with its own back-pressure: one that nobody reads holds up no other. Bytes that make
- * no sense, or more of them than allowed, end the connection.
+ * Multiplexes duplex streams over one connection, each with its own backpressure: an unread stream does not block the others.
+ * Invalid or excess bytes close the connection.
  */
 export class Mux {
   readonly #link: Duplex
@@ -43,7 +43,7 @@ export class Mux {
   constructor(link: Duplex, options: MuxOptions) {
     this.#link = link
     this.#options = options
-    // Below are those whose numbers both sides agreed on.
+    // Lower numbers are fixed by the protocol.
     this.#lastId = options.isFirst ? 1001 : 1000
     link.on('data', (chunk: Buffer) => this.#take(chunk))
     link.on('drain', () => this.#wake())
@@ -60,12 +60,12 @@ export class Mux {
     return this.#link.destroyed
   }
 
-  /** A channel whose number, from 0 to 1000, both sides know. The other side may send nothing on one that is write-only. */
+  /** Returns the channel with a number fixed by the protocol, 0 to 1000. The other side must not send on a write-only channel. */
   channel(id: number, options: { readonly isWriteOnly?: boolean } = {}): MuxChannel {
     return this.#add(id, options.isWriteOnly)
   }
 
-  /** Opens a new channel and sends the other side its `greeting`. @throws TOO_MANY_CHANNELS */
+  /** Opens a channel and sends its `greeting`. @throws TOO_MANY_CHANNELS when the connection has MAX_CHANNELS */
   open(greeting: Uint8Array): MuxChannel {
     if (this.#channels.size >= MAX_CHANNELS)
       throw muxFault(
@@ -78,12 +78,12 @@ export class Mux {
     return channel
   }
 
-  /** Lets what has been said be sent, and then ends the connection. */
+  /** Sends pending data, then closes the connection. */
   end(): void {
     this.#link.end()
   }
 
-  /** Cuts off all channels. */
+  /** Resets all channels and closes the connection. */
   close(): void {
     this.#link.destroy()
   }
@@ -107,7 +107,7 @@ export class Mux {
     if (this.#rest === undefined) this.#handleAll()
   }
 
-  /** Handles the frames that are whole, as fast as a peer may send them; until then no more are read. */
+  /** Handles complete frames at the allowed rate; reading pauses meanwhile. */
   #handleAll(): void {
     try {
       for (let frame = this.#reader.next(); frame !== undefined; frame = this.#reader.next()) {
@@ -127,7 +127,7 @@ export class Mux {
     }
   }
 
-  /** Handles what came before the connection ended: at most what one read brings. */
+  /** Handles data received before the connection closed: at most one read. */
   #handleRest(): void {
     if (this.#rest === undefined) return
     clearTimeout(this.#rest)
@@ -136,7 +136,7 @@ export class Mux {
       for (let frame = this.#reader.next(); frame !== undefined; frame = this.#reader.next())
         if (frame.kind !== FRAME.open) this.#handle(frame)
     } catch {
-      // The connection is closed already.
+      // Already closed.
     }
   }
 
@@ -148,11 +148,11 @@ export class Mux {
   #handle({ channel: id, kind, payload }: Frame): void {
     if (kind === FRAME.open) return this.#accept(id, payload)
     const channel = this.#channels.get(id)
-    // Of one that was cut off here more may be on its way.
+    // Frames of a channel that was reset here may still arrive.
     if (channel === undefined) return
     switch (kind) {
       case FRAME.data:
-        if (!channel.arrive(payload)) throw new Error(`channel ${id} got what it does not allow`)
+        if (!channel.arrive(payload)) throw new Error(`channel ${id} received data it does not allow`)
         break
       case FRAME.end:
         channel.arriveEnd()
@@ -160,17 +160,17 @@ export class Mux {
       case FRAME.credit:
         if (payload.length !== CREDIT_BYTES) throw new Error('a credit has four bytes')
         if (!channel.arriveCredit(payload.readUInt32BE(0)))
-          throw new Error(`channel ${id} got credit for more than was sent`)
+          throw new Error(`channel ${id} received more credit than was sent`)
         break
       case FRAME.reset:
-        channel.arriveReset('the other side cut it off')
+        channel.arriveReset('reset by the other side')
         break
     }
   }
 
   #accept(id: number, greeting: Buffer): void {
     const { onChannel } = this.#options
-    if (this.#channels.has(id)) throw new Error(`channel ${id} is open already`)
+    if (this.#channels.has(id)) throw new Error(`channel ${id} is already open`)
     if (onChannel === undefined || this.#channels.size >= MAX_CHANNELS) return this.#send(id, FRAME.reset)
     onChannel(this.#add(id), greeting)
   }

@@ -1,6 +1,6 @@
 const JOINED_BYTES = 1024
 
-/** Adds bytes to others that wait for the rest of a message. Small pieces are joined: thousands of a byte each must not hold a buffer each. */
+/** Adds a chunk of an incomplete message. Small chunks are joined: thousands of single bytes must not hold a buffer each. */
 export function addPiece(pieces: Buffer[], piece: Buffer): void {
   const last = pieces.at(-1)
   if (last !== undefined && last.length + piece.length <= JOINED_BYTES)

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { Duplex } from 'node:stream'
 import { MAX_FRAME_BYTES } from './frame.ts'
 
-// A serial line carries bytes and nothing else: neither side is told when the other is replaced, and then what comes begins
-// anywhere. So a session begins with a mark that no frames can hold: more zeros than the longest frame, then a word.
+// A serial line carries only bytes: neither side notices when the other is replaced, and the data then starts anywhere. A session
+// therefore starts with a mark that cannot occur in frames: more zeros than the longest frame, then a word.
 
 const MARKS = {
-  /** The first side begins a session; what follows the mark is its number. */
+  /** The first side starts a session; the session number follows. */
   begin: Buffer.from('9f1c77f0workspaceBEGIN', 'latin1'),
-  /** The second side agrees: from here on there are frames. */
+  /** The second side agrees; frames follow. */
   agree: Buffer.from('9f1c77f0workspaceAGREE', 'latin1'),
-  /** The second side is new, or its session broke, and it asks for one. */
+  /** The second side started or lost its session and requests one. */
   hello: Buffer.from('9f1c77f0workspaceHELLO', 'latin1'),
 } as const
 type MarkKind = keyof typeof MARKS
@@ -19,9 +19,9 @@ const WORD_BYTES = MARKS.begin.length
 const NUMBER_BYTES = 16
 const ZEROS = Buffer.alloc(MAX_FRAME_BYTES)
 const FIRST_RETRY_MS = 1_000
-/** A guest that is slow takes seconds for a mark: one that is begun again before it could agree would never be agreed to. */
+/** Maximum retry delay: a slow guest takes seconds for a mark, and a session restarted before it agrees would never be agreed to. */
 const LAST_RETRY_MS = 16_000
-/** How long nothing is read after bytes that belong to no session: a peer that sends nothing else must not keep this thread busy. */
+/** Pause after bytes outside a session, so that a peer that sends only those does not keep the thread busy. */
 const STRAY_REST_MS = 5
 
 interface Mark {
@@ -33,13 +33,13 @@ function encodeMark({ kind, number }: Mark): Buffer {
   return Buffer.concat([ZEROS, MARKS[kind], number])
 }
 
-/** Tells marks from what is between them, in bytes that come in any pieces. */
+/** Separates marks from data in arbitrary chunks. */
 export class MarkScanner {
   #zeros = 0
-  /** A mark's beginning, from its first byte after the zeros. */
+  /** Start of a mark, from its first byte after the zeros. */
   #begun: Buffer | undefined
 
-  /** The bytes and marks in the order they came. Of the zeros before a mark some are among the bytes. */
+  /** Returns the data and marks of a chunk in order. Some of the zeros before a mark are part of the data. */
   take(chunk: Buffer): readonly (Buffer | Mark)[] {
     const found: (Buffer | Mark)[] = []
     let rest = this.#begun === undefined ? chunk : Buffer.concat([this.#begun, chunk])
@@ -56,7 +56,7 @@ export class MarkScanner {
           found.push(mark)
           rest = rest.subarray(WORD_BYTES + NUMBER_BYTES)
           this.#zeros = 0
-          // What follows it may be the zeros of the next.
+          // The following bytes may be the zeros of the next mark.
           canBegin = false
         }
       }
@@ -68,7 +68,7 @@ export class MarkScanner {
     }
   }
 
-  /** Where a byte after enough zeros is that a mark may begin with; the end when there is none. */
+  /** Returns the offset of a possible mark after enough zeros; the end if there is none. */
   #findMark(bytes: Buffer, from: number): number {
     const [first = 0] = MARKS.begin
     if (from > 0) this.#zeros = 0
@@ -82,13 +82,13 @@ export class MarkScanner {
       if (this.#zeros >= ZEROS.length) return at
       this.#zeros = 0
       position = at + 1
-      // A mark's zeros do not fit before that; looking at every byte would make some bytes dear to read.
+      // A mark's zeros do not fit before this offset; checking every byte would be slow.
       searched = position + ZEROS.length
     }
   }
 }
 
-/** How many zeros there are before `end`, those before `start` included when there are only zeros between. */
+/** Counts the zeros before `end`, including those before `start` if only zeros are between. */
 function trailingZeros(bytes: Buffer, start: number, end: number, before: number): number {
   let position = end
   while (position > start && bytes[position - 1] === 0) position--
@@ -106,7 +106,7 @@ function parseMark(bytes: Buffer): Mark | 'more' | undefined {
   return { kind, number: bytes.subarray(WORD_BYTES, WORD_BYTES + NUMBER_BYTES) }
 }
 
-/** One session on a serial line: the stream that a `Mux` is put on. */
+/** One session on a serial line, used as the stream of a `Mux`. */
 class SerialSession extends Duplex {
   readonly #line: Duplex
 
@@ -130,8 +130,8 @@ class SerialSession extends Duplex {
 }
 
 /**
- * Makes sessions on a serial line, one at a time: each side may be replaced at any moment, and then there is a new one.
- * `first` is the side that begins them. Returns how to stop.
+ * Runs sessions on a serial line, one at a time. Either side may be replaced at any moment, which starts a new session.
+ * `first` is the side that starts them. Returns a function that stops.
  */
 export function serveSerial(
   line: Duplex,
@@ -155,7 +155,7 @@ export function serveSerial(
     retryMs = FIRST_RETRY_MS
     const started = new SerialSession(line)
     session = started
-    // One that was broken off is followed by another; a while later, since what broke it may be the mark of the next.
+    // Starts a new session after a delay, because a mark of the next session may have broken this one.
     started.once('close', () => {
       if (session !== started) return
       end()
@@ -166,7 +166,7 @@ export function serveSerial(
   const begin = (): void => {
     number = randomBytes(NUMBER_BYTES)
     line.write(encodeMark({ kind: 'begin', number }))
-    // Nobody may be there yet to hear it.
+    // The other side may not be listening yet.
     askLater()
   }
   const sayHello = (): void => void line.write(encodeMark({ kind: 'hello', number }))
@@ -179,7 +179,7 @@ export function serveSerial(
     }, retryMs)
     retryMs = Math.min(2 * retryMs, LAST_RETRY_MS)
   }
-  const heed = ({ kind, number: said }: Mark): void => {
+  const handle = ({ kind, number: said }: Mark): void => {
     if (side === 'second') {
       if (kind !== 'begin') return
       line.write(encodeMark({ kind: 'agree', number: said }))
@@ -188,7 +188,7 @@ export function serveSerial(
       if (said.equals(number)) start()
     } else if (kind === 'hello') {
       end()
-      // Each mark is longer than what asks for it: one that asks and does not read must not be answered every time.
+      // A mark is longer than the request for it: a peer that requests without reading must not get a response each time.
       if (line.writableNeedDrain) askLater()
       else begin()
     }
@@ -196,7 +196,7 @@ export function serveSerial(
   line.on('data', (chunk: Buffer) => {
     for (const part of scanner.take(chunk)) {
       if (Buffer.isBuffer(part)) session?.arrive(part)
-      else heed(part)
+      else handle(part)
     }
     if (session !== undefined) return
     line.pause()

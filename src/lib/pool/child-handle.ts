@@ -7,26 +7,26 @@ import type { SandboxOptions } from '../sandbox/sandbox.ts'
 import { forkSandboxed } from '../sandbox/spawn-sandboxed.ts'
 import type { ChildSettings, Order, Outcome, Report } from './protocol.ts'
 
-/** What V8 reserves for code in each thread, all of which Linux counts as data, used or not, and what an idle thread uses. */
+/** Memory that V8 reserves for code in each thread, which Linux counts as data, plus the memory of an idle thread. */
 const RESERVED_BYTES = 576 * 2 ** 20
 
-/** How a pool's process is kept from the rest of this machine: one of the two, or nothing. */
+/** Isolation of a pool's process: a sandbox, confinement, or neither. */
 interface Cage {
   readonly sandbox?: SandboxOptions | undefined
   readonly confinement?: Confinement | undefined
 }
 
-/** How a task ended, the death of its process among the ways. */
+/** Result of a task, including a crash of its process. */
 export type TaskEnd = Outcome | { readonly is: 'crashed'; readonly how: string }
 
 interface RunningTask {
   readonly end: (end: TaskEnd) => void
-  readonly onNews: ((news: unknown) => void) | undefined
+  readonly onProgress: ((progress: unknown) => void) | undefined
 }
 
-/** The front process's end of one child process. It keeps the front process alive only while a task is in it. */
+/** Parent's handle of a child process. It keeps the parent alive only while a task is running. */
 export class ChildHandle {
-  /** Settles when the process is gone, with how it ended ("by SIGSEGV"). */
+  /** Resolves when the process has exited, with the reason ("by SIGSEGV"). */
   readonly gone: Promise<string>
   readonly #process: ChildProcess
   readonly #isSandboxed: boolean
@@ -37,9 +37,9 @@ export class ChildHandle {
     const module = fileURLToPath(siblingModule(import.meta.url, './child'))
     const argv = [JSON.stringify(settings)]
     const options = {
-      // Keeps Map, Date, BigInt and typed arrays as they are.
+      // Preserves Map, Date, BigInt and typed arrays.
       serialization: 'advanced',
-      // stdout is the front process's own: a CLI's may be parsed.
+      // stdout belongs to the parent, where a CLI's output may be parsed.
       stdio: ['ignore', 2, 2, 'ipc'],
     } as const
     this.#isSandboxed = cage.sandbox !== undefined
@@ -47,7 +47,7 @@ export class ChildHandle {
     this.#process.on('message', (report: Report) => {
       const task = this.#tasks.get(report.id)
       if ('outcome' in report) task?.end(report.outcome)
-      else task?.onNews?.(report.news)
+      else task?.onProgress?.(report.progress)
     })
     this.gone = new Promise((resolve) => {
       this.#process.on('exit', (code, signal) =>
@@ -63,12 +63,12 @@ export class ChildHandle {
     return this.#process.pid
   }
 
-  /** Runs a task to its end. Rejects with the reason of `stop` when that comes first; the thread is ended then. */
+  /** Runs a task. If `stop` aborts first, rejects with its reason and terminates the thread. */
   async run(
     worker: string,
     task: unknown,
     stop: AbortSignal,
-    onNews?: (news: unknown) => void,
+    onProgress?: (progress: unknown) => void,
   ): Promise<TaskEnd> {
     stop.throwIfAborted()
     const id = ++this.#lastId
@@ -78,10 +78,10 @@ export class ChildHandle {
       end.reject(stop.reason)
     }
     stop.addEventListener('abort', cancel, { once: true })
-    this.#tasks.set(id, { end: end.resolve, onNews })
+    this.#tasks.set(id, { end: end.resolve, onProgress })
     this.#holdWhileBusy()
     try {
-      this.#send({ do: 'run', id, worker, task, isFollowed: onNews !== undefined })
+      this.#send({ do: 'run', id, worker, task, isFollowed: onProgress !== undefined })
       return await end.promise
     } finally {
       stop.removeEventListener('abort', cancel)
@@ -90,11 +90,11 @@ export class ChildHandle {
     }
   }
 
-  /** Ends the process, whatever runs in it. */
+  /** Kills the process with all its tasks. */
   kill(): void {
     if (this.#isSandboxed) endGroup(this.#process.pid, 'SIGKILL')
     else this.#process.kill('SIGKILL')
-    // A child of bubblewrap that has left the group by then terminates itself.
+    // A child of bubblewrap that left the group exits by itself.
     if (this.#process.connected) this.#process.disconnect()
   }
 
@@ -104,7 +104,7 @@ export class ChildHandle {
   }
 
   #send(order: Order): void {
-    // With the callback a closed channel is no error event; `gone` then ends the tasks.
+    // With a callback, a closed channel emits no error event; `gone` then rejects the tasks.
     this.#process.send(order, () => undefined)
   }
 
@@ -138,9 +138,9 @@ function start(
   }
   return fork(module, argv, {
     ...plain,
-    // Not the front process's: a second --inspect would find its port taken.
+    // Without the parent's --inspect, whose port is in use.
     execArgv: [],
-    // Nor how that one spares memory (mallopt(3)): here each buffer would be asked of the system anew.
+    // Without the parent's malloc settings (mallopt(3)): here every buffer would be allocated from the system.
     env: { ...process.env, MALLOC_ARENA_MAX: undefined, MALLOC_TRIM_THRESHOLD_: undefined },
   })
 }

@@ -7,24 +7,24 @@ import { packError } from './portable-error.ts'
 import type { ChildSettings, Order, Outcome, Report } from './protocol.ts'
 import type { ThreadData } from './thread.ts'
 
-// The pool's process: a native crash in a thread ends its whole process, and here that is not the server's.
+// The pool's process: a native crash in a thread kills this process instead of the server.
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as ChildSettings
-// Before there are threads, which have it from whoever makes them.
+// Before threads start, which inherit it.
 if (settings.niceness !== undefined) setPriority(settings.niceness)
 const running = new Map<number, AbortController>()
 
 const piscina = new Piscina({
   filename: fileURLToPath(siblingModule(import.meta.url, './thread')),
   maxThreads: settings.maxThreads,
-  // Piscina replaces a lost thread only up to the minimum; below the maximum, tasks in its queue would wait for ever.
+  // Piscina replaces a lost thread only up to the minimum; below the maximum, queued tasks would wait forever.
   minThreads: settings.maxThreads,
   workerData: { preload: settings.preload } satisfies ThreadData,
   ...(settings.maxHeapMb === undefined
     ? {}
     : { resourceLimits: { maxOldGenerationSizeMb: settings.maxHeapMb } }),
 })
-// A thread that dies between two tasks; Piscina has replaced it.
+// A thread died between tasks; Piscina has replaced it.
 piscina.on('error', (error: Error) => process.stderr.write(`pool thread: ${error.stack ?? error.message}\n`))
 
 process.on('message', (order: Order) => {
@@ -36,7 +36,7 @@ async function run({ id, worker, task, isFollowed }: Extract<Order, { do: 'run' 
   const cancel = new AbortController()
   running.set(id, cancel)
   const channel = isFollowed ? new MessageChannel() : undefined
-  channel?.port1.on('message', (news: unknown) => report({ id, news }))
+  channel?.port1.on('message', (progress: unknown) => report({ id, progress }))
   const transferList: MessagePort[] = channel === undefined ? [] : [channel.port2]
   let outcome: Outcome
   try {
@@ -54,13 +54,13 @@ function report(message: Report): void {
   try {
     process.send?.(message)
   } catch (error) {
-    // Some values may pass between threads but not between processes, a SharedArrayBuffer for one.
+    // Some values, such as a SharedArrayBuffer, can pass between threads but not between processes.
     process.send?.({ id: message.id, outcome: { is: 'lost', error: packError(error) } } satisfies Report)
   }
 }
 
-// The front process is gone or lets go. A plain exit would first wait for threads, and one inside a long native call
-// answers to nobody.
+// The parent exited or disconnected. A plain exit would wait for threads, including one in a long native
+// call.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-// A terminal or a service manager signals the whole group; what runs here is the front process's to end.
+// A terminal or service manager signals the whole group; only the parent stops this process.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)

@@ -1,15 +1,15 @@
 import { defineFaults } from '../errors/fault.ts'
 
 /**
- * What a pool itself reports. What a worker throws is not among it: that reaches the caller as it was thrown.
+ * Errors of the pool itself. Exceptions of a worker reach the caller unchanged.
  */
 export const fault = defineFaults({
-  /** The child process died with the task in it: a native crash, or killed from outside (out of memory). */
+  /** The child process died during the task: a native crash, or killed from outside (out of memory). */
   POOL_CRASHED: 'internal',
-  /** The worker's thread ended without an answer (exit, heap limit), or the answer could not be sent. */
+  /** The worker's thread exited without a result (exit, heap limit), or the result could not be sent. */
   POOL_TASK_FAILED: 'internal',
-  /** The task took longer than its timeoutMs. */
+  /** The task exceeded its timeoutMs. */
   POOL_TIMEOUT: 'timeout',
-  /** The pool was closed before the task was done. */
+  /** The pool was closed before the task completed. */
   POOL_CLOSED: 'unavailable',
 })

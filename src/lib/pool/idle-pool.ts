@@ -1,7 +1,7 @@
 import { type Confinement, ConfinedPlaces } from '../sandbox/confine.ts'
 import { Pool, type PoolOptions } from './pool.ts'
 
-/** A pool that was started, and how many tasks run in it. */
+/** A started pool and its number of running tasks. */
 interface Started {
   readonly pool: Pool
   readonly places: ConfinedPlaces | undefined
@@ -9,14 +9,14 @@ interface Started {
 }
 
 /**
- * A pool whose process ends when nobody has asked for anything for a while: for work that comes in bursts and holds much memory.
- * The next task starts another.
+ * A pool whose process exits when it is idle, for work that comes in bursts and uses much memory.
+ * The next task starts a new one.
  */
 export class IdlePool {
   #options: PoolOptions
   readonly #idleMs: number
   #started: Started | undefined
-  /** Those whose confinement no longer fits, while they finish their tasks. */
+  /** Pools with an outdated confinement that are finishing their tasks. */
   readonly #retired = new Set<Started>()
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
@@ -27,8 +27,8 @@ export class IdlePool {
   }
 
   /**
-   * Sets what the process can reach from the next task on. A process that can already reach all of it stays; another one finishes its tasks and ends, and so
-   * does one whose directories have been replaced since it started.
+   * Sets the confinement from the next task on. A process that can already reach everything stays; otherwise it finishes its tasks and
+   * exits, as it does if its directories were replaced since it started.
    */
   confine(confinement: Confinement): void {
     const started = this.#started
@@ -64,7 +64,7 @@ export class IdlePool {
     await this.end()
   }
 
-  /** Ends the process, and rejects what still runs in it with POOL_CLOSED. */
+  /** Closes the pool and rejects running tasks with POOL_CLOSED. */
   async end(): Promise<void> {
     clearTimeout(this.#timer)
     const started = [...(this.#started === undefined ? [] : [this.#started]), ...this.#retired]

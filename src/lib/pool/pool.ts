@@ -11,36 +11,36 @@ import { RestartDelay } from './restart-delay.ts'
 export interface PoolOptions {
   /** For messages and the log. */
   readonly name: string
-  /** How many tasks run at once; the rest wait. Default: as many as the machine has processors, at most 4. */
+  /** Maximum number of parallel tasks; further tasks wait. Default: the number of CPUs, at most 4. */
   readonly maxThreads?: number
-  /** The JavaScript heap each thread may fill, in MiB. Buffers and native memory are not in it. */
+  /** JavaScript heap limit per thread in MiB, without buffers and native memory. */
   readonly maxHeapMb?: number
-  /** By how much others go before it where processors are short, 0 to 19; default 0. */
+  /** Niceness of the process, 0 to 19; default 0. */
   readonly niceness?: number
-  /** Worker files that each thread loads at its start, before it gets a task for them. */
+  /** Worker files that each thread loads at startup. */
   readonly preload?: readonly URL[]
   /**
-   * Runs the process in a sandbox. `limits.dataBytes` is for the work alone: what V8 reserves for threads is added.
+   * Runs the process in a sandbox. `limits.dataBytes` covers only the work: V8's reservation per thread is added.
    * Callers check `sandboxMissing` first.
    */
   readonly sandbox?: SandboxOptions
-  /** Confines the process instead, as far as this machine can (`confinementLevel`). `limits.dataBytes` as for `sandbox`. */
+  /** Confines the process instead, as far as this machine supports it (`confinementLevel`). `limits.dataBytes` as for `sandbox`. */
   readonly confinement?: Confinement
   readonly logger?: { warn(details: object, message: string): void }
 }
 
 export interface RunOptions {
-  /** Ends the task, and its thread with it; the run rejects with the signal's reason. */
+  /** Cancels the task and terminates its thread; the run rejects with the signal's reason. */
   readonly signal?: AbortSignal
-  /** From the call on, so waiting for a thread counts. */
+  /** Measured from the call, including the wait for a thread. */
   readonly timeoutMs?: number
-  /** Gets what the worker tells while it is at the task. */
-  readonly onNews?: ((news: unknown) => void) | undefined
+  /** Called with progress that the worker reports. */
+  readonly onProgress?: ((progress: unknown) => void) | undefined
 }
 
 const CLOSE_TIMEOUT_MS = 2000
 
-/** Threads in a child process, which starts with the first task and is replaced after a crash. */
+/** A thread pool in a child process, which starts with the first task and is replaced after a crash. */
 export class Pool {
   readonly #options: PoolOptions
   readonly #closing = new AbortController()
@@ -52,9 +52,9 @@ export class Pool {
   }
 
   /**
-   * Calls the default export of a worker file with a task in another process. Task and result are cloned.
+   * Calls the default export of a worker file with a task in the child process. Task and result are cloned.
    *
-   * @throws what the worker threw (code, errno, syscall, path and cause kept, a Fault is a Fault again), or
+   * @throws the worker's exception (with code, errno, syscall, path and cause; a Fault stays a Fault), or
    *   POOL_CRASHED, POOL_TASK_FAILED, POOL_TIMEOUT, POOL_CLOSED
    */
   async run(worker: URL | string, task: unknown, options: RunOptions = {}): Promise<unknown> {
@@ -70,37 +70,37 @@ export class Pool {
       options.timeoutMs === undefined
         ? undefined
         : setTimeout(() => {
-            const sentence = `pool "${name}": ${file} was not done after ${options.timeoutMs} ms`
+            const sentence = `pool "${name}": ${file} timed out after ${options.timeoutMs} ms`
             limit.abort(fault('POOL_TIMEOUT', sentence))
           }, options.timeoutMs)
     try {
       const child = await this.#readyChild(stop)
-      const end = await child.run(file, task, stop, options.onNews)
+      const end = await child.run(file, task, stop, options.onProgress)
       if (end.is === 'crashed') {
-        throw fault('POOL_CRASHED', `pool "${name}": its process ended ${end.how} while ${file} ran`)
+        throw fault('POOL_CRASHED', `pool "${name}": its process exited ${end.how} while running ${file}`)
       }
       this.#restart.succeeded()
       if (end.is === 'done') return end.result
       const error = unpackError(end.error)
       if (end.is === 'thrown') throw error
-      throw fault('POOL_TASK_FAILED', `pool "${name}": ${file} gave no answer: ${error.message}`, error)
+      throw fault('POOL_TASK_FAILED', `pool "${name}": ${file} returned no result: ${error.message}`, error)
     } finally {
       clearTimeout(timer)
     }
   }
 
-  /** Starts the process now, so that the first task need not wait for it. */
+  /** Starts the process now, so that the first task does not wait for it. */
   warm(): void {
     this.#child ??= this.#start()
   }
 
-  /** Ends the process and rejects what still runs with POOL_CLOSED; takes 2 s at most. */
+  /** Closes the pool within 2 s and rejects running tasks with POOL_CLOSED. */
   async close(): Promise<void> {
     this.#closing.abort(fault('POOL_CLOSED', `pool "${this.#options.name}" is closed`))
     const child = this.#child
     if (child === undefined) return
     child.kill()
-    // The timer also keeps this process up until then: an idle child does not.
+    // The timer also keeps this process alive until then; an idle child does not.
     const ended = new AbortController()
     const limit = delay(CLOSE_TIMEOUT_MS, undefined, { signal: ended.signal }).catch(() => undefined)
     await Promise.race([child.gone, limit])
@@ -112,7 +112,7 @@ export class Pool {
     while (this.#child === undefined) {
       const leftMs = this.#restart.leftMs(performance.now())
       if (leftMs === 0) this.#child = this.#start()
-      // The reason of `stop` is what the caller gets, not the timer's own error.
+      // The caller gets the reason of `stop`, not the timer's error.
       else await delay(leftMs, undefined, { signal: stop }).catch(() => stop.throwIfAborted())
     }
     return this.#child
@@ -142,6 +142,6 @@ export class Pool {
     if (this.#closing.signal.aborted) return
     this.#restart.crashed(performance.now())
     const { name, logger } = this.#options
-    logger?.warn({ pool: name, pid: child.pid, how }, 'pool process ended')
+    logger?.warn({ pool: name, pid: child.pid, how }, 'pool process exited')
   }
 }

@@ -1,7 +1,7 @@
 import { Fault, type FaultKind } from '../errors/fault.ts'
 
 /**
- * An error in a form that survives the way between threads and processes: structured cloning keeps an Error's message
+ * A serializable error for threads and processes: structured cloning keeps an Error's message
  * and stack, but drops `code` and all other properties.
  */
 export interface PortableError {
@@ -16,7 +16,7 @@ export interface PortableError {
 const detailNames = ['code', 'errno', 'syscall', 'path'] as const
 const MAX_CAUSES = 4
 
-/** Takes down anything that was thrown. */
+/** Serializes anything that was thrown. */
 export function packError(thrown: unknown, causes = MAX_CAUSES): PortableError {
   if (!(thrown instanceof Error)) return { name: 'Error', message: String(thrown), details: {} }
   const details: Record<string, string | number> = {}
@@ -34,7 +34,7 @@ export function packError(thrown: unknown, causes = MAX_CAUSES): PortableError {
   }
 }
 
-/** The error again, with its code, errno, syscall, path, cause and the stack of where it was thrown. */
+/** Restores an error with its code, errno, syscall, path, cause and original stack. */
 export function unpackError(packed: PortableError): Error {
   const options = packed.cause === undefined ? undefined : { cause: unpackError(packed.cause) }
   const error =

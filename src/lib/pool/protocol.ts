@@ -1,6 +1,6 @@
 import type { PortableError } from './portable-error.ts'
 
-/** From the front process to the child. `worker` is a file URL. */
+/** Message from the parent to the child. `worker` is a file URL. */
 export type Order =
   | {
       readonly do: 'run'
@@ -11,17 +11,17 @@ export type Order =
     }
   | { readonly do: 'cancel'; readonly id: number }
 
-/** How a task ended in the child. */
+/** Result of a task in the child. */
 export type Outcome =
   | { readonly is: 'done'; readonly result: unknown }
   | { readonly is: 'thrown'; readonly error: PortableError }
   | { readonly is: 'lost'; readonly error: PortableError }
 
-/** From the child to the front process: passing news of a task that is followed, and its end. */
+/** Message from the child to the parent: progress or result of a task. */
 export type Report =
-  { readonly id: number; readonly news: unknown } | { readonly id: number; readonly outcome: Outcome }
+  { readonly id: number; readonly progress: unknown } | { readonly id: number; readonly outcome: Outcome }
 
-/** The child's command line, as JSON. */
+/** The child's command line argument, as JSON. */
 export interface ChildSettings {
   readonly maxThreads: number
   readonly preload: readonly string[]

@@ -2,8 +2,8 @@ const FIRST_DELAY_MS = 100
 const MAX_DELAY_MS = 10_000
 
 /**
- * How long to wait before the next process: not at all after one crash, then 100 ms, doubled with every crash in a
- * row up to 10 s. Times are of one monotonic clock, in milliseconds.
+ * Delay before the next process: none after one crash, then 100 ms, doubled with every crash in a
+ * row, up to 10 s. Times are monotonic, in milliseconds.
  */
 export class RestartDelay {
   #crashes = 0
@@ -14,7 +14,7 @@ export class RestartDelay {
     this.#lastCrashMs = nowMs
   }
 
-  /** A task came to its end, so the process is of use. */
+  /** Records a completed task, which resets the delay. */
   succeeded(): void {
     this.#crashes = 0
   }

@@ -1,8 +1,8 @@
 import { siblingModule } from '../process/sibling.ts'
 
 /**
- * The file of a worker in the top-level `workers` folder, by its name. The way there is the same from `src/lib/pool` of a
- * checkout and from `dist/src/lib/pool` of the package.
+ * Returns the URL of a worker in the top-level `workers` folder. The relative path is the same from `src/lib/pool` in a
+ * checkout and from `dist/src/lib/pool` in the package.
  *
  * @example pool.run(workerFile('disk-walk'), { path })
  */

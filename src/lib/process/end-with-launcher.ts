@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 
-/** Where a launcher that is not npm names itself by its process id; `npm start` does so as well. */
+/** Variable with the process id of a launcher that is not npm; `npm start` sets it too. */
 export const LAUNCHER = 'SUITE_LAUNCHER'
 const LOOK_EVERY_MS = 500
 
 /**
- * Stops this process in good order once its launcher has ended: npm, or a program that names itself in the environment. A
- * launcher passes signals on, but one that is killed cannot, and would leave a server that nobody owns. Any other parent may
- * end as it likes: a shell, whose background process goes on.
+ * Stops this process cleanly when its launcher has exited: npm, or a program named in the environment. A
+ * launcher forwards signals, but a killed one cannot and would leave an orphaned server. Other parents, such as a shell
+ * with a background process, may exit.
  */
 export function endWithLauncher(): void {
   const named = Number(process.env[LAUNCHER] ?? 0)
-  // What this process starts is launched by it.
+  // Child processes have this process as their launcher.
   delete process.env[LAUNCHER]
   const launcher = named > 0 ? named : isNpm(process.ppid) ? process.ppid : 0
   if (launcher === 0) return
@@ -23,7 +23,7 @@ export function endWithLauncher(): void {
   timer.unref()
 }
 
-/** npm calls itself by its command: `npm start`, `npm exec …`. */
+/** Whether a process is npm, whose title is its command: `npm start`, `npm exec …`. */
 function isNpm(pid: number): boolean {
   try {
     return /^npm (start|run|exec|test)\b/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
 
-/** Where a program is: a path as it is, a name as PATH has it. Undefined where there is none that may be run. */
+/** Returns the path of a program, given as a path or a name in PATH; undefined if it is not executable. */
 export async function findProgram(nameOrPath: string): Promise<string | undefined> {
   const places = nameOrPath.includes('/')
     ? [nameOrPath]

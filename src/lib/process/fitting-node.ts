@@ -7,8 +7,8 @@ import { packageRoot } from './package.ts'
 const OLDEST = [22, 12] as const
 
 /**
- * On a Node older than package.json's "engines" allows, hands over to the one that scripts/setup brought, or says what
- * to do where there is none. Returns whether this process has nothing left to do.
+ * On a Node older than package.json's "engines", runs the one that scripts/setup installed, or reports what
+ * to do if there is none. Returns whether this process is done.
  */
 export function runOnFittingNode(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
@@ -22,12 +22,12 @@ export function runOnFittingNode(): boolean {
     process.exitCode = 1
     return true
   }
-  // This process forwards signals, and has a launcher itself.
+  // This process forwards signals and has its own launcher.
   const env = { ...process.env, [LAUNCHER]: String(process.pid) }
   endWithLauncher()
   const child = spawn(brought, process.argv.slice(1), { stdio: 'inherit', env })
   process.on('SIGTERM', () => child.kill('SIGTERM'))
-  // A terminal interrupts both; how to end is for the child to decide.
+  // A terminal interrupts both; the child decides how to exit.
   process.on('SIGINT', () => undefined)
   child.on('exit', (status) => (process.exitCode = status ?? 1))
   return true

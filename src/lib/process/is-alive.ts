@@ -1,12 +1,12 @@
 import { readProcStat } from './proc-stat.ts'
 
-/** Whether a process runs, whoever's it is. One that has ended and that nobody has waited for does not. */
+/** Whether a process of any user is running; a zombie is not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
-  // Without /proc, on macOS, the first process always waits for those that are left over.
+  // Without /proc, on macOS, init always reaps orphans.
   return readProcStat(pid)?.state !== 'Z'
 }

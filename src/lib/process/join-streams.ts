@@ -2,8 +2,8 @@ import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 /**
- * Joins two connections into one, both ways, with back-pressure. The end of one direction is passed on and leaves the
- * other open; an error on either ends both. Resolves when both are closed.
+ * Joins two connections in both directions with backpressure. The end of one direction is forwarded and leaves the
+ * other open; an error on either closes both. Resolves when both are closed.
  */
 export async function joinStreams(left: Duplex, right: Duplex): Promise<void> {
   const closed = [left, right].map(
@@ -17,7 +17,7 @@ export async function joinStreams(left: Duplex, right: Duplex): Promise<void> {
   for (const [from, to] of bothWays) {
     from.on('error', () => undefined)
     from.once('close', () => {
-      // After an end in good order the other side may still be sending what came before it.
+      // After a clean end the other side may still be sending earlier data.
       if (!from.readableEnded) cutOff(to)
     })
     from.pipe(to)
@@ -25,9 +25,9 @@ export async function joinStreams(left: Duplex, right: Duplex): Promise<void> {
   await Promise.all(closed)
 }
 
-/** A reset and no end: what was cut off must not look complete. */
+/** Resets instead of ending, so that truncated data does not look complete. */
 function cutOff(stream: Duplex): void {
-  // TCP alone has a reset.
+  // Only TCP has a reset.
   if (stream instanceof Socket && stream.remoteAddress !== undefined) stream.resetAndDestroy()
   else stream.destroy()
 }

@@ -1,4 +1,4 @@
-/** Lets one piece of work at a time run per key; the others wait in the order they came. */
+/** Runs one task at a time per key; others wait in order. */
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<unknown>>()
 

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of this package, whether the code runs from `src` or from `dist/src`. */
+/** Root folder of this package, for code that runs from `src` or from `dist/src`. */
 export const packageRoot: string = findRoot(dirname(fileURLToPath(import.meta.url)))
 
-/** The package's version. */
+/** Returns the package's version. */
 export function packageVersion(): string {
   const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
     version: string
@@ -14,7 +14,7 @@ export function packageVersion(): string {
 }
 
 function findRoot(from: string): string {
-  // dist mirrors the checkout but holds no package.json of its own.
+  // dist mirrors the checkout but has no package.json.
   const up = dirname(from)
   try {
     readFileSync(join(from, 'package.json'))

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** A socket that listens (TCP_LISTEN): its port and inode. Source: proc(5), /proc/net/tcp. */
+/** Port and inode of a listening socket (TCP_LISTEN). Source: proc(5), /proc/net/tcp. */
 const LISTENING = /^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F:]+ 0A (?:\S+\s+){5}(\d+)/
 
 /**
- * The process that listens on a TCP port of this machine, for a message. Undefined where that cannot be told: another user's
- * process, another system.
+ * Describes the process that listens on a local TCP port, for messages. Undefined if it cannot be determined: another user's
+ * process, or another operating system.
  */
 export function findPortHolder(port: number): { readonly pid: number; readonly command: string } | undefined {
   const sockets = new Set(
@@ -22,7 +22,7 @@ export function findPortHolder(port: number): { readonly pid: number; readonly c
       list(`/proc/${name}/fd`).some((fd) => sockets.has(link(`/proc/${name}/fd/${fd}`))),
   )
   if (pid === undefined) return undefined
-  // Its arguments may contain escape sequences.
+  // Arguments may contain escape sequences.
   const command = read(`/proc/${pid}/cmdline`)
     .replaceAll(/[^\u0021-\u007e]+/g, ' ')
     .trim()
@@ -41,7 +41,7 @@ function link(path: string): string {
   return attempt(() => readlinkSync(path)) ?? ''
 }
 
-/** Processes end while they are looked at, and some may not be. */
+/** Returns undefined for processes that exit meanwhile or are not readable. */
 function attempt<T>(look: () => T): T | undefined {
   try {
     return look()

@@ -3,13 +3,13 @@ import { getPriority } from 'node:os'
 import { loadAddon } from '../../native/load.ts'
 import { readProcStat } from './proc-stat.ts'
 
-/** Some nine times the weight of the programs that this process runs. */
+/** About nine times the weight of the programs that this process runs. */
 const NICENESS = -10
 
 /**
- * Gives all threads of this process priority over the programs that it starts, so that it answers while they use every processor. They
- * begin with niceness 0. Does nothing where the system does not permit it (Linux permits it to root only), or where the process was
- * started with another niceness than 0.
+ * Gives all threads of this process priority over the programs it starts, so that it responds while they use every CPU. They
+ * start with niceness 0. Does nothing without permission (Linux requires root), or if the process was
+ * started with a niceness other than 0.
  */
 export function raisePriority(): void {
   const loaded = loadAddon()

@@ -1,26 +1,26 @@
 import { readFileSync } from 'node:fs'
 
-/** CPU time and beginnings are told in ticks of this length: user space gets these on every Linux that Node runs on. */
+/** Length of a clock tick in proc(5), the same on every Linux that Node supports. */
 export const TICK_MS = 10
 
-/** What proc(5) says of a process. */
+/** Fields of a process in proc(5). */
 export interface ProcStat {
-  /** One letter: Z has ended and was not waited for. */
+  /** One letter; Z is a zombie. */
   readonly state: string
   readonly parent: number
   readonly group: number
   readonly session: number
-  /** CPU time in clock ticks, of its user's code and of the kernel for it. */
+  /** CPU time in clock ticks, user and kernel. */
   readonly cpuTicks: number
-  /** When it began, in clock ticks after the machine's start. */
+  /** Start time in clock ticks after boot. */
   readonly began: string
 }
 
-/** Undefined where there is no such process, and where there is no /proc. */
+/** Reads a process's fields; undefined if it does not exist or there is no /proc. */
 export function readProcStat(pid: number): ProcStat | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The second field, its name, may hold anything, a parenthesis too; the third is the state, the 22nd the beginning.
+    // The second field, the name, may contain anything, including parentheses; the third is the state, the 22nd the start time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return {
       state: fields[0] ?? '',

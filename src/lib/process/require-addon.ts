@@ -4,7 +4,7 @@ import { loadAddon, missingAddonMessage } from '../../native/load.ts'
 const addonFault = defineFaults({ NATIVE_ADDON_MISSING: 'unavailable' })
 
 /**
- * Checks that a program which cannot work without the native addon has it; called before anything else starts.
+ * Checks that the native addon is available, for programs that require it. Call it before anything else starts.
  *
  * @throws NATIVE_ADDON_MISSING with the command that builds it
  */

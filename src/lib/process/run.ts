@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 
-/** How a command ended and what it said. `status` is null when a signal ended it. */
+/** Result of a command. `status` is null if a signal killed it. */
 export interface RunResult {
   readonly status: number | null
   readonly signal: NodeJS.Signals | null
@@ -9,7 +9,7 @@ export interface RunResult {
 }
 
 /**
- * Runs a command without a shell and collects what it prints (at most 16 MiB). A non-zero status is a result, not an
+ * Runs a command without a shell and collects its output (at most 16 MiB). A non-zero status is a result, not an
  * error; a command that cannot be started rejects with the system's error (`ENOENT` …).
  */
 export function run(
@@ -20,7 +20,7 @@ export function run(
     readonly environment?: NodeJS.ProcessEnv
     readonly timeoutMs?: number
     readonly signal?: AbortSignal
-    /** Standard input; empty when left out. */
+    /** Standard input; default: empty. */
     readonly input?: string
   } = {},
 ): Promise<RunResult> {
@@ -46,7 +46,7 @@ export function run(
       },
     )
     if (options.input === undefined) return
-    // A command may end before it has read all of it.
+    // A command may exit before it has read everything.
     child.stdin?.on('error', () => undefined).end(options.input)
   })
 }

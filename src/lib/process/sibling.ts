@@ -1,6 +1,6 @@
 /**
- * The URL of a module beside the calling one, in the form the caller runs as: `.ts` in a checkout, `.js` in `dist`.
- * For modules that are started by path (child processes, workers) and so are beyond the compiler's rewriting.
+ * Returns the URL of a module next to the calling one, with the caller's extension: `.ts` in a checkout, `.js` in `dist`.
+ * For modules started by path (child processes, workers), which the compiler does not rewrite.
  *
  * @example siblingModule(import.meta.url, './pool-child')
  */

@@ -1,6 +1,6 @@
 /**
- * The environment of system programs whose words are read: this process's own, untranslated, with the places on the path
- * where only root's has them.
+ * Environment of system programs whose output is parsed: this process's, untranslated, with the directories on the path
+ * that only root's path has.
  */
 export function toolEnvironment(further: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const { PATH = '/usr/bin:/bin' } = process.env

@@ -1,4 +1,4 @@
-/** Waits for work that goes on by itself, and no longer than until the signal, whose reason it then throws. */
+/** Waits for independent work until the signal aborts. @throws the signal's reason */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(signal.reason as Error)

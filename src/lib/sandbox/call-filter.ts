@@ -1,16 +1,16 @@
-/** System calls by their numbers. Source: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of Linux. */
+/** System call numbers. Source: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of Linux. */
 interface Numbers {
   /** AUDIT_ARCH_* of audit.h. */
   readonly architecture: number
   readonly refused: readonly number[]
-  /** Calls that make nodes, and which of their arguments is the mode. */
+  /** Calls that create nodes, and the index of their mode argument. */
   readonly makeNode: readonly (readonly [number: number, argument: number])[]
   readonly clone: number
   readonly clone3: number
   readonly socket: number
 }
 
-/** Numbers that both architectures share: io_uring_setup, open_tree, move_mount, fsopen, fsmount, mount_setattr. */
+/** Numbers shared by both architectures: io_uring_setup, open_tree, move_mount, fsopen, fsmount, mount_setattr. */
 const COMMON = [425, 428, 429, 430, 432, 442] as const
 
 const NUMBERS: Partial<Record<NodeJS.Architecture, Numbers>> = {
@@ -92,17 +92,17 @@ const EPERM = 1
 const ENOSYS = 38
 /** Offsets in struct seccomp_data; the low half of the first argument. */
 const [NUMBER_AT, ARCHITECTURE_AT, ARGUMENT_AT] = [0, 4, 16]
-/** Below these bits x86 has a second table of the same calls. */
+/** Flag of x86's second table of the same calls. */
 const X32 = 0x40000000
-/** What a mode says of the kind of a node; a plain file has 0 or this. */
+/** Mode bits of the node type; a regular file has 0 or PLAIN. */
 const [KIND, PLAIN] = [0o170000, 0o100000] as const
 const CLONE_NEWUSER = 0x10000000
-/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. Others, AF_VSOCK among them, are not bound by network namespaces. */
+/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. Others, such as AF_VSOCK, are not confined by network namespaces. */
 const FAMILIES = [1, 2, 10, 16] as const
 
 /**
- * A seccomp filter for programs that read hostile bytes, as `bwrap --seccomp` reads it: nothing in it makes a device node or a FIFO, mounts, enters or creates
- * namespaces, traces others or opens a socket that leaves its network namespace. Undefined on architectures without a table.
+ * Returns a seccomp filter for readers of untrusted bytes, for `bwrap --seccomp`: it denies creating device nodes and FIFOs, mounting, entering or creating
+ * namespaces, tracing, and sockets that bypass the network namespace. Undefined on architectures without a table.
  */
 export function callFilter(arch: NodeJS.Architecture = process.arch): Buffer | undefined {
   const numbers = NUMBERS[arch]
@@ -117,7 +117,7 @@ export function callFilter(arch: NodeJS.Architecture = process.arch): Buffer | u
     [JUMP_ABOVE, 0, 1, X32],
     refuse(EPERM),
     ...refused.flatMap((number): readonly Instruction[] => [[JUMP_EQUAL, 0, 1, number], refuse(EPERM)]),
-    // Tar makes plain files with it, to give them attributes before they are opened.
+    // Tar creates regular files with it to set attributes before opening them.
     ...makeNode.flatMap(([number, argument]): readonly Instruction[] => [
       [JUMP_EQUAL, 0, 6, number],
       [LOAD, 0, 0, ARGUMENT_AT + 8 * argument],
@@ -127,7 +127,7 @@ export function callFilter(arch: NodeJS.Architecture = process.arch): Buffer | u
       refuse(EPERM),
       [RETURN, 0, 0, ALLOW],
     ]),
-    // Its flags are in memory, where a filter cannot look; C libraries then use clone.
+    // Its flags are in memory, which a filter cannot read; C libraries then use clone.
     [JUMP_EQUAL, 0, 1, clone3],
     refuse(ENOSYS),
     [JUMP_EQUAL, 0, 4, clone],
@@ -143,7 +143,7 @@ export function callFilter(arch: NodeJS.Architecture = process.arch): Buffer | u
   ])
 }
 
-/** Code, how far to jump if true and if false, operand. */
+/** Opcode, jump offsets if true and if false, operand. */
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, operand: number]
 
 function program(instructions: readonly Instruction[]): Buffer {

@@ -6,29 +6,29 @@ import { nodeFiles } from './node-files.ts'
 import type { Limits } from './sandbox.ts'
 
 /**
- * What a process that reads hostile bytes gets of this machine, without root and without further programs: beside these paths, the system's libraries. It has no
- * network, starts no program and no process, and signals none.
+ * Access of a confined process that reads untrusted bytes, enforced without root: these paths and the system's libraries. It has no
+ * network and cannot start or signal processes.
  */
 export interface Confinement {
-  /** Files and directories that it can read, with all below them. */
+  /** Readable files and directory trees. */
   readonly readable: readonly string[]
-  /** Directories in which it can also make, change and remove files. They must exist. */
+  /** Directories in which it can also create, change and delete files. They must exist. */
   readonly writable: readonly string[]
   readonly limits: Omit<Limits, 'processes'>
 }
 
 /**
- * How far this machine confines processes. `files`: what they read and write as well, which takes Landlock; `calls`: all but that; `none`: nothing, as on
+ * Confinement supported by this machine. `files`: includes file access, which requires Landlock; `calls`: everything else; `none`: nothing, as on
  * systems other than Linux.
  */
 export type ConfinementLevel = 'files' | 'calls' | 'none'
 
-/** Variables that a confined process gets. Others may hold secrets. */
+/** Environment variables of a confined process. Others may contain secrets. */
 const VARIABLES = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'WORKSPACE_NATIVE'] as const
 
 let level: ConfinementLevel | undefined
 
-/** Returns how far processes are confined here. Runs a program once, which takes about a millisecond. */
+/** Returns the confinement level of this machine. Runs a program once, which takes about a millisecond. */
 export function confinementLevel(): ConfinementLevel {
   level ??= askLevel()
   return level
@@ -40,7 +40,7 @@ function askLevel(): ConfinementLevel {
   return Number(execFileSync(confiner, ['--check'], { encoding: 'utf8' })) > 0 ? 'files' : 'calls'
 }
 
-/** Returns the command that runs a program confined, or the plain one where there is nothing to confine it with. */
+/** Returns the command that runs a program confined, or the plain command if confinement is not available. */
 export function confined(
   program: string,
   argv: readonly string[],
@@ -61,7 +61,7 @@ export function confined(
   ]
 }
 
-/** Starts a module of this package on Node, confined, as `fork` does: messages pass both ways. It gets nothing of this process's environment that may be secret. */
+/** Starts a module of this package on Node, confined, with a message channel like `fork`. It gets only VARIABLES of this process's environment. */
 export function forkConfined(
   module: string,
   argv: readonly string[],
@@ -79,7 +79,7 @@ export function confinedEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]))
 }
 
-/** The places that a confined process can reach, as they were when it started. */
+/** Paths that a confined process can reach, as of its start. */
 export class ConfinedPlaces {
   readonly #confinement: Confinement
   readonly #identities: string
@@ -89,7 +89,7 @@ export class ConfinedPlaces {
     this.#identities = identitiesOf(confinement.writable)
   }
 
-  /** Whether the process can reach all that a confinement allows. One directory in another's place is not reached any more: the kernel goes by directories, not paths. */
+  /** Whether the process can reach everything in a confinement. A replaced directory is not reachable: the kernel grants directories, not paths. */
   cover({ readable, writable }: Confinement): boolean {
     const own = this.#confinement
     return (
@@ -100,7 +100,7 @@ export class ConfinedPlaces {
   }
 }
 
-/** Whether a path is one of the roots or below one, by their names alone. */
+/** Whether a path is one of the roots or below one, by name only. */
 export function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => isWithin(path, root))
 }

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { packageRoot } from '../process/package.ts'
 
-/** Files that Node needs for a module of this package: itself, the package, and what that imports. */
+/** Returns the files that Node needs for a module of this package: itself, the package and its dependencies. */
 export function nodeFiles(): readonly string[] {
   const found = [realpathSync(process.execPath), packageRoot]
   for (let above = dirname(packageRoot); above !== '/'; above = dirname(above))

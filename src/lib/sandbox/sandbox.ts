@@ -2,41 +2,41 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { findProgram } from '../process/find-program.ts'
 
-/** What a program that may be hostile gets of this machine. Paths are the same inside and outside. */
+/** Access of an untrusted program. Paths are the same inside and outside. */
 export interface SandboxOptions {
-  /** Files and directories that it can read, beside the system's programs and libraries. */
+  /** Readable files and directories, in addition to the system's programs and libraries. */
   readonly readable?: readonly string[]
-  /** Files and directories that it can also change. */
+  /** Writable files and directories. */
   readonly writable?: readonly string[]
-  /** Device nodes: where each is on this machine, and the path that it gets inside. */
+  /** Device nodes: path on this machine and path inside. */
   readonly devices?: readonly { readonly source: string; readonly path: string }[]
-  /** `host` leaves it in this machine's network; else it has a loopback interface alone. Unix sockets below its paths work either way. */
+  /** `host`: this machine's network; `none`: only a loopback interface. Unix sockets below its paths work in both. */
   readonly network: 'none' | 'host'
-  /** The number of the user and of the group that it becomes; left out, it stays this process's own. Needs root. */
+  /** User and group id to switch to; default: this process's. Requires root. */
   readonly user?: number
-  /** Whether it sees no other processes. Then its own parent remains as long as it runs, and ends it by its own end. */
+  /** Hides other processes. A parent process then stays while it runs and kills it on exit. */
   readonly hidesProcesses?: boolean
-  /** Capabilities that it keeps, such as CAP_CHOWN; none when left out. Of no use together with `user`. */
+  /** Capabilities to keep, such as CAP_CHOWN; default: none. No effect together with `user`. */
   readonly capabilities?: readonly string[]
-  /** Bounds on what it uses. With them, nothing outside `writable` can be written, not even in memory. */
+  /** Resource limits. With them, nothing outside `writable` can be written, not even in memory. */
   readonly limits?: Limits
-  /** A descriptor of the starting process from which the seccomp filter is read; see `callFilter`. */
+  /** Descriptor of the starting process with the seccomp filter; see `callFilter`. */
   readonly filterDescriptor?: number
 }
 
 /** Resource limits of each process in a sandbox. Source: getrlimit(2). */
 export interface Limits {
-  /** Memory that a process can write to, in bytes. */
+  /** Writable memory of a process in bytes. */
   readonly dataBytes: number
-  /** The largest file that it can write, in bytes; sparse files count in full. */
+  /** Maximum file size in bytes; sparse files count in full. */
   readonly fileBytes: number
   readonly cpuSeconds: number
-  /** Processes and threads in the sandbox. Linux does not count those of root. */
+  /** Maximum number of processes and threads in the sandbox. Linux does not count root's. */
   readonly processes: number
   readonly openFiles: number
 }
 
-/** The system's own directories, of which nothing is a secret of a user's. */
+/** System directories without users' secrets. */
 const SYSTEM = [
   '/usr',
   '/bin',
@@ -50,18 +50,18 @@ const SYSTEM = [
   '/etc/ld.so.cache',
 ] as const
 
-/** What the sandbox is made with, as a sentence with a remedy where it is missing. Source: bwrap(1), setpriv(1). */
+/** Returns what the sandbox is missing, with the remedy; undefined if it is available. Source: bwrap(1), setpriv(1). */
 export async function sandboxMissing(): Promise<string | undefined> {
-  if (process.platform !== 'linux') return 'sandboxes need Linux'
+  if (process.platform !== 'linux') return 'sandboxes require Linux'
   if ((await findProgram('bwrap')) === undefined)
-    return 'bubblewrap is not installed (Debian, Ubuntu, Fedora: the package bubblewrap)'
+    return 'bubblewrap is not installed (Debian, Ubuntu, Fedora: package bubblewrap)'
   if ((await findProgram('prlimit')) === undefined)
-    return 'prlimit is not installed (Debian, Ubuntu, Fedora: the package util-linux)'
+    return 'prlimit is not installed (Debian, Ubuntu, Fedora: package util-linux)'
   return undefined
 }
 
 /**
- * Returns the command that runs a program in namespaces where nothing of this machine exists but what the options name: no other
+ * Returns the command that runs a program in namespaces with access only to what the options name: no other
  * file, process, device or network, no capability, and no way to gain one. Callers check `sandboxMissing` first.
  */
 export function sandboxed(
@@ -83,7 +83,7 @@ export function sandboxed(
     user === undefined
       ? []
       : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--inh-caps=-all']
-  // Becoming another user needs these two; they are gone as soon as it is that user.
+  // Required to switch users, and dropped afterwards.
   const kept = user === undefined ? capabilities : ['CAP_SETUID', 'CAP_SETGID']
   const bubblewrap = hasUnrootedPowers()
     ? (['setpriv', ...NO_POWERS, 'bwrap'] as const)
@@ -113,7 +113,7 @@ export function sandboxed(
     ...devices.flatMap(({ source, path }) => ['--dev-bind', source, path]),
     ...readable.flatMap((path) => ['--ro-bind', path, path]),
     ...writable.flatMap((path) => ['--bind', path, path]),
-    // Both are file systems in memory, which nothing else bounds.
+    // Both are in-memory file systems without other limits.
     ...(limits === undefined ? [] : ['--remount-ro', '/dev', '--remount-ro', '/']),
     ...(filterDescriptor === undefined ? [] : ['--seccomp', String(filterDescriptor)]),
     '--chdir',
@@ -128,7 +128,7 @@ export function sandboxed(
 
 const NO_POWERS = ['--inh-caps=-all', '--ambient-caps=-all'] as const
 
-/** Whether this process has capabilities without being root, as a service manager may give them: bubblewrap refuses to run with those. */
+/** Whether this process has capabilities without being root, as granted by a service manager: bubblewrap refuses those. */
 function hasUnrootedPowers(): boolean {
   if (process.getuid?.() === 0) return false
   return !/^CapPrm:\s*0+$/m.test(readFileSync('/proc/self/status', 'utf8'))
@@ -139,7 +139,7 @@ function limitsOf({ dataBytes, fileBytes, cpuSeconds, processes, openFiles }: Li
     'prlimit',
     `--data=${dataBytes}`,
     `--fsize=${fileBytes}`,
-    // The kernel's signal at the first asks, at the second it kills.
+    // The kernel signals at the soft limit and kills at the hard limit.
     `--cpu=${cpuSeconds}:${cpuSeconds + 5}`,
     `--nproc=${processes}`,
     `--nofile=${openFiles}`,
@@ -148,7 +148,7 @@ function limitsOf({ dataBytes, fileBytes, cpuSeconds, processes, openFiles }: Li
   ]
 }
 
-/** The directories above the paths, outermost first: bubblewrap itself would make them for root alone. */
+/** Returns the parent directories of the paths, outermost first: bubblewrap would create them for root only. */
 function parentsOf(paths: readonly string[]): readonly string[] {
   const parents = new Set<string>()
   const visit = (path: string): void => {

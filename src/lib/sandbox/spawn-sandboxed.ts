@@ -8,8 +8,8 @@ import { sandboxed, type SandboxOptions } from './sandbox.ts'
 type Stream = 'ignore' | 'pipe' | 'ipc' | number
 
 /**
- * Starts a program in a sandbox with the system call filter. Callers check `sandboxMissing` first, and end it by its process group
- * (`endGroup`): bubblewrap has a child that does not follow its end at first, and would stay for good if it was killed alone then.
+ * Starts a program in a sandbox with the system call filter. Callers check `sandboxMissing` first and stop it by its process group
+ * (`endGroup`): early on, bubblewrap's child does not exit with it and would be left behind if only bubblewrap were killed.
  */
 export function spawnSandboxed(
   program: string,
@@ -24,8 +24,8 @@ export function spawnSandboxed(
 }
 
 /**
- * Starts a module of this package on Node in a sandbox with the system call filter, as `fork` does: messages pass both ways. It gets
- * none of this process's environment but the path, which may hold secrets. It is ended by its group, as that of `spawnSandboxed`.
+ * Starts a module of this package on Node in a sandbox with the system call filter and a message channel like `fork`. Of this
+ * process's environment, which may contain secrets, it gets only the path. Stop it by its group, like `spawnSandboxed`.
  */
 export function forkSandboxed(
   module: string,
@@ -55,7 +55,7 @@ function filtered(
       ? start(sandbox, [...stdio])
       : start({ ...sandbox, filterDescriptor: stdio.length }, [...stdio, 'pipe'])
   if (filter === undefined) return child
-  // A bubblewrap that did not start says so by its own error.
+  // bubblewrap's own error reports a failed start.
   const pipe = child.stdio[stdio.length] as Writable | null | undefined
   pipe?.on('error', () => undefined).end(filter)
   return child

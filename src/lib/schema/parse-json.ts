@@ -1,12 +1,12 @@
 import type { Static, TSchema } from 'typebox'
 import { violations } from './violations.ts'
 
-/** Returns whether a value is what a schema says; keys that it does not name are allowed unless it forbids them. */
+/** Whether a value matches a schema; unknown keys are allowed unless the schema forbids them. */
 export function fits<S extends TSchema>(schema: S, value: unknown): value is Static<S> {
   return complaint(schema, value) === undefined
 }
 
-/** Returns the first thing that a schema does not allow in a value, such as "files.kernel.bytes must be integer". */
+/** Returns the first violation of a schema, such as "files.kernel.bytes must be integer". */
 export function complaint(schema: TSchema, value: unknown): string | undefined {
   const [violation] = violations(schema, value)
   if (violation === undefined) return undefined
@@ -15,7 +15,7 @@ export function complaint(schema: TSchema, value: unknown): string | undefined {
   return path.length === 0 ? `it ${message}` : `${path.join('.')} ${message}`
 }
 
-/** Returns what a text of JSON says; undefined where it is not JSON or not what the schema says. */
+/** Parses JSON text; undefined if it is not valid JSON or does not match the schema. */
 export function parseJson<S extends TSchema>(schema: S, text: string): Static<S> | undefined {
   let value: unknown
   try {

@@ -1,8 +1,8 @@
 import type Library from 'typebox'
 
 /**
- * TypeBox's builders of JSON schemas, those that are used here, with TypeBox's own types. Its code is left out: it is 373
- * modules, for a compiler and an evaluator of types, and loading them took each program 130 ms at its start (TypeBox 1.4).
+ * The TypeBox schema builders used here, with TypeBox's types. Its code is not loaded: it has 373
+ * modules for a type compiler, which took 130 ms of each program's startup (TypeBox 1.4).
  */
 type Builders = Pick<
   typeof Library,
@@ -23,7 +23,7 @@ type Builders = Pick<
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** Schemas of properties that need not be there. */
+/** Schemas of optional properties. */
 const optional = new WeakSet<Schema>()
 
 const builders = {

@@ -1,4 +1,4 @@
-/** A JSON Schema, of the keywords that ours are made of. */
+/** A JSON Schema with the keywords used in this project. */
 interface Schema {
   readonly type?: string | readonly string[]
   readonly required?: readonly string[]
@@ -10,21 +10,21 @@ interface Schema {
   readonly anyOf?: readonly Schema[]
 }
 
-/** What a schema does not allow in a value. */
+/** A violation of a schema. */
 export interface Violation {
-  /** The names and places that lead to it. */
+  /** Property names and indexes from the root. */
   readonly path: readonly string[]
   readonly keyword: string
-  /** What the value must be. Of an unknown property it is the name. */
+  /** The expectation; for an unknown property, its name. */
   readonly message: string
 }
 
-/** By name, what makes a text one of that format. */
+/** Tests of string formats by name. */
 type Formats = Readonly<Record<string, (text: string) => boolean>>
 
 /**
- * Everything that a schema does not allow in a value; throws for a schema with a keyword or format that is not known here. Ajv
- * does the same, but loading it and compiling a config's schema took 90 ms (Ajv 8), also of commands that only ask a server.
+ * Returns all violations of a schema; throws for an unsupported keyword or format. Ajv
+ * does the same, but loading it and compiling a configuration's schema took 90 ms (Ajv 8), also for commands that only query a server.
  */
 export function* violations(
   schema: Schema,
@@ -40,13 +40,13 @@ export function* violations(
   for (const [keyword, expected] of Object.entries(schema)) {
     if (STRUCTURE.test(keyword)) continue
     const check = CHECKS[keyword]
-    if (check === undefined) throw new Error(`the keyword "${keyword}" of a schema is not known here`)
+    if (check === undefined) throw new Error(`schema keyword "${keyword}" is not supported`)
     const message = check(expected as never, value)
     if (message !== undefined) yield { path, keyword, message }
   }
   if (schema.format !== undefined && typeof value === 'string') {
     const isRight = formats[schema.format]
-    if (isRight === undefined) throw new Error(`the format "${schema.format}" of a schema is not known here`)
+    if (isRight === undefined) throw new Error(`schema format "${schema.format}" is not supported`)
     if (!isRight(value)) yield { path, keyword: 'format', message: `must match format "${schema.format}"` }
   }
   if (schema.anyOf?.every((each) => hasViolations(each, value, formats)) === true)
@@ -63,7 +63,7 @@ function hasViolations(schema: object, value: unknown, formats: Formats = {}): b
   return violations(schema, value, formats).next().done !== true
 }
 
-/** The value with the defaults of what it leaves out, also inside of those. */
+/** Returns the value with defaults for missing properties, recursively. */
 export function withDefaults(schema: Schema & { readonly default?: unknown }, value: unknown): unknown {
   if (value === undefined) {
     return schema.default === undefined ? undefined : withDefaults(schema, structuredClone(schema.default))
@@ -95,7 +95,7 @@ function* violationsInside(
   }
 }
 
-/** Undefined where there may be no property of that name. */
+/** Returns a property's schema; undefined if the property is not allowed. */
 function schemaOf(schema: Schema, name: string): Schema | undefined {
   const { properties = {}, patternProperties = {}, additionalProperties = true } = schema
   if (Object.hasOwn(properties, name)) return properties[name]
@@ -114,7 +114,7 @@ function isOfType(type: string, value: unknown): boolean {
   return type === 'number' ? Number.isFinite(value) : typeof value === type
 }
 
-/** Those that `violations` itself follows, and those that say nothing of the value. */
+/** Keywords handled by `violations` itself, and annotations. */
 const STRUCTURE =
   /^(?:type|required|properties|patternProperties|additionalProperties|items|anyOf|format|default|description|writeOnly|\$id)$/
 
@@ -125,7 +125,7 @@ const fewer = (limit: number, what: string) => `must NOT have fewer than ${limit
 const lengthOf = (value: unknown): number | undefined =>
   typeof value === 'string' ? Array.from(value).length : undefined
 
-/** By their keywords: what a value must be, where it is not. */
+/** Checks by keyword; each returns the expectation if the value violates it. */
 const CHECKS: Readonly<Record<string, (expected: never, value: unknown) => string | undefined>> = {
   enum: (allowed: readonly unknown[], value) =>
     allowed.includes(value) ? undefined : 'must be equal to one of the allowed values',

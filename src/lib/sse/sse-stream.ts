@@ -8,7 +8,7 @@ const ROOM_BYTES = 2 ** 18
 const MAX_HELD_BYTES = 2 ** 16
 
 /**
- * An event as it goes over the wire; `data` is one line of JSON. Without a name it is the reader's default `message`.
+ * Encodes an event; `data` is one line of JSON. Without a name, readers use the default `message`.
  */
 export function encodeEvent(data: unknown, event?: string, id?: number): Buffer {
   const name = event === undefined ? '' : `event: ${event}\n`
@@ -21,9 +21,9 @@ function encodeJson(json: string, fields: string): Buffer {
 }
 
 /**
- * One reader of server-sent events. A comment every 15 s keeps the connection alive and shows a dead one; a reader
- * that has let more than 1 MiB pile up when the next event comes is dropped (threat H12), so that it costs bounded
- * memory and is told by the loss of the connection rather than by silently missing events.
+ * A reader of server-sent events. A comment every 15 s keeps the connection alive and detects a dead one; a reader
+ * that is more than 1 MiB behind at the next event is dropped (threat H12), so that it uses bounded
+ * memory and notices a lost connection instead of silently missing events.
  */
 export class SseStream {
   readonly #response: ServerResponse
@@ -44,24 +44,24 @@ export class SseStream {
     })
     response.flushHeaders()
     response.socket?.setNoDelay(true)
-    // A reader that vanished acknowledges no heartbeat: it is gone 27 s later at the most (fault F31).
+    // A reader that disappeared acknowledges no heartbeat and is dropped within 27 s (fault F31).
     if (response.socket) noticeLoss(response.socket, LOSS_MS)
     this.#heartbeat = setInterval(() => this.#write(': ping\n\n'), HEARTBEAT_MS)
     this.#heartbeat.unref()
     void this.#closed.then(() => clearInterval(this.#heartbeat))
   }
 
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is closed by either side. */
   get closed(): Promise<void> {
     return this.#closed
   }
 
-  /** Whether the reader keeps up; who can wait with more until it does never has it dropped. */
+  /** Whether the reader keeps up; a sender that waits for this never drops it. */
   get hasRoom(): boolean {
     return this.#response.writableLength < ROOM_BYTES
   }
 
-  /** Calls back whenever all that was sent is on its way. */
+  /** Calls the listener whenever all sent data has been flushed. */
   onDrain(listener: () => void): void {
     this.#response.on('drain', listener)
   }
@@ -70,27 +70,27 @@ export class SseStream {
     this.#write(encodeEvent(data, event))
   }
 
-  /** Sends an event whose data is JSON already, in one line. */
+  /** Sends an event with single-line JSON data. */
   sendJson(json: string, event: string): void {
     this.#write(encodeJson(json, `event: ${event}\n`))
   }
 
-  /** Sends an event that is encoded already, once for all its readers. */
+  /** Sends an event encoded once for all readers. */
   sendEncoded(event: Buffer): void {
     this.#write(event)
   }
 
-  /** Ends the stream after what was sent. */
+  /** Closes the stream after pending data. */
   end(): void {
     clearInterval(this.#heartbeat)
-    // Node sends the end of a chunked answer before what is corked, which is then lost.
+    // Node sends the end of a chunked response before corked data, which is then lost.
     if (this.#held !== undefined) this.#release()
     this.#response.end()
   }
 
   #write(event: string | Buffer): void {
     if (this.#response.writableEnded || this.#response.destroyed) return
-    // Before, so that one event larger than the bound does not drop whoever reads in time.
+    // Checked before sending, so that one event over the limit does not drop a reader that keeps up.
     if (this.#response.writableLength > MAX_PENDING_BYTES) {
       this.#onDrop()
       this.#response.destroy()
@@ -100,7 +100,7 @@ export class SseStream {
     }
   }
 
-  /** What one look at all connections brings leaves together, up to a bound: each write of its own is a call of the system. */
+  /** Corks events of one event loop iteration up to a limit, because each separate write is a system call. */
   #hold(bytes: number): void {
     if (this.#held === undefined) {
       this.#response.cork()

@@ -9,13 +9,13 @@ const OWNER = 'ssh2/lib/protocol/crypto.js'
 const NEWEST_NODE_TO_COMPILE_FOR = 24
 
 /**
- * Where SSH's ciphers run: in ssh2's compiled addon, or in JavaScript at a seventh to a third of its speed, because the addon
+ * Implementation of SSH's ciphers: ssh2's compiled addon, or JavaScript at a seventh to a third of its speed, because the addon
  * cannot be loaded ("absent") or would abort the process ("refused").
  */
 export type SshCiphers = 'compiled' | 'absent' | 'refused'
 
 const isRefused = refuseUnsafe(join(dirname(require.resolve(OWNER)), 'crypto/build/Release/sshcrypto.node'))
-// Only now: it loads the addon.
+// Imported late, because it loads the addon.
 readLongPackets()
 
 export function sshCiphers(): SshCiphers {
@@ -24,7 +24,7 @@ export function sshCiphers(): SshCiphers {
   return bindingAvailable ? 'compiled' : 'absent'
 }
 
-/** What to do where they are not compiled. */
+/** Returns the remedy for ciphers that are not compiled. */
 export function ciphersRemedy(nodeVersion = process.versions.node): string {
   if (Number.parseInt(nodeVersion, 10) > NEWEST_NODE_TO_COMPILE_FOR)
     return `run on Node.js ${NEWEST_NODE_TO_COMPILE_FOR}: ssh2's ciphers cannot be compiled for a newer one`
@@ -33,10 +33,10 @@ export function ciphersRemedy(nodeVersion = process.versions.node): string {
 }
 
 /**
- * Keeps ssh2 from loading an addon whose ciphers give a cleanup hook back when they are collected, as addons do that were
+ * Prevents ssh2 from loading an addon whose ciphers remove a cleanup hook when they are collected, as addons do that were
  * compiled with the headers of Node.js 24.19 and later: Node.js then aborts the process
- * (https://github.com/nodejs/node/issues/65446). ssh2 takes an addon that has no exports for one that is absent.
- * @returns whether it had to be
+ * (https://github.com/nodejs/node/issues/65446). ssh2 treats an addon without exports as absent.
+ * @returns whether the addon was disabled
  */
 export function refuseUnsafe(file: string): boolean {
   let bytes: Buffer

@@ -7,12 +7,12 @@ const require = createRequire(import.meta.url)
 const OWNER = 'ssh2/lib/protocol/crypto.js'
 const LIMIT = 'const MAX_PACKET_SIZE = 35000;'
 
-/** The longest packet that is read, as in OpenSSH: a command comes in one. */
+/** Maximum packet size, as in OpenSSH: a command is one packet. */
 export const MAX_PACKET_BYTES = 256 * 1024
 
 /**
- * Loads the module of ssh2 1.17.0 that reads packets with another limit: its own is the least that RFC 4253, section 6.1 asks for, and it
- * closes the connection at a command beyond that. It cannot be configured. To be called before anything loads ssh2, as dockerode does.
+ * Loads the packet parser of ssh2 1.17.0 with a higher limit: its own is the minimum of RFC 4253, section 6.1, and it
+ * closes the connection for longer commands. It cannot be configured. Call this before anything loads ssh2, as dockerode does.
  */
 export function readLongPackets(): void {
   const file = require.resolve(OWNER)

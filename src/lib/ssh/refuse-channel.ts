@@ -1,6 +1,6 @@
 import type { Connection } from './ssh2.ts'
 
-/** Why a channel is not opened (RFC 4254, section 5.1). */
+/** Reason codes for refused channels (RFC 4254, section 5.1). */
 const REASONS = { prohibited: 1, 'connect failed': 2, 'unknown type': 3, 'resource shortage': 4 } as const
 
 export interface Refusal {
@@ -21,8 +21,8 @@ interface ConnectionInternals {
 }
 
 /**
- * Returns a function that refuses a channel with a reason and a sentence. ssh2 1.17.0's `reject` takes neither: it reports "connect
- * failed" without a word. Its own refusals get a sentence too.
+ * Returns a function that refuses a channel with a reason and a message. ssh2 1.17.0's `reject` accepts neither: it reports "connect
+ * failed" without a message. Its own refusals get a message too.
  *
  * Uses private fields: ssh2 is pinned, and tests read the refusals.
  */
@@ -37,7 +37,7 @@ export function channelRefuser(connection: Connection): (reject: () => void, ref
   }
   return (reject, refusal) => {
     current = refusal
-    // It sends at once, or nothing where the client has gone or has its answer.
+    // Sends synchronously, or nothing if the client disconnected or already has a response.
     reject()
     current = undefined
   }

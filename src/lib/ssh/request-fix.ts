@@ -1,11 +1,11 @@
 // oxlint-disable no-underscore-dangle -- ssh2's names
 import type { Connection } from './ssh2.ts'
 
-/** The private fields of an ssh2 1.17.0 server session that decide which requests it handles. */
+/** Private fields of an ssh2 1.17.0 server session that determine which requests it handles. */
 interface SessionInternals {
   /** Set by the end of the client's input, and by the end of the session. */
   _ending: boolean
-  /** Present once a program was asked for. */
+  /** Present once a program was requested. */
   readonly _channel?: { readonly outgoing: { readonly state: string } }
   readonly _chanInfo: { readonly outgoing: { readonly id: number } }
 }
@@ -30,12 +30,12 @@ interface ConnectionInternals {
   }
 }
 
-/** Requests that make sense while a program runs. */
+/** Requests that are valid while a program is running. */
 const WHILE_RUNNING = new Set(['window-change', 'signal'])
 
 /**
- * Fixes two ways in which ssh2 1.17.0 drops requests of a session whose program runs: after the end of the client's input it handles
- * none, although that ends data alone (RFC 4254, section 5.3), and it never replies to one that wants a reply (section 5.4).
+ * Fixes two bugs of ssh2 1.17.0 in sessions with a running program: after the end of the client's input it handles
+ * no requests, although EOF ends only the data (RFC 4254, section 5.3), and it never replies to requests that want a reply (section 5.4).
  *
  * Uses private fields: ssh2 is pinned, and tests send such requests.
  */
@@ -57,7 +57,7 @@ export function fixRequests(connection: Connection): void {
     if (session === undefined) return handle(from, id, type, wantsReply, data)
     const isPossible = WHILE_RUNNING.has(type)
     if (isPossible) handle(from, id, type, false, data)
-    // Nothing may follow the message that closes a channel.
+    // Nothing may follow a channel's close message.
     const { state } = session._channel?.outgoing ?? {}
     if (!wantsReply || (state !== 'open' && state !== 'eof')) return
     const { id: theirs } = session._chanInfo.outgoing

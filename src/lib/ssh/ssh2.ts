@@ -1,4 +1,4 @@
-// oxlint-disable-next-line no-unassigned-import -- settles which ciphers and packets ssh2 accepts, before it is loaded
+// oxlint-disable-next-line no-unassigned-import -- configures ciphers and packet size before ssh2 is loaded
 import './ciphers.ts'
 
 export { default } from 'ssh2'

@@ -44,7 +44,7 @@ export class LogFollower {
     this.#logs = logs
     this.#reader = reader
     this.#options = options
-    this.#unlisten = logs.store.onNews(() => this.#schedule())
+    this.#unlisten = logs.store.onLines(() => this.#schedule())
     for (const [name, source] of logs.select(options.processes))
       this.#next.set(source, this.#place(name, source))
     this.#schedule()

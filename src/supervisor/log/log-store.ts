@@ -57,7 +57,7 @@ export interface LogSource {
 export interface LogStore {
   readonly add: (bounds: LogBounds) => LogSource
   /** Calls back when lines have come or a stream has ended; many at once are one call. Returns how to end that. */
-  readonly onNews: (listener: () => void) => () => void
+  readonly onLines: (listener: () => void) => () => void
   /** What the next line will be numbered with; all lines before it can be read. */
   readonly nextSequence: () => number
   readonly close: () => void

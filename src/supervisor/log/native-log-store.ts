@@ -11,7 +11,7 @@ export function createNativeLogStore(): LogStore {
   const listeners = new NewsListeners((isOn) => isClosed || store.setListening(isOn))
   return {
     add: ({ lines, bytes }) => sourceOf(store, store.addSource(lines, bytes)),
-    onNews: (listener) => listeners.add(listener),
+    onLines: (listener) => listeners.add(listener),
     nextSequence: () => store.nextSequence(),
     close() {
       isClosed = true

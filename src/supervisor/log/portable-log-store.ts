@@ -25,7 +25,7 @@ export function createPortableLogStore(now: () => number = Date.now): LogStore {
   const next = (lines: number): number => (sequence += lines) - lines
   return {
     add: (bounds) => new PortableSource(bounds, next, now, () => listeners.tell()),
-    onNews: (listener) => listeners.add(listener),
+    onLines: (listener) => listeners.add(listener),
     nextSequence: () => sequence,
     close: () => undefined,
   }

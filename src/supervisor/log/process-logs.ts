@@ -52,7 +52,7 @@ export class ProcessLogs {
         cancel()
         resolve()
       }
-      const unlisten = this.store.onNews(() => {
+      const unlisten = this.store.onLines(() => {
         if (isDrained()) end()
       })
       const cancel = clock.after(DRAIN_LIMIT_MS, end)

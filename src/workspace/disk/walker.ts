@@ -31,7 +31,7 @@ export function createWalker(logger: Logger): Walker {
       const task = { paths, extentsFromBytes: EXTENTS_FROM_BYTES }
       return (await pool.run(workerFile('disk-walk'), task, {
         ...(signal && { signal }),
-        ...(onSeen && { onNews: (entries) => onSeen(entries as number) }),
+        ...(onSeen && { onProgress: (entries) => onSeen(entries as number) }),
       })) as WalkReport
     },
     close: () => pool.close(),

@@ -89,7 +89,7 @@ describe('the credential proxy', () => {
     expect(body).toEqual({
       error: 'TIMEOUT',
       message: 'the host issued no credentials within 3 s',
-      hint: 'see on the host that workspace-ext-cloud-credentials-host runs, and what it logs',
+      hint: 'check on the host that workspace-ext-cloud-credentials-host is running, and its log',
       code: 'TIMEOUT',
       Code: 'TIMEOUT',
       Message: 'the host issued no credentials within 3 s',
@@ -162,7 +162,7 @@ describe('the credential proxy', () => {
     const said = vi.spyOn(console, 'error').mockReturnValue()
     onTestFinished(() => said.mockRestore())
     expect(await pingHost('http://127.0.0.1:1')).toBe(false)
-    expect(said).toHaveBeenCalledWith(expect.stringContaining('the host does not answer yet'))
+    expect(said).toHaveBeenCalledWith(expect.stringContaining('the host does not respond yet'))
     await host(() => ISSUED)
     expect(await pingHost(agentUrl())).toBe(true)
   })

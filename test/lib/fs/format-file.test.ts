@@ -48,7 +48,7 @@ describe('bringToFormat', () => {
   test('refuses a newer one, names both formats, and changes nothing', async () => {
     await setFormat('3\n')
     await expect(bringToFormat(directory, steps().migrations.slice(1))).rejects.toThrow(
-      'says format 3, and this program knows formats up to 2: a newer version wrote it, use that one',
+      'has format 3, but this program supports up to 2: use the newer version that wrote it',
     )
     expect(await format()).toBe('3\n')
   })

@@ -72,7 +72,7 @@ test('B4 the longest payload passes, and a longer one is refused before it has c
   const longest = { channel: 1, kind: FRAME.data, payload: Buffer.alloc(MAX_PAYLOAD_BYTES, 1) }
   expect(take(new FrameReader(), bytesOf([longest]))).toEqual([longest])
   const header = Buffer.from([0, 0, 0, 1, 2, 1, 0, 1])
-  expect(() => take(new FrameReader(), header)).toThrow(/65537 bytes is over the limit/)
+  expect(() => take(new FrameReader(), header)).toThrow(/65537 bytes exceeds the limit/)
 })
 
 /** Reads frames the slow way, from all bytes at once; what cannot be read ends with an undefined. */

@@ -38,7 +38,7 @@ it('F14 pool logs a crash', async () => {
   const pool = actingPool({ logger: { warn: (details, message) => lines.push({ ...details, message }) } })
   await expect(pool.act({ do: 'kill', signal: 'SIGSEGV' })).rejects.toMatchObject({ code: 'POOL_CRASHED' })
   expect(lines).toEqual([
-    { pool: 'test', pid: expect.any(Number) as unknown, how: 'by SIGSEGV', message: 'pool process ended' },
+    { pool: 'test', pid: expect.any(Number) as unknown, how: 'by SIGSEGV', message: 'pool process exited' },
   ])
 })
 

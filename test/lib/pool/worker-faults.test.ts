@@ -83,7 +83,7 @@ it('F13 run fails with POOL_TIMEOUT when a worker hangs', async () => {
   await expect(pool.act({ do: 'hang' }, { timeoutMs: 100 })).rejects.toMatchObject({
     code: 'POOL_TIMEOUT',
     kind: 'timeout',
-    message: expect.stringMatching(/act\.ts was not done after 100 ms/) as unknown,
+    message: expect.stringMatching(/act\.ts timed out after 100 ms/) as unknown,
   })
   await expectSameProcess(pool, pid)
 })

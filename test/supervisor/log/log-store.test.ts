@@ -163,7 +163,7 @@ describe.each([
     const store = open(create)
     const source = store.add(AMPLE)
     let told = 0
-    const leave = store.onNews(() => told++)
+    const leave = store.onLines(() => told++)
     await feed(source, ['one\n'])
     await waitFor('news', () => told > 0)
     leave()

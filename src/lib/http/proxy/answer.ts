@@ -6,27 +6,27 @@ import { announcedTrailers, endToEnd, passedTrailers } from './end-to-end.ts'
 import { type Framing, framingOf } from './framing.ts'
 import type { HeaderPairs } from './header-pairs.ts'
 
-/** Statuses whose answers have no body, whatever their headers say. */
+/** Statuses of responses without a body, regardless of their headers. */
 const BODILESS_STATUSES = new Set([204, 304])
 
-/** Returns an answer's framing, or why it may not be passed on. */
+/** Returns a response's framing, or the reason it cannot be forwarded. */
 export function checkAnswer(answer: IncomingMessage): Framing | string {
   const { statusCode = 0 } = answer
-  if (statusCode < 200) return `the answer has status ${statusCode}`
+  if (statusCode < 200) return `the response has status ${statusCode}`
   const framing = framingOf(answer)
-  if (framing.is === 'ambiguous') return `the answer ${framing.why}`
+  if (framing.is === 'ambiguous') return `the response ${framing.why}`
   return framing.is === 'none' ? { is: 'close' } : framing
 }
 
-/** Whether no further request can be read: behind a body that was not read whole, or an upgrade that was not made. */
+/** Whether the connection cannot carry further requests: after an incomplete body or a declined upgrade. */
 export function mustClose(request: IncomingMessage): boolean {
   return !request.complete || asksUpgrade(request)
 }
 
 /**
- * Sends the head of an answer to the client, framed for this connection.
+ * Sends the head of a response to the client, framed for this connection.
  *
- * @throws what Node throws of a header that it would not send
+ * @throws Node's error for an invalid header
  * @param headers the end-to-end headers that the client may see
  */
 export function sendHead(
@@ -40,7 +40,7 @@ export function sendHead(
   const hasBody = request.method !== 'HEAD' && !BODILESS_STATUSES.has(statusCode)
   if (mustClose(request)) response.shouldKeepAlive = false
   const framed = [...headers]
-  // Of an answer without a body it says how long the body of a GET would be; a 204 has none (RFC 9110, 8.6).
+  // In a response without a body it is the length of a GET's body; a 204 has none (RFC 9110, 8.6).
   if (framing.is === 'length' && statusCode !== 204) framed.push(['Content-Length', String(framing.bytes)])
   if (framing.is === 'chunked' && hasBody && request.httpVersion === '1.1')
     framed.push(...announcedTrailers(answer), ['Transfer-Encoding', 'chunked'])
@@ -49,14 +49,14 @@ export function sendHead(
 }
 
 /**
- * Passes an answer's body on as it comes, with its trailers. Returns how to break it off, which must be called when the upstream
- * fails: Node takes a reset connection for the end of an answer that has no length (fault F33).
+ * Forwards a response's body and trailers as they arrive. Returns a function that cuts it off, which must be called when the upstream
+ * fails: Node takes a reset connection for the end of a response without a length (fault F33).
  */
 export function sendBody(answer: IncomingMessage, response: ServerResponse, framing: Framing): () => void {
   const breakOff = (): void => {
     if (answer.complete || response.destroyed) return
     answer.unpipe(response)
-    // Where the end of the connection is the end of the answer, only a reset says that more was to come.
+    // If the end of the connection ends the response, only a reset shows that it is incomplete.
     cutConnection(response, !response.chunkedEncoding && framing.is !== 'length')
   }
   answer.once('end', () => {
@@ -68,7 +68,7 @@ export function sendBody(answer: IncomingMessage, response: ServerResponse, fram
   return breakOff
 }
 
-/** Ends a response with its connection. One that waits for the answers before it has no connection yet, and ends it in its turn. */
+/** Closes a response's connection. A response that waits for earlier ones has none yet and closes it later. */
 function cutConnection(response: ServerResponse, isReset: boolean): void {
   const cut = (socket: Duplex): void => {
     if (isReset && socket instanceof Socket) socket.resetAndDestroy()

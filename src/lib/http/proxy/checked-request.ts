@@ -3,21 +3,21 @@ import { httpFault } from '../faults.ts'
 import { type Framing, framingOf } from './framing.ts'
 import { tokensOf, valuesOf } from './header-pairs.ts'
 
-/** A request that every server reads in the same way. Only such a request is forwarded. */
+/** An unambiguous request, the only kind that is forwarded. */
 export interface CheckedRequest {
   readonly message: IncomingMessage
   readonly framing: Framing
-  /** Path and query as they were written, or `*`. */
+  /** Path and query as sent, or `*`. */
   readonly target: string
 }
 
-/** Headers that say where a message ends or whom it is for; a `Connection` that names one asks us to lose it. */
+/** Headers that frame or address a message; a `Connection` that names one would remove it. */
 const NOT_OPTIONS = new Set(['content-length', 'host', 'trailer', 'transfer-encoding'])
 
-/** Protocols that would let a client speak HTTP past the proxy, on a connection that it does not read. */
+/** Protocols that would let a client bypass the proxy with HTTP on an unchecked connection. */
 const STILL_HTTP = /^(?:h2c?|http|tls)(?:\/|$)/
 
-/** @throws INVALID_REQUEST for a request whose end, host or target two servers could see differently (threat H6) */
+/** Validates a request. @throws INVALID_REQUEST when two servers could interpret its end, host or target differently (threat H6) */
 export function checkRequest(message: IncomingMessage): CheckedRequest {
   const { rawHeaders } = message
   const named = tokensOf(rawHeaders, 'connection').find((option) => NOT_OPTIONS.has(option))
@@ -30,18 +30,18 @@ export function checkRequest(message: IncomingMessage): CheckedRequest {
   return { message, framing, target: targetOf(message) }
 }
 
-/** Whether a request wants to leave HTTP for a protocol that may be forwarded; any other is answered as a plain request. */
+/** Whether a request asks for an upgrade that may be forwarded; any other is handled as a plain request. */
 export function isForwardedUpgrade(message: IncomingMessage): boolean {
   if (message.httpVersion !== '1.1' || !asksUpgrade(message)) return false
   return !tokensOf(message.rawHeaders, 'upgrade').some((each) => each === '' || STILL_HTTP.test(each))
 }
 
-/** Whether Node's parser takes a request for an upgrade; it then reads no further request from the connection. */
+/** Whether Node's parser treats a request as an upgrade and stops reading the connection. */
 export function asksUpgrade({ rawHeaders, headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && tokensOf(rawHeaders, 'connection').includes('upgrade')
 }
 
-/** Returns the target in origin form, in which servers that are no proxies are asked. Source: RFC 9112, 3.2. */
+/** Returns the target in origin form, as sent to servers that are not proxies. Source: RFC 9112, 3.2. */
 function targetOf({ rawHeaders, method, url = '' }: IncomingMessage): string {
   const [host, another] = valuesOf(rawHeaders, 'host')
   if (host === undefined || host === '' || another !== undefined) throw invalid('must have one Host header')

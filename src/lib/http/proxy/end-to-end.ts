@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { type HeaderPairs, pairsOf, tokensOf } from './header-pairs.ts'
 
 /**
- * Headers that end at this proxy. The list is fixed: a `Connection` header adds nothing to it, because whoever may name headers
- * there would choose which headers the other side sees. Source: RFC 9110, 7.6.1; the same choice as in nginx.
+ * Hop-by-hop headers. The list is fixed: a `Connection` header adds nothing to it, because a client that can name headers there
+ * would choose which headers the upstream sees. Source: RFC 9110, 7.6.1; nginx does the same.
  */
 const HOP_BY_HOP = new Set([
   'connection',
@@ -21,7 +21,7 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ])
 
-/** Fields that mean something before the body is read, so that a trailer of that name would be believed too late or twice. */
+/** Fields that take effect before the body is read and must not be trailers. */
 const NEVER_TRAILERS = new Set([
   'age',
   'authorization',
@@ -51,17 +51,17 @@ const NEVER_TRAILER_PREFIXES = [
   'x-forwarded-',
   'x-real-',
 ]
-/** Values that Node would refuse to send. */
+/** Header values that Node accepts. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
 
-/** Returns a message's headers without those of its connection; framing headers are the sender's to add. */
+/** Returns a message's end-to-end headers; the sender adds framing headers. */
 export function endToEnd({ rawHeaders }: IncomingMessage): HeaderPairs {
   return pairsOf(rawHeaders).filter(([name]) => !HOP_BY_HOP.has(plainName(name)))
 }
 
 /**
- * Returns a header's name in lower case, with `_` as `-`: programs behind CGI or WSGI see `X_Forwarded_For` as
+ * Normalizes a header's name to lower case, with `_` as `-`: programs behind CGI or WSGI read `X_Forwarded_For` as
  * `X-Forwarded-For`.
  */
 export function plainName(name: string): string {
@@ -75,7 +75,7 @@ export function announcedTrailers({ rawHeaders }: IncomingMessage): HeaderPairs 
   return names.length === 0 ? [] : [['Trailer', names.join(', ')]]
 }
 
-/** Returns the trailers that may be passed on, once the body has been read. Source: RFC 9110, 6.5.1. */
+/** Returns the trailers to forward, once the body has been read. Source: RFC 9110, 6.5.1. */
 export function passedTrailers({ rawTrailers }: IncomingMessage): HeaderPairs {
   return pairsOf(rawTrailers).filter(([name, value]) => mayTrail(name) && VALUE.test(value))
 }

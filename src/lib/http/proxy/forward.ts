@@ -15,14 +15,14 @@ import { announcedTrailers, endToEnd, passedTrailers } from './end-to-end.ts'
 import { framingHeaders } from './framing.ts'
 import { type HeaderPairs, tokensOf, valuesOf } from './header-pairs.ts'
 
-/** More interim answers than any server sends for one request. */
+/** Maximum number of interim responses per request. */
 const MAX_INTERIM_ANSWERS = 32
-/** Methods that may be sent twice. Source: RFC 9110, 9.2.2; PUT and DELETE are left out, as programs seldom keep to it. */
+/** Methods that may be retried. Source: RFC 9110, 9.2.2, without PUT and DELETE, which programs often implement differently. */
 const REPEATABLE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-/** A failure before the answer began. */
+/** A failure before the response started. */
 export interface UpstreamFailure {
-  /** `silent`: no answer in time; `broken`: no connection, or one that ended; `invalid`: an answer that cannot be passed on. */
+  /** `silent`: no response in time; `broken`: no connection, or a closed one; `invalid`: a response that cannot be forwarded. */
   readonly is: 'silent' | 'broken' | 'invalid'
   readonly message: string
   readonly cause?: unknown
@@ -31,25 +31,25 @@ export interface UpstreamFailure {
 export interface Forwarding {
   readonly request: CheckedRequest
   readonly response: ServerResponse
-  /** The client's connection, on a request to leave HTTP. */
+  /** The client's connection; upgrade requests only. */
   readonly upgrade?: Duplex | undefined
   readonly upstream: Pick<RequestOptions, 'host' | 'port' | 'agent' | 'createConnection'>
-  /** The target to ask for; default the request's. */
+  /** Target to request; default: the request's. */
   readonly target?: string
   /** End-to-end headers for the upstream, without framing. */
   readonly headers: HeaderPairs
-  /** Returns the end-to-end headers of an answer that the client may see; default all. */
+  /** Selects the end-to-end response headers for the client; default: all. */
   readonly toClient?: (answer: IncomingMessage) => HeaderPairs
-  /** How long nothing may move before the answer begins. */
+  /** Maximum inactivity before the response starts. */
   readonly timeoutMs: number
-  /** Called once when the connection leaves HTTP. */
+  /** Called once when the connection is upgraded. */
   readonly onSwitch?: () => void
   readonly onAnswerBytes?: (bytes: Buffer) => void
-  /** Answers the client in the upstream's place. Called at most once, and never after an answer began. */
+  /** Sends an error response. Called at most once, and never after a response started. */
   readonly refuse: (failure: UpstreamFailure) => void
 }
 
-/** Forwards one request and passes its one answer on. The client always gets an answer, a refusal, or the end of its connection. */
+/** Forwards one request and its response. The client always gets a response, an error or a closed connection. */
 export function forward(forwarding: Forwarding): void {
   new Exchange(forwarding).send()
 }
@@ -64,11 +64,11 @@ class Exchange {
   constructor(forwarding: Forwarding) {
     this.#forwarding = forwarding
     const { request, response, timeoutMs } = forwarding
-    this.#limit = setTimeout(() => this.#fail({ is: 'silent', message: 'no answer in time' }), timeoutMs)
+    this.#limit = setTimeout(() => this.#fail({ is: 'silent', message: 'no response in time' }), timeoutMs)
     response.on('error', () => undefined)
     response.once('close', () => this.#end())
     request.message.on('error', () => undefined)
-    // Refreshing a timer that was cleared would start it again.
+    // Refreshing a cleared timer would restart it.
     request.message.on('data', () => this.#state === 'waiting' && this.#limit.refresh())
   }
 
@@ -81,7 +81,7 @@ class Exchange {
     try {
       upstream = httpRequest({
         ...to,
-        // Another pooled connection may be as stale as the first, and one that leaves HTTP never comes back to the pool.
+        // Another pooled connection may be stale too, and an upgraded one never returns to the pool.
         ...((isRetry || upgrade !== undefined) && to.agent !== undefined && { agent: false }),
         method,
         path: target ?? request.target,
@@ -97,13 +97,13 @@ class Exchange {
     this.#upstream = upstream
     upstream.on('information', (information) => {
       if (++this.#interimAnswers > MAX_INTERIM_ANSWERS)
-        return this.#fail({ is: 'invalid', message: 'too many interim answers' })
+        return this.#fail({ is: 'invalid', message: 'too many interim responses' })
       passEarlyHints(information, message, this.#forwarding.response)
     })
     upstream.on('upgrade', (answer, far, farHead) => this.#switch(answer, far, farHead))
     upstream.on('response', (answer) => this.#answer(upstream, answer))
     upstream.on('error', (error: NodeJS.ErrnoException) => {
-      // A connection that the upstream closed just when it was used again.
+      // The upstream closed the connection just as it was reused.
       const isStale = upstream.reusedSocket && error.code === 'ECONNRESET' && this.#interimAnswers === 0
       const isRepeatable = !hasBody && REPEATABLE_METHODS.has(method)
       if (this.#state === 'waiting' && isStale && isRepeatable) return this.send(true)
@@ -111,13 +111,13 @@ class Exchange {
     })
     upstream.on('close', () => {
       if (this.#upstream === upstream)
-        this.#fail({ is: 'broken', message: 'the connection ended without an answer' })
+        this.#fail({ is: 'broken', message: 'the connection closed without a response' })
     })
     if (!hasBody) return void upstream.end()
     message.once('end', () => {
       if (framing.is === 'chunked') upstream.addTrailers(passedTrailers(message) as [string, string][])
     })
-    // No pipeline: that would destroy the client's connection where the upstream refuses a body, and its answer with it.
+    // Not pipeline(): if the upstream refuses the body, it would destroy the client's connection and the response.
     message.pipe(upstream)
   }
 
@@ -142,12 +142,12 @@ class Exchange {
     const framing = checkAnswer(answer)
     if (this.#state !== 'waiting') return void upstream.destroy()
     if (typeof framing === 'string') return this.#fail({ is: 'invalid', message: framing })
-    // A connection on which a part of this request is still to be sent serves no other request.
+    // A connection with an unsent part of this request cannot serve another.
     if (!upstream.writableFinished) upstream.shouldKeepAlive = false
     try {
       sendHead(request.message, response, answer, framing, toClient(answer))
     } catch (error) {
-      return this.#fail({ is: 'invalid', message: 'the answer has a header that is not valid', cause: error })
+      return this.#fail({ is: 'invalid', message: 'the response has an invalid header', cause: error })
     }
     this.#state = 'answered'
     clearTimeout(this.#limit)
@@ -164,7 +164,7 @@ class Exchange {
       far.destroy()
       return this.#fail({
         is: 'invalid',
-        message: 'the answer switches to a protocol that was not asked for',
+        message: 'the response switches to a protocol that was not requested',
       })
     }
     this.#state = 'over'
@@ -189,7 +189,7 @@ class Exchange {
     this.#state = 'over'
     clearTimeout(this.#limit)
     this.#upstream?.destroy()
-    // What is left of the body is read and dropped: the client comes to read its answer, and Node the next request.
+    // The rest of the body is discarded, so that the client reads the response, and Node the next request.
     const { message } = this.#forwarding.request
     message.unpipe()
     message.resume()
@@ -197,7 +197,7 @@ class Exchange {
 }
 
 /**
- * Passes on the links of a 103 answer, so that a browser can fetch what the page will need. Other interim answers end here: they
+ * Forwards the links of a 103 response, so that a browser can prefetch. Other interim responses end here: they
  * concern a connection (100, 102) or are unknown. Source: RFC 8297.
  */
 function passEarlyHints(
@@ -211,6 +211,6 @@ function passEarlyHints(
   try {
     response.writeEarlyHints({ link: [...link] })
   } catch {
-    // Hints are optional; Node refuses links that are not valid.
+    // Hints are optional; Node refuses invalid links.
   }
 }

@@ -2,7 +2,7 @@ import { endToEnd, plainName } from './end-to-end.ts'
 import type { CheckedRequest } from './checked-request.ts'
 import { type HeaderPairs, tokensOf } from './header-pairs.ts'
 
-/** Headers that the proxy sets, whatever a client sends. */
+/** Headers that the proxy sets and a client cannot. */
 const OURS = new Set([
   'x-forwarded-for',
   'x-forwarded-host',
@@ -12,14 +12,14 @@ const OURS = new Set([
   'via',
 ])
 
-/** How a proxy names itself, and how a request came to it. */
+/** A proxy's identity, and the protocol a request arrived by. */
 export interface Forwarder {
   /** Its name in `Via`. */
   readonly name: string
   readonly protocol: 'http' | 'https'
 }
 
-/** Returns the headers of a request as it is forwarded, framing aside. Source: RFC 9110, 7.6.3, and common practice. */
+/** Returns the headers of a forwarded request, without framing. Source: RFC 9110, 7.6.3, and common practice. */
 export function toUpstream({ message }: CheckedRequest, { name, protocol }: Forwarder): HeaderPairs {
   const { headers, rawHeaders, socket } = message
   return [
@@ -32,7 +32,7 @@ export function toUpstream({ message }: CheckedRequest, { name, protocol }: Forw
   ]
 }
 
-/** Whether a request has come through the proxy of this name already. */
+/** Whether a request has already passed the proxy with this name. */
 export function isLoop({ message }: CheckedRequest, name: string): boolean {
   return (message.headers.via ?? '').split(',').some((hop) => hop.trim().split(' ')[1] === name)
 }

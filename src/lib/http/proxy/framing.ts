@@ -1,28 +1,28 @@
 import type { IncomingMessage } from 'node:http'
 import { hasLostHeaders, type HeaderPairs, valuesOf } from './header-pairs.ts'
 
-/** How a message's body is delimited, as Node's parser read it. `close`: an answer that ends with its connection. */
+/** Delimitation of a message's body as read by Node's parser. `close`: a response that ends with its connection. */
 export type Framing =
   | { readonly is: 'none' }
   | { readonly is: 'length'; readonly bytes: number }
   | { readonly is: 'chunked' }
   | { readonly is: 'close' }
 
-/** Reasons a message's end could be seen in two places. Never thrown: the caller knows whose message it is. */
+/** Reason why a message's end is ambiguous. Not thrown, because only the caller knows the sender. */
 export interface Ambiguity {
   readonly is: 'ambiguous'
-  /** Completes "the request …" or "the answer …". */
+  /** Completes "the request …" or "the response …". */
   readonly why: string
 }
 
 const LENGTH = /^\d{1,15}$/
 
 /**
- * Returns the framing that a message's headers state. Node's parser refuses most contradictions by itself; this function trusts
- * none of them to it, because the proxy writes the framing anew and the two must not differ. Source: RFC 9112, 6.
+ * Returns the framing stated by a message's headers. Node's parser refuses most contradictions; this function does not rely on it,
+ * because the proxy writes its own framing and the two must agree. Source: RFC 9112, 6.
  */
 export function framingOf({ rawHeaders, httpVersion }: IncomingMessage): Framing | Ambiguity {
-  // Node's parser also reads 0.9 and 2.0, which frame in other ways.
+  // Node's parser also accepts 0.9 and 2.0, which have other framing.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return ambiguous(`is HTTP/${httpVersion}`)
   if (hasLostHeaders(rawHeaders)) return ambiguous('has 1,000 headers or more')
   const codings = valuesOf(rawHeaders, 'transfer-encoding')
@@ -45,10 +45,10 @@ function ambiguous(why: string): Ambiguity {
   return { is: 'ambiguous', why }
 }
 
-/** Methods whose requests Node sends without framing headers where there is no body. */
+/** Methods for which Node sends no framing headers without a body. */
 const BODILESS_METHODS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
 
-/** Returns the framing headers of a request as the proxy sends it: always its own, never the client's. */
+/** Returns the proxy's own framing headers for a request; the client's are never used. */
 export function framingHeaders(framing: Framing, method: string): HeaderPairs {
   if (framing.is === 'chunked') return [['Transfer-Encoding', 'chunked']]
   if (framing.is === 'length') return [['Content-Length', String(framing.bytes)]]

@@ -1,22 +1,22 @@
-/** Headers in their order, as they were written. */
+/** Headers in order, as sent. */
 export type HeaderPairs = readonly (readonly [name: string, value: string])[]
 
-/** Node keeps this many entries of `rawHeaders`, two for each header, and drops the rest without an error. */
+/** Maximum entries of `rawHeaders`, two per header; Node silently drops the rest. */
 const MAX_RAW_ENTRIES = 2_000
 
-/** Returns Node's flat list of raw headers or trailers as pairs. */
+/** Converts Node's flat list of raw headers or trailers to pairs. */
 export function pairsOf(raw: readonly string[]): HeaderPairs {
   const pairs: (readonly [string, string])[] = []
   for (let at = 0; at < raw.length; at += 2) pairs.push([raw[at] ?? '', raw[at + 1] ?? ''])
   return pairs
 }
 
-/** Whether Node may have dropped headers of a message, so that nobody knows how it was framed or whom it was for. */
+/** Whether Node may have dropped headers, which leaves framing and host unknown. */
 export function hasLostHeaders(raw: readonly string[]): boolean {
   return raw.length >= MAX_RAW_ENTRIES
 }
 
-/** Returns the values of every header of this lower-case name, in their order. */
+/** Returns the values of every header with this lower-case name, in order. */
 export function valuesOf(raw: readonly string[], name: string): readonly string[] {
   const values: string[] = []
   for (let at = 0; at < raw.length; at += 2) {

@@ -3,14 +3,14 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ServerResponse as Response } from '../node-http.ts'
 
-/** Returns a response for a request to upgrade, for which Node makes none. The connection ends with the answer. */
+/** Creates a response for an upgrade request, for which Node provides none. The connection closes after it. */
 export function responseOn(socket: Duplex, request: IncomingMessage): ServerResponse {
   const response = new Response(request)
   response.shouldKeepAlive = false
   response.assignSocket(socket as Socket)
-  // Node's server does both for its own responses alone.
+  // Node's server does both only for its own responses.
   socket.on('drain', () => response.emit('drain'))
-  // What was sent behind the request is dropped: unread, it would keep the connection open after its end.
+  // Data after the request is discarded: unread, it would keep the connection open.
   response.once('finish', () => socket.resume().end())
   return response
 }

@@ -10,7 +10,7 @@ test('run passes on what a worker tells while it is at its task, and ends it soo
   const task = { paths: ['/usr', '/proc', '/'], extentsFromBytes: 0 }
   const running = pool.run(workerFile('disk-walk'), task, {
     signal: stop.signal,
-    onNews: (entries) => {
+    onProgress: (entries) => {
       told.push(entries as number)
       stop.abort(new Error('enough'))
     },
