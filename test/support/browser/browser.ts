@@ -27,6 +27,8 @@ export interface BrowserPage {
   readonly setDark: (isDark: boolean) => Promise<void>
   /** As on a phone whose screen is so many pixels wide. */
   readonly setWidth: (width: number) => Promise<void>
+  /** Resizes the window to this many CSS pixels. */
+  readonly resize: (width: number, height: number) => Promise<void>
   readonly resetWidth: () => Promise<void>
   /** The addresses of all tabs, those included that the page has opened. */
   readonly tabs: () => Promise<readonly string[]>
@@ -169,6 +171,10 @@ async function connectPage(port: string, url: string): Promise<BrowserPage> {
     screenshot: async () => Buffer.from((await send('Page.captureScreenshot'))['data'] as string, 'base64'),
     setWidth: async (width) => {
       const metrics = { width, height: 2 * width, deviceScaleFactor: 2, mobile: true }
+      await send('Emulation.setDeviceMetricsOverride', metrics)
+    },
+    resize: async (width, height) => {
+      const metrics = { width, height, deviceScaleFactor: 1, mobile: false }
       await send('Emulation.setDeviceMetricsOverride', metrics)
     },
     resetWidth: async () => void (await send('Emulation.clearDeviceMetricsOverride')),
