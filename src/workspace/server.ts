@@ -52,14 +52,15 @@ import { type AlarmClock, systemClock } from '../lib/clock/clock.ts'
 
 const startFault = defineFaults({ ADDRESS_UNUSABLE: 'conflict' })
 
+/** Dependencies of a workspace server. */
 export interface WorkspaceDeps {
   readonly logger: Logger
-  /** Backends in place of the configured ones. */
+  /** Backends that replace the configured ones. */
   readonly backends?: readonly Backend[]
-  /** The programs for guests, in place of the built ones. */
+  /** Directory of the guest programs, overriding the built ones. */
   readonly guestDir?: string | undefined
   readonly clock?: AlarmClock
-  /** What measures trees, in place of a process of its own. */
+  /** Measures trees, instead of a separate process. */
   readonly walker?: Walker
 }
 
@@ -69,11 +70,11 @@ export interface WorkspaceServer {
   readonly sshPort: number
   readonly sshFingerprint: string
   readonly availableBackends: () => readonly BackendName[]
-  /** Stops taking work, undoes creations under way and frees everything, within 10 s. */
+  /** Stops accepting work, rolls back creations and releases everything within 10 s. */
   readonly stop: () => Promise<void>
 }
 
-/** The workspace server as a library: nothing is touched before `start`. */
+/** Creates a workspace server as a library; nothing is touched before `start`. */
 export function create(
   config: WorkspaceConfig,
   deps: WorkspaceDeps,
@@ -81,7 +82,7 @@ export function create(
   return { start: () => openTogether((opened) => start(config, deps, opened)) }
 }
 
-/** Values that all steps of a start need. */
+/** Values that all startup steps need. */
 interface Foundation {
   readonly config: WorkspaceConfig
   readonly given: readonly Backend[] | undefined
@@ -95,7 +96,7 @@ interface Foundation {
 /** The workspaces, and the subjects that act on them. */
 interface Workspaces {
   readonly backends: ReadonlyMap<BackendName, Backend>
-  /** Undefined where the images of the engine are none of this server's. */
+  /** Undefined when the engine's images do not belong to this server. */
   readonly pulled: PulledImages | undefined
   readonly table: WorkspaceTable
   readonly activity: ActivityTable
@@ -157,7 +158,7 @@ async function start(
   const idle = new IdleStopper({ timeoutMs, table, activity, sessions, lifecycle, audit, logger })
   idle.start()
   opened.use(idle)
-  // First of all when stopping: requests that wait for a creation or an image keep the HTTP server open.
+  // Stopped first: requests that wait for a creation or an image keep the HTTP server open.
   opened.defer(async () => {
     snapshots.close()
     await Promise.all([lifecycle.endCreations(), images.close()])
@@ -174,7 +175,7 @@ async function start(
 async function openHostKey({ ssh }: WorkspaceConfig, logger: Logger): Promise<HostKey> {
   const hostKey = await loadHostKey(ssh.hostKey)
   logger.info({ fingerprint: hostKey.fingerprint }, 'SSH host key')
-  if (sshCiphers() !== 'compiled') logger.warn(`SSH ciphers run in JavaScript, slowly: ${ciphersRemedy()}`)
+  if (sshCiphers() !== 'compiled') logger.warn(`SSH ciphers run in slower JavaScript: ${ciphersRemedy()}`)
   return hostKey
 }
 
@@ -237,12 +238,12 @@ async function listenSsh(
     watchLogins(audit, (user) => (table.find(user) === undefined ? () => undefined : activity.begin(user))),
     logger,
   )
-  // Before it listens: its processes are there already, and must not outlive a start that fails.
+  // Deferred before it listens: the worker processes already exist and must not outlive a failed start.
   opened.defer(() => ssh.stop())
   return listening('ssh', config.ssh, () => ssh.listen(config.ssh))
 }
 
-/** Listens, and lets clients on this machine find the server. */
+/** Starts listening, and writes the record by which clients on this machine find the server. */
 async function listenHttp({ config, state, logger, opened }: Foundation, face: HttpFace): Promise<number> {
   const http = createWorkspaceHttp(face, await readSecurity(config), logger)
   servePage(http)
@@ -254,17 +255,24 @@ async function listenHttp({ config, state, logger, opened }: Foundation, face: H
   return port
 }
 
-/** Told at the start, not at the first creation. @throws INVALID_REPO_URL */
+/**
+ * Validates the dotfiles repository at startup rather than at the first creation.
+ *
+ * @throws INVALID_REPO_URL when it is not valid
+ */
 function dotfilesOf({ dotfiles }: WorkspaceConfig): Repo | undefined {
   if (dotfiles === undefined) return undefined
   const repo = parseRepo(dotfiles)
   if (repo.credentials === undefined) return repo
-  throw fault('INVALID_REPO_URL', 'dotfiles must hold no user name and password: the file is not a secret')
+  throw fault(
+    'INVALID_REPO_URL',
+    'dotfiles must not contain a user name or password: the config file is not a secret',
+  )
 }
 
 /**
- * Who speaks SSH. Child processes reach workspaces through backends of their own; backends that were handed in are
- * here alone, and so is SSH then.
+ * Creates the handler of SSH connections. Worker processes reach workspaces through their own backends;
+ * backends passed to `create` exist only in this process, which then serves SSH itself.
  */
 async function connectionKeeper(
   { config, state, given, logger }: Foundation,
@@ -273,7 +281,7 @@ async function connectionKeeper(
   const { ssh, docker, log, tunnel } = config
   const { hostKey, table, backends } = parts
   const { authorizedKeys } = ssh
-  // A file that could let nobody in is told now, not at the first login.
+  // An unusable file is reported at startup rather than at the first login.
   if (authorizedKeys !== undefined) await readAuthorizedKeys(authorizedKeys)
   const { privateKey } = hostKey
   const deniedPorts = tunnel.denyPorts
@@ -299,7 +307,9 @@ async function listening(
     const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
     const holder = isTaken && 'port' in at ? findPortHolder(at.port) : undefined
     const user =
-      holder === undefined ? 'what uses it' : `process ${holder.pid}, which uses it (${holder.command}),`
+      holder === undefined
+        ? 'the program that uses it'
+        : `process ${holder.pid}, which uses it (${holder.command}),`
     const remedy = `stop ${user} or set ${face}.${'path' in at ? 'socket' : 'port'}`
     throw startFault(
       'ADDRESS_UNUSABLE',
@@ -318,9 +328,9 @@ async function configuredBackends(
   const { docker } = config
   const machines = microVmBackends(config)
   if (!config.enabledBackends.includes('docker')) return machines
-  // Without them everything works, and slower.
+  // Everything works without them, but more slowly.
   const insideDirs = await InsideDirs.keep(insideRoot(path)).catch((error: unknown) => {
-    logger.warn({ err: error }, 'programs in workspaces are run over the engine’s stream, slowly')
+    logger.warn({ err: error }, 'programs in workspaces run over the slower engine stream')
     return undefined
   })
   return [

@@ -13,18 +13,24 @@ import { readBaseConfig } from '../image/source/base-config.ts'
 import { tarSource } from '../image/source/tar-source.ts'
 import { parseTag, tagOfReference } from '../image/tag.ts'
 
+/** An image build as requested on the command line. */
 export interface BuildRequest {
-  /** A file or a stream; left out, the base image is built. */
+  /** Path or stream of a root file system archive; the base image is built when absent. */
   readonly archive: string | Readable | undefined
   readonly tag: string | undefined
   readonly backend: string | undefined
   readonly progress: (message: string) => void
   readonly signal: AbortSignal
-  /** The programs for guests, in place of the built ones. */
+  /** Directory of the guest programs, overriding the built ones. */
   readonly guestDir?: string | undefined
 }
 
-/** Makes an image on this machine, where a server may be running. @throws INVALID_REQUEST, BACKEND_ERROR */
+/**
+ * Builds an image on this machine; a server may be running.
+ *
+ * @throws INVALID_REQUEST when the tag or the backend is invalid
+ * @throws BACKEND_ERROR when the conversion fails
+ */
 export async function buildImage(
   config: WorkspaceConfig,
   request: BuildRequest,
@@ -83,7 +89,7 @@ async function makeBase(
     package: 'bash',
     signal,
     onLine,
-    // Takes down what it has mounted, and then itself.
+    // On SIGTERM it unmounts what it has mounted before it exits.
     stopSignal: 'SIGTERM',
   })
   return file
@@ -98,7 +104,7 @@ function backendOf(config: WorkspaceConfig, named: string | undefined): ImageBac
   throw fault(
     'INVALID_REQUEST',
     named === undefined
-      ? 'no backend with VMs is in enabled_backends: name one with --backend'
+      ? 'enabled_backends contains no VM backend; select one with --backend'
       : `backend ${JSON.stringify(named.slice(0, 80))} must be one of ${known.join(', ')}`,
   )
 }
@@ -106,6 +112,6 @@ function backendOf(config: WorkspaceConfig, named: string | undefined): ImageBac
 function defaultTag(archive: string | Readable | undefined): string {
   if (archive === undefined) return 'base'
   if (typeof archive !== 'string')
-    throw fault('INVALID_REQUEST', 'an archive from standard input needs a tag (--tag)')
+    throw fault('INVALID_REQUEST', 'an archive from standard input requires --tag')
   return tagOfReference(basename(archive).replace(/(?:\.tar)?(?:\.\w+)?$/, ''))
 }

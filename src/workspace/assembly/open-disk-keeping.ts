@@ -18,16 +18,20 @@ import { resumeTrash } from '../disk/resume-trash.ts'
 import type { Walker } from '../disk/walker.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
+/** Disk reporting, pruning and compaction. */
 export interface DiskKeeping {
   readonly disk: DiskReporter
   readonly pruner: Pruner
   readonly compactor: Compactor
 }
 
-/** What measures disks and keeps them from filling, over all that is configured; ends deletions that a crash cut short. */
+/**
+ * Opens disk reporting, pruning and compaction for the configured backends, and resumes deletions that a
+ * crash interrupted.
+ */
 export async function openDiskKeeping(parts: {
   readonly config: WorkspaceConfig
-  /** Whether the configured virtual machines' files are this server's. */
+  /** Whether this server owns the files of the configured VM backends. */
   readonly hasRoots: boolean
   readonly table: WorkspaceTable
   readonly lifecycle: Lifecycle

@@ -7,11 +7,13 @@ import { ImageLibrary } from '../image/image-library.ts'
 import { MicrovmShelf } from '../image/microvm-shelf.ts'
 import { converterOf, createImagePool, imageBackendsOf, openImageStore } from './open-images.ts'
 
-/** The images of all enabled backends. The engine's serve VMs as well, which are made from them. */
+/** Opens the images of all enabled backends. VM images are converted from the engine's images. */
 export async function openImageLibrary(
   config: WorkspaceConfig,
   parts: {
-    /** Where it is noted which images were brought to the engine; left out where its images are none of this server's. */
+    /**
+     * Records which images this server pulled; absent when the engine's images do not belong to this server.
+     */
     readonly pulled: PulledImages | undefined
     readonly guestDir: string | undefined
     readonly logger: Logger

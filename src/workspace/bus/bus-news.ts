@@ -1,29 +1,34 @@
 import type { Envelope, ReceivedEnvelope } from '../../lib/envelope/envelope.ts'
 import type { ConnectedWorkspace } from './guest-message.ts'
 
-/** A message that passed, or was lost, and why. */
+/** A message that the bus carried, or lost and why. */
 export interface BusNews {
   /** Its payload may be a secret: see `shownPayload`. */
   readonly envelope: Envelope | ReceivedEnvelope
   readonly workspace: ConnectedWorkspace
-  /** `no_listener`: an event; `refused`: too many wait; `expired`: nobody answered; `late`: nobody waits for the answer any more. */
+  /**
+   * Why it was lost. `no_listener`: an event without a listener; `refused`: too many requests are waiting;
+   * `expired`: nobody answered; `late`: nobody waits for the answer any more.
+   */
   readonly lost?: 'no_listener' | 'refused' | 'expired' | 'late'
 }
 
-/** What went which way since the server began, and what was lost. */
+/** Messages carried and lost since the server started, by kind. */
 export interface BusCounts {
   requests: number
   responses: number
   events: number
-  /** Events that no listener was there for. */
+  /** Events without a listener. */
   droppedEvents: number
-  /** Requests that were turned away because too many waited. */
+  /** Requests refused because too many were waiting. */
   refusedRequests: number
   expiredRequests: number
-  /** Answers that nobody waited for any more, or that came twice. */
+  /** Answers that nobody waited for any more, and duplicates. */
   lateResponses: number
-  /** Messages of other servers' guests whose listener had just gone; their own servers count them as what they become. */
+  /**
+   * Messages from guests of other servers whose listener had just left; their own servers count the outcome.
+   */
   strayMessages: number
-  /** Messages that NATS carries to no other server: they are longer than it takes. */
+  /** Messages too long for NATS, which reached no other server. */
   oversizedMessages: number
 }

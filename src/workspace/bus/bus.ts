@@ -9,41 +9,44 @@ import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from './guest-m
 import { WaitingRequests } from './waiting-requests.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 
-/** How a connected guest is spoken to. */
+/** The sending side of a guest's connection. */
 export interface GuestLink {
-  /** False when it cannot be sent. */
+  /** Returns false when the message cannot be sent. */
   readonly send: (envelope: Envelope) => boolean
 }
 
+/** A listener as reported by the API. */
 export interface Listener {
   readonly namespace: string
   readonly createdAt: Date
 }
 
+/** A listener's answer to a guest's request. */
 export interface Answer {
   readonly workspaceName: string
   readonly inReplyTo: string
   readonly isFinal: boolean
   readonly payload: Readonly<Record<string, unknown>>
-  /** The workspace's, as far as the listener says it. */
+  /** The workspace's server, if the listener names it. */
   readonly server?: string
 }
 
+/** Options of a bus. */
 export interface BusOptions {
   readonly server: string
   readonly requestTimeoutMs: number
   readonly clock: AlarmClock
 }
 
-/** Requests of one workspace that wait for their answers at once, and what they hold (threat B5). */
+/** Limits on a workspace's unanswered requests, by number and by size (threat B5). */
 const MAX_PENDING = 1_000
 const MAX_PENDING_BYTES = 16 * 1024 * 1024
 
-/** What the bus takes of a guest. */
+/** The bus's interface for one connected guest. */
 export interface GuestSide {
-  /** @param bytes what the message took on the wire */
+  /** Accepts a message from the guest. @param bytes its size on the wire */
   readonly take: (envelope: ReceivedEnvelope, bytes: number) => void
-  /** How its extensions fare. */
+  /** Updates the health of the guest's extensions. */
   readonly heed: (extensions: readonly ExtensionHealth[]) => void
   readonly leave: () => void
 }
@@ -57,7 +60,7 @@ interface Pending {
 interface Guest {
   readonly workspace: ConnectedWorkspace
   readonly link: GuestLink
-  /** Its requests that wait for an answer, by their ids: nobody else's can be answered by them (threat B2). */
+  /** Requests waiting for an answer, by id: answers cannot reach another guest's requests (threat B2). */
   readonly pending: Map<string, Pending>
   pendingBytes: number
   extensions: readonly ExtensionHealth[]
@@ -71,8 +74,8 @@ interface Registration extends Listener {
 }
 
 /**
- * Carries messages between guests and the host's listeners: one listener a namespace, and to each request the answers of that
- * listener alone.
+ * Routes messages between guests and host listeners: each namespace has one listener, and only it can answer
+ * the namespace's requests.
  */
 export class Bus {
   readonly #options: BusOptions
@@ -97,7 +100,7 @@ export class Bus {
     this.#options = options
   }
 
-  /** A guest is there; one of the same workspace that was there before is not any more. Returns how it takes leave. */
+  /** Connects a guest, replacing an earlier connection of the same workspace. */
   connect(name: string, backend: BackendName, link: GuestLink): GuestSide {
     const guest: Guest = {
       workspace: { name, backend, server: this.#options.server },
@@ -127,24 +130,30 @@ export class Bus {
     return [...this.#listeners.values()].map(({ namespace, createdAt }) => ({ namespace, createdAt }))
   }
 
-  /** @throws INVALID_NAMESPACE, NAMESPACE_RESERVED and NAMESPACE_ALREADY_REGISTERED */
+  /**
+   * Validates a namespace for a new listener.
+   *
+   * @throws INVALID_NAMESPACE when it is not valid
+   * @throws NAMESPACE_RESERVED when it is reserved for the server
+   * @throws NAMESPACE_ALREADY_REGISTERED when it has a listener
+   */
   checkFree(namespace: unknown): string {
     const checked = parseNamespace(namespace)
     if (checked.startsWith(RESERVED))
       throw fault(
         'NAMESPACE_RESERVED',
-        `namespace "${checked}" is the server's: take one without ${RESERVED}`,
+        `namespace "${checked}" is reserved for the server: choose one without ${RESERVED}`,
       )
     if (this.#listeners.has(checked))
-      throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${checked}" has a listener already`)
+      throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${checked}" already has a listener`)
     return checked
   }
 
   /**
-   * Makes a namespace's messages one listener's, those that have been waiting for one first. Returns how it ends. Throws
-   * as `checkFree`.
+   * Registers a listener and delivers the requests that were waiting for it. Returns a function that
+   * unregisters it. Throws like `checkFree`.
    *
-   * @param onTaken it has ended, because another server's listener was there before
+   * @param onTaken called when the listener loses the namespace to another server's earlier one
    */
   listen(namespace: unknown, deliver: Deliver, onTaken: () => void = () => undefined): () => void {
     const checked = this.checkFree(namespace)
@@ -165,18 +174,18 @@ export class Bus {
     return this.#listeners.has(namespace)
   }
 
-  /** Where namespaces are heard that nobody listens to here. */
+  /** Sets the fallback for namespaces without a local listener. */
   lookElsewhere(find: (namespace: string) => Deliver | undefined): void {
     this.#findElsewhere = find
   }
 
-  /** Hands on what has been waiting, now that a namespace is listened to. */
+  /** Delivers waiting requests, now that the namespace has a listener. */
   handOn(namespace: string): void {
     const deliver = this.#listenerOf(namespace)
     if (deliver !== undefined) for (const message of this.#waiting.take(namespace)) deliver(message)
   }
 
-  /** Hands a message of another server's guest to its listener; false when there is none here. */
+  /** Delivers a message of another server's guest; returns false when there is no listener here. */
   deliver(message: GuestMessage): boolean {
     const listener = this.#listeners.get(message.envelope.namespace)
     if (listener === undefined) this.counts.strayMessages++
@@ -184,27 +193,33 @@ export class Bus {
     return listener !== undefined
   }
 
-  /** Ends a namespace's listener in favour of another server's. */
+  /** Removes a namespace's listener in favor of another server's. */
   giveUp(namespace: string): void {
     const listener = this.#listeners.get(namespace)
     this.#listeners.delete(namespace)
     listener?.onTaken()
   }
 
-  /** Tells every message that passes or is lost from now on. Their payloads may be secrets (threat W12). Returns how it ends. */
+  /**
+   * Reports every message that is carried or lost from now on. Payloads may be secrets (threat W12). Returns
+   * a function that unsubscribes.
+   */
   watch(watcher: (news: BusNews) => void): () => void {
     this.#watchers.add(watcher)
     return () => void this.#watchers.delete(watcher)
   }
 
-  /** Requests that wait for an answer now. */
+  /** Number of requests that are waiting for an answer. */
   get pendingRequests(): number {
     return [...this.#guests.values()].reduce((sum, { pending }) => sum + pending.size, 0)
   }
 
   /**
-   * Sends an answer to the workspace that asked. One that nobody waits for any more is counted and dropped. Throws
-   * INVALID_NAMESPACE and WORKSPACE_NOT_CONNECTED.
+   * Sends an answer to the workspace that asked. An answer that nobody waits for any more is counted and
+   * dropped.
+   *
+   * @throws INVALID_NAMESPACE when the namespace is not valid
+   * @throws WORKSPACE_NOT_CONNECTED when the workspace is not connected
    */
   respond(namespaceInput: unknown, { workspaceName, inReplyTo, isFinal, payload }: Answer): void {
     const namespace = parseNamespace(namespaceInput)
@@ -234,7 +249,7 @@ export class Bus {
   }
 
   #take(guest: Guest, envelope: ReceivedEnvelope, bytes: number): void {
-    // Guests answer nothing; and the namespaces of the server are heeded before they come here.
+    // Guests never answer, and messages in reserved namespaces are handled before they reach the bus.
     if (envelope.type === 'response' || envelope.namespace.startsWith(RESERVED)) return
     const message = { envelope, workspace: guest.workspace }
     const deliver = this.#listenerOf(envelope.namespace)
@@ -270,7 +285,10 @@ export class Bus {
     deliver?.(message)
   }
 
-  /** Returns whether a request for a namespace without a listener may wait for one. Refuses the requests that it replaces. */
+  /**
+   * Queues a request for a namespace without a listener. Returns false when the queue is full. Refuses the
+   * requests that it replaces.
+   */
   #makeWait(message: GuestMessage, bytes: number): boolean {
     const { isAdded, replaced } = this.#waiting.add(message, bytes)
     for (const { envelope, workspace } of replaced) {
@@ -287,7 +305,7 @@ export class Bus {
       watcher({ envelope, workspace, ...(lost !== undefined && { lost }) })
   }
 
-  /** Tells a guest's agent that a request is not carried: too many wait already (threat B5). */
+  /** Notifies a guest's agent that a request was refused because too many are waiting (threat B5). */
   #refuse(guest: Guest, refused: ReceivedEnvelope): void {
     this.counts.refusedRequests++
     this.#tell(guest, refused, 'refused')
@@ -299,7 +317,7 @@ export class Bus {
       inReplyTo: refused.id,
       isFinal: true,
       timestamp: new Date(nowMs).toISOString(),
-      payload: { code: 'OVERLOADED', error: 'too many requests wait for an answer' },
+      payload: { code: 'OVERLOADED', error: 'too many requests are waiting for an answer' },
     })
   }
 
@@ -317,9 +335,9 @@ export class Bus {
   }
 }
 
-/** @throws INVALID_NAMESPACE */
+/** Validates a namespace. @throws INVALID_NAMESPACE when it is not valid */
 function parseNamespace(value: unknown): string {
   if (isNamespace(value)) return value
   const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)
-  throw fault('INVALID_NAMESPACE', `namespace ${shown} must be 1 to 128 of letters, digits and . _ : -`)
+  throw fault('INVALID_NAMESPACE', `namespace ${shown} must be 1 to 128 letters, digits or any of . _ : -`)
 }

@@ -8,20 +8,22 @@ import type { Bus, GuestSide } from './bus.ts'
 import { readHealth } from './extensions.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
-/** Where agents say who they are. */
+/** Namespace in which agents identify themselves. */
 const HEALTH = `${RESERVED}health`
 const HELLO_TIMEOUT_MS = 10_000
 
+/** The expected identity of a guest. */
 export interface GuestIdentity {
   readonly name: string
   readonly backend: BackendName
-  /** What the agent alone has been told: programs inside can connect as well (threat B3). */
+  /** Known only to the guest's agent: other programs inside can connect as well (threat B3). */
   readonly token: string
 }
 
 /**
- * Serves one connection that a guest made to the bus. Whose guest it is, is known by where the connection came in. Its first message
- * must be its agent's, with the token; anything else ends it.
+ * Serves one connection from a guest to the bus. The guest is identified by the socket on which the
+ * connection arrived. The first message must come from its agent and contain the token; otherwise the
+ * connection is closed.
  */
 export function serveGuest(
   connection: Duplex,
@@ -76,7 +78,7 @@ function welcome(
   }
 }
 
-/** In a time that tells nothing of where they differ. */
+/** Compares two tokens in constant time. */
 function isSame(given: unknown, wanted: string): boolean {
   if (typeof given !== 'string') return false
   return timingSafeEqual(hash(given), hash(wanted))

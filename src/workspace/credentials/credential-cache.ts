@@ -3,20 +3,21 @@ import { nameKey } from '../name.ts'
 import type { Credentials } from './credentials.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
-/** How long whoever asks waits for new ones while old ones live: SDKs give up after a second. */
+/** How long a caller waits for new credentials while old ones are valid: SDKs give up after a second. */
 const PATIENCE_MS = 700
-/** New ones are fetched beside the answer once less than this share of their life is left. */
+/** Share of the lifetime below which new credentials are fetched in the background. */
 const AHEAD_SHARE = 0.25
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 60_000
 
+/** Options of a credential cache. */
 export interface CacheOptions {
-  /** @throws what the asker is told */
+  /** Fetches credentials; its error is reported to the caller. */
   readonly fetch: (workspace: string) => Promise<Credentials>
   readonly sessionDurationMs: number
-  /** Credentials with less than this left are not given out before it was tried to get new ones. */
+  /** Credentials with less time left than this are returned only after an attempt to replace them. */
   readonly cacheRefreshBeforeMs: number
-  /** Whether old ones are given out, for as long as they live, while new ones cannot be had. */
+  /** Whether old credentials are returned while they are valid and new ones cannot be fetched. */
   readonly serveWhileValid: boolean
   readonly logger: Logger
   readonly clock: Clock
@@ -30,14 +31,15 @@ interface Held {
 
 interface Entry {
   held?: Held
-  /** The one fetch under way (threat C3). */
+  /** The pending fetch, shared by all callers (threat C3). */
   fetching?: Promise<Credentials>
   failure?: { readonly error: unknown; readonly retryAtMs: number; readonly delayMs: number }
 }
 
 /**
- * The credentials of each workspace, fetched once however many ask at the same time. How long they live is held against two clocks, so that neither
- * a clock that is set nor a machine that slept makes old ones look good (fault F20).
+ * Caches each workspace's credentials and shares one fetch among concurrent callers. Lifetimes are measured
+ * with two clocks, so that neither a changed clock nor a suspended host makes expired credentials look valid
+ * (fault F20).
  */
 export class CredentialCache {
   readonly #options: CacheOptions
@@ -47,7 +49,7 @@ export class CredentialCache {
     this.#options = options
   }
 
-  /** @throws what `fetch` throws */
+  /** Returns a workspace's credentials. Throws what `fetch` throws. */
   async get(workspace: string): Promise<Credentials> {
     const entry = this.#entryOf(workspace)
     const { held } = entry
@@ -70,7 +72,7 @@ export class CredentialCache {
     const key = nameKey(workspace)
     const found = this.#entries.get(key)
     if (found !== undefined) return found
-    // Of workspaces that are gone nothing is kept.
+    // Entries of deleted workspaces are dropped.
     for (const [other, { held, fetching }] of this.#entries)
       if (fetching === undefined && this.#leftMs(held) <= 0) this.#entries.delete(other)
     const entry: Entry = {}
@@ -81,7 +83,7 @@ export class CredentialCache {
   #fetch(workspace: string, entry: Entry): Promise<Credentials> {
     if (entry.fetching !== undefined) return entry.fetching
     const { failure } = entry
-    // STS in trouble is not asked by everybody once a second (fault F21).
+    // Failures are remembered so that callers do not retry a failing STS once a second (fault F21).
     if (failure !== undefined && this.#options.clock.nowMs() < failure.retryAtMs)
       return Promise.reject(failure.error)
     entry.fetching = this.#fetchNow(workspace, entry).finally(() => delete entry.fetching)
@@ -100,7 +102,7 @@ export class CredentialCache {
       const delayMs = Math.min((entry.failure?.delayMs ?? FIRST_RETRY_MS / 2) * 2, LAST_RETRY_MS)
       entry.failure = { error, delayMs, retryAtMs: clock.nowMs() + delayMs * (0.5 + Math.random() / 2) }
       const leftMs = this.#leftMs(entry.held)
-      logger.warn({ workspace, err: error, leftMs }, 'credentials could not be issued')
+      logger.warn({ workspace, err: error, leftMs }, 'issuing credentials failed')
       throw error
     }
   }
@@ -108,7 +110,7 @@ export class CredentialCache {
   #hold(credentials: Credentials): Held {
     const nowMs = this.#options.clock.wallMs()
     const toldMs = credentials.expiration.getTime() - nowMs
-    // A clock that disagrees with that of STS by a whole life says nothing of it.
+    // A clock that differs from the STS clock by an entire lifetime says nothing about the expiration.
     const lifeMs =
       toldMs > 0 ? Math.min(toldMs, this.#options.sessionDurationMs) : this.#options.sessionDurationMs
     return {
@@ -125,7 +127,7 @@ export class CredentialCache {
   }
 }
 
-/** What is being fetched, or the other when that fails or takes long. */
+/** Resolves to the fetched credentials, or to `other` when fetching fails or takes too long. */
 async function orElse(fetched: Promise<Credentials>, other: Credentials): Promise<Credentials> {
   const { promise: late, resolve } = Promise.withResolvers<Credentials>()
   const timer = setTimeout(() => resolve(other), PATIENCE_MS)

@@ -7,9 +7,9 @@ import type { Preparation } from './dev-container.ts'
 const TIMEOUT_MS = 30 * 60_000
 
 /**
- * Runs programs inside a workspace, as its user, all at once. Never fails: a workspace whose preparation went wrong is
- * what its user needs to fix it. Returns whether all went well; failures are reported as progress, and the log gets no output
- * of programs.
+ * Runs programs inside a workspace concurrently, as its user. Never fails: after a failed preparation the
+ * user needs the workspace to fix it. Returns whether all succeeded. Failures are reported as progress; the
+ * log contains no program output.
  */
 export async function runPreparations(
   backend: Backend,
@@ -27,8 +27,8 @@ export async function runPreparations(
   const runOne = async (program: Preparation): Promise<void> => {
     const tell = (why: string, said: string): void => {
       isWell = false
-      progress(`${program.name} ${why}${said === '' ? '' : `: ${said}`}; the workspace runs all the same`)
-      logger.warn({ workspace: name, command: program.name, why }, 'preparing a workspace failed')
+      progress(`${program.name} ${why}${said === '' ? '' : `: ${said}`}; the workspace is running anyway`)
+      logger.warn({ workspace: name, command: program.name, why }, 'preparing the workspace failed')
     }
     try {
       progress(`running ${program.name}`)
@@ -38,7 +38,7 @@ export async function runPreparations(
       try {
         const lastLines = await followProgram(process, (line) => progress(`${program.name}: ${line}`))
         const { status } = await process.exitStatus
-        if (giveUp.aborted) tell(signal.aborted ? 'was given up' : 'took longer than 30 minutes', '')
+        if (giveUp.aborted) tell(signal.aborted ? 'was aborted' : 'took longer than 30 minutes', '')
         else if (status !== 0) tell(`failed with status ${status}`, lastLines.slice(-3).join('; '))
       } finally {
         forget()

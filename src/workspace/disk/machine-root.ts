@@ -4,14 +4,14 @@ import { MachineFiles } from '../backend/microvm/files/machine-files.ts'
 import type { ImageBackend } from '../image/image-backend.ts'
 import type { ImageStore } from '../image/image-store.ts'
 
-/** Where a kind of virtual machine has its files. */
+/** Directories and images of a VM backend. */
 export interface MachineRoot {
   readonly backend: ImageBackend
   readonly root: string
   readonly images: ImageStore
 }
 
-/** The directories of a root in which something can be left over. */
+/** Returns the directories of a root in which remains can accumulate. */
 export function placesOf({ root, images }: MachineRoot): readonly TrashPlace[] {
   const places = [
     images.blobPlace,
@@ -27,8 +27,8 @@ export function placesOf({ root, images }: MachineRoot): readonly TrashPlace[] {
 }
 
 /**
- * Runs work on what deletions have left in one of those directories, while none is under way that may give an entry its name back: the image
- * store does where a workspace wants the image meanwhile.
+ * Runs work on the remains of deletions in one of those directories, while no deletion that may be undone is
+ * in progress: the image store restores an image that a workspace requests in the meantime.
  */
 export function whileNoneIsDeleted<T>(
   { images }: MachineRoot,
@@ -39,6 +39,7 @@ export function whileNoneIsDeleted<T>(
   return place.root === root && place.parent === parent ? images.exclusively(work) : work()
 }
 
+/** Returns the VM files below a root. */
 export function filesOf({ root }: MachineRoot): MachineFiles {
   return new MachineFiles(root)
 }

@@ -5,23 +5,23 @@ import type { BackendName } from '../backend-name.ts'
 import type { ImageFacts, ImageShelf, ShelfImage, SurveyedImage } from './image-shelf.ts'
 import { isDigest } from './tag.ts'
 
-/** What the configuration says of images. */
+/** Image settings from the configuration. */
 export interface ImageDefaults {
   readonly backend: BackendName
   readonly image: string
   readonly aliases: ReadonlyMap<string, string>
 }
 
-/** An image with what the configuration has to do with it. */
+/** An image and its role in the configuration. */
 export interface LibraryImage extends ShelfImage {
-  /** `config`: the configuration names it; `dangling`: nothing does; `user`: somebody gave it its tag. */
+  /** `config`: named by the configuration; `user`: tagged by a user; `dangling`: neither. */
   readonly source: 'config' | 'user' | 'dangling'
   /** '' for none. */
   readonly alias: string
   readonly isDefault: boolean
 }
 
-/** The images of one backend, as far as what needs them can be told. */
+/** Images of one backend and what needs them, or why that is unknown. */
 export interface ShelfSurvey {
   readonly backend: BackendName
   readonly images: readonly SurveyedImage[]
@@ -29,8 +29,8 @@ export interface ShelfSurvey {
 }
 
 /**
- * The images of all backends. Whoever names an image may say whose is meant; else it is the first that has it, the default
- * backend before the others.
+ * The images of all backends. A caller may name the backend; otherwise the first backend that has the image
+ * is used, starting with the default backend.
  */
 export class ImageLibrary {
   readonly #shelves: readonly ImageShelf[]
@@ -44,13 +44,13 @@ export class ImageLibrary {
     this.#defaults = defaults
   }
 
-  /** Gives up what is under way and waits for its end. */
+  /** Aborts pending work and waits for it to stop. */
   async close(): Promise<void> {
     this.#closing.abort(fault('BACKEND_UNAVAILABLE', 'the server is stopping'))
     await Promise.allSettled(this.#underWay)
   }
 
-  /** Those that are there, and those that the configuration names and the default backend has not. */
+  /** Lists the existing images, and those that the configuration names but the default backend lacks. */
   async list(): Promise<readonly LibraryImage[]> {
     const all: LibraryImage[] = []
     for (const shelf of this.#shelves)
@@ -68,7 +68,12 @@ export class ImageLibrary {
     return all
   }
 
-  /** @throws INVALID_REQUEST and IMAGE_NOT_FOUND, as all below do */
+  /**
+   * Returns an image and its details.
+   *
+   * @throws INVALID_REQUEST when the name is not valid
+   * @throws IMAGE_NOT_FOUND when there is none
+   */
   async inspect(
     text: string,
     { backend, verify }: { readonly backend?: BackendName | undefined; readonly verify: boolean },
@@ -86,7 +91,7 @@ export class ImageLibrary {
     await shelf.tag(name, target)
   }
 
-  /** Checks the request at once; the work begins with `make`. */
+  /** Validates a pull immediately; `make` starts the work. */
   preparePull(request: {
     readonly dockerRef: string
     readonly tag: string
@@ -97,7 +102,8 @@ export class ImageLibrary {
     ) => Promise<{ readonly tag: string; readonly digest: string }>
   } {
     const dockerRef = parseImage(request.dockerRef, this.#defaults.aliases)
-    if (isDigest(dockerRef)) throw fault('INVALID_REQUEST', `docker_ref ${dockerRef} names no repository`)
+    if (isDigest(dockerRef))
+      throw fault('INVALID_REQUEST', `docker_ref ${dockerRef} is a digest, not a repository`)
     const shelf = this.#shelfOf(request.backend ?? this.#shelves[0]?.backend ?? this.#defaults.backend)
     const { signal } = this.#closing
     const pull = { dockerRef, tag: request.tag }
@@ -109,7 +115,7 @@ export class ImageLibrary {
     await shelf.remove(name)
   }
 
-  /** Deletes the images of VMs that neither the configuration nor a workspace nor a snapshot needs. */
+  /** Deletes the VM images that neither the configuration nor a workspace nor a snapshot needs. */
   async prune(isDryRun: boolean): Promise<readonly LibraryImage[]> {
     const pruned: LibraryImage[] = []
     for (const shelf of this.#shelves.filter(({ backend }) => backend !== 'docker')) {
@@ -122,7 +128,7 @@ export class ImageLibrary {
     return pruned
   }
 
-  /** Of each backend its images with what needs each, or why that cannot be told. */
+  /** Returns the images of each backend with what needs them, or why that is unknown. */
   async survey(): Promise<readonly ShelfSurvey[]> {
     return Promise.all(
       this.#shelves.map(async (shelf) => {
@@ -131,7 +137,7 @@ export class ImageLibrary {
           const images = (await this.#follow(shelf.survey())).map((image) => {
             const isConfigured = image.rows.some((row) => this.#isConfigured(row))
             return isConfigured && image.neededBy === ''
-              ? { ...image, neededBy: 'the configuration names it' }
+              ? { ...image, neededBy: 'named by the configuration' }
               : image
           })
           return { backend, images }
@@ -142,7 +148,7 @@ export class ImageLibrary {
     )
   }
 
-  /** Deletes an image that nothing needs by now; false for one that something does. */
+  /** Deletes an image that nothing needs; returns false when something does. */
   async discard(backend: BackendName, digest: string): Promise<boolean> {
     return this.#follow(this.#shelfOf(backend).discard(digest, (row) => this.#isConfigured(row)))
   }
@@ -164,7 +170,7 @@ export class ImageLibrary {
   #shelfOf(backend: BackendName): ImageShelf {
     const shelf = this.#shelves.find((each) => each.backend === backend)
     if (shelf !== undefined) return shelf
-    throw fault('BACKEND_UNAVAILABLE', `backend ${backend} is not enabled here, and so has no images`)
+    throw fault('BACKEND_UNAVAILABLE', `backend ${backend} is not enabled`)
   }
 
   #described(image: ShelfImage): LibraryImage {
@@ -176,7 +182,7 @@ export class ImageLibrary {
     return { ...image, source, alias, isDefault }
   }
 
-  /** So that the server's end waits for it. */
+  /** Registers work that `close` waits for. */
   async #follow<T>(work: Promise<T>): Promise<T> {
     this.#underWay.add(work)
     try {
@@ -192,5 +198,5 @@ function isCalled(image: Pick<ShelfImage, 'name' | 'tag' | 'dockerRef' | 'digest
 }
 
 function notFound(name: string) {
-  return fault('IMAGE_NOT_FOUND', `no image is called ${JSON.stringify(name)} here; pull or build it`)
+  return fault('IMAGE_NOT_FOUND', `image ${JSON.stringify(name)} not found; pull or build it`)
 }

@@ -2,7 +2,10 @@ import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
 
-/** What the system refuses, as a fault that says so; everything else as it is. `what` names the work: `${what} failed: …`. */
+/**
+ * Converts a system error to a BACKEND_ERROR; returns other errors unchanged. `what` names the work: `${what}
+ * failed: …`.
+ */
 export function systemFault(what: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (isFault(error) || typeof code !== 'string' || typeof syscall !== 'string') return error
@@ -10,7 +13,7 @@ export function systemFault(what: string, error: unknown): unknown {
   return fault(
     'BACKEND_ERROR',
     isFull
-      ? `${what} failed: the disk is full (${messageOf(error)}); make room there and try again`
+      ? `${what} failed: the disk is full (${messageOf(error)}); free disk space and try again`
       : `${what} failed: ${messageOf(error)}`,
     error,
   )

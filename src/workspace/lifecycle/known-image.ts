@@ -2,7 +2,10 @@ import { messageOf } from '../../lib/errors/message.ts'
 import type { DevContainerReading } from '../devcontainer/dev-container.ts'
 import { parseImage } from '../image-reference.ts'
 
-/** A reading whose image is the one that its name stands for. A file whose image is none is of no use, and fails nothing. */
+/**
+ * Resolves the image alias in a devcontainer.json. An invalid image makes the file unusable, which does not
+ * fail the creation.
+ */
 export function withKnownImage(
   reading: DevContainerReading,
   aliases: ReadonlyMap<string, string>,

@@ -4,21 +4,21 @@ import { nameKey } from '../name.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
 const VALID_MS = 30_000
-/** Far more than anybody asks for in that time; beyond, the oldest go. */
+/** Far more than clients request in that time; beyond it, the oldest are dropped. */
 const MAX_PASSES = 1_000
 
-/** What a pass opens: a terminal of a workspace, or one of its ports. */
+/** What a ticket admits to: a terminal of a workspace, or one of its ports. */
 export type PassPurpose = { readonly for: 'terminal' } | { readonly for: 'port'; readonly port: number }
 
-/** A pass, and when it is worth nothing any more. */
+/** A one-time ticket and its expiry. The API calls it a pass. */
 export interface Pass {
   readonly pass: string
   readonly expiresAt: Date
 }
 
 /**
- * Stands in for the token where a browser can send no header of a page's choice: with a WebSocket and with a link. A pass
- * goes into an address, which others may get to see; so it opens one thing, once, and for 30 s.
+ * Issues one-time tickets that replace the token where a browser page cannot set a header: for a WebSocket
+ * and for a link. A ticket is part of a URL, which others may see, so it admits to one thing, once, for 30 s.
  */
 export class PassTable {
   readonly #passes = new Map<string, { readonly opens: string; readonly expiresAtMs: number }>()
@@ -30,7 +30,7 @@ export class PassTable {
 
   issue(workspace: string, purpose: PassPurpose): Pass {
     const nowMs = this.#clock.wallMs()
-    // They were all issued for the same time: the oldest come first.
+    // All tickets have the same lifetime, so the oldest come first.
     for (const [pass, { expiresAtMs }] of this.#passes) {
       if (expiresAtMs > nowMs && this.#passes.size < MAX_PASSES) break
       this.#passes.delete(pass)
@@ -41,7 +41,11 @@ export class PassTable {
     return { pass, expiresAt: new Date(expiresAtMs) }
   }
 
-  /** Uses a pass up, whatever it was for. @throws UNAUTHORIZED when it does not open this, or nothing any more */
+  /**
+   * Consumes a ticket, whatever it was for.
+   *
+   * @throws UNAUTHORIZED when it does not admit to this, or is expired or used
+   */
   take(pass: string | undefined, workspace: string, purpose: PassPurpose): void {
     const known = pass === undefined ? undefined : this.#passes.get(pass)
     if (pass !== undefined) this.#passes.delete(pass)
@@ -49,7 +53,7 @@ export class PassTable {
     const what = purpose.for === 'terminal' ? 'a terminal' : `port ${purpose.port}`
     throw httpFault(
       'UNAUTHORIZED',
-      `${what} of workspace "${workspace}" wants the server's token, or a pass for it that is not used and not older than ${VALID_MS / 1_000} s (POST /api/workspaces/{name}/passes)`,
+      `${what} of workspace "${workspace}" requires the server's token, or an unused pass that is at most ${VALID_MS / 1_000} s old (POST /api/workspaces/{name}/passes)`,
     )
   }
 }

@@ -2,17 +2,17 @@ import { fault } from '../errors.ts'
 import { nameKey } from '../name.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 
-/** For each costs a program inside and a stream of the engine. */
+/** Each terminal costs a program inside and a stream of the engine. */
 const MAX_PER_WORKSPACE = 32
 
-/** A place for a terminal, from before its program starts until it is closed. */
+/** A slot for a terminal, held from before its program starts until it is closed. */
 export interface TerminalPlace {
-  /** Resolves when the workspace does not run any more. */
+  /** Resolves when the workspace stops running. */
   readonly workspaceEnded: Promise<void>
   readonly leave: () => void
 }
 
-/** Which workspaces have terminals open, so that these end with them and do not become too many. */
+/** Counts open terminals per workspace, to limit them and to close them with their workspace. */
 export class TerminalTable {
   readonly #places = new Map<string, Set<() => void>>()
 
@@ -25,14 +25,14 @@ export class TerminalTable {
     })
   }
 
-  /** @throws TOO_MANY_TERMINALS */
+  /** Reserves a slot. @throws TOO_MANY_TERMINALS when the workspace has none left */
   enter(workspaceName: string): TerminalPlace {
     const key = nameKey(workspaceName)
     const places = this.#places.get(key) ?? new Set()
     if (places.size >= MAX_PER_WORKSPACE)
       throw fault(
         'TOO_MANY_TERMINALS',
-        `workspace "${workspaceName}" has ${MAX_PER_WORKSPACE} terminals open here already; close one`,
+        `workspace "${workspaceName}" has ${MAX_PER_WORKSPACE} open terminals, which is the limit; close one`,
       )
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#places.set(key, places.add(resolve))

@@ -33,7 +33,7 @@ test('F1 a machine that is killed becomes an error that says so, and starts agai
     changes.some((change) => change.is === 'changed' && change.name === 'killed'),
   )
   expect(await backend.find('killed')).toMatchObject({
-    state: { is: 'error', message: 'its virtual machine ended unexpectedly; start it again' },
+    state: { is: 'error', message: 'its VM exited unexpectedly; start it again' },
     pid: 0,
   })
   expect(await backend.start('killed')).toMatchObject({ state: { is: 'running' } })

@@ -88,9 +88,7 @@ test('idle stop stops a workspace once nobody has used it for the time, and says
   expect(world.status()).toBe('running')
   await world.pass(1)
   expect(world.status()).toBe('stopped')
-  expect(world.log()).toContain(
-    '"workspace":"demo","idleTimeoutMs":60000,"msg":"stopped a workspace that nobody used"',
-  )
+  expect(world.log()).toContain('"workspace":"demo","idleTimeoutMs":60000,"msg":"stopped an idle workspace"')
 })
 
 test('idle stop never stops a workspace in use, and counts anew when the last use ends', async () => {

@@ -26,7 +26,7 @@ const dial = (port: number) => dialContainer(ELSEWHERE, port, (argv) => backend.
 
 test('a port on which nothing listens is reported as that, without a path of this machine', async () => {
   await expect(backend.dial(name, 1)).rejects.toThrow(
-    /^port 1 inside the workspace cannot be reached: nothing listens there$/,
+    /^port 1 inside the workspace cannot be reached: connection refused$/,
   )
 })
 

@@ -79,7 +79,7 @@ test('C3 with STS down four minutes before the end the old ones are still given 
   pass(56 * MINUTE)
   breakDown()
   expect([await id(), sts.calls]).toEqual(['demo-1', 2])
-  expect(log.join('')).toContain('credentials could not be issued')
+  expect(log.join('')).toContain('issuing credentials failed')
 })
 
 test('C3 with STS slow the old ones are given out before an SDK gives up', async () => {

@@ -96,7 +96,7 @@ test('a port that is not the workspace’s own is noted, and the others forwarde
   const { forwardPorts, notes } = found({ forwardPorts: ['db:5432', 0, 65_536, -1, 1.5, null, 443] })
   expect(forwardPorts).toEqual([443])
   expect(notes).toHaveLength(6)
-  expect(notes[0]).toBe('forwardPorts: "db:5432" is not honored: it is not a port of the workspace itself')
+  expect(notes[0]).toBe('forwardPorts: "db:5432" is not supported: it is not a port of the workspace itself')
 })
 
 test('W12 a variable of the server is not given away', () => {
@@ -105,15 +105,15 @@ test('W12 a variable of the server is not given away', () => {
   })
   expect(environment).toEqual({})
   expect(notes).toEqual([
-    'remoteEnv.KEY refers to what is not known and is left out',
-    'remoteEnv.PATH refers to what is not known and is left out',
+    'remoteEnv.KEY contains an unknown reference and is ignored',
+    'remoteEnv.PATH contains an unknown reference and is ignored',
   ])
 })
 
 test.each([
-  ['{"image": ', 'it is not JSON: ValueExpected in line 1'],
-  ['{\n"a": 1\n"b": 2}', 'it is not JSON: CommaExpected in line 3'],
-  ['', 'it is not JSON: ValueExpected in line 1'],
+  ['{"image": ', 'it is not valid JSON: ValueExpected in line 1'],
+  ['{\n"a": 1\n"b": 2}', 'it is not valid JSON: CommaExpected in line 3'],
+  ['', 'it is not valid JSON: ValueExpected in line 1'],
   ['[]', 'it is not an object'],
   [{ image: 1 }, 'image must be a string'],
   [{ containerEnv: [] }, 'containerEnv must be an object'],

@@ -167,9 +167,9 @@ describe.each([
       local_dir: directoryWith({ postCreateCommand }),
     })
     expect(event).toBe('complete')
-    expect(progress).toContain('bad failed with status 3: canary-words; the workspace runs all the same')
+    expect(progress).toContain('bad failed with status 3: canary-words; the workspace is running anyway')
     expect(progress).toContainEqual(
-      expect.stringMatching(/^none failed .*; the workspace runs all the same$/),
+      expect.stringMatching(/^none failed .*; the workspace is running anyway$/),
     )
     expect(await output('ls')).toBe('good\n')
     expect(server.log()).toContain('"command":"bad","why":"failed with status 3"')
@@ -203,23 +203,23 @@ describe('a devcontainer.json', () => {
     ['names no image', () => directoryWith({ image: '--privileged' }), 'is not an image reference'],
     ['is too large', () => directoryWith(`{${' '.repeat(300_000)}}`), 'larger than 256 KiB'],
     [
-      'leads out of the directory',
+      'is outside the directory',
       () => {
         const directory = tempDir()
         symlinkSync('/etc/passwd', join(directory, '.devcontainer.json'))
         return directory
       },
-      'leads out of the directory',
+      'is outside the directory',
     ],
     [
-      'leads out of the directory by a directory',
+      'is outside the directory by a directory',
       () => {
         const [directory, elsewhere] = [tempDir(), tempDir()]
         writeFileSync(join(elsewhere, 'devcontainer.json'), '{"image":"root:1"}')
         symlinkSync(elsewhere, join(directory, '.devcontainer'))
         return directory
       },
-      'leads out of the directory',
+      'is outside the directory',
     ],
     [
       'is a device',
@@ -228,7 +228,7 @@ describe('a devcontainer.json', () => {
         symlinkSync('/dev/zero', join(directory, '.devcontainer.json'))
         return directory
       },
-      'leads out of the directory',
+      'is outside the directory',
     ],
     [
       'is a pipe',
@@ -244,7 +244,7 @@ describe('a devcontainer.json', () => {
     expect({ event, image: data.image }).toEqual({ event: 'complete', image: TEST_IMAGE })
     expect(progress).toContainEqual(expect.stringContaining(why))
     expect(progress.join('')).not.toContain('root:')
-    expect(server.log()).toContain('a devcontainer.json cannot be used')
+    expect(server.log()).toContain('devcontainer.json is unusable')
   })
 
   test('whose postCreateCommand runs when the server stops leaves a workspace', async () => {

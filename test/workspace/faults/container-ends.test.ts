@@ -37,7 +37,7 @@ test.each([
   {
     how: 'crashes',
     status: 'error',
-    says: 'its main process ended with status 131',
+    says: 'its main process exited with status 131',
     end: (container: string) => docker('exec', '-u', '0', container, 'kill', '-QUIT', '1'),
   },
   {

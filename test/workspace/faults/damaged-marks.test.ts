@@ -81,7 +81,7 @@ test('F8 a mark that cannot be removed does not hide the other workspaces', asyn
   const server = await startWorkspaceServer({ stateDir, backends: () => [backend] })
   onTestFinished(() => server.stop())
   expect((await call(`${server.url}/api/workspaces/whole`)).body.status).toBe('running')
-  expect(server.log()).toContain('what an unfinished creation had left is still there')
+  expect(server.log()).toContain('cannot remove the remains of an unfinished creation')
 })
 
 /** The list of marks was read once and then worked off: a creation that ended meanwhile was taken for an unfinished one. */

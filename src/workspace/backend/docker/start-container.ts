@@ -25,12 +25,12 @@ interface Start {
 }
 
 /**
- * Makes and starts a workspace's container, pulling its image where that is missing. It gets this server's directory where the
- * engine can mount that, and goes without where this machine's files are not the engine's.
+ * Creates and starts a workspace's container, pulling its image when missing. It mounts the server's socket
+ * directory if the engine can, and goes without if the engine does not share this machine's files.
  */
 export async function startContainer(engine: DockerEngine, start: Start): Promise<Container> {
   const { request, insideDirs } = start
-  // On a full disk, for one.
+  // Creating it can fail, for example on a full disk.
   const insideDir = await insideDirs?.create(request.name).catch(() => undefined)
   try {
     return await makeAndStart(engine, start, insideDir)
@@ -69,14 +69,17 @@ async function make(engine: DockerEngine, start: Start, insideDir: string | unde
   } catch (error) {
     if (engineStatus(error) === 409) throw takenByAnother(request.name)
     const status = engineStatus(error)
-    // What is no reference for the engine either is refused by the pull.
+    // If the engine rejects the reference as well, the pull reports that.
     if (status !== 404 && (status !== 400 || isReference(request.image))) throw error
     await pullImage(engine, request.image, { progress, signal, pulled })
     return create()
   }
 }
 
-/** Engines name the path that they could not mount; some say so when the container is made, some when it starts. */
+/**
+ * Returns whether an error concerns the mount. Engines name the path, some when the container is created and
+ * some when it starts.
+ */
 function isAboutMount(error: unknown, insideDir: string): boolean {
   return error instanceof Error && [insideDir, INSIDE].some((path) => error.message.includes(path))
 }
@@ -93,9 +96,10 @@ async function removeUnstarted(engine: DockerEngine, name: string): Promise<void
   }
 }
 
+/** Returns the error for a container or volume that belongs to another server. */
 export function takenByAnother(name: string) {
   return fault(
     'WORKSPACE_ALREADY_EXISTS',
-    `the engine holds a container or volume ${engineName(name)} of another server; choose another name`,
+    `container or volume ${engineName(name)} belongs to another server; choose another name`,
   )
 }

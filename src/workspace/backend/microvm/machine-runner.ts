@@ -32,6 +32,7 @@ const TERMINATE_MS = 5_000
 const KILL_MS = 5_000
 const SHARE_TAG = 'workspace'
 
+/** Options of a MachineRunner. */
 export interface RunnerOptions {
   readonly driver: Driver
   readonly files: MachineFiles
@@ -39,20 +40,23 @@ export interface RunnerOptions {
   readonly networks: Networks
   readonly bootTimeoutMs: number
   readonly hostBoot: string
-  /** Whether programs inside must show a token to get cloud credentials. */
+  /** Whether programs inside must present a token to get cloud credentials. */
   readonly isHardened: boolean
-  /** Who hears of connections that guests make to the host, by the port. */
+  /** Handlers of guests' connections to the host, by port. */
   readonly guestPorts: ReadonlyMap<number, (caller: GuestCaller) => void>
 }
 
-/** `rebooting`: it is to be started again, which its monitor does not do. */
+/** How a VM exited. `rebooting`: it must be started again, which its monitor does not do. */
 export type MachineEnd =
   { readonly is: 'off' | 'rebooting' } | { readonly is: 'failed'; readonly why: string }
 
-/** Starts machines and ends them. Callers see to it that one thing at a time is done to a machine. */
+/** Starts and stops VMs. Callers serialize the operations on one VM. */
 export class MachineRunner {
   readonly #options: RunnerOptions
-  /** As many at once as there are processors: each keeps one busy, and more would all become slower. */
+  /**
+   * As many concurrent boots as there are processors: each keeps one busy, and more would slow all of them
+   * down.
+   */
   readonly #boots = new Admission(Math.max(2, availableParallelism()))
   readonly #bridges = new Map<string, SerialBridge>()
   readonly #doors = new Map<string, { readonly close: () => void }>()
@@ -62,9 +66,10 @@ export class MachineRunner {
   }
 
   /**
-   * Starts a machine and waits until its agent answers; returns what is then known of it, written down.
+   * Starts a VM and waits until its agent responds. Returns the resulting metadata, which it has also
+   * written.
    *
-   * @throws BACKEND_ERROR with nothing left running, and the reason written down
+   * @throws BACKEND_ERROR with nothing left running and the reason recorded
    */
   async boot(
     known: Metadata,
@@ -72,7 +77,7 @@ export class MachineRunner {
     progress: (message: string) => void,
     signal: AbortSignal,
   ): Promise<Metadata> {
-    const onWait = (): void => progress('waiting for other machines to boot')
+    const onWait = (): void => progress('waiting for other VMs to boot')
     return this.#boots.run(signal, onWait, () => this.#boot(known, image, progress, signal))
   }
 
@@ -88,7 +93,7 @@ export class MachineRunner {
     await this.endRemains(known)
     let metadata = known
     try {
-      progress('starting the virtual machine')
+      progress('starting the VM')
       const { started, setting, consoleStart, ipAddress } = await this.#start(known, image, progress, signal)
       const run: MachineRun = {
         hostBoot: this.#options.hostBoot,
@@ -109,13 +114,13 @@ export class MachineRunner {
       return metadata
     } catch (error) {
       await this.endRemains(metadata)
-      // On a full disk the reason cannot be written down, and is told all the same.
+      // On a full disk the reason cannot be recorded; it is reported all the same.
       await files.write({ ...known, run: null, failure: messageOf(error) }).catch(() => undefined)
       throw error
     }
   }
 
-  /** Lets a machine end in its own way, and makes it end where it does not: its agent, its power button, then signals. */
+  /** Shuts a VM down, escalating from its agent to its power button to signals. */
   async stop(metadata: Metadata): Promise<void> {
     const { run } = metadata
     const [monitor] = run?.processes ?? []
@@ -128,7 +133,7 @@ export class MachineRunner {
     await this.endRemains(metadata)
   }
 
-  /** Ends whatever still runs of a machine, at once, and takes its sockets and its network away. */
+  /** Kills all processes of a VM immediately, and removes its sockets and network. */
   async endRemains(metadata: Metadata): Promise<void> {
     const { driver, files, sockets, networks, hostBoot } = this.#options
     this.#bridges.get(metadata.id)?.close()
@@ -147,12 +152,12 @@ export class MachineRunner {
     await driver.jails?.remove(metadata.id)
   }
 
-  /** Ends machines of which nothing is known but whose disk they have. */
+  /** Kills the processes of a VM whose metadata is lost, identified by its disk. */
   async endStray(name: string): Promise<void> {
     for (const each of await findMachine({ disk: this.#options.files.upperOf(name) })) await endProcess(each)
   }
 
-  /** Takes over a machine that runs: from a server before this one, or just started. */
+  /** Attaches to a running VM that this or an earlier server started. */
   async adopt({ id, name, run, network }: Metadata): Promise<void> {
     if (run === null || this.#doors.has(id)) return
     const { socketDir } = this.#placeOf({ id })
@@ -168,20 +173,20 @@ export class MachineRunner {
     this.#bridges.set(id, bridge)
   }
 
-  /** How a machine ended that was to run: by its user's will or not. */
+  /** Determines how a VM exited that was supposed to be running. */
   async howEnded(metadata: Metadata): Promise<MachineEnd> {
     const { driver } = this.#options
     const console = this.consoleOf(metadata.name)
     const start = metadata.run?.consoleStart ?? 0
     const said = await findInitFault(console, start)
-    if (said !== undefined) return { is: 'failed', why: `the machine does not boot: ${said}` }
+    if (said !== undefined) return { is: 'failed', why: `the VM failed to boot: ${said}` }
     const kernelSaid = await findLastWords(console, start)
     if (!(driver.hasEndedInOrder(this.#placeOf(metadata)) ?? kernelSaid !== undefined))
-      return { is: 'failed', why: 'its virtual machine ended unexpectedly; start it again' }
+      return { is: 'failed', why: 'its VM exited unexpectedly; start it again' }
     return kernelSaid === 'rebooting' ? { is: 'rebooting' } : { is: 'off' }
   }
 
-  /** Lets the bridges go; machines go on. */
+  /** Closes the bridges; VMs keep running. */
   close(): void {
     for (const each of [...this.#bridges.values(), ...this.#doors.values()]) each.close()
     this.#bridges.clear()
@@ -203,7 +208,7 @@ export class MachineRunner {
     const { id, name, cpus, memoryMb, localDir } = metadata
     const upper = files.upperOf(name)
     if (!(await files.hasUpper(name)))
-      throw fault('BACKEND_ERROR', `${upper} is gone: the workspace's files with it`)
+      throw fault('BACKEND_ERROR', `${upper} no longer exists: the workspace's files are lost`)
     const socketDir = await sockets.make(id)
     const limits = limitsFromWire(metadata.network)
     const network = await networks.attach(id, limits, await this.#takenAddresses(), progress)
@@ -224,9 +229,9 @@ export class MachineRunner {
         consoleLog: files.consoleOf(name),
         monitorLog: files.monitorLogOf(name),
         commandLine: [
-          // Else all that come from one image, or from one snapshot, would take themselves for the same machine.
+          // Otherwise all VMs created from one image or snapshot would have the same machine id.
           `systemd.machine_id=${createHash('sha256').update(`machine ${id}`).digest('hex').slice(0, 32)}`,
-          // Only as long as nothing can be on it: a damaged disk is never formatted.
+          // Only while the disk must be empty: a damaged disk is never formatted.
           ...(metadata.isFormatted ? [] : ['workspace.format=1']),
         ],
       },
@@ -241,7 +246,7 @@ export class MachineRunner {
         network.address !== 'dhcp' && { network: { mac: network.mac, ...network.address } }),
       ...(owner !== undefined && { share: { tag: SHARE_TAG, uid: owner.uid, gid: owner.gid } }),
     }
-    // By its monitor's own network nobody comes in.
+    // User-mode networks accept no incoming connections.
     const ipAddress = network.is === 'tap' ? network.address.address : ''
     return { started, setting, consoleStart, ipAddress }
   }
@@ -286,7 +291,7 @@ export class MachineRunner {
     return new Set(readings.map((each) => (each.is === 'known' ? (each.record.run?.ipAddress ?? '') : '')))
   }
 
-  /** What its guest's console says. */
+  /** Returns the path of the guest's console log. */
   consoleOf(name: string): string {
     const { driver, files } = this.#options
     return files.guestConsoleOf(name, driver.console)
@@ -302,5 +307,5 @@ async function endProcess(machine: MachineProcess): Promise<void> {
   if (await hasEndedWithin(machine, TERMINATE_MS)) return
   await signalProcess(machine, 'SIGKILL')
   if (await hasEndedWithin(machine, KILL_MS)) return
-  throw fault('BACKEND_ERROR', `process ${machine.pid} of the machine does not end: kill it by hand`)
+  throw fault('BACKEND_ERROR', `process ${machine.pid} of the VM does not exit; kill it manually`)
 }

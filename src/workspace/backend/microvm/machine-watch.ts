@@ -6,24 +6,24 @@ import { isRunning } from './monitor/machine-process.ts'
 import type { Metadata } from './files/metadata.ts'
 
 const LOOK_EVERY_MS = 500
-/** At every so many looks the consoles' logs are looked at too. */
+/** Number of checks after which log sizes are checked, too. */
 const BOUND_EVERY = 20
 
-/** At every so many looks, whether each metadata.json can still be read, and what consoles said last. */
+/** Number of checks after which metadata and the last console output are checked, too. */
 const READ_EVERY = 4
 
 /**
- * Notices machines that end by themselves, and metadata that becomes unreadable or readable again. By looking: machines that an
- * earlier server started are nobody's children, and report to nobody.
+ * Detects VMs that exit and metadata that becomes unreadable or readable again. It polls, because VMs that an
+ * earlier server started are not children of this process.
  */
 export class MachineWatch {
   readonly #files: MachineFiles
   readonly #driver: Driver
   readonly #onEnd: (name: string) => Promise<void>
   readonly #onReadable: (key: string) => void
-  /** Machines whose metadata.json could not be read when last looked at. */
+  /** VMs whose metadata.json was unreadable at the last check. */
   #unreadable: ReadonlySet<string> = new Set()
-  /** Machines that are to run, by name. */
+  /** VMs that are supposed to run, by name. */
   readonly #machines = new Map<string, Metadata>()
   #timer: NodeJS.Timeout | undefined
   #looks = 0
@@ -67,12 +67,16 @@ export class MachineWatch {
 
   async #cutLogs(name: string): Promise<void> {
     const logs = [this.#files.monitorLogOf(name)]
-    // Cut under a writer that does not append, its next line would land where the end was, behind a hole.
+    // If a log is truncated under a writer that does not append, its next line lands at the old offset,
+    // behind a hole.
     if (this.#driver.console === 'appended') logs.push(this.#files.consoleOf(name))
     for (const log of logs) await boundLog(log).catch(() => undefined)
   }
 
-  /** Whether a machine is off whose monitor goes on: one with no power to switch off only ends at a reboot. */
+  /**
+   * Returns whether a VM is off although its monitor runs: some monitors cannot power off and exit only at a
+   * reboot.
+   */
   async #isOff({ name, run }: Metadata): Promise<boolean> {
     if (this.#driver.endsBy !== 'reboot') return false
     const console = this.#files.guestConsoleOf(name, this.#driver.console)
@@ -100,7 +104,7 @@ export class MachineWatch {
         if (hasTimeForLogs) await this.#cutLogs(metadata.name)
         continue
       }
-      // Meanwhile it can have been started anew, or be about to be.
+      // It may have been started again in the meantime, or be about to be.
       if (this.#machines.get(key) !== metadata) continue
       this.#machines.delete(key)
       await this.#onEnd(metadata.name)

@@ -44,25 +44,26 @@ const TOO_MANY_REBOOTS: MachineEnd = {
   why: 'it rebooted more than 5 times within 10 minutes; start it again',
 }
 
+/** Options of a VM backend. */
 export interface MicroVmOptions {
   readonly driver: Driver
-  /** The directory of this backend's instances and uppers. */
+  /** Directory of this backend's instances and uppers. */
   readonly root: string
-  /** The directory of its images. */
+  /** Directory of its images. */
   readonly imageRoot: string
-  /** Where machines have their sockets. */
+  /** Root directory of the VMs' sockets. */
   readonly socketRoot: string
   readonly network: NetworkMode
-  /** Whether programs in machines must show a token to get cloud credentials. */
+  /** Whether programs in VMs must present a token to get cloud credentials. */
   readonly isHardened?: boolean
-  /** What machines reach. */
+  /** Network policy of the VMs. */
   readonly policy: NetworkPolicy
-  /** For a workspace that names none. */
+  /** Defaults for creations that leave them out. */
   readonly defaults: MachineDefaults
   readonly bootTimeoutMs: number
 }
 
-/** Workspaces as virtual machines: an image that many share, and above it a disk of each one's own. */
+/** Runs workspaces as VMs: an image shared by many, and a separate disk per workspace above it. */
 export class MicroVmBackend implements Backend {
   readonly name: Backend['name']
   readonly snapshots: MachineSnapshots
@@ -129,13 +130,14 @@ export class MicroVmBackend implements Backend {
       if (reading.is !== 'known' || reading.record.run === null) continue
       if (reading.record.run.hostBoot !== this.#hostBoot) continue
       this.#watch.add(reading.record)
-      // What ended while no server was there has no sockets to be reached by; nor may it keep the others from being seen.
+      // A VM that exited while no server was running has no sockets to attach to, and must not prevent the
+      // others from being watched.
       await this.#runner.adopt(reading.record).catch(() => undefined)
     }
     this.#watch.start()
   }
 
-  /** Machines go on, and are found again by the next server. */
+  /** Closes the backend. VMs keep running, and the next server finds them again. */
   async close(): Promise<void> {
     this.#watch.stop()
     this.#runner?.close()
@@ -160,7 +162,7 @@ export class MicroVmBackend implements Backend {
     if (reading.is === 'unreadable')
       throw fault(
         'BACKEND_ERROR',
-        `metadata.json of "${name}" cannot be used (${reading.why}); delete the workspace first`,
+        `metadata.json of "${name}" is unreadable (${reading.why}); delete the workspace first`,
       )
     return reading.is === 'known' && reading.record.isKept
   }
@@ -175,7 +177,7 @@ export class MicroVmBackend implements Backend {
     if (request.localDir !== '') {
       const why = await this.#options.driver.cannotShare()
       if (why !== undefined)
-        throw fault('INVALID_LOCAL_DIR', `local_dir cannot be mounted in a ${this.name} machine: ${why}`)
+        throw fault('INVALID_LOCAL_DIR', `local_dir cannot be mounted in a ${this.name} VM: ${why}`)
     }
     return this.#locks.run(nameKey(request.name), async () => {
       const { name, fromSnapshot } = request
@@ -185,7 +187,8 @@ export class MicroVmBackend implements Backend {
       const { defaults } = this.#options
       const { metadata, disk } = await planMachine(request, { kept, snapshot }, images, defaults)
       await this.#files.begin(name)
-      // Pinned from here on, so that nobody prunes it; then it is there or not.
+      // The written metadata pins the image against pruning. Only then does resolving it prove that it
+      // exists.
       await this.#files.write(metadata)
       const image = await images.resolve(metadata.digest)
       if (disk === 'new') await this.#files.makeUpper(name, metadata.upperBytes)
@@ -214,11 +217,12 @@ export class MicroVmBackend implements Backend {
     })
   }
 
-  /** Drops what was written in a stopped workspace: at its next start it is as its image. */
+  /** Discards everything written in a stopped workspace; it starts from its image again. */
   async reset(name: string): Promise<Workspace> {
     return this.#change(name, async (metadata) => {
       await this.#running.endRemains(metadata)
-      // In this order: after a crash between the two it starts with its files, where the other way round it would not start.
+      // In this order, a crash between the two leaves a workspace that starts with its files; the reverse
+      // would not start.
       await this.#files.write({ ...metadata, isFormatted: false, run: null, failure: '' })
       await this.#files.makeUpper(name, metadata.upperBytes)
     })
@@ -241,7 +245,7 @@ export class MicroVmBackend implements Backend {
       if (keepVolume && metadata === undefined && reading.is === 'unreadable')
         throw fault(
           'BACKEND_ERROR',
-          `files of "${name}" cannot be kept: its metadata.json cannot be used (${reading.why})`,
+          `the files of "${name}" cannot be kept: its metadata.json is unreadable (${reading.why})`,
         )
       await this.#files.removeUpper(name)
       await this.#files.removeInstance(name)
@@ -309,11 +313,12 @@ export class MicroVmBackend implements Backend {
 
   async #get(name: string): Promise<Workspace> {
     const workspace = await this.find(name)
-    if (workspace === undefined) throw fault('BACKEND_ERROR', `the files of workspace "${name}" are gone`)
+    if (workspace === undefined)
+      throw fault('BACKEND_ERROR', `the files of workspace "${name}" no longer exist`)
     return workspace
   }
 
-  /** Writes down how a machine ended; undefined when it has been started again meanwhile. */
+  /** Records how a VM exited; resolves to undefined when it has been started again in the meantime. */
   async #noteEnd(name: string): Promise<MachineEnd | undefined> {
     const reading = await this.#files.read(name)
     if (reading.is !== 'known' || reading.record.run === null || this.#watch.has(name)) return undefined

@@ -2,20 +2,20 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { identify, type MachineProcess } from './monitor/machine-process.ts'
 
-/** What may be known of a machine whose processes are sought. */
+/** What is known of a VM whose processes are to be found. */
 export interface Traces {
-  /** Its disk's path. */
+  /** Path of its disk. */
   readonly disk: string
-  /** The path of the socket that its monitor listens at. */
+  /** Path of its monitor's control socket. */
   readonly socket?: string
-  /** What its monitor was told to call it. */
+  /** Id that its monitor was started with. */
   readonly id?: string
 }
 
 /**
- * Processes that have one of the paths among their arguments, whole or in a list, monitors that were told the machine's id, and
- * those that were told of its disk by their socket and have it open: a machine that a killed server had started and not yet
- * noted, or whose metadata is lost. None where there is no /proc.
+ * Finds the processes of a VM that a killed server had started but not recorded, or whose metadata is lost:
+ * those with one of the paths among their arguments, whole or in a list; monitors started with the VM's id;
+ * and monitors that were configured over their socket and have the disk open. Empty on systems without /proc.
  */
 export async function findMachine({ disk, socket, id }: Traces): Promise<readonly MachineProcess[]> {
   const file = statSync(disk, { throwIfNoEntry: false })
@@ -55,14 +55,14 @@ function namesPath(word: string, path: string): boolean {
   return word === path || word.split(/,(?!,)/).some((part) => named.includes(part))
 }
 
-/** Whether a process has a file open, by whatever name it found it. */
+/** Returns whether a process has a file open, by any name. */
 function hasOpen(pid: string, file: { readonly dev: number; readonly ino: number }): boolean {
   return numbersIn(`/proc/${pid}/fd`).some((fd) => {
     try {
       const { dev, ino } = statSync(`/proc/${pid}/fd/${fd}`)
       return dev === file.dev && ino === file.ino
     } catch {
-      // It has just been closed, or is one that nobody may look at.
+      // It has just been closed, or this process may not inspect it.
       return false
     }
   })

@@ -16,34 +16,39 @@ import {
   SUBJECTS,
 } from './wire.ts'
 
-/** How long the others may take to say whether a namespace is free. One that is silent for longer holds up nobody. */
+/**
+ * How long to wait for other servers' replies to a claim. A server that is silent for longer blocks nobody.
+ */
 const REPLY_MS = 1_000
-/** How long after coming a server waits for the others to tell of themselves, before it claims something. */
+/** How long a joining server waits for the others' announcements before it claims anything. */
 const JOIN_MS = 300
-/** How long one that was granted something may take to say that it listens. */
+/** How long a granted claim stays reserved until the server announces its listener. */
 const GRANT_MS = 2 * REPLY_MS
 
-/** How long one that was in another's way waits, and how often it tries. */
+/** Delay between attempts after a conflict, and number of attempts. */
 const [RETRY_MS, MAX_ATTEMPTS] = [30, 20]
 
-/** Who stands against a claim: it listens already, or has claimed the same. */
+/** A server that opposes a claim because it already listens, or has claimed the same namespace. */
 interface Rival {
   readonly server: string
   readonly isHeld: boolean
 }
 
-/** Which server may listen to a namespace: each asks all others, and of two that ask at once one yields. */
+/**
+ * Decides which server may listen to a namespace: a server asks all others, and of two concurrent claims one
+ * yields.
+ */
 export class Claims {
   readonly #server: string
   readonly #peers: Peers
   readonly #isHeld: (namespace: string) => boolean
   readonly #clock: Clock
   readonly #pending = new Map<string, Claim>()
-  /** By namespace: who was told that it is free, and until when that holds. */
+  /** Namespaces granted to other servers, and when each grant expires. */
   readonly #granted = new Map<string, { readonly server: string; readonly untilMs: number }>()
   #joined: Promise<void> = Promise.resolve()
 
-  /** @param isHeld whether a listener of this server has it */
+  /** @param isHeld whether a listener of this server has the namespace */
   constructor(server: string, peers: Peers, isHeld: (namespace: string) => boolean, clock: Clock) {
     this.#server = server
     this.#peers = peers
@@ -51,7 +56,7 @@ export class Claims {
     this.#clock = clock
   }
 
-  /** The connection is there, and the others do not know of this server yet. */
+  /** Starts the join delay after connecting: the other servers do not know this one yet. */
   joined(): void {
     const { promise, resolve } = Promise.withResolvers<void>()
     setTimeout(resolve, JOIN_MS).unref()
@@ -62,7 +67,11 @@ export class Claims {
     return this.#pending.has(namespace)
   }
 
-  /** Resolves once no other server stands against it. @throws NAMESPACE_ALREADY_REGISTERED */
+  /**
+   * Claims a namespace; resolves once no other server opposes.
+   *
+   * @throws NAMESPACE_ALREADY_REGISTERED when another server has it
+   */
   async make(nats: NatsConnection, namespace: string): Promise<void> {
     const claim = {
       server: this.#server,
@@ -80,9 +89,9 @@ export class Claims {
         if (against.isHeld || attempt === MAX_ATTEMPTS)
           throw fault(
             'NAMESPACE_ALREADY_REGISTERED',
-            `namespace "${namespace}" has a listener already, on server "${against.server}"`,
+            `namespace "${namespace}" already has a listener on server "${against.server}"`,
           )
-        // Of three that ask at once each may stand in another's way.
+        // Of three concurrent claims, each may oppose another.
         await delay(RETRY_MS * (0.5 + Math.random()))
       }
     } finally {
@@ -97,14 +106,14 @@ export class Claims {
     return granted === undefined ? this.#askAll(nats, claim) : { server: granted, isHeld: false }
   }
 
-  /** A server tells what it listens to: what it was granted shows there, or it wants it no more. */
+  /** Handles an announcement: a granted namespace is now listened to, or no longer wanted. */
   kept({ server, listeners, isLeaving }: Hello): void {
     for (const [namespace, granted] of this.#granted)
       if (granted.server === server && (isLeaving || listeners.has(namespace)))
         this.#granted.delete(namespace)
   }
 
-  /** Answers another server's claim. */
+  /** Replies to another server's claim. */
   hear(text: string, message: Msg): void {
     const claim = claimFromWire(text)
     if (claim === undefined) return
@@ -126,7 +135,7 @@ export class Claims {
     return granted === undefined || granted === claim.server ? 'free' : 'claimed'
   }
 
-  /** The first that is said to stand against it; undefined once all others have said that nobody does. */
+  /** Resolves to the first rival reported; undefined once all others have agreed. */
   #askAll(nats: NatsConnection, claim: Claim): Promise<Rival | undefined> {
     const waiting = new Set(this.#peers.all().map(({ server }) => server))
     if (waiting.size === 0) return Promise.resolve(undefined)

@@ -1,27 +1,27 @@
 import type { Clock } from '../../../lib/clock/clock.ts'
 
-/** Another server of the bus, as it last said of itself. */
+/** Another server of the bus, as it last announced itself. */
 export interface Peer {
   readonly server: string
-  /** Another one after each start. */
+  /** Changes with every start of that server. */
   readonly instance: string
-  /** By namespace: since when it is listened to there. */
+  /** Namespaces with a listener there, and since when. */
   readonly listeners: ReadonlyMap<string, Date>
 }
 
-/** The other servers that are there: one that was not heard of for some time is not. */
+/** The other servers of the cluster. A server that has been silent for too long is dropped. */
 export class Peers {
   readonly #silenceMs: number
   readonly #clock: Clock
   readonly #heard = new Map<string, { readonly peer: Peer; readonly atMs: number }>()
 
-  /** @param silenceMs after which a server is gone */
+  /** @param silenceMs silence after which a server is dropped */
   constructor(silenceMs: number, clock: Clock) {
     this.#silenceMs = silenceMs
     this.#clock = clock
   }
 
-  /** Whether it is new, or has begun anew. */
+  /** Records an announcement. Returns whether the server is new or has restarted. */
   hear(peer: Peer): boolean {
     const before = this.#find(peer.server)
     this.#heard.set(peer.server, { peer, atMs: this.#clock.nowMs() })
@@ -40,7 +40,7 @@ export class Peers {
     return [...this.#heard.keys()].flatMap((server) => this.#find(server) ?? [])
   }
 
-  /** The server that listens to a namespace. */
+  /** Returns the server that listens to a namespace. */
   listening(namespace: string): Peer | undefined {
     for (const server of this.#heard.keys()) {
       const peer = this.#find(server)

@@ -50,7 +50,7 @@ describe('P5 what is being made stays', () => {
     await store.preparation.during(async () => {
       const body = await prune(server)
       expect(body.items).toEqual([])
-      expect(reasonOf(body, '01.tmp')).toBe('an image is being made')
+      expect(reasonOf(body, '01.tmp')).toBe('an image is being created')
       expect(reasonOf(body, 'unused')).toMatch(/images are being made/)
     })
     expect(names((await prune(server)).items)).toEqual(['01.tmp', 'unused'])

@@ -92,7 +92,7 @@ test('of the engine’s images those alone go that this server has brought, and 
   const server = await dockerServer(stateDir)
   const body = await prune(server, 'scope=images')
   expect(names(body.items)).toEqual(['prune-test:ours'])
-  expect(reasonOf(body, 'prune-test:used')).toBe('a container is made from it')
+  expect(reasonOf(body, 'prune-test:used')).toBe('used by a container')
   const left = docker('images', '--format', '{{.Repository}}:{{.Tag}}')
   expect([left.includes('prune-test:ours'), left.includes('prune-test:others')]).toEqual([false, true])
   expect(await pulled.list()).toEqual(new Set([ids.get('used')]))

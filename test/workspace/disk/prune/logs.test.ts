@@ -43,6 +43,6 @@ describe('logs', () => {
     disk.machine('demo')
     disk.console('demo', 'x'.repeat(1000))
     const body = await prune(await disk.serve(), 'scope=logs&log_tail_bytes=1')
-    expect([body.items, body.notes]).toEqual([[], ['firecracker: it keeps no console logs']])
+    expect([body.items, body.notes]).toEqual([[], ['firecracker: there are no console logs']])
   })
 })

@@ -59,7 +59,7 @@ describe('P3 what cannot be told pins all that it could', () => {
     const pinned = await prune(server, 'dry_run=true')
     expect([names(pinned.items), reasonOf(pinned, 'pinned')]).toEqual([
       ['unused'],
-      'a workspace or a snapshot boots from it',
+      'used by a workspace or snapshot',
     ])
     disk.snapshot('torn')
     writeFileSync(disk.at('snapshots/torn/snapshot.json'), '')

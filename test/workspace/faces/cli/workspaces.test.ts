@@ -76,7 +76,7 @@ test('create sends the image and the backend that were asked for', async () => {
   const { status, stderr } = await cli('create', 'vm', '--backend', 'vz')
   expect({ status, stderr }).toEqual({
     status: 1,
-    stderr: 'workspace: backend vz is not enabled here; "workspace doctor" says what is missing\n',
+    stderr: 'workspace: backend vz is not enabled here; run "workspace doctor" to see what is missing\n',
   })
 })
 
@@ -168,7 +168,7 @@ test('ssh into a stopped workspace says how to start it', async () => {
 test.each([
   [['show', 'nobody'], 'workspace "nobody" does not exist'],
   [['start', 'demo'], 'workspace "demo" is running already'],
-  [['create', 'DEMO'], 'workspace "demo" exists already; enter it with: workspace ssh demo'],
+  [['create', 'DEMO'], 'workspace "demo" already exists; connect with: workspace ssh demo'],
   [
     ['create', 'other', '--repo', 'nonsense'],
     'is neither owner/repo nor a URL, such as git/git or https://example.com/x.git',

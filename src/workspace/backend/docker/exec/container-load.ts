@@ -4,7 +4,7 @@ import type { Load } from '../../backend.ts'
 
 const ROOT = '/sys/fs/cgroup'
 
-/** Where engines put a container's control group: Docker's two drivers, then Podman's. */
+/** Paths of a container's control group below each controller: Docker's two drivers, then Podman's. */
 const placesOf = (id: string): readonly string[] => [
   `docker/${id}`,
   `system.slice/docker-${id}.scope`,
@@ -12,7 +12,9 @@ const placesOf = (id: string): readonly string[] => [
   `libpod_parent/libpod-${id}`,
 ]
 
-/** The files of one version of control groups, and what they say. Source: the kernel's cgroup-v1/ and cgroup-v2.rst. */
+/**
+ * File names and formats of one version of control groups. Source: the kernel's cgroup-v1/ and cgroup-v2.rst.
+ */
 interface Version {
   readonly cpu: string
   readonly memory: string
@@ -46,17 +48,20 @@ interface Place {
   readonly path: string
 }
 
-/** Reads what containers use out of their control groups, where these are this machine's: the engine is not asked. */
+/**
+ * Reads resource usage from containers' control groups, when those are on this machine; never asks the
+ * engine.
+ */
 export class ContainerLoads {
   readonly #root: string
-  /** By container, where it was found. */
+  /** Control groups found so far, by container. */
   readonly #places = new Map<string, Place>()
 
   constructor(root = ROOT) {
     this.#root = root
   }
 
-  /** By container, of those of which it can be told. */
+  /** Returns the load of each container that can be measured. */
   async readAll(containerIds: readonly string[]): Promise<ReadonlyMap<string, Load>> {
     const asked = new Set(containerIds)
     for (const id of this.#places.keys()) if (!asked.has(id)) this.#places.delete(id)
@@ -77,17 +82,17 @@ export class ContainerLoads {
         file(version.memory, version.memoryFile),
         file(version.memory, 'memory.stat'),
       ])
-      // As `docker stats` has it: what the kernel keeps of files and can drop at any time is not the container's need.
+      // Like `docker stats`: page cache that the kernel can drop at any time does not count as used.
       const memoryBytes = Math.max(0, Number(memory) - field(stat, version.cacheField))
       return { cpuMs: version.cpuMsOf(cpu), memoryBytes }
     } catch {
-      // It ended, and its next control group may be elsewhere.
+      // The container stopped; its next control group may be elsewhere.
       this.#places.delete(containerId)
       return undefined
     }
   }
 
-  /** Undefined for one on another machine, or where no engine is known to put it. */
+  /** Returns undefined for a container on another machine, or one whose engine uses an unknown path. */
   async #find(containerId: string): Promise<Place | undefined> {
     for (const version of VERSIONS)
       for (const path of placesOf(containerId)) {

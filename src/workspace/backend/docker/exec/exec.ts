@@ -7,16 +7,16 @@ import { encodeRequest, Launcher, type LauncherRequest } from './launcher.ts'
 import { MeetingPoint } from './meeting-point.ts'
 
 /**
- * Runs programs inside containers: directly where that can be done, else over the engine's stream, which serves
- * everywhere and is slower. Programs in terminals always have the engine's.
+ * Runs programs inside containers: directly where possible, else over the engine's stream, which works
+ * everywhere but is slower. Programs in terminals always use the engine's stream.
  */
 export class ProgramStarter {
   readonly #engine: DockerEngine
   readonly #dirs: InsideDirs | undefined
   readonly #points = new Map<string, Promise<MeetingPoint>>()
-  /** By container and user. */
+  /** Launchers by container and user. */
   readonly #launchers = new Map<string, Promise<Launcher | undefined>>()
-  /** Containers in which no program could be run directly, so that it is not tried each time. */
+  /** Containers in which direct starts failed, so that they are not tried every time. */
   readonly #indirect = new Set<string>()
 
   constructor(engine: DockerEngine, dirs: InsideDirs | undefined) {
@@ -24,7 +24,7 @@ export class ProgramStarter {
     this.#dirs = dirs
   }
 
-  /** Whether the next program there would be run directly, as far as is known. */
+  /** Whether the next program is expected to start directly. */
   isDirect(name: string): boolean {
     return this.#dirs !== undefined && !this.#indirect.has(engineName(name)) && this.#dirs.has(name)
   }
@@ -41,7 +41,7 @@ export class ProgramStarter {
     )
   }
 
-  /** Something happened to the container: it may be another one now, or none. */
+  /** Drops the cached state of a container that has changed: it may have been replaced or removed. */
   forget(name: string): void {
     const container = engineName(name)
     this.#indirect.delete(container)
@@ -59,7 +59,10 @@ export class ProgramStarter {
     this.#points.clear()
   }
 
-  /** Starts a program through a launcher. Returns undefined if that is not possible; the program was not started then. */
+  /**
+   * Starts a program through a launcher. Resolves to undefined when that is not possible; the program was not
+   * started then.
+   */
   async #launch(
     container: string,
     point: MeetingPoint,
@@ -70,7 +73,8 @@ export class ProgramStarter {
     const known = this.#launchers.get(key)
     const process = await (await known)?.run(request)
     if (process !== undefined) return process
-    // No launcher, or one that exited, hangs or predates a change of users and groups: a new one has none of these problems.
+    // The launcher is missing, exited, hangs, or predates a change of users and groups. A new one has none of
+    // these problems.
     if (known !== undefined) this.#drop(key, known)
     const starting = this.#launchers.get(key) ?? Launcher.start(this.#engine, container, point, user)
     this.#launchers.set(key, starting)
@@ -92,7 +96,7 @@ export class ProgramStarter {
     launcher.then((each) => each?.close()).catch(() => undefined)
   }
 
-  /** Where this process meets the workspace's runners, made when it first has one and again when it has gone. */
+  /** Returns the socket at which this process accepts the workspace's runners, creating it when missing. */
   async #pointIn(name: string): Promise<MeetingPoint | undefined> {
     if (this.#dirs === undefined || !this.isDirect(name)) return undefined
     const key = engineName(name)
@@ -101,10 +105,10 @@ export class ProgramStarter {
       const point = await known
       if (point?.isThere === true) return point
       point?.close()
-      // Of several that find it gone, the first makes the next one.
+      // When several callers find the socket missing, the first one creates its replacement.
       if (this.#points.get(key) === known) {
         this.#points.set(key, MeetingPoint.open(this.#dirs, name))
-        // Nobody waits for it: what others' points are doing is no matter here.
+        // Not awaited: the sockets of other workspaces do not matter here.
         void this.#closeGone()
       }
       return await this.#points.get(key)
@@ -114,7 +118,10 @@ export class ProgramStarter {
     }
   }
 
-  /** Closes the points of workspaces that were deleted, which no event tells in time: their directories are the last to go. */
+  /**
+   * Closes the sockets of deleted workspaces. No event arrives in time, because their directories are removed
+   * last.
+   */
   async #closeGone(): Promise<void> {
     for (const [key, opening] of this.#points) {
       const point = await opening.catch(() => undefined)

@@ -28,12 +28,15 @@ const MAX_REPLY_BYTES = 256
 export interface LauncherRequest {
   readonly hasInput: boolean
   readonly variables: number
-  /** Environment and arguments, each ending with a zero byte. */
+  /** Environment and arguments, each terminated by a zero byte. */
   readonly words: string
   readonly bytes: number
 }
 
-/** Encodes a request for a launcher. Returns undefined for one that it cannot pass on: not C strings, or beyond the kernel's usual size limit. */
+/**
+ * Encodes a request for a launcher. Returns undefined when a launcher cannot accept it: not C strings, or
+ * beyond the kernel's usual size limit.
+ */
 export function encodeRequest({
   environment = {},
   argv,
@@ -78,7 +81,11 @@ export class Launcher {
     })
   }
 
-  /** Returns undefined where no launcher can be started. @throws if the engine or the container is not available */
+  /**
+   * Starts a launcher; resolves to undefined where that is not possible.
+   *
+   * @throws BACKEND_UNAVAILABLE, BACKEND_ERROR when the engine or the container is not available
+   */
   static async start(
     engine: DockerEngine,
     container: string,
@@ -149,7 +156,7 @@ async function meet(
   const ended = new Promise<undefined>((resolve) => {
     socket.once('end', () => resolve(undefined)).once('close', () => resolve(undefined))
   })
-  // Sent by stream: every user in the container can read arguments in the process list.
+  // Sent over the stream: every user in the container can read arguments in the process list.
   socket.write(`${order}\n`)
   // Discards the engine's error message: running the program without a launcher reports the same error.
   socket.resume()
@@ -198,7 +205,7 @@ function passPipes(runner: Socket, hasInput: boolean): ProgramStreams | undefine
 function processOf(control: RunnerControl, streams: ProgramStreams): ExecProcess {
   const { stdin, stdout, stderr } = streams
   const exitStatus = statusOf(control, streams)
-  // Not everybody asks.
+  // Not every caller awaits it.
   exitStatus.catch(() => undefined)
   return {
     stdin,
@@ -220,7 +227,7 @@ async function statusOf(
   { stdin, stdout, stderr }: ProgramStreams,
 ): Promise<ExitStatus> {
   const told = await control.ending
-  // What is left of its input nobody will read, or something that it left running, which has no claim to it.
+  // Nobody reads the rest of its input, except perhaps a background child, which has no claim to it.
   stdin.destroy()
   // A runner reports nothing if it was killed, by the container's end or the OOM killer; it blocks every other signal.
   const status = told ?? { status: 128 + constants.signals.SIGKILL }
@@ -229,13 +236,13 @@ async function statusOf(
 }
 
 /**
- * Waits until what a program that has ended wrote is here: at the end of the stream, or, where its children go on and
- * hold it open, when the pipe has been found empty.
+ * Waits until the output of an exited program has arrived: at the end of the stream, or, when its children
+ * keep the pipe open, once the pipe has been found empty.
  */
 async function arrived(stream: Socket): Promise<void> {
   while (!stream.destroyed && !stream.readableEnded) {
     const before = stream.bytesRead
-    // What the pipe holds is read between one turn of the loop and the next.
+    // The event loop reads the pipe's content between these two turns.
     await setImmediate()
     await setImmediate()
     if (stream.bytesRead !== before) continue

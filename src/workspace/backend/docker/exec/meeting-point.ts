@@ -5,20 +5,23 @@ import type { InsideDirs } from './inside-dirs.ts'
 import { type InsideSocket, listenInside } from './listen-inside.ts'
 
 const WORD_LENGTH = 32
-/** How long a connection may take to say its word, and how many may be doing so: a workspace must not take all descriptors. */
+/**
+ * Time limit for a connection to send its token, and the number of connections that may be doing so, so that
+ * a workspace cannot exhaust the server's descriptors.
+ */
 const GRACE_MS = 10_000
 const MAX_UNKNOWN = 64
 
-/** A runner that is waited for. */
+/** A runner that is expected to connect. */
 export interface Expected {
-  /** What it says when it comes; told to nobody else. */
+  /** The token the runner must send; known to nobody else. */
   readonly word: string
   readonly met: Promise<Socket>
-  /** Waits no longer. */
+  /** Stops waiting for the runner. */
   readonly forget: () => void
 }
 
-/** A socket in a workspace's directory at which this process meets the runners that it has had started there. */
+/** A socket in a workspace's directory to which the runners that this process started connect. */
 export class MeetingPoint {
   readonly name: string
   readonly #socket: InsideSocket
@@ -51,7 +54,7 @@ export class MeetingPoint {
     return new MeetingPoint(socket, expected)
   }
 
-  /** Whether it is still where runners look for it: with its workspace it goes. */
+  /** Whether the socket still exists at its path; it is removed together with its workspace. */
   get isThere(): boolean {
     return existsSync(this.#socket.file)
   }
@@ -63,18 +66,18 @@ export class MeetingPoint {
     return { word, met: promise, forget: () => void this.#expected.delete(word) }
   }
 
-  /** Takes the socket away; runners that have been met stay. */
+  /** Removes the socket; connected runners stay connected. */
   close(): void {
     this.#socket.stopListening()
   }
 }
 
-/** Reads exactly the word that a connection begins with. */
+/** Reads exactly the token with which a connection starts. */
 function receive(connection: Socket, onWord: (word: string) => void): void {
   connection.setTimeout(GRACE_MS, () => connection.destroy())
   const read = (): void => {
     const bytes = connection.read(WORD_LENGTH) as Buffer | null
-    // What is shorter at its end is no word either.
+    // A stream that ends within the token has no valid token either.
     if (bytes === null) return
     connection.off('readable', read)
     connection.setTimeout(0)

@@ -2,16 +2,16 @@ import type { Socket } from 'node:net'
 import { constants } from 'node:os'
 import type { ExitStatus } from '../../backend.ts'
 
-/** What a runner says is shorter; what is longer somebody else says. */
+/** Reports from a runner are shorter than this. */
 const MAX_SAID_BYTES = 256
 
 const NAMES = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
 )
 
-/** Speaks with a runner (`native/run/main.cc`) that has started its program. */
+/** Controls a runner (`native/run/main.cc`) that has started its program. */
 export class RunnerControl {
-  /** How the program ended; undefined when the connection ended before that was told. */
+  /** The program's exit status; undefined when the connection ended before it was reported. */
   readonly ending: Promise<ExitStatus | undefined>
   readonly #runner: Socket
   #isOver = false
@@ -33,14 +33,17 @@ export class RunnerControl {
     })
   }
 
-  /** Passes a signal on to the program's group; false when the program has ended. */
+  /** Signals the program's process group; returns false when the program has exited. */
   signal(name: NodeJS.Signals): boolean {
     if (this.#isOver || !this.#runner.writable) return false
     this.#runner.write(`signal ${constants.signals[name]}\n`)
     return true
   }
 
-  /** Lets the runner take this server for gone: it hangs the program up, and still says how it ended. */
+  /**
+   * Ends the connection, which the runner treats as the server's exit: it hangs up the program and still
+   * reports the status.
+   */
   end(): void {
     this.#runner.end()
   }

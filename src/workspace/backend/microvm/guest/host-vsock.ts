@@ -7,11 +7,16 @@ interface Peer {
   readonly connections: Set<Socket>
 }
 
-/** Machines by their addresses: all of a host's come in on the same ports, and the kernel says whose a connection is. */
+/**
+ * VMs by address: those of one host share its ports, and the kernel reports the address of each connection.
+ */
 const peers = new Map<number, Peer>()
 const listening = new Set<number>()
 
-/** Hears of what the machine with this address connects to, where the host's own kernel has vsock for its guests. */
+/**
+ * Calls `onConnection` for each connection from the VM with this address, on hosts whose kernel has vsock for
+ * guests.
+ */
 export function listenToPeer(
   cid: number,
   ports: readonly number[],
