@@ -127,7 +127,7 @@ test('the command line pulls, lists, inspects, tags, removes and prunes', async 
   const missing = await workspaceCli(['image', 'inspect', 'nothing'], environment)
   expect([missing.status, missing.stderr]).toEqual([
     1,
-    expect.stringContaining('no image is called "nothing" here'),
+    expect.stringContaining('image "nothing" not found'),
   ])
 })
 
@@ -152,7 +152,7 @@ test('an image is built of an archive, a compressed one and standard input: one 
   expect(first).toMatchObject({ tag: 'tiny', backend: 'qemu' })
   const second = await build(createReadStream(archive), 'piped')
   expect(second).toMatchObject({ tag: 'piped', digest: first.digest })
-  expect(told.filter((message) => message === 'checking it')).toHaveLength(1)
+  expect(told.filter((message) => message === 'checking the file system')).toHaveLength(1)
   execFileSync('gzip', ['-k', archive])
   expect(await build(`${archive}.gz`)).toMatchObject({ tag: 'tiny', digest: first.digest })
   const tag = JSON.parse(readFileSync(join(config.qemu.root, 'images/tags/piped.json'), 'utf8')) as object

@@ -74,8 +74,8 @@ test.each(UNSUPPORTED)('that %s is not honored is noted', (key) => {
 
 test('what runs once in place of many times is noted', () => {
   expect(found({ postStartCommand: 'a', postAttachCommand: 'b' }).notes).toEqual([
-    'postStartCommand runs after the creation, and not again',
-    'postAttachCommand runs after the creation, and not again',
+    'postStartCommand runs only after the creation',
+    'postAttachCommand runs only after the creation',
   ])
 })
 

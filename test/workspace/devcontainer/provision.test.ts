@@ -199,7 +199,7 @@ describe('a devcontainer.json', () => {
   })
 
   test.each([
-    ['is not JSON', () => directoryWith('{'), 'it is not JSON'],
+    ['is not JSON', () => directoryWith('{'), 'it is not valid JSON'],
     ['names no image', () => directoryWith({ image: '--privileged' }), 'is not an image reference'],
     ['is too large', () => directoryWith(`{${' '.repeat(300_000)}}`), 'larger than 256 KiB'],
     [

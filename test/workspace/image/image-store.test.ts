@@ -101,7 +101,7 @@ describe('W5 tags are file names and nothing else', () => {
 
 describe('F8 what is damaged is told and never taken for absent', () => {
   test.each([
-    ['is cut short', (file: string) => truncateSync(file, 3), /has 3 bytes and should have/],
+    ['is cut short', (file: string) => truncateSync(file, 3), /has 3 bytes, expected/],
     ['is gone', (file: string) => rmSync(file), /no such file/],
     [
       'is a link',
@@ -109,7 +109,7 @@ describe('F8 what is damaged is told and never taken for absent', () => {
         rmSync(file)
         symlinkSync('/etc/passwd', file)
       },
-      /is no regular file/,
+      /is not a regular file/,
     ],
   ])('F8 an image whose rootfs.ext4 %s does not resolve', async (_how, damage, says) => {
     const store = await openStore()

@@ -40,7 +40,7 @@ test.each([
 })
 
 test('links that lead in circles are told', () => {
-  expect(() => pathInTree(tree(), '/one/x')).toThrow('leads in circles')
+  expect(() => pathInTree(tree(), '/one/x')).toThrow('contains a link cycle')
 })
 
 test('what is made and what is looked at is in the tree', () => {

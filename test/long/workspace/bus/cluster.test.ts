@@ -181,7 +181,7 @@ describe('the bus of several servers', () => {
     await nats.end()
     const third = await startServer('host.one', nats.url)
     onTestFinished(() => third.stop())
-    await waitFor('the warning', () => third.log().includes('NATS does not answer'))
+    await waitFor('the warning', () => third.log().includes('NATS does not respond'))
     expect((await third.listen('own')).response.status).toBe(200)
     await nats.begin()
     await waitFor('the error', () => third.log().includes('is called \\"host.one\\" too'))

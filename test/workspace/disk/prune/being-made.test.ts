@@ -15,7 +15,7 @@ describe('P5 what is being made stays', () => {
     disk.age(disk.at('uppers/lost/.creating'), HOUR_MS + 60_000)
     const body = await prune(await disk.serve(), 'scope=orphans')
     expect(names(body.items)).toEqual(['lost'])
-    expect(reasonOf(body, 'new')).toMatch(/^being made \(its mark is \d+s old, and counts for 1h\)$/)
+    expect(reasonOf(body, 'new')).toMatch(/^being created \(its mark is \d+s old and expires after 1h\)$/)
     expect(reasonOf(body, '01.tmp')).toMatch(/being made/)
   })
 
@@ -29,7 +29,7 @@ describe('P5 what is being made stays', () => {
     disk.age(disk.at('instances/lost/.creating'), HOUR_MS + 60_000)
     const body = await prune(await disk.serve(), 'scope=orphans')
     expect(names(body.items)).toEqual(['lost'])
-    expect(reasonOf(body, 'new')).toMatch(/^being made \(its mark is \d+s old, and counts for 1h\)$/)
+    expect(reasonOf(body, 'new')).toMatch(/^being created \(its mark is \d+s old and expires after 1h\)$/)
   })
 
   test('P5 a mark counts by the time of the host where the clock was set ahead', async () => {

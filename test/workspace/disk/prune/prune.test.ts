@@ -27,7 +27,7 @@ test('a dry run tells what would go and what stays, and deletes nothing', async 
     totals: { items: 3 },
   })
   expect(body.items).toMatchObject([
-    { kind: 'image', name: 'unused', action: 'would_delete', reason: 'nothing needs it' },
+    { kind: 'image', name: 'unused', action: 'would_delete', reason: 'not in use' },
     { kind: 'instance', name: 'old', action: 'would_delete', reason: 'stopped for 4d' },
     { kind: 'upper', name: 'stray', action: 'would_delete', reason: 'has no metadata.json' },
   ])

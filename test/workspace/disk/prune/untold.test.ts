@@ -47,7 +47,7 @@ describe('P3 what cannot be told pins all that it could', () => {
       expect(disk.has('images/tags/unused.json')).toBe(true)
       expect(disk.has('uppers/broken/upper.ext4')).toBe(true)
       expect(reasonOf(body, 'broken')).toMatch(/error/)
-      expect(body.notes.join()).toMatch(/no image is pruned.*broken/)
+      expect(body.notes.join()).toMatch(/images are not pruned.*broken/)
     },
   )
 
@@ -64,7 +64,7 @@ describe('P3 what cannot be told pins all that it could', () => {
     disk.snapshot('torn')
     writeFileSync(disk.at('snapshots/torn/snapshot.json'), '')
     const body = await prune(server)
-    expect([body.items, body.notes.join()]).toEqual([[], expect.stringMatching(/no image is pruned.*torn/)])
+    expect([body.items, body.notes.join()]).toEqual([[], expect.stringMatching(/images are not pruned.*torn/)])
     expect(disk.has('snapshots/torn/snapshot.json')).toBe(true)
   })
 
@@ -113,9 +113,9 @@ describe('P3 what cannot be told pins all that it could', () => {
     const body = await prune(server)
     expect(names(body.items)).toEqual(['old'])
     expect(body.notes.join('\n')).toMatch(
-      /docker: no image is pruned \(the container engine at \S+ does not answer/,
+      /docker: images are not pruned \(the container engine at \S+ does not respond/,
     )
-    expect(body.notes.join('\n')).toMatch(/docker: nothing of it is pruned/)
+    expect(body.notes.join('\n')).toMatch(/docker: its workspaces are not pruned/)
   })
 })
 
@@ -141,7 +141,7 @@ test('P3 what has no name that the server gives stays: nothing keeps others from
   for (const directory of foreign) mkdirSync(disk.at(directory))
   const body = await prune(await disk.serve(), 'scope=orphans')
   expect(body.items).toEqual([])
-  expect(reasonOf(body, 'Backup')).toBe('its name is not a valid snapshot name: remove it by hand')
+  expect(reasonOf(body, 'Backup')).toBe('its name is not a valid snapshot name; remove it manually')
   for (const directory of foreign) expect(disk.has(directory)).toBe(true)
 })
 

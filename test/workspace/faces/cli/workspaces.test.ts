@@ -76,7 +76,7 @@ test('create sends the image and the backend that were asked for', async () => {
   const { status, stderr } = await cli('create', 'vm', '--backend', 'vz')
   expect({ status, stderr }).toEqual({
     status: 1,
-    stderr: 'workspace: backend vz is not enabled here; run "workspace doctor" to see what is missing\n',
+    stderr: 'workspace: backend vz is not enabled; run "workspace doctor" to see what is missing\n',
   })
 })
 
@@ -167,7 +167,7 @@ test('ssh into a stopped workspace says how to start it', async () => {
 
 test.each([
   [['show', 'nobody'], 'workspace "nobody" does not exist'],
-  [['start', 'demo'], 'workspace "demo" is running already'],
+  [['start', 'demo'], 'workspace "demo" is already running'],
   [['create', 'DEMO'], 'workspace "demo" already exists; connect with: workspace ssh demo'],
   [
     ['create', 'other', '--repo', 'nonsense'],

@@ -102,7 +102,7 @@ describe('the disk', () => {
   }
 
   test.runIf(canMount).each([
-    ['bytes', [], /^unpacking the image failed: the disk is full \(0 MiB are free in .*\); make room there/],
+    ['bytes', [], /^unpacking the image failed: the disk is full \(0 MiB free in .*\); free disk space/],
     ['inodes', ['-N', '64'], /^unpacking the image failed: the disk is full \(\d inodes are free in /],
   ] as const)('stops an image when it runs out of %s', async (what, flags, says) => {
     const disk = mountFileSystem('ext4', 16 * 2 ** 20, ...flags)

@@ -18,7 +18,7 @@ test.each([
   const before = readdirSync(root)
   await expect(holdRoot(root, 'qemu')).rejects.toMatchObject({
     code: 'BACKEND_ERROR',
-    message: expect.stringMatching(/cannot be qemu\.root: .*; name a directory of its own/) as unknown,
+    message: expect.stringMatching(/cannot be qemu\.root: .*; use a dedicated directory/) as unknown,
   })
   expect(readdirSync(root)).toEqual(before)
 })

@@ -78,7 +78,7 @@ test('F8 one that cannot be read leaves the others as they are', async () => {
 test('P2 nothing of a machine is looked for under a name that is none', async () => {
   const files = filesWith(text)
   for (const name of ['../demo', 'a/b', '', '.', '-x', 'x'.repeat(64)])
-    expect(() => files.instanceOf(name)).toThrow(/is no name/)
+    expect(() => files.instanceOf(name)).toThrow(/is not a valid name/)
   mkdirSync(join(files.root, 'instances/.hidden'))
   mkdirSync(join(files.root, 'instances/UPPER'))
   expect((await files.list()).map(({ key }) => key)).toEqual(['demo'])
