@@ -11,17 +11,17 @@ import { IdleStopper } from './activity/idle-stopper.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
-import { InsideDirs } from './backend/docker/exec/inside-dirs.ts'
+import { MountedSocketDirs } from './backend/docker/exec/mounted-socket-dirs.ts'
 import { PulledImages } from './backend/docker/images/pulled-images.ts'
-import { machinePlaces, microVmBackends } from './assembly/configured-machines.ts'
+import { machineDirectories, microVmBackends } from './assembly/configured-machines.ts'
 import type { Bus } from './bus/bus.ts'
 import type { BusCluster } from './bus/cluster/cluster.ts'
 import { openBus } from './bus/open-bus.ts'
 import type { WorkspaceConfig } from './config.ts'
 import { exposureOf } from './assembly/exposure.ts'
-import { localUrl } from './default-places.ts'
+import { localUrl } from './default-paths.ts'
 import { fault } from './errors.ts'
-import { openDiskKeeping } from './assembly/open-disk-keeping.ts'
+import { openDiskMaintenance } from './assembly/open-disk-maintenance.ts'
 import { createWalker, type Walker } from './disk/walker.ts'
 import { createWorkspaceHttp } from './faces/http/create-server.ts'
 import type { HttpFace } from './faces/http/face.ts'
@@ -40,10 +40,10 @@ import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
 import { reachOf } from './network/reach.ts'
-import { PassTable } from './passes/pass-table.ts'
+import { TicketTable } from './tickets/ticket-table.ts'
 import { SessionDirectory } from './session/session-directory.ts'
 import { SnapshotLibrary } from './snapshot/snapshot-library.ts'
-import { insideRoot, openStateDir, type StateDir } from './state-dir.ts'
+import { mountedSocketRoot, openStateDir, type StateDir } from './state-dir.ts'
 import { UsageSampler } from './usage/usage-sampler.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { writeServerRecord } from '../lib/discovery/server-record.ts'
@@ -125,7 +125,7 @@ async function start(
     [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
   const images = await openImageLibrary(config, { pulled, guestDir, logger, opened })
   const ports = { http: config.http.port, ssh: await listenSsh(foundation, workspaces, hostKey) }
-  const keeping = await openDiskKeeping({
+  const maintenance = await openDiskMaintenance({
     config,
     hasRoots: given === undefined,
     table,
@@ -148,9 +148,9 @@ async function start(
     availableBackends,
     ...workspaces,
     audit,
-    ...keeping,
+    ...maintenance,
     sessions,
-    passes: new PassTable(clock),
+    tickets: new TicketTable(clock),
     usage: new UsageSampler(table, backends),
     images,
   })
@@ -234,7 +234,7 @@ async function listenSsh(
 ): Promise<number> {
   const { config, audit, logger, opened } = foundation
   const ssh = new SshServer(
-    await connectionKeeper(foundation, { table, backends, hostKey }),
+    await connectionHandler(foundation, { table, backends, hostKey }),
     watchLogins(audit, (user) => (table.find(user) === undefined ? () => undefined : activity.begin(user))),
     logger,
   )
@@ -274,7 +274,7 @@ function dotfilesOf({ dotfiles }: WorkspaceConfig): Repo | undefined {
  * Creates the handler of SSH connections. Worker processes reach workspaces through their own backends;
  * backends passed to `create` exist only in this process, which then serves SSH itself.
  */
-async function connectionKeeper(
+async function connectionHandler(
   { config, state, given, logger }: Foundation,
   parts: Pick<Workspaces, 'table' | 'backends'> & { readonly hostKey: HostKey },
 ): Promise<ConnectionKeeper> {
@@ -288,7 +288,12 @@ async function connectionKeeper(
   if (ssh.processes > 0 && given === undefined) {
     const { path, serverId } = state
     const shared = { privateKey, authorizedKeys, deniedPorts, logLevel: log.level, docker }
-    const settings = { ...shared, serverId, insideDirs: insideRoot(path), machines: machinePlaces(config) }
+    const settings = {
+      ...shared,
+      serverId,
+      mountedSocketDirs: mountedSocketRoot(path),
+      machines: machineDirectories(config),
+    }
     return new Crew(ssh.processes, settings, table, logger)
   }
   const keyRule = authorizedKeys === undefined ? anyKey : listedKeys(authorizedKeys)
@@ -329,7 +334,7 @@ async function configuredBackends(
   const machines = microVmBackends(config)
   if (!config.enabledBackends.includes('docker')) return machines
   // Everything works without them, but more slowly.
-  const insideDirs = await InsideDirs.keep(insideRoot(path)).catch((error: unknown) => {
+  const mountedSocketDirs = await MountedSocketDirs.own(mountedSocketRoot(path)).catch((error: unknown) => {
     logger.warn({ err: error }, 'programs in workspaces run over the slower engine stream')
     return undefined
   })
@@ -341,7 +346,7 @@ async function configuredBackends(
       policy: config.network,
       helperImage: config.defaultImage,
       serverId,
-      insideDirs,
+      mountedSocketDirs,
       pulled,
     }),
     ...machines,

@@ -27,7 +27,7 @@ export interface StateDir {
 }
 
 /** Returns the root of the socket directories that are mounted into workspaces. */
-export function insideRoot(stateDir: string): string {
+export function mountedSocketRoot(stateDir: string): string {
   return join(stateDir, 'inside')
 }
 

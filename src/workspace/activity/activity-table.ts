@@ -55,8 +55,8 @@ export class ActivityTable {
   }
 
   #entry(name: string): Activity {
-    const known = this.#entries.get(nameKey(name))
-    if (known !== undefined) return known
+    const existing = this.#entries.get(nameKey(name))
+    if (existing !== undefined) return existing
     const entry = { running: 0, lastMs: this.#clock.nowMs() }
     this.#entries.set(nameKey(name), entry)
     return entry

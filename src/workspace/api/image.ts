@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import type { LibraryImage } from '../image/image-library.ts'
-import type { ImageFacts } from '../image/image-shelf.ts'
+import type { ImageFacts } from '../image/backend-images.ts'
 
 export const imageSchema = Type.Object(
   {

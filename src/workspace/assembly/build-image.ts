@@ -52,13 +52,13 @@ async function prepare(
 ): Promise<{ readonly tag: string; readonly digest: string; readonly backend: ImageBackend }> {
   const { archive, progress, signal, store, backend, tag } = request
   const pool = createImagePool()
-  const workshop = archive === undefined ? await store.stage() : undefined
+  const staging = archive === undefined ? await store.stage() : undefined
   try {
-    const made = workshop === undefined ? archive : await makeBase(workshop, progress, signal)
+    const built = staging === undefined ? archive : await buildBase(staging, progress, signal)
     const name =
       archive === undefined ? 'base' : typeof archive === 'string' ? basename(archive) : 'standard input'
     const about = archive === undefined ? { config: await readBaseConfig() } : {}
-    const source = await tarSource(made ?? '', { store, pool, name, signal, ...about })
+    const source = await tarSource(built ?? '', { store, pool, name, signal, ...about })
     try {
       const { digest } = await convert(converterOf(config, store, backend, pool, request.guestDir), source, {
         progress,
@@ -70,12 +70,12 @@ async function prepare(
       await source.close()
     }
   } finally {
-    if (workshop !== undefined) await rm(workshop, { recursive: true, force: true })
+    if (staging !== undefined) await rm(staging, { recursive: true, force: true })
     await pool.close()
   }
 }
 
-async function makeBase(
+async function buildBase(
   directory: string,
   progress: (message: string) => void,
   signal: AbortSignal,
@@ -96,16 +96,16 @@ async function makeBase(
 }
 
 function backendOf(config: WorkspaceConfig, named: string | undefined): ImageBackend {
-  const known = ['firecracker', 'vz', 'qemu'] as const
+  const names = ['firecracker', 'vz', 'qemu'] as const
   const found =
-    known.find((backend) => backend === named) ??
+    names.find((backend) => backend === named) ??
     (named === undefined ? imageBackendsOf(config)[0] : undefined)
   if (found !== undefined && isImageBackend(found)) return found
   throw fault(
     'INVALID_REQUEST',
     named === undefined
       ? 'enabled_backends contains no VM backend; select one with --backend'
-      : `backend ${JSON.stringify(named.slice(0, 80))} must be one of ${known.join(', ')}`,
+      : `backend ${JSON.stringify(named.slice(0, 80))} must be one of ${names.join(', ')}`,
   )
 }
 

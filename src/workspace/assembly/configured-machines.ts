@@ -8,14 +8,14 @@ import { QemuDriver } from '../backend/qemu/qemu-driver.ts'
 import { VzDriver } from '../backend/vz/vz-driver.ts'
 
 /** Directories in which a VM backend stores its files and sockets. */
-interface MachinePlace {
+interface MachineDirectories {
   readonly backend: ImageBackend
   readonly root: string
   readonly runDir: string
 }
 
 /** Returns the directories of every enabled VM backend. */
-export function machinePlaces(config: WorkspaceConfig): readonly MachinePlace[] {
+export function machineDirectories(config: WorkspaceConfig): readonly MachineDirectories[] {
   return kinds(config)
     .filter(({ backend }) => config.enabledBackends.includes(backend))
     .map(({ backend, root }) => ({ backend, root, runDir: config.vm.runDir }))

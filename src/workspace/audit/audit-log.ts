@@ -121,7 +121,7 @@ export class AuditLog {
   /** Records a refusal, at most a few times per minute and address. @param code the reason */
   refuse(subject: AuditSubject, code: string, outcome: 'refused' | 'failed' = 'refused'): void {
     if (this.#file === undefined) return
-    const leftOut = this.#limit.take(subject.action, subject.address)
+    const leftOut = this.#limit.admit(subject.action, subject.address)
     if (leftOut !== undefined) this.record(subject, { outcome, code, leftOut })
   }
 
@@ -199,7 +199,7 @@ class RefusalLimit {
   readonly #clock: Clock
   readonly #counts = new Map<string, number>()
   #windowMs = 0
-  #passed = 0
+  #admitted = 0
   #leftOut = 0
 
   constructor(clock: Clock) {
@@ -210,21 +210,21 @@ class RefusalLimit {
    * Returns undefined when the refusal must be left out, else the number left out since the last recorded
    * one.
    */
-  take(action: string, address: string): number | undefined {
+  admit(action: string, address: string): number | undefined {
     const nowMs = this.#clock.wallMs()
     if (Math.abs(nowMs - this.#windowMs) >= WINDOW_MS) {
       this.#windowMs = nowMs
-      this.#passed = 0
+      this.#admitted = 0
       this.#counts.clear()
     }
     const key = `${action} ${address}`
     const count = this.#counts.get(key) ?? 0
-    if (count >= OF_ADDRESS || this.#passed >= OF_ALL) {
+    if (count >= OF_ADDRESS || this.#admitted >= OF_ALL) {
       this.#leftOut += 1
       return undefined
     }
     this.#counts.set(key, count + 1)
-    this.#passed += 1
+    this.#admitted += 1
     const leftOut = this.#leftOut
     this.#leftOut = 0
     return leftOut

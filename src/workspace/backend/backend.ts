@@ -199,7 +199,7 @@ export interface Backend {
 }
 
 /** The methods that enter running workspaces: everything the SSH workers need. */
-export type BackendInside = Pick<
+export type BackendAccess = Pick<
   Backend,
   'exec' | 'dial' | 'canListenInside' | 'listenInside' | 'loginEnvironment'
 >

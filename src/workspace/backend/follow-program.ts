@@ -7,7 +7,7 @@ const KEPT_LINES = 8
 const MAX_LINE = 4_096
 
 /** Hangs up a program when `signal` is aborted. Returns a function that unsubscribes. */
-export function endWith(signal: AbortSignal, process: ExecProcess): () => void {
+export function hangUpOnAbort(signal: AbortSignal, process: ExecProcess): () => void {
   const stop = (): void => void process.hangUp().catch(() => undefined)
   signal.addEventListener('abort', stop, { once: true })
   // The signal was aborted while the program was starting: its event has already fired.

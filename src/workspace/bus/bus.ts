@@ -4,7 +4,7 @@ import type { ExtensionHealth } from '../../lib/guest/extension.ts'
 import { fault } from '../errors.ts'
 import { nameKey } from '../name.ts'
 import type { BackendName } from '../backend-name.ts'
-import type { BusCounts, BusNews } from './bus-news.ts'
+import type { BusCounts, BusEvent } from './bus-event.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from './guest-message.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
@@ -43,12 +43,12 @@ const MAX_PENDING = 1_000
 const MAX_PENDING_BYTES = 16 * 1024 * 1024
 
 /** The bus's interface for one connected guest. */
-export interface GuestSide {
+export interface GuestConnection {
   /** Accepts a message from the guest. @param bytes its size on the wire */
-  readonly take: (envelope: ReceivedEnvelope, bytes: number) => void
+  readonly receive: (envelope: ReceivedEnvelope, bytes: number) => void
   /** Updates the health of the guest's extensions. */
-  readonly heed: (extensions: readonly ExtensionHealth[]) => void
-  readonly leave: () => void
+  readonly updateHealth: (extensions: readonly ExtensionHealth[]) => void
+  readonly disconnect: () => void
 }
 
 interface Pending {
@@ -70,7 +70,7 @@ type Deliver = (message: GuestMessage) => void
 
 interface Registration extends Listener {
   readonly deliver: Deliver
-  readonly onTaken: () => void
+  readonly onLost: () => void
 }
 
 /**
@@ -82,8 +82,8 @@ export class Bus {
   readonly #guests = new Map<string, Guest>()
   readonly #listeners = new Map<string, Registration>()
   readonly #waiting = new WaitingRequests()
-  readonly #watchers = new Set<(news: BusNews) => void>()
-  #findElsewhere: (namespace: string) => Deliver | undefined = () => undefined
+  readonly #watchers = new Set<(event: BusEvent) => void>()
+  #findFallback: (namespace: string) => Deliver | undefined = () => undefined
   readonly counts: BusCounts = {
     requests: 0,
     responses: 0,
@@ -101,7 +101,7 @@ export class Bus {
   }
 
   /** Connects a guest, replacing an earlier connection of the same workspace. */
-  connect(name: string, backend: BackendName, link: GuestLink): GuestSide {
+  connect(name: string, backend: BackendName, link: GuestLink): GuestConnection {
     const guest: Guest = {
       workspace: { name, backend, server: this.#options.server },
       link,
@@ -113,9 +113,9 @@ export class Bus {
     if (before !== undefined) this.#forget(before)
     this.#guests.set(nameKey(name), guest)
     return {
-      take: (envelope, bytes) => this.#take(guest, envelope, bytes),
-      heed: (extensions) => void (guest.extensions = extensions),
-      leave: () => {
+      receive: (envelope, bytes) => this.#receive(guest, envelope, bytes),
+      updateHealth: (extensions) => void (guest.extensions = extensions),
+      disconnect: () => {
         this.#forget(guest)
         if (this.#guests.get(nameKey(name)) === guest) this.#guests.delete(nameKey(name))
       },
@@ -153,18 +153,18 @@ export class Bus {
    * Registers a listener and delivers the requests that were waiting for it. Returns a function that
    * unregisters it. Throws like `checkFree`.
    *
-   * @param onTaken called when the listener loses the namespace to another server's earlier one
+   * @param onLost called when the listener loses the namespace to another server's earlier one
    */
-  listen(namespace: unknown, deliver: Deliver, onTaken: () => void = () => undefined): () => void {
+  listen(namespace: unknown, deliver: Deliver, onLost: () => void = () => undefined): () => void {
     const checked = this.checkFree(namespace)
     const registration = {
       namespace: checked,
       createdAt: new Date(this.#options.clock.wallMs()),
       deliver,
-      onTaken,
+      onLost,
     }
     this.#listeners.set(checked, registration)
-    this.handOn(checked)
+    this.deliverWaiting(checked)
     return () => {
       if (this.#listeners.get(checked) === registration) this.#listeners.delete(checked)
     }
@@ -175,12 +175,12 @@ export class Bus {
   }
 
   /** Sets the fallback for namespaces without a local listener. */
-  lookElsewhere(find: (namespace: string) => Deliver | undefined): void {
-    this.#findElsewhere = find
+  setFallback(find: (namespace: string) => Deliver | undefined): void {
+    this.#findFallback = find
   }
 
   /** Delivers waiting requests, now that the namespace has a listener. */
-  handOn(namespace: string): void {
+  deliverWaiting(namespace: string): void {
     const deliver = this.#listenerOf(namespace)
     if (deliver !== undefined) for (const message of this.#waiting.take(namespace)) deliver(message)
   }
@@ -194,17 +194,17 @@ export class Bus {
   }
 
   /** Removes a namespace's listener in favor of another server's. */
-  giveUp(namespace: string): void {
+  yieldListener(namespace: string): void {
     const listener = this.#listeners.get(namespace)
     this.#listeners.delete(namespace)
-    listener?.onTaken()
+    listener?.onLost()
   }
 
   /**
    * Reports every message that is carried or lost from now on. Payloads may be secrets (threat W12). Returns
    * a function that unsubscribes.
    */
-  watch(watcher: (news: BusNews) => void): () => void {
+  watch(watcher: (event: BusEvent) => void): () => void {
     this.#watchers.add(watcher)
     return () => void this.#watchers.delete(watcher)
   }
@@ -240,15 +240,15 @@ export class Bus {
       timestamp,
       payload,
     }
-    const isWaitedFor = guest.pending.get(inReplyTo)?.namespace === namespace
-    if (isWaitedFor && isFinal) this.#settle(guest, inReplyTo)
-    const isSent = isWaitedFor && guest.link.send(envelope)
+    const isPending = guest.pending.get(inReplyTo)?.namespace === namespace
+    if (isPending && isFinal) this.#finish(guest, inReplyTo)
+    const isSent = isPending && guest.link.send(envelope)
     if (isSent) this.counts.responses++
     else this.counts.lateResponses++
-    this.#tell(guest, envelope, isSent ? undefined : 'late')
+    this.#notify(guest, envelope, isSent ? undefined : 'late')
   }
 
-  #take(guest: Guest, envelope: ReceivedEnvelope, bytes: number): void {
+  #receive(guest: Guest, envelope: ReceivedEnvelope, bytes: number): void {
     // Guests never answer, and messages in reserved namespaces are handled before they reach the bus.
     if (envelope.type === 'response' || envelope.namespace.startsWith(RESERVED)) return
     const message = { envelope, workspace: guest.workspace }
@@ -257,31 +257,31 @@ export class Bus {
       this.counts.events++
       if (deliver === undefined) this.counts.droppedEvents++
       else deliver(message)
-      this.#tell(guest, envelope, deliver === undefined ? 'no_listener' : undefined)
+      this.#notify(guest, envelope, deliver === undefined ? 'no_listener' : undefined)
       return
     }
     if (guest.pending.has(envelope.id)) return
-    this.#ask(guest, message, bytes, deliver)
+    this.#request(guest, message, bytes, deliver)
   }
 
   #listenerOf(namespace: string): Deliver | undefined {
-    return this.#listeners.get(namespace)?.deliver ?? this.#findElsewhere(namespace)
+    return this.#listeners.get(namespace)?.deliver ?? this.#findFallback(namespace)
   }
 
-  #ask(guest: Guest, message: GuestMessage, bytes: number, deliver: Deliver | undefined): void {
+  #request(guest: Guest, message: GuestMessage, bytes: number, deliver: Deliver | undefined): void {
     const { id, namespace } = message.envelope
     this.counts.requests++
     const isFull = guest.pending.size >= MAX_PENDING || guest.pendingBytes + bytes > MAX_PENDING_BYTES
-    if (isFull || (deliver === undefined && !this.#makeWait(message, bytes)))
+    if (isFull || (deliver === undefined && !this.#enqueue(message, bytes)))
       return this.#refuse(guest, message.envelope)
     const cancel = this.#options.clock.after(this.#options.requestTimeoutMs, () => {
       this.counts.expiredRequests++
-      this.#settle(guest, id)
-      this.#tell(guest, message.envelope, 'expired')
+      this.#finish(guest, id)
+      this.#notify(guest, message.envelope, 'expired')
     })
     guest.pending.set(id, { namespace, bytes, cancel })
     guest.pendingBytes += bytes
-    this.#tell(guest, message.envelope)
+    this.#notify(guest, message.envelope)
     deliver?.(message)
   }
 
@@ -289,18 +289,18 @@ export class Bus {
    * Queues a request for a namespace without a listener. Returns false when the queue is full. Refuses the
    * requests that it replaces.
    */
-  #makeWait(message: GuestMessage, bytes: number): boolean {
+  #enqueue(message: GuestMessage, bytes: number): boolean {
     const { isAdded, replaced } = this.#waiting.add(message, bytes)
     for (const { envelope, workspace } of replaced) {
       const guest = this.#guests.get(nameKey(workspace.name))
       if (guest === undefined) continue
-      this.#settle(guest, envelope.id)
+      this.#finish(guest, envelope.id)
       this.#refuse(guest, envelope)
     }
     return isAdded
   }
 
-  #tell({ workspace }: Guest, envelope: BusNews['envelope'], lost?: BusNews['lost']): void {
+  #notify({ workspace }: Guest, envelope: BusEvent['envelope'], lost?: BusEvent['lost']): void {
     for (const watcher of this.#watchers)
       watcher({ envelope, workspace, ...(lost !== undefined && { lost }) })
   }
@@ -308,7 +308,7 @@ export class Bus {
   /** Notifies a guest's agent that a request was refused because too many are waiting (threat B5). */
   #refuse(guest: Guest, refused: ReceivedEnvelope): void {
     this.counts.refusedRequests++
-    this.#tell(guest, refused, 'refused')
+    this.#notify(guest, refused, 'refused')
     const nowMs = this.#options.clock.wallMs()
     guest.link.send({
       id: uuidV7(nowMs),
@@ -321,7 +321,7 @@ export class Bus {
     })
   }
 
-  #settle(guest: Guest, id: string): void {
+  #finish(guest: Guest, id: string): void {
     const pending = guest.pending.get(id)
     if (pending === undefined) return
     pending.cancel()
@@ -331,7 +331,7 @@ export class Bus {
   }
 
   #forget(guest: Guest): void {
-    for (const id of guest.pending.keys()) this.#settle(guest, id)
+    for (const id of guest.pending.keys()) this.#finish(guest, id)
   }
 }
 

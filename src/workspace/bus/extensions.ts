@@ -27,11 +27,11 @@ const GUEST_STATE = /^[a-z]{1,20}$/
 
 /** Reads an agent's report on its extensions, dropping those that are not enabled (threat B3). */
 export function readHealth(value: unknown, enabled: readonly string[]): readonly ExtensionHealth[] {
-  const told = new Map(
+  const reported = new Map(
     (Array.isArray(value) ? value : []).filter(isRecord).map((each) => [each['namespace'], each]),
   )
   return enabled.flatMap((namespace) => {
-    const { guest, host } = told.get(namespace) ?? {}
+    const { guest, host } = reported.get(namespace) ?? {}
     if (typeof guest !== 'string' || !GUEST_STATE.test(guest)) return []
     return [{ namespace, guest, host: host === 'connected' ? 'connected' : 'disconnected' }]
   })

@@ -4,7 +4,7 @@ import { EnvelopeChannel } from '../../lib/envelope/envelope-channel.ts'
 import { type Envelope, payloadOf, RESERVED } from '../../lib/envelope/envelope.ts'
 import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
 import type { BackendName } from '../backend-name.ts'
-import type { Bus, GuestSide } from './bus.ts'
+import type { Bus, GuestConnection } from './bus.ts'
 import { readHealth } from './extensions.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
@@ -36,20 +36,20 @@ export function serveGuest(
     readonly clock: Clock
   },
 ): void {
-  let guest: GuestSide | undefined
+  let guest: GuestConnection | undefined
   const late = setTimeout(() => connection.destroy(), HELLO_TIMEOUT_MS).unref()
   const channel = new EnvelopeChannel(connection, options.maxMessageBytes, (envelope, bytes) => {
     if (envelope.namespace.startsWith(RESERVED)) {
       if (envelope.namespace !== HEALTH) return
       if (guest !== undefined)
-        return guest.heed(readHealth(payloadOf(envelope)['extensions'], options.extensions))
+        return guest.updateHealth(readHealth(payloadOf(envelope)['extensions'], options.extensions))
       if (!isSame(payloadOf(envelope)['token'], token)) return channel.close()
       clearTimeout(late)
       guest = bus.connect(name, backend, channel)
-      void channel.closed.then(guest.leave)
+      void channel.closed.then(guest.disconnect)
       channel.send(welcome(envelope, options))
     } else if (guest === undefined) channel.close()
-    else guest.take(envelope, bytes)
+    else guest.receive(envelope, bytes)
   })
   void channel.closed.then(() => clearTimeout(late))
 }

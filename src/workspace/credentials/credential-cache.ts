@@ -23,14 +23,14 @@ export interface CacheOptions {
   readonly clock: Clock
 }
 
-interface Held {
+interface CachedCredentials {
   readonly credentials: Credentials
   readonly untilWallMs: number
   readonly untilMonotonicMs: number
 }
 
 interface Entry {
-  held?: Held
+  cached?: CachedCredentials
   /** The pending fetch, shared by all callers (threat C3). */
   fetching?: Promise<Credentials>
   failure?: { readonly error: unknown; readonly retryAtMs: number; readonly delayMs: number }
@@ -52,29 +52,29 @@ export class CredentialCache {
   /** Returns a workspace's credentials. Throws what `fetch` throws. */
   async get(workspace: string): Promise<Credentials> {
     const entry = this.#entryOf(workspace)
-    const { held } = entry
-    const leftMs = this.#leftMs(held)
-    if (held === undefined || leftMs <= 0) {
-      delete entry.held
+    const { cached } = entry
+    const leftMs = this.#leftMs(cached)
+    if (cached === undefined || leftMs <= 0) {
+      delete entry.cached
       return this.#fetch(workspace, entry)
     }
     const { cacheRefreshBeforeMs, sessionDurationMs, serveWhileValid } = this.#options
-    if (leftMs > Math.max(cacheRefreshBeforeMs, sessionDurationMs * AHEAD_SHARE)) return held.credentials
+    if (leftMs > Math.max(cacheRefreshBeforeMs, sessionDurationMs * AHEAD_SHARE)) return cached.credentials
     const fetched = this.#fetch(workspace, entry)
     if (leftMs > cacheRefreshBeforeMs) {
       fetched.catch(() => undefined)
-      return held.credentials
+      return cached.credentials
     }
-    return serveWhileValid ? orElse(fetched, held.credentials) : fetched
+    return serveWhileValid ? orElse(fetched, cached.credentials) : fetched
   }
 
   #entryOf(workspace: string): Entry {
     const key = nameKey(workspace)
-    const found = this.#entries.get(key)
-    if (found !== undefined) return found
+    const existing = this.#entries.get(key)
+    if (existing !== undefined) return existing
     // Entries of deleted workspaces are dropped.
-    for (const [other, { held, fetching }] of this.#entries)
-      if (fetching === undefined && this.#leftMs(held) <= 0) this.#entries.delete(other)
+    for (const [other, { cached, fetching }] of this.#entries)
+      if (fetching === undefined && this.#leftMs(cached) <= 0) this.#entries.delete(other)
     const entry: Entry = {}
     this.#entries.set(key, entry)
     return entry
@@ -94,25 +94,25 @@ export class CredentialCache {
     const { fetch, logger, clock } = this.#options
     try {
       const credentials = await fetch(workspace)
-      entry.held = this.#hold(credentials)
+      entry.cached = this.#cached(credentials)
       delete entry.failure
       logger.info({ workspace, expiration: credentials.expiration.toISOString() }, 'credentials issued')
       return credentials
     } catch (error) {
       const delayMs = Math.min((entry.failure?.delayMs ?? FIRST_RETRY_MS / 2) * 2, LAST_RETRY_MS)
       entry.failure = { error, delayMs, retryAtMs: clock.nowMs() + delayMs * (0.5 + Math.random() / 2) }
-      const leftMs = this.#leftMs(entry.held)
+      const leftMs = this.#leftMs(entry.cached)
       logger.warn({ workspace, err: error, leftMs }, 'issuing credentials failed')
       throw error
     }
   }
 
-  #hold(credentials: Credentials): Held {
+  #cached(credentials: Credentials): CachedCredentials {
     const nowMs = this.#options.clock.wallMs()
-    const toldMs = credentials.expiration.getTime() - nowMs
+    const reportedMs = credentials.expiration.getTime() - nowMs
     // A clock that differs from the STS clock by an entire lifetime says nothing about the expiration.
     const lifeMs =
-      toldMs > 0 ? Math.min(toldMs, this.#options.sessionDurationMs) : this.#options.sessionDurationMs
+      reportedMs > 0 ? Math.min(reportedMs, this.#options.sessionDurationMs) : this.#options.sessionDurationMs
     return {
       credentials,
       untilWallMs: nowMs + lifeMs,
@@ -120,10 +120,10 @@ export class CredentialCache {
     }
   }
 
-  #leftMs(held: Held | undefined): number {
-    if (held === undefined) return 0
+  #leftMs(cached: CachedCredentials | undefined): number {
+    if (cached === undefined) return 0
     const { clock } = this.#options
-    return Math.min(held.untilWallMs - clock.wallMs(), held.untilMonotonicMs - clock.nowMs())
+    return Math.min(cached.untilWallMs - clock.wallMs(), cached.untilMonotonicMs - clock.nowMs())
   }
 }
 

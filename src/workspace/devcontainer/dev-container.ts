@@ -108,7 +108,7 @@ function variables(
   if (value === undefined) return {}
   if (!isRecord(value)) throw new Error(`${key} must be an object`)
   refuseMore(key, 'variables', Object.keys(value).length, MAX_VARIABLES)
-  const known: Record<string, string> = {}
+  const result: Record<string, string> = {}
   for (const [name, each] of Object.entries(value)) {
     // null removes a variable that would be set otherwise.
     if (each === null) continue
@@ -120,25 +120,25 @@ function variables(
       .replaceAll(/\$\{(?:container|local)WorkspaceFolderBasename\}/g, basename(workspaceDir))
     // The server's own environment is never exposed (threat W12).
     if (text.includes('${')) notes.push(`${key}.${name} contains an unknown reference and is ignored`)
-    else known[name] = text
+    else result[name] = text
   }
-  return known
+  return result
 }
 
 function ports(value: unknown, notes: string[]): readonly number[] {
   if (value === undefined) return []
   if (!Array.isArray(value)) throw new Error('forwardPorts must be a list')
   refuseMore('forwardPorts', 'ports', value.length, MAX_PORTS)
-  const known = new Set<number>()
+  const result = new Set<number>()
   for (const each of value as readonly unknown[]) {
     const port = Number(/^(?:(?:localhost|127\.0\.0\.1):)?(\d{1,5})$/.exec(String(each))?.[1])
-    if (port >= 1 && port <= 65_535) known.add(port)
+    if (port >= 1 && port <= 65_535) result.add(port)
     else
       notes.push(
         `forwardPorts: ${JSON.stringify(each).slice(0, 80)} is not supported: it is not a port of the workspace itself`,
       )
   }
-  return [...known]
+  return [...result]
 }
 
 function commands(key: LifecycleCommand, value: unknown): readonly Preparation[] {

@@ -12,9 +12,9 @@ export interface MachineRoot {
 }
 
 /** Returns the directories of a root in which remains can accumulate. */
-export function placesOf({ root, images }: MachineRoot): readonly TrashPlace[] {
+export function leftoverDirectories({ root, images }: MachineRoot): readonly TrashPlace[] {
   const places = [
-    images.blobPlace,
+    images.blobDirectory,
     { root: images.root, parent: 'tags' },
     { root: images.root, parent: '.' },
     { root, parent: 'uppers' },
@@ -30,12 +30,12 @@ export function placesOf({ root, images }: MachineRoot): readonly TrashPlace[] {
  * Runs work on the remains of deletions in one of those directories, while no deletion that may be undone is
  * in progress: the image store restores an image that a workspace requests in the meantime.
  */
-export function whileNoneIsDeleted<T>(
+export function whileNoDeletion<T>(
   { images }: MachineRoot,
   place: TrashPlace,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { root, parent } = images.blobPlace
+  const { root, parent } = images.blobDirectory
   return place.root === root && place.parent === parent ? images.exclusively(work) : work()
 }
 

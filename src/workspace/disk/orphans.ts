@@ -5,7 +5,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { TRASH_PREFIX, type TrashPlace } from '../../native/files/trash.ts'
 import { SNAPSHOT_FILE } from '../backend/microvm/usage.ts'
 import type { BackendName } from '../backend-name.ts'
-import { filesOf, type MachineRoot, placesOf } from './machine-root.ts'
+import { filesOf, type MachineRoot, leftoverDirectories } from './machine-root.ts'
 import { mountPointsBelow } from '../../native/files/mount-points.ts'
 import { CREATING, creationMarkAgeMs } from '../backend/microvm/files/creating-mark.ts'
 import { findMachine } from '../backend/microvm/stray-machines.ts'
@@ -50,7 +50,7 @@ export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<
   const notes: string[] = []
   const orphans: Orphan[] = []
   let inUse: Promise<FilesInUse> | undefined
-  const look = async (
+  const search = async (
     place: TrashPlace,
     kindOf: (entry: Dirent) => Promise<Finding | undefined> | Finding | undefined,
   ): Promise<void> => {
@@ -67,13 +67,13 @@ export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<
       notes.push(`${directory}: not searched (${messageOf(error)})`)
     }
   }
-  for (const place of placesOf(machineRoot)) await look(place, temporary)
+  for (const place of leftoverDirectories(machineRoot)) await search(place, temporary)
   const { root, images } = machineRoot
   for (const { key } of await filesOf(machineRoot).list())
-    await look({ root, parent: `instances/${key}` }, temporary)
-  await look({ root, parent: 'snapshots' }, (entry) => partialSnapshot(root, entry))
-  await look({ root, parent: 'uppers' }, (entry) => strayUpper(root, entry, now))
-  await look({ root: images.root, parent: 'locks' }, ({ name }) =>
+    await search({ root, parent: `instances/${key}` }, temporary)
+  await search({ root, parent: 'snapshots' }, (entry) => partialSnapshot(root, entry))
+  await search({ root, parent: 'uppers' }, (entry) => strayUpper(root, entry, now))
+  await search({ root: images.root, parent: 'locks' }, ({ name }) =>
     name.endsWith('.lock') ? { kind: 'lock', retained: 'lock file retained' } : undefined,
   )
   return { orphans, notes }
@@ -101,7 +101,7 @@ async function partialSnapshot(root: string, entry: Dirent): Promise<Finding | u
 
 async function strayUpper(root: string, entry: Dirent, now: Date): Promise<Finding | undefined> {
   if (temporary(entry) !== undefined) return undefined
-  // If the disk with the instances is not mounted, every upper would look like an orphan.
+  // If the disk with the instances is not mounted, every upper would context like an orphan.
   if ((await presence(join(root, 'instances'))) !== 'there')
     return { kind: 'upper', retained: 'the directory "instances" is missing' }
   const instance = join(root, 'instances', entry.name)
@@ -123,7 +123,7 @@ async function presence(path: string): Promise<'there' | 'absent' | { readonly w
 }
 
 /** The context in which an orphan is judged. */
-interface Look {
+interface Context {
   readonly now: Date
   readonly inUse: FilesInUse
 }
@@ -133,22 +133,22 @@ async function describe(
   place: TrashPlace,
   name: string,
   { kind, retained = '' }: Finding,
-  look: Look,
+  context: Context,
 ): Promise<Orphan> {
   const { backend } = machineRoot
   const path = join(place.root, place.parent, name)
-  const known = { kind, name, path, place, backend }
+  const common = { kind, name, path, place, backend }
   try {
     const stat = await lstat(path, { bigint: true })
     const changedAt = stat.mtime
     const isYoungFile =
-      kind === 'tmp' && stat.isFile() && look.now.getTime() - changedAt.getTime() < TEMPORARY_FILE_MS
+      kind === 'tmp' && stat.isFile() && context.now.getTime() - changedAt.getTime() < TEMPORARY_FILE_MS
     const why = retained || (isYoungFile ? 'too recent: it may still be written' : '')
     // Inode numbers are reused as soon as they are free.
     const identity = `${stat.dev}:${stat.ino}:${stat.ctimeNs}`
-    return { ...known, identity, changedAt, retained: why || (await whyRetained(known, stat, look)) }
+    return { ...common, identity, changedAt, retained: why || (await whyRetained(common, stat, context)) }
   } catch (error) {
-    return { ...known, identity: '', changedAt: new Date(0), retained: messageOf(error) }
+    return { ...common, identity: '', changedAt: new Date(0), retained: messageOf(error) }
   }
 }
 
@@ -159,7 +159,7 @@ const GRACE_MS = 3_600_000
 async function whyRetained(
   { kind, name, path }: { readonly kind: string; readonly name: string; readonly path: string },
   stat: BigIntStats,
-  { now, inUse }: Look,
+  { now, inUse }: Context,
 ): Promise<string> {
   if (stat.isSymbolicLink()) return 'it is a symbolic link; remove it manually'
   // Names that are not the server's, such as lost+found, are not protected by a lock.

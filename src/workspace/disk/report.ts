@@ -149,14 +149,14 @@ export class DiskReporter {
       const named = this.#options.table.find(name)
       // A workspace missing from the table was deleted with its files kept, or has just entered state
       // `error`.
-      const known = named?.backend === backend ? named : await from.find(name).catch(() => undefined)
+      const workspace = named?.backend === backend ? named : await from.find(name).catch(() => undefined)
       const parts = all.map((part) => ({ ...part, size: sizeOf(part) }))
       const total = sumBytes([NOTHING, ...parts.map(({ size }) => size)])
       return {
-        name: known?.name ?? name,
+        name: workspace?.name ?? name,
         backend,
-        image: known?.image ?? '',
-        status: known?.state.is ?? 'kept',
+        image: workspace?.image ?? '',
+        status: workspace?.state.is ?? 'kept',
         parts,
         total,
       }

@@ -1,6 +1,6 @@
 import { findTrash, removeLeftTrash } from '../../lib/fs/trash.ts'
 import type { Logger } from '../../lib/log/logger.ts'
-import { type MachineRoot, placesOf, whileNoneIsDeleted } from './machine-root.ts'
+import { type MachineRoot, leftoverDirectories, whileNoDeletion } from './machine-root.ts'
 
 /**
  * Completes deletions that an earlier server started (threat P9). What cannot be removed is kept and logged.
@@ -10,11 +10,11 @@ export async function resumeTrash(
   signal: AbortSignal,
   logger: Logger,
 ): Promise<void> {
-  const places = roots.flatMap((root) => placesOf(root).map((place) => ({ root, place })))
+  const places = roots.flatMap((root) => leftoverDirectories(root).map((place) => ({ root, place })))
   for (const { root, place } of places) {
     try {
       for (const trash of await findTrash(place)) {
-        await whileNoneIsDeleted(root, place, () => removeLeftTrash(place, trash, { signal }))
+        await whileNoDeletion(root, place, () => removeLeftTrash(place, trash, { signal }))
         logger.info({ ...place, trash }, 'completed a deletion that an earlier server had started')
       }
     } catch (error) {

@@ -8,7 +8,7 @@ import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import { fault } from '../errors.ts'
 import { digestOfParts, type Manifest } from './manifest.ts'
 import { type BlobReading, MANIFEST_FILE, readBlob } from './read-blob.ts'
-import { systemFault } from './system-fault.ts'
+import { systemError } from './system-error.ts'
 import { isDigest, isTag, parseTag } from './tag.ts'
 import { type Tag, TagFiles, type TagReading } from './tag-files.ts'
 
@@ -119,11 +119,11 @@ export class ImageStore {
   async digestOf(name: string): Promise<string> {
     if (isDigest(name)) return name
     const tag = isTag(name) ? await this.#tags.find(name) : undefined
-    if (tag?.is === 'known') return tag.digest
+    if (tag?.is === 'valid') return tag.digest
     if (tag?.is === 'unreadable')
       throw fault('BACKEND_ERROR', `image tag ${name} is damaged (${tag.why}); remove it and pull it again`)
     for (const each of await this.#tags.list())
-      if (each.is === 'known' && each.dockerRef !== '' && each.dockerRef === name) return each.digest
+      if (each.is === 'valid' && each.dockerRef !== '' && each.dockerRef === name) return each.digest
     throw fault('IMAGE_NOT_FOUND', `image ${shown(name)} not found in ${this.root}; pull or build it`)
   }
 
@@ -134,14 +134,14 @@ export class ImageStore {
 
   async list(): Promise<StoreContent> {
     const tags = await this.#tags.list()
-    const known = tags.filter((tag) => tag.is === 'known')
+    const valid = tags.filter((tag) => tag.is === 'valid')
     const there = (await readdir(this.#blobs)).map((name) => `sha256:${name}`).filter(isDigest)
-    const digests = new Set([...there, ...known.map((tag) => tag.digest)])
+    const digests = new Set([...there, ...valid.map((tag) => tag.digest)])
     const images = await Promise.all(
       [...digests].toSorted().map(async (digest) => {
         const directory = this.directoryOf(digest)
         const reading = await readBlob(directory, digest)
-        return { digest, directory, reading, tags: known.filter((tag) => tag.digest === digest) }
+        return { digest, directory, reading, tags: valid.filter((tag) => tag.digest === digest) }
       }),
     )
     return { images, unreadableTags: tags.filter((tag) => tag.is === 'unreadable') }
@@ -190,14 +190,14 @@ export class ImageStore {
       if (image.reading.is === 'absent') return true
       // A workspace created in the meantime has either pinned it by now, or will not find it.
       const isStillWanted = async (): Promise<boolean> => !(await this.pinned()).has(digest)
-      if (await discard(this.blobPlace, basename(image.directory), { isStillWanted })) return true
+      if (await discard(this.blobDirectory, basename(image.directory), { isStillWanted })) return true
       for (const tag of image.tags) await this.#tags.write(tag)
       return false
     })
   }
 
   /** Parent directory of the images, for deletions. */
-  get blobPlace(): TrashPlace {
+  get blobDirectory(): TrashPlace {
     return { root: this.root, parent: 'blobs/sha256' }
   }
 
@@ -208,7 +208,7 @@ export class ImageStore {
   async stage(): Promise<string> {
     const staging = this.#temporaryName()
     await mkdir(staging, { mode: 0o700 }).catch((error: unknown) => {
-      throw systemFault('creating a directory for an image', error)
+      throw systemError('creating a directory for an image', error)
     })
     return staging
   }
@@ -242,7 +242,7 @@ export class ImageStore {
    * Prepares an image once for all callers in this and other processes: the first one converts, the others
    * find its result. Calls `onWait` when it has to wait.
    */
-  async once(
+  async singleflight(
     key: string,
     make: () => Promise<Manifest>,
     options: { readonly signal?: AbortSignal | undefined; readonly onWait: () => void },
@@ -275,7 +275,7 @@ export class ImageStore {
       try {
         return await work()
       } catch (error) {
-        throw systemFault(`changing the contents of ${this.root}`, error)
+        throw systemError(`changing the contents of ${this.root}`, error)
       } finally {
         await release()
       }

@@ -20,7 +20,7 @@ const tagSchema = Type.Object({ digest: Type.String(), dockerRef: Type.String() 
  * Result of reading a tag's file. An unreadable tag may refer to any image and is never treated as absent.
  */
 export type TagReading =
-  ({ readonly is: 'known' } & Tag) | { readonly is: 'unreadable'; readonly tag: string; readonly why: string }
+  ({ readonly is: 'valid' } & Tag) | { readonly is: 'unreadable'; readonly tag: string; readonly why: string }
 
 /** Stores tags as one file each. Names have been validated. */
 export class TagFiles {
@@ -49,7 +49,7 @@ export class TagFiles {
     try {
       const value = parseJson(tagSchema, await readFile(path, 'utf8'))
       return value !== undefined && isDigest(value.digest)
-        ? { is: 'known', tag, digest: value.digest, dockerRef: value.dockerRef }
+        ? { is: 'valid', tag, digest: value.digest, dockerRef: value.dockerRef }
         : { is: 'unreadable', tag, why: `${path} does not name a valid image` }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined

@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts'
-import { endWith, followProgram } from '../backend/follow-program.ts'
+import { hangUpOnAbort, followProgram } from '../backend/follow-program.ts'
 import { DEV_CONTAINER_FILES } from '../devcontainer/dev-container.ts'
 import { fault } from '../errors.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
@@ -35,7 +35,7 @@ export async function cloneInside(
     stdin: false,
   })
   const giveUp = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
-  const forget = endWith(giveUp, git)
+  const forget = hangUpOnAbort(giveUp, git)
   try {
     const lastLines = await followProgram(git, progress)
     const { status } = await git.exitStatus

@@ -7,7 +7,7 @@ import type { NetworkReach } from '../network/reach.ts'
 import { BACKEND_NAMES } from '../backend-name.ts'
 import type { BackendName } from '../backend-name.ts'
 import { isImageBackend } from '../image/image-backend.ts'
-import { withKnownImage } from './known-image.ts'
+import { withResolvedImage } from './resolve-image.ts'
 import { parseImage } from '../image-reference.ts'
 import { parseLocalDir } from './local-dir.ts'
 import { parseWorkspaceName } from '../name.ts'
@@ -96,7 +96,7 @@ export async function parseCreateRequest(
   const isProvisioned = input.noProvision !== true && snapshot === undefined
   const devContainer =
     isProvisioned && localDir !== ''
-      ? withKnownImage(await readFromHost(localDir), defaults.imageAliases)
+      ? withResolvedImage(await readFromHost(localDir), defaults.imageAliases)
       : ({ is: 'none' } as const)
   const image = isGiven(input.image) ? parseImage(input.image, defaults.imageAliases) : undefined
   // VMs cannot boot a container image.

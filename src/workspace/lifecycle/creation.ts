@@ -15,7 +15,7 @@ import { isImageBackend } from '../image/image-backend.ts'
 import type { Workspace } from '../workspace.ts'
 import { cloneInside, hasFiles, cloneCommand, gitEnvironment } from './clone.ts'
 import type { CreateRequest } from './create-request.ts'
-import { withKnownImage } from './known-image.ts'
+import { withResolvedImage } from './resolve-image.ts'
 import type { CreationMark, CreationMarks } from './creation-marks.ts'
 import type { Repo } from './repo.ts'
 
@@ -53,12 +53,12 @@ export async function createWorkspace(
     throw fault('BACKEND_ERROR', `the state directory cannot be written: ${messageOf(error)}`, error)
   }
   try {
-    const made = await makeWithFiles(backend, request, createdAt, keepVolume, context)
+    const created = await createWithFiles(backend, request, createdAt, keepVolume, context)
     signal.throwIfAborted()
     await marks.remove(request.name)
     // From here on the workspace is kept even when a preparation fails.
-    await prepare(backend, request, made.devContainer?.steps ?? [], context)
-    return made.workspace
+    await prepare(backend, request, created.devContainer?.steps ?? [], context)
+    return created.workspace
   } catch (error) {
     const failure = isFault(error) ? error : fault('BACKEND_ERROR', messageOf(error), error)
     try {
@@ -75,7 +75,7 @@ export async function createWorkspace(
 }
 
 /** Creates a running workspace with its files. */
-async function makeWithFiles(
+async function createWithFiles(
   backend: Backend,
   request: CreateRequest,
   createdAt: Date,
@@ -98,7 +98,7 @@ async function makeWithFiles(
       signal,
     )
   if (request.localDir !== '') {
-    const devContainer = heed(request.devContainer, request.name, context)
+    const devContainer = acceptSettings(request.devContainer, request.name, context)
     return { workspace: await create(devContainer, request.image, false), devContainer }
   }
   const workspace = await create(undefined, request.image, keepVolume)
@@ -113,8 +113,8 @@ async function makeWithFiles(
     }
   }
   if (!request.isProvisioned || !mayHaveFile) return { workspace, devContainer: undefined }
-  const reading = withKnownImage(await readFromInside(backend, request.name), context.imageAliases)
-  const devContainer = heed(reading, request.name, context)
+  const reading = withResolvedImage(await readFromInside(backend, request.name), context.imageAliases)
+  const devContainer = acceptSettings(reading, request.name, context)
   // VMs cannot boot a container image.
   const wanted = isImageBackend(backend.name) ? undefined : devContainer?.image
   if (wanted === undefined && devContainer?.image !== undefined)
@@ -157,7 +157,7 @@ async function prepare(
 }
 
 /** Returns the settings to apply. Unusable ones are reported and do not fail the creation. */
-function heed(
+function acceptSettings(
   reading: DevContainerReading,
   name: string,
   { progress, logger }: CreationContext,

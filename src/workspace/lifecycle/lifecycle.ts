@@ -247,8 +247,8 @@ export class Lifecycle {
   async #onChange(backend: Backend, change: BackendChange): Promise<void> {
     if (change.is === 'away') return this.#giveUpCreations(backend)
     if (change.is === 'outOfMemory') {
-      const said = 'a program in a workspace was killed because it ran out of memory (memory_mb)'
-      return this.#options.logger.warn({ workspace: change.name }, said)
+      const message = 'a program in a workspace was killed because it ran out of memory (memory_mb)'
+      return this.#options.logger.warn({ workspace: change.name }, message)
     }
     try {
       if (change.is === 'rebooting') await this.#startAgain(backend, change.name)
@@ -305,16 +305,16 @@ export class Lifecycle {
     for (const { name, backend: where } of await marks.list()) {
       if (where === backend.name) await this.#undoUnfinished(backend, name)
     }
-    const held = new Map((await backend.list()).map((workspace) => [nameKey(workspace.name), workspace]))
-    const known = table.list().filter((workspace) => workspace.backend === backend.name)
-    for (const workspace of known) {
-      const other = held.get(nameKey(workspace.name))
+    const reported = new Map((await backend.list()).map((workspace) => [nameKey(workspace.name), workspace]))
+    const listed = table.list().filter((workspace) => workspace.backend === backend.name)
+    for (const workspace of listed) {
+      const other = reported.get(nameKey(workspace.name))
       const isSame = other?.containerId === workspace.containerId && other.state.is === workspace.state.is
-      held.delete(nameKey(workspace.name))
+      reported.delete(nameKey(workspace.name))
       // The pending operation holds the lock and will report the outcome.
       if (!isSame && workspace.state.is !== 'starting') await this.#refresh(backend, workspace.name)
     }
-    for (const workspace of held.values()) await this.#refresh(backend, workspace.name)
+    for (const workspace of reported.values()) await this.#refresh(backend, workspace.name)
   }
 
   /**
@@ -359,7 +359,7 @@ function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState
 }
 
 /**
- * Removes a workspace whose lock is held. A mark on disk makes the next start complete an interrupted
+ * Removes a workspace whose lock is reported. A mark on disk makes the next start complete an interrupted
  * removal.
  */
 async function removeWorkspace(

@@ -33,8 +33,8 @@ export class WorkspaceTable {
   set(workspace: Workspace): Workspace {
     const before = this.find(workspace.name)
     this.#entries.set(nameKey(workspace.name), workspace)
-    if (before === undefined) this.#tell({ type: 'created', workspace })
-    else if (!isDeepStrictEqual(before, workspace)) this.#tell({ type: 'changed', workspace })
+    if (before === undefined) this.#notify({ type: 'created', workspace })
+    else if (!isDeepStrictEqual(before, workspace)) this.#notify({ type: 'changed', workspace })
     return workspace
   }
 
@@ -42,7 +42,7 @@ export class WorkspaceTable {
     const before = this.find(name)
     if (before === undefined) return
     this.#entries.delete(nameKey(name))
-    this.#tell({ type: 'deleted', name: before.name })
+    this.#notify({ type: 'deleted', name: before.name })
   }
 
   /**
@@ -75,16 +75,16 @@ export class WorkspaceTable {
    * to the pending operation.
    */
   reconcile(name: string, reported: Workspace | undefined): void {
-    const known = this.find(name)
-    if (known?.state.is === 'starting') return
+    const existing = this.find(name)
+    if (existing?.state.is === 'starting') return
     if (reported !== undefined) this.set(reported)
-    else if (known !== undefined) {
-      const message = `the ${known.backend} backend no longer has this workspace; delete it (keep_volume=true keeps its files for the next workspace of that name)`
-      this.set({ ...known, ipAddress: '', state: { is: 'error', message } })
+    else if (existing !== undefined) {
+      const message = `the ${existing.backend} backend no longer has this workspace; delete it (keep_volume=true keeps its files for the next workspace of that name)`
+      this.set({ ...existing, ipAddress: '', state: { is: 'error', message } })
     }
   }
 
-  #tell(change: TableChange): void {
+  #notify(change: TableChange): void {
     for (const listener of this.#listeners) listener(change)
   }
 }

@@ -5,7 +5,7 @@ import type { NetworkPolicy } from './policy.ts'
 export class ByLimits<T> {
   readonly #policy: NetworkPolicy
   readonly #make: (key: string, policy: NetworkPolicy) => T
-  readonly #made = new Map<string, T>()
+  readonly #values = new Map<string, T>()
 
   /**
    * @param policy the server's policy
@@ -18,19 +18,19 @@ export class ByLimits<T> {
 
   of(limits: NetworkLimits | undefined): T {
     const key = keyOfLimits(limits)
-    const known = this.#made.get(key)
-    if (known !== undefined) return known
-    const made = this.#make(key, narrowed(this.#policy, limits))
-    this.#made.set(key, made)
-    return made
+    const existing = this.#values.get(key)
+    if (existing !== undefined) return existing
+    const value = this.#make(key, narrowed(this.#policy, limits))
+    this.#values.set(key, value)
+    return value
   }
 
   delete(limits: NetworkLimits | undefined): void {
-    this.#made.delete(keyOfLimits(limits))
+    this.#values.delete(keyOfLimits(limits))
   }
 
   /** All values with the keys of their limits. */
-  get all(): readonly (readonly [key: string, made: T])[] {
-    return [...this.#made]
+  get all(): readonly (readonly [key: string, value: T])[] {
+    return [...this.#values]
   }
 }

@@ -30,10 +30,10 @@ export async function killTmuxSession(backend: Backend, session: Session): Promi
   throw fault('BACKEND_ERROR', `tmux could not kill session "${session.name}": ${stderr.trim()}`)
 }
 
-async function tmux(backend: Backend, workspaceName: string, words: readonly string[]) {
+async function tmux(backend: Backend, workspaceName: string, argv: readonly string[]) {
   const process = await backend.exec(workspaceName, {
     // Without -u and the locale, tmux replaces non-ASCII letters in names.
-    argv: ['tmux', '-u', ...words],
+    argv: ['tmux', '-u', ...argv],
     environment: { LC_ALL: 'C.UTF-8' },
     stdin: false,
   })

@@ -48,8 +48,8 @@ async function tmuxArguments(
   name: string,
 ): Promise<readonly string[]> {
   const sessions = await listTmuxSessions(backend, workspaceName)
-  const known = sessions.find((each) => each.name === name)
-  if (known !== undefined) return ['tmux', '-u', 'attach-session', '-t', known.id]
+  const existing = sessions.find((each) => each.name === name)
+  if (existing !== undefined) return ['tmux', '-u', 'attach-session', '-t', existing.id]
   // `-A`, because another client may create it concurrently.
   if (PLAIN_NAME.test(name)) return ['tmux', '-u', 'new-session', '-A', '-s', name]
   const shown = JSON.stringify(name.slice(0, 80))

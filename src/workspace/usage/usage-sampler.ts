@@ -56,7 +56,7 @@ export class UsageSampler {
   /** Calls the listener every 2 s until the returned function is called. */
   listen(listener: (usages: readonly Usage[]) => void): () => void {
     this.#listeners.add(listener)
-    this.#timer ??= setInterval(() => void this.#tell(), EVERY_MS).unref()
+    this.#timer ??= setInterval(() => void this.#notify(), EVERY_MS).unref()
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size > 0) return
@@ -65,7 +65,7 @@ export class UsageSampler {
     }
   }
 
-  async #tell(): Promise<void> {
+  async #notify(): Promise<void> {
     const usages = await this.read().catch(() => undefined)
     if (usages !== undefined) for (const listener of this.#listeners) listener(usages)
   }

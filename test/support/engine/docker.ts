@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { run } from '../../../src/lib/process/run.ts'
 import { DockerBackend } from '../../../src/workspace/backend/docker/docker-backend.ts'
 import type { EngineTiming } from '../../../src/workspace/backend/docker/engine/engine.ts'
-import type { InsideDirs } from '../../../src/workspace/backend/docker/exec/inside-dirs.ts'
+import type { MountedSocketDirs } from '../../../src/workspace/backend/docker/exec/mounted-socket-dirs.ts'
 
 /** The image that scripts/setup makes. */
 export const TEST_IMAGE = 'workspace-base:1'
@@ -18,7 +18,7 @@ export function dockerBackend(
     readonly serverId?: string
     readonly host?: string
     readonly network?: string
-    readonly insideDirs?: InsideDirs
+    readonly mountedSocketDirs?: MountedSocketDirs
     readonly timing?: EngineTiming
   } = {},
 ) {
@@ -28,7 +28,7 @@ export function dockerBackend(
     // The host's own network, so that workspaces reach test servers on 127.0.0.1.
     network: options.network ?? 'host',
     serverId: options.serverId ?? randomUUID(),
-    insideDirs: options.insideDirs,
+    mountedSocketDirs: options.mountedSocketDirs,
     timing: options.timing,
   })
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Backend, ExecRequest } from '../../../src/workspace/backend/backend.ts'
-import { InsideDirs } from '../../../src/workspace/backend/docker/exec/inside-dirs.ts'
+import { MountedSocketDirs } from '../../../src/workspace/backend/docker/exec/mounted-socket-dirs.ts'
 import type { Workspace } from '../../../src/workspace/workspace.ts'
 import type { BackendName } from '../../../src/workspace/backend-name.ts'
 import { backendCreate } from './backend-create.ts'
@@ -82,7 +82,7 @@ async function machineBackend(qemu: Partial<QemuOptions>): Promise<Backend> {
 /** A backend whose workspaces have a directory of the server's mounted, which goes with it. */
 async function directBackend(): Promise<Backend> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'inside-')))
-  const backend = dockerBackend({ insideDirs: await InsideDirs.keep(root) })
+  const backend = dockerBackend({ mountedSocketDirs: await MountedSocketDirs.own(root) })
   const close = backend.close.bind(backend)
   backend.close = async () => {
     await close()

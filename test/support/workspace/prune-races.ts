@@ -135,7 +135,7 @@ export async function raceCreateWithPrune(numRuns: number): Promise<void> {
       await make(name, waits)
       await pruning
       expect(existsSync(join(disk.root, 'uppers', name, 'upper.ext4'))).toBe(true)
-      expect(await files.read(name)).toMatchObject({ is: 'known' })
+      expect(await files.read(name)).toMatchObject({ is: 'valid' })
       expect(existsSync(disk.at('uppers/stray'))).toBe(false)
       await files.removeUpper(name)
       await files.removeInstance(name)

@@ -125,10 +125,7 @@ test('the command line pulls, lists, inspects, tags, removes and prunes', async 
   const pulling = await workspaceCliOnTerminal(['image', 'pull', name, '--tag', 'again'], environment)
   expect(pulling).toContain(`again is ${first.digest}`)
   const missing = await workspaceCli(['image', 'inspect', 'nothing'], environment)
-  expect([missing.status, missing.stderr]).toEqual([
-    1,
-    expect.stringContaining('image "nothing" not found'),
-  ])
+  expect([missing.status, missing.stderr]).toEqual([1, expect.stringContaining('image "nothing" not found')])
 })
 
 test('an image is built of an archive, a compressed one and standard input: one image', async () => {

@@ -48,7 +48,7 @@ test('B2 F18 in 100,000 steps no request gets a second final answer, and nobody 
       const id = uuidV7(step)
       requests.set(id, { name, namespace })
       const timestamp = '2026-01-01T00:00:00.000Z'
-      guests.get(name)?.take({ id, namespace, type: 'request', timestamp, payloadJson: '{}' }, 100)
+      guests.get(name)?.receive({ id, namespace, type: 'request', timestamp, payloadJson: '{}' }, 100)
     } else if (action < 18 && delivered.length > 0) {
       const { envelope, workspace } = delivered[Math.max(0, delivered.length - 1 - below(50))] ?? {}
       bus.respond(below(10) === 0 ? namespace : (envelope?.namespace ?? ''), {

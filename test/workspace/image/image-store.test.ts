@@ -214,7 +214,9 @@ test('an image asked for many times at once is made once, by whichever of two st
   const [one, two] = await Promise.all([openStore({ root }), openStore({ root })])
   let made = 0
   const ask = (store: ImageStore) =>
-    store.once(sha256('key one'), () => (made++, storeImage(store, 'one')), { onWait: () => undefined })
+    store.singleflight(sha256('key one'), () => (made++, storeImage(store, 'one')), {
+      onWait: () => undefined,
+    })
   const all = await Promise.all([one, two, one, two, one, two].map(ask))
   expect(made).toBe(1)
   expect(new Set(all.map(({ digest }) => digest)).size).toBe(1)
@@ -224,8 +226,12 @@ test('an image that could not be made is made by the next that asks', async () =
   const store = await openStore()
   const options = { onWait: () => undefined }
   const key = sha256('key one')
-  await expect(store.once(key, () => Promise.reject(new Error('full')), options)).rejects.toThrow('full')
-  expect(await store.once(key, () => storeImage(store, 'one'), options)).toMatchObject({ sourceRef: 'one' })
+  await expect(store.singleflight(key, () => Promise.reject(new Error('full')), options)).rejects.toThrow(
+    'full',
+  )
+  expect(await store.singleflight(key, () => storeImage(store, 'one'), options)).toMatchObject({
+    sourceRef: 'one',
+  })
 })
 
 test('whoever waits for another can be told to stop', async () => {
@@ -234,7 +240,7 @@ test('whoever waits for another can be told to stop', async () => {
   const stop = new AbortController()
   const begun = Promise.withResolvers<void>()
   const mayEnd = Promise.withResolvers<void>()
-  const first = one.once(
+  const first = one.singleflight(
     sha256('key one'),
     async () => {
       begun.resolve()
@@ -244,7 +250,7 @@ test('whoever waits for another can be told to stop', async () => {
     { onWait: () => undefined },
   )
   await begun.promise
-  const second = two.once(sha256('key one'), () => storeImage(two, 'one'), {
+  const second = two.singleflight(sha256('key one'), () => storeImage(two, 'one'), {
     signal: stop.signal,
     onWait: () => stop.abort(new Error('enough')),
   })

@@ -3,7 +3,7 @@ import type { ContainerCreateOptions } from 'dockerode'
 import { WORKSPACE_DIR } from '../../workspace.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import type { BackendCreate } from '../backend.ts'
-import { INSIDE } from './exec/inside-dirs.ts'
+import { MOUNT_POINT } from './exec/mounted-socket-dirs.ts'
 import type { Labels } from './engine/labels.ts'
 
 /**
@@ -40,10 +40,10 @@ export function containerOptions(
     readonly limits: ContainerLimits | undefined
     readonly user: string | undefined
     /** The server's socket directory for this workspace, to be mounted. */
-    readonly insideDir: string | undefined
+    readonly mountedSocketDir: string | undefined
   },
 ): ContainerCreateOptions {
-  const { network, policy, limits, user, insideDir } = place
+  const { network, policy, limits, user, mountedSocketDir } = place
   const memoryMb = request.memoryMb > 0 ? request.memoryMb : (limits?.memoryMb ?? 0)
   return {
     name: engineName(request.name),
@@ -64,9 +64,9 @@ export function containerOptions(
         request.localDir === ''
           ? { Type: 'volume', Source: engineName(request.name), Target: WORKSPACE_DIR }
           : { Type: 'bind', Source: request.localDir, Target: WORKSPACE_DIR },
-        ...(insideDir === undefined
+        ...(mountedSocketDir === undefined
           ? []
-          : [{ Type: 'bind' as const, Source: insideDir, Target: INSIDE, ReadOnly: true }]),
+          : [{ Type: 'bind' as const, Source: mountedSocketDir, Target: MOUNT_POINT, ReadOnly: true }]),
       ],
       CpuShares: CPU_SHARES,
       // Every program inside can write to the main process's output.

@@ -31,7 +31,7 @@ import {
 } from './engine/engine.ts'
 import { followEvents } from './engine/events.ts'
 import { ProgramStarter } from './exec/exec.ts'
-import { INSIDE, type InsideDirs } from './exec/inside-dirs.ts'
+import { MOUNT_POINT, type MountedSocketDirs } from './exec/mounted-socket-dirs.ts'
 import {
   isOwn,
   labelsOf,
@@ -46,7 +46,7 @@ import { listenForUser } from './exec/listen-for-user.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
 import { prepareOwner } from './engine/owner.ts'
 import type { PulledImages } from './images/pulled-images.ts'
-import { startContainer, takenByAnother } from './start-container.ts'
+import { startContainer, ownedByAnotherServer } from './start-container.ts'
 import { readUsage } from './usage.ts'
 
 const STOP_GRACE_S = 10
@@ -57,7 +57,7 @@ const CLOSE_NETWORK_MS = 3_000
 
 /** Options of the Docker backend. */
 export interface DockerBackendOptions {
-  /** Engine address, `unix:///…` or `tcp://host:port`; the first existing well-known socket when absent. */
+  /** Engine address, `unix:///…` or `tcp://host:port`; the first existing well-cached socket when absent. */
   readonly host: string | undefined
   /** The network that workspaces join instead of the isolated one. */
   readonly network: string | undefined
@@ -70,7 +70,7 @@ export interface DockerBackendOptions {
   /** Marks this server's containers and volumes, so that two servers can share an engine. */
   readonly serverId: string
   /** Socket directories shared with workspaces; when absent, all program I/O passes through the engine. */
-  readonly insideDirs?: InsideDirs | undefined
+  readonly mountedSocketDirs?: MountedSocketDirs | undefined
   /** Records which images this server pulled. */
   readonly pulled?: PulledImages | undefined
   /** Timeouts of engine calls. */
@@ -101,7 +101,7 @@ export class DockerBackend implements Backend {
     const { network, policy, helperImage = '', serverId } = options
     if (network === undefined && policy !== undefined)
       this.#networks = new IsolatedNetworks(this.#engine, serverId, policy, helperImage)
-    this.#programs = new ProgramStarter(this.#engine, options.insideDirs)
+    this.#programs = new ProgramStarter(this.#engine, options.mountedSocketDirs)
   }
 
   get isAvailable(): boolean {
@@ -116,7 +116,7 @@ export class DockerBackend implements Backend {
     await this.#engine.open((isAvailable) => onChange({ is: isAvailable ? 'resync' : 'away' }))
     // Cleans up after workspaces that were removed behind the server's back. Best effort: the next start
     // retries.
-    await this.#options.insideDirs
+    await this.#options.mountedSocketDirs
       ?.prune(async () => (await this.list()).map(({ name }) => name))
       .catch(() => undefined)
     await this.#reopenNetworks().catch(() => undefined)
@@ -168,7 +168,7 @@ export class DockerBackend implements Backend {
     const labels = await this.#volumeLabels(name)
     if (labels === undefined) return false
     if (isOwn(labels, this.#options.serverId)) return true
-    throw takenByAnother(name)
+    throw ownedByAnotherServer(name)
   }
 
   async create(
@@ -186,11 +186,11 @@ export class DockerBackend implements Backend {
         }),
       )
     }
-    const { insideDirs, pulled, limits } = this.#options
+    const { mountedSocketDirs, pulled, limits } = this.#options
     const policy = this.#options.policy && narrowed(this.#options.policy, request.networkLimits)
     const opening = this.#networks?.of(request.networkLimits).open()
     const network = opening === undefined ? this.#options.network : await unlessAborted(opening, signal)
-    const parts = { request, labels, network, policy, limits, insideDirs, pulled, progress, signal }
+    const parts = { request, labels, network, policy, limits, mountedSocketDirs, pulled, progress, signal }
     const container = await startContainer(this.#engine, parts)
     const report = await this.#engine.make('starting the container', signal, (abortSignal) =>
       container.inspect({ abortSignal }),
@@ -208,8 +208,8 @@ export class DockerBackend implements Backend {
         const { Id, Mounts, NetworkSettings, Config } = await container.inspect({ abortSignal })
         const network = this.#networks?.of(networkLimitsOf(Config.Labels))
         await network?.adopt(Id, Object.keys(NetworkSettings.Networks))
-        const mount = Mounts.find(({ Destination }) => Destination === INSIDE)
-        if (mount !== undefined) await this.#options.insideDirs?.restore(name, mount.Source)
+        const mount = Mounts.find(({ Destination }) => Destination === MOUNT_POINT)
+        if (mount !== undefined) await this.#options.mountedSocketDirs?.restore(name, mount.Source)
         await container.start({ abortSignal })
       },
     )
@@ -233,7 +233,7 @@ export class DockerBackend implements Backend {
       const limits = networkLimitsOf(report.Config.Labels)
       if (limits !== undefined) await this.#networks?.releaseUnused(limits, await this.#limitsInUse())
     }
-    await this.#options.insideDirs?.remove(name)
+    await this.#options.mountedSocketDirs?.remove(name)
     if (keepVolume || !isOwn(await this.#volumeLabels(name), this.#options.serverId)) return
     const volume = this.#engine.docker.getVolume(engineName(name))
     await this.#removal('removing the volume', (abortSignal) => volume.remove({ abortSignal }))
@@ -244,8 +244,8 @@ export class DockerBackend implements Backend {
   }
 
   async dial(name: string, port: number): Promise<Duplex> {
-    const known = this.#processes.get(name)
-    const stream = known && (await dialProcess(known, port))
+    const cached = this.#processes.get(name)
+    const stream = cached && (await dialProcess(cached, port))
     if (stream !== undefined) return stream
     const report = await this.#inspect(engineName(name))
     const process = { id: report?.Id ?? '', pid: report?.State.Pid ?? 0 }
@@ -258,16 +258,16 @@ export class DockerBackend implements Backend {
   }
 
   async listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
-    const { insideDirs } = this.#options
-    if (insideDirs === undefined || !this.canListenInside(name))
+    const { mountedSocketDirs } = this.#options
+    if (mountedSocketDirs === undefined || !this.canListenInside(name))
       throw fault('BACKEND_ERROR', `workspace "${name}" cannot reach a socket of this server`)
     const { userId } = await this.loginEnvironment(name)
-    return listenForUser(insideDirs, name, userId, onConnection)
+    return listenForUser(mountedSocketDirs, name, userId, onConnection)
   }
 
   async loginEnvironment(name: string): Promise<LoginEnvironment> {
-    const known = this.#logins.get(name)
-    if (known !== undefined) return known
+    const cached = this.#logins.get(name)
+    if (cached !== undefined) return cached
     const login = await readLoginEnvironment(name, (argv, user) =>
       this.exec(name, { argv, stdin: false, ...(user !== undefined && { user }) }),
     )

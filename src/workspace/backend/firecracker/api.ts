@@ -51,7 +51,7 @@ function call(
         answer.once('error', reject)
         answer.once('end', () => {
           if (answer.statusCode === 204) return resolve()
-          reject(new Error(`${method} ${path}: ${faultOf(Buffer.concat(pieces).toString())}`))
+          reject(new Error(`${method} ${path}: ${errorMessageOf(Buffer.concat(pieces).toString())}`))
         })
       },
     )
@@ -61,9 +61,9 @@ function call(
   })
 }
 
-const faultSchema = Type.Object({ fault_message: Type.String() })
+const errorSchema = Type.Object({ fault_message: Type.String() })
 
 /** Returns the error message of a response, or the whole text when it has another shape. */
-function faultOf(text: string): string {
-  return (parseJson(faultSchema, text)?.fault_message ?? text).slice(0, 500)
+function errorMessageOf(text: string): string {
+  return (parseJson(errorSchema, text)?.fault_message ?? text).slice(0, 500)
 }

@@ -34,7 +34,7 @@ export class FirecrackerDriver implements Driver {
   readonly name = 'firecracker'
   /** The guest's console is the monitor's own output. */
   readonly console = 'output'
-  readonly endsBy = 'reboot'
+  readonly shutdownBy = 'reboot'
   readonly userNetwork = undefined
   readonly jails: FirecrackerJails | undefined
   readonly userOf: Driver['userOf']
@@ -117,7 +117,7 @@ export class FirecrackerDriver implements Driver {
   }
 
   /** Unknown: Firecracker leaves its socket behind in both cases. */
-  hasEndedInOrder(): undefined {
+  hasExitedCleanly(): undefined {
     return undefined
   }
 }

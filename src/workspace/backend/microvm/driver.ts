@@ -61,7 +61,7 @@ export interface Driver {
   /** Connects guests to the outside without a device on the host; undefined if unsupported. */
   readonly userNetwork: UserNetwork | undefined
   /** How a guest shuts down: some monitors cannot power off. */
-  readonly endsBy: 'poweroff' | 'reboot'
+  readonly shutdownBy: 'poweroff' | 'reboot'
   /** UID that a VM's monitor switches to; undefined when it stays the server's. */
   readonly userOf: (id: string) => number | undefined
   /** Undefined when VMs have no jail. */
@@ -75,5 +75,5 @@ export interface Driver {
   /** Presses the VM's power button; does nothing when it has none. */
   readonly pressPower: (at: { readonly socketDir: string }) => Promise<void>
   /** Whether an exited monitor exited because its VM shut down; undefined when that cannot be determined. */
-  readonly hasEndedInOrder: (at: { readonly socketDir: string }) => boolean | undefined
+  readonly hasExitedCleanly: (at: { readonly socketDir: string }) => boolean | undefined
 }

@@ -12,11 +12,11 @@ import type { BootImage } from '../../image/image-store.ts'
 import { Admission } from './admission.ts'
 import { askGuest } from './guest/ask-guest.ts'
 import { awaitAgent } from './guest/await-agent.ts'
-import { consoleSize, findInitFault, findLastWords } from './monitor/console-log.ts'
+import { consoleSize, findInitError, findLastKernelMessage } from './monitor/console-log.ts'
 import type { Driver, StartedMachine } from './driver.ts'
 import { API_SOCKET, cidOf, dialGuest, SERIAL_SOCKET, VSOCK_SOCKET } from './guest/guest-line.ts'
 import type { MachineFiles } from './files/machine-files.ts'
-import { hasEndedWithin, isRunning, type MachineProcess, signalProcess } from './monitor/machine-process.ts'
+import { hasExitedWithin, isRunning, type MachineProcess, signalProcess } from './monitor/machine-process.ts'
 import type { Metadata, MachineRun } from './files/metadata.ts'
 import type { Networks } from './networks.ts'
 import { SerialBridge } from './guest/serial-bridge.ts'
@@ -25,8 +25,8 @@ import { findMachine } from './stray-machines.ts'
 import { GuestPorts } from './guest/guest-ports.ts'
 import { listenToPeer } from './guest/host-vsock.ts'
 
-const ASK_TO_END_MS = 20_000
-const END_MS = 40_000
+const REQUEST_SHUTDOWN_MS = 20_000
+const SHUTDOWN_MS = 40_000
 const POWER_MS = 10_000
 const TERMINATE_MS = 5_000
 const KILL_MS = 5_000
@@ -47,7 +47,7 @@ export interface RunnerOptions {
 }
 
 /** How a VM exited. `rebooting`: it must be started again, which its monitor does not do. */
-export type MachineEnd =
+export type MachineExit =
   { readonly is: 'off' | 'rebooting' } | { readonly is: 'failed'; readonly why: string }
 
 /** Starts and stops VMs. Callers serialize the operations on one VM. */
@@ -59,7 +59,7 @@ export class MachineRunner {
    */
   readonly #boots = new Admission(Math.max(2, availableParallelism()))
   readonly #bridges = new Map<string, SerialBridge>()
-  readonly #doors = new Map<string, { readonly close: () => void }>()
+  readonly #guestPorts = new Map<string, { readonly close: () => void }>()
 
   constructor(options: RunnerOptions) {
     this.#options = options
@@ -90,7 +90,7 @@ export class MachineRunner {
     const { driver, files } = this.#options
     const missing = await driver.missing()
     if (missing !== undefined) throw fault('BACKEND_UNAVAILABLE', `backend ${driver.name}: ${missing}`)
-    await this.endRemains(known)
+    await this.killRemains(known)
     let metadata = known
     try {
       progress('starting the VM')
@@ -113,7 +113,7 @@ export class MachineRunner {
       await files.write(metadata)
       return metadata
     } catch (error) {
-      await this.endRemains(metadata)
+      await this.killRemains(metadata)
       // On a full disk the reason cannot be recorded; it is reported all the same.
       await files.write({ ...known, run: null, failure: messageOf(error) }).catch(() => undefined)
       throw error
@@ -125,72 +125,73 @@ export class MachineRunner {
     const { run } = metadata
     const [monitor] = run?.processes ?? []
     if (run !== null && monitor !== undefined && (await this.#isCurrent(run, monitor))) {
-      if (!((await this.#askToEnd(metadata, run)) && (await hasEndedWithin(monitor, END_MS)))) {
-        await this.#options.driver.pressPower(this.#placeOf(metadata)).catch(() => undefined)
-        await hasEndedWithin(monitor, POWER_MS)
+      if (!((await this.#requestShutdown(metadata, run)) && (await hasExitedWithin(monitor, SHUTDOWN_MS)))) {
+        await this.#options.driver.pressPower(this.#addressOf(metadata)).catch(() => undefined)
+        await hasExitedWithin(monitor, POWER_MS)
       }
     }
-    await this.endRemains(metadata)
+    await this.killRemains(metadata)
   }
 
   /** Kills all processes of a VM immediately, and removes its sockets and network. */
-  async endRemains(metadata: Metadata): Promise<void> {
+  async killRemains(metadata: Metadata): Promise<void> {
     const { driver, files, sockets, networks, hostBoot } = this.#options
     this.#bridges.get(metadata.id)?.close()
     this.#bridges.delete(metadata.id)
-    this.#doors.get(metadata.id)?.close()
-    this.#doors.delete(metadata.id)
-    const known = metadata.run?.hostBoot === hostBoot ? metadata.run.processes : []
+    this.#guestPorts.get(metadata.id)?.close()
+    this.#guestPorts.delete(metadata.id)
+    const recorded = metadata.run?.hostBoot === hostBoot ? metadata.run.processes : []
     const stray = await findMachine({
       disk: files.upperOf(metadata.name),
       socket: join(sockets.pathOf(metadata.id), API_SOCKET),
       id: metadata.id,
     })
-    for (const each of [...known, ...stray]) await endProcess(each)
+    for (const each of [...recorded, ...stray]) await terminate(each)
     await networks.release(metadata.id)
     await sockets.remove(metadata.id)
     await driver.jails?.remove(metadata.id)
   }
 
   /** Kills the processes of a VM whose metadata is lost, identified by its disk. */
-  async endStray(name: string): Promise<void> {
-    for (const each of await findMachine({ disk: this.#options.files.upperOf(name) })) await endProcess(each)
+  async killStray(name: string): Promise<void> {
+    for (const each of await findMachine({ disk: this.#options.files.upperOf(name) })) await terminate(each)
   }
 
   /** Attaches to a running VM that this or an earlier server started. */
   async adopt({ id, name, run, network }: Metadata): Promise<void> {
-    if (run === null || this.#doors.has(id)) return
-    const { socketDir } = this.#placeOf({ id })
+    if (run === null || this.#guestPorts.has(id)) return
+    const { socketDir } = this.#addressOf({ id })
     const { guestPorts, networks } = this.#options
     await networks.adopt(id, limitsFromWire(network), socketDir, run.ipAddress)
     const onConnection = (port: number, connection: Duplex): void =>
       guestPorts.get(port)?.({ workspace: name, token: run.agentToken, connection })
     const ports = [...guestPorts.keys()]
-    if (run.line === 'vsock') return void this.#doors.set(id, listenToPeer(cidOf(id), ports, onConnection))
-    this.#doors.set(id, await GuestPorts.open(socketDir, ports, onConnection))
+    if (run.line === 'vsock')
+      return void this.#guestPorts.set(id, listenToPeer(cidOf(id), ports, onConnection))
+    this.#guestPorts.set(id, await GuestPorts.open(socketDir, ports, onConnection))
     if (run.line !== 'serial') return
     const bridge = await SerialBridge.open(join(socketDir, SERIAL_SOCKET), join(socketDir, VSOCK_SOCKET))
     this.#bridges.set(id, bridge)
   }
 
   /** Determines how a VM exited that was supposed to be running. */
-  async howEnded(metadata: Metadata): Promise<MachineEnd> {
+  async determineExit(metadata: Metadata): Promise<MachineExit> {
     const { driver } = this.#options
     const console = this.consoleOf(metadata.name)
     const start = metadata.run?.consoleStart ?? 0
-    const said = await findInitFault(console, start)
-    if (said !== undefined) return { is: 'failed', why: `the VM failed to boot: ${said}` }
-    const kernelSaid = await findLastWords(console, start)
-    if (!(driver.hasEndedInOrder(this.#placeOf(metadata)) ?? kernelSaid !== undefined))
+    const failure = await findInitError(console, start)
+    if (failure !== undefined) return { is: 'failed', why: `the VM failed to boot: ${failure}` }
+    const lastMessage = await findLastKernelMessage(console, start)
+    if (!(driver.hasExitedCleanly(this.#addressOf(metadata)) ?? lastMessage !== undefined))
       return { is: 'failed', why: 'its VM exited unexpectedly; start it again' }
-    return kernelSaid === 'rebooting' ? { is: 'rebooting' } : { is: 'off' }
+    return lastMessage === 'rebooting' ? { is: 'rebooting' } : { is: 'off' }
   }
 
   /** Closes the bridges; VMs keep running. */
   close(): void {
-    for (const each of [...this.#bridges.values(), ...this.#doors.values()]) each.close()
+    for (const each of [...this.#bridges.values(), ...this.#guestPorts.values()]) each.close()
     this.#bridges.clear()
-    this.#doors.clear()
+    this.#guestPorts.clear()
   }
 
   async #start(
@@ -209,9 +210,9 @@ export class MachineRunner {
     const upper = files.upperOf(name)
     if (!(await files.hasUpper(name)))
       throw fault('BACKEND_ERROR', `${upper} no longer exists: the workspace's files are lost`)
-    const socketDir = await sockets.make(id)
+    const socketDir = await sockets.create(id)
     const limits = limitsFromWire(metadata.network)
-    const network = await networks.attach(id, limits, await this.#takenAddresses(), progress)
+    const network = await networks.attach(id, limits, await this.#usedAddresses(), progress)
     const consoleLog = this.consoleOf(name)
     const consoleStart = await consoleSize(consoleLog)
     const share = localDir === '' ? undefined : { tag: SHARE_TAG, directory: localDir }
@@ -264,17 +265,21 @@ export class MachineRunner {
       setting,
       signal,
       consoleStart: run.consoleStart,
-      dialGuest: (port) => dialGuest(run.line, this.#placeOf(metadata), port),
+      dialGuest: (port) => dialGuest(run.line, this.#addressOf(metadata), port),
       consoleLog: this.consoleOf(metadata.name),
       monitorLog: this.#options.files.monitorLogOf(metadata.name),
       timeoutMs: this.#options.bootTimeoutMs,
     })
   }
 
-  async #askToEnd(metadata: Metadata, { line }: MachineRun): Promise<boolean> {
+  async #requestShutdown(metadata: Metadata, { line }: MachineRun): Promise<boolean> {
     try {
-      const connection = await dialGuest(line, this.#placeOf(metadata), AGENT_PORT)
-      await askGuest(connection, { do: 'shut-down', by: this.#options.driver.endsBy }, ASK_TO_END_MS)
+      const connection = await dialGuest(line, this.#addressOf(metadata), AGENT_PORT)
+      await askGuest(
+        connection,
+        { do: 'shut-down', by: this.#options.driver.shutdownBy },
+        REQUEST_SHUTDOWN_MS,
+      )
       connection.destroy()
       return true
     } catch {
@@ -286,9 +291,9 @@ export class MachineRunner {
     return run.hostBoot === this.#options.hostBoot && (await isRunning(monitor))
   }
 
-  async #takenAddresses(): Promise<ReadonlySet<string>> {
+  async #usedAddresses(): Promise<ReadonlySet<string>> {
     const readings = (await this.#options.files.list()).map(({ reading }) => reading)
-    return new Set(readings.map((each) => (each.is === 'known' ? (each.record.run?.ipAddress ?? '') : '')))
+    return new Set(readings.map((each) => (each.is === 'valid' ? (each.record.run?.ipAddress ?? '') : '')))
   }
 
   /** Returns the path of the guest's console log. */
@@ -297,15 +302,15 @@ export class MachineRunner {
     return files.guestConsoleOf(name, driver.console)
   }
 
-  #placeOf({ id }: Pick<Metadata, 'id'>): { readonly id: string; readonly socketDir: string } {
+  #addressOf({ id }: Pick<Metadata, 'id'>): { readonly id: string; readonly socketDir: string } {
     return { id, socketDir: this.#options.sockets.pathOf(id) }
   }
 }
 
-async function endProcess(machine: MachineProcess): Promise<void> {
+async function terminate(machine: MachineProcess): Promise<void> {
   await signalProcess(machine, 'SIGTERM')
-  if (await hasEndedWithin(machine, TERMINATE_MS)) return
+  if (await hasExitedWithin(machine, TERMINATE_MS)) return
   await signalProcess(machine, 'SIGKILL')
-  if (await hasEndedWithin(machine, KILL_MS)) return
+  if (await hasExitedWithin(machine, KILL_MS)) return
   throw fault('BACKEND_ERROR', `process ${machine.pid} of the VM does not exit; kill it manually`)
 }

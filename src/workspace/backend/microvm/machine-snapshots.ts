@@ -36,7 +36,7 @@ export class MachineSnapshots implements Snapshots {
     signal: AbortSignal,
   ): Promise<Snapshot> {
     const reading = await this.#machines.read(workspace)
-    if (reading.is !== 'known') {
+    if (reading.is !== 'valid') {
       const why = reading.is === 'absent' ? 'it no longer exists' : reading.why
       throw fault('BACKEND_ERROR', `metadata.json of "${workspace}" is unreadable: ${why}`)
     }
@@ -75,7 +75,7 @@ export class MachineSnapshots implements Snapshots {
    */
   async read(name: string): Promise<SnapshotRecord> {
     const reading = await this.#files.read(name)
-    if (reading.is === 'known') return reading.record
+    if (reading.is === 'valid') return reading.record
     if (reading.is === 'absent') throw fault('SNAPSHOT_NOT_FOUND', `snapshot "${name}" not found`)
     throw fault('BACKEND_ERROR', unusable(name, reading.why))
   }

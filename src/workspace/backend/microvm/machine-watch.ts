@@ -1,11 +1,11 @@
 import { nameKey } from '../../name.ts'
-import { boundLog, findLastWords } from './monitor/console-log.ts'
+import { boundLog, findLastKernelMessage } from './monitor/console-log.ts'
 import type { Driver } from './driver.ts'
 import type { MachineFiles } from './files/machine-files.ts'
 import { isRunning } from './monitor/machine-process.ts'
 import type { Metadata } from './files/metadata.ts'
 
-const LOOK_EVERY_MS = 500
+const CHECK_EVERY_MS = 500
 /** Number of checks after which log sizes are checked, too. */
 const BOUND_EVERY = 20
 
@@ -19,33 +19,33 @@ const READ_EVERY = 4
 export class MachineWatch {
   readonly #files: MachineFiles
   readonly #driver: Driver
-  readonly #onEnd: (name: string) => Promise<void>
+  readonly #onExit: (name: string) => Promise<void>
   readonly #onReadable: (key: string) => void
   /** VMs whose metadata.json was unreadable at the last check. */
   #unreadable: ReadonlySet<string> = new Set()
   /** VMs that are supposed to run, by name. */
   readonly #machines = new Map<string, Metadata>()
   #timer: NodeJS.Timeout | undefined
-  #looks = 0
-  #isLooking = false
+  #checks = 0
+  #isChecking = false
 
   constructor(
     files: MachineFiles,
     driver: Driver,
-    on: { readonly onEnd: (name: string) => Promise<void>; readonly onReadable: (key: string) => void },
+    on: { readonly onExit: (name: string) => Promise<void>; readonly onReadable: (key: string) => void },
   ) {
     this.#files = files
     this.#driver = driver
-    this.#onEnd = on.onEnd
+    this.#onExit = on.onExit
     this.#onReadable = on.onReadable
   }
 
   start(): void {
     this.#timer = setInterval(() => {
-      if (this.#isLooking) return
-      this.#isLooking = true
-      void this.#look().finally(() => (this.#isLooking = false))
-    }, LOOK_EVERY_MS)
+      if (this.#isChecking) return
+      this.#isChecking = true
+      void this.#check().finally(() => (this.#isChecking = false))
+    }, CHECK_EVERY_MS)
     this.#timer.unref()
   }
 
@@ -65,7 +65,7 @@ export class MachineWatch {
     return this.#machines.has(nameKey(name))
   }
 
-  async #cutLogs(name: string): Promise<void> {
+  async #boundLogs(name: string): Promise<void> {
     const logs = [this.#files.monitorLogOf(name)]
     // If a log is truncated under a writer that does not append, its next line lands at the old offset,
     // behind a hole.
@@ -78,12 +78,12 @@ export class MachineWatch {
    * reboot.
    */
   async #isOff({ name, run }: Metadata): Promise<boolean> {
-    if (this.#driver.endsBy !== 'reboot') return false
+    if (this.#driver.shutdownBy !== 'reboot') return false
     const console = this.#files.guestConsoleOf(name, this.#driver.console)
-    return (await findLastWords(console, run?.consoleStart ?? 0)) === 'off'
+    return (await findLastKernelMessage(console, run?.consoleStart ?? 0)) === 'off'
   }
 
-  async #lookForUnreadable(): Promise<void> {
+  async #checkReadable(): Promise<void> {
     const unreadable = new Set(
       (await this.#files.list()).filter(({ reading }) => reading.is === 'unreadable').map(({ key }) => key),
     )
@@ -93,21 +93,21 @@ export class MachineWatch {
       if (unreadable.has(key) !== before.has(key)) this.#onReadable(key)
   }
 
-  async #look(): Promise<void> {
-    const looksClosely = this.#looks % READ_EVERY === 0
-    if (looksClosely) await this.#lookForUnreadable().catch(() => undefined)
-    const hasTimeForLogs = ++this.#looks % BOUND_EVERY === 0
+  async #check(): Promise<void> {
+    const checksClosely = this.#checks % READ_EVERY === 0
+    if (checksClosely) await this.#checkReadable().catch(() => undefined)
+    const hasTimeForLogs = ++this.#checks % BOUND_EVERY === 0
     for (const [key, metadata] of this.#machines) {
       const [monitor] = metadata.run?.processes ?? []
-      const isOff = looksClosely && (await this.#isOff(metadata))
+      const isOff = checksClosely && (await this.#isOff(metadata))
       if (!isOff && monitor !== undefined && (await isRunning(monitor))) {
-        if (hasTimeForLogs) await this.#cutLogs(metadata.name)
+        if (hasTimeForLogs) await this.#boundLogs(metadata.name)
         continue
       }
       // It may have been started again in the meantime, or be about to be.
       if (this.#machines.get(key) !== metadata) continue
       this.#machines.delete(key)
-      await this.#onEnd(metadata.name)
+      await this.#onExit(metadata.name)
     }
   }
 }

@@ -19,17 +19,19 @@ export interface Traces {
  */
 export async function findMachine({ disk, socket, id }: Traces): Promise<readonly MachineProcess[]> {
   const file = statSync(disk, { throwIfNoEntry: false })
-  const isSought = (pid: string): boolean => {
-    const words = wordsOf(pid)
+  const matches = (pid: string): boolean => {
+    const argv = argumentsOf(pid)
     return (
-      words.some((word) => namesPath(word, disk) || (socket !== undefined && namesPath(word, socket))) ||
-      words.some((word, i) => id !== undefined && word === '--id' && words[i + 1] === id) ||
+      argv.some(
+        (argument) => namesPath(argument, disk) || (socket !== undefined && namesPath(argument, socket)),
+      ) ||
+      argv.some((argument, i) => id !== undefined && argument === '--id' && argv[i + 1] === id) ||
       (file !== undefined &&
-        words.some((word) => basename(word).includes('firecracker')) &&
+        argv.some((argument) => basename(argument).includes('firecracker')) &&
         hasOpen(pid, file))
     )
   }
-  const found = numbersIn('/proc').filter((pid) => Number(pid) !== process.pid && isSought(pid))
+  const found = numbersIn('/proc').filter((pid) => Number(pid) !== process.pid && matches(pid))
   const identified = await Promise.all(found.map((pid) => identify(Number(pid))))
   return identified.filter((each) => each !== undefined)
 }
@@ -42,7 +44,7 @@ function numbersIn(directory: string): readonly string[] {
   }
 }
 
-function wordsOf(pid: string): readonly string[] {
+function argumentsOf(pid: string): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
   } catch {
@@ -50,9 +52,9 @@ function wordsOf(pid: string): readonly string[] {
   }
 }
 
-function namesPath(word: string, path: string): boolean {
+function namesPath(argument: string, path: string): boolean {
   const named = [`file=${path.replaceAll(',', ',,')}`, `path=${path}`]
-  return word === path || word.split(/,(?!,)/).some((part) => named.includes(part))
+  return argument === path || argument.split(/,(?!,)/).some((part) => named.includes(part))
 }
 
 /** Returns whether a process has a file open, by any name. */

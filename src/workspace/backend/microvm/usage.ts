@@ -22,7 +22,7 @@ export async function readMachineUsage(files: MachineFiles, images: ImageStore):
   for (const { key, reading } of await files.list()) {
     if (reading.is === 'unreadable')
       notes.push(`${files.instanceOf(key)}: metadata.json is unreadable (${reading.why})`)
-    const name = reading.is === 'known' ? reading.record.name : key
+    const name = reading.is === 'valid' ? reading.record.name : key
     const all = [
       { kind: 'rootfs', path: files.upperOf(key) },
       { kind: 'console_log', path: files.consoleOf(key) },
@@ -30,7 +30,7 @@ export async function readMachineUsage(files: MachineFiles, images: ImageStore):
       { kind: 'metadata', path: files.monitorLogOf(key) },
     ] as const
     const there = await Promise.all(all.map(({ path }) => isThere(path)))
-    if (reading.is === 'known' && there[0] === false) notes.push(`${files.upperOf(key)} is missing`)
+    if (reading.is === 'valid' && there[0] === false) notes.push(`${files.upperOf(key)} is missing`)
     workspaces.set(
       name,
       all.filter((_, i) => there[i]),

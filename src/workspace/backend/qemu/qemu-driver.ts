@@ -44,7 +44,7 @@ export class QemuDriver implements Driver {
   readonly name = 'qemu'
   readonly console = 'appended'
   readonly userNetwork = { address: USER_NETWORK, missing: userNetworkMissing, isIsolated: true }
-  readonly endsBy = 'poweroff'
+  readonly shutdownBy = 'poweroff'
   readonly jails = undefined
   readonly userOf = process.getuid?.() === 0 ? machineUser : () => undefined
   readonly #options: QemuOptions
@@ -100,7 +100,7 @@ export class QemuDriver implements Driver {
   }
 
   /** QEMU removes its PID file on a regular exit, and cannot when it is killed. */
-  hasEndedInOrder({ socketDir }: { readonly socketDir: string }): boolean {
+  hasExitedCleanly({ socketDir }: { readonly socketDir: string }): boolean {
     return !existsSync(join(socketDir, PID_FILE))
   }
 

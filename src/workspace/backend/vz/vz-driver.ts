@@ -19,7 +19,7 @@ export interface VzOptions {
 export class VzDriver implements Driver {
   readonly name = 'vz'
   readonly console = 'overwritten'
-  readonly endsBy = 'poweroff'
+  readonly shutdownBy = 'poweroff'
   readonly jails = undefined
   readonly userOf = () => undefined
   /**
@@ -63,7 +63,7 @@ export class VzDriver implements Driver {
   }
 
   /** Unknown: vfkit exits with its VM and leaves no trace of how. */
-  hasEndedInOrder(): undefined {
+  hasExitedCleanly(): undefined {
     return undefined
   }
 }

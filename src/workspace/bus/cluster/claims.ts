@@ -72,7 +72,7 @@ export class Claims {
    *
    * @throws NAMESPACE_ALREADY_REGISTERED when another server has it
    */
-  async make(nats: NatsConnection, namespace: string): Promise<void> {
+  async claim(nats: NatsConnection, namespace: string): Promise<void> {
     const claim = {
       server: this.#server,
       namespace,
@@ -83,13 +83,13 @@ export class Claims {
     try {
       await this.#joined
       for (let attempt = 1; ; attempt++) {
-        const against = await this.#whoIsAgainst(nats, claim)
-        if (against === undefined) return
+        const rival = await this.#findRival(nats, claim)
+        if (rival === undefined) return
         nats.publish(SUBJECTS.claim, claimToWire({ ...claim, isWithdrawn: true }))
-        if (against.isHeld || attempt === MAX_ATTEMPTS)
+        if (rival.isHeld || attempt === MAX_ATTEMPTS)
           throw fault(
             'NAMESPACE_ALREADY_REGISTERED',
-            `namespace "${namespace}" already has a listener on server "${against.server}"`,
+            `namespace "${namespace}" already has a listener on server "${rival.server}"`,
           )
         // Of three concurrent claims, each may oppose another.
         await delay(RETRY_MS * (0.5 + Math.random()))
@@ -99,7 +99,7 @@ export class Claims {
     }
   }
 
-  async #whoIsAgainst(nats: NatsConnection, claim: Claim): Promise<Rival | undefined> {
+  async #findRival(nats: NatsConnection, claim: Claim): Promise<Rival | undefined> {
     const listening = this.#peers.listening(claim.namespace)
     if (listening !== undefined) return { server: listening.server, isHeld: true }
     const granted = this.#grantedTo(claim.namespace)
@@ -107,14 +107,14 @@ export class Claims {
   }
 
   /** Handles an announcement: a granted namespace is now listened to, or no longer wanted. */
-  kept({ server, listeners, isLeaving }: Hello): void {
+  onHello({ server, listeners, isLeaving }: Hello): void {
     for (const [namespace, granted] of this.#granted)
       if (granted.server === server && (isLeaving || listeners.has(namespace)))
         this.#granted.delete(namespace)
   }
 
   /** Replies to another server's claim. */
-  hear(text: string, message: Msg): void {
+  onClaim(text: string, message: Msg): void {
     const claim = claimFromWire(text)
     if (claim === undefined) return
     const { server, namespace } = claim
@@ -122,12 +122,12 @@ export class Claims {
       if (this.#grantedTo(namespace) === server) this.#granted.delete(namespace)
       return
     }
-    const stand = this.#standOn(claim)
+    const stand = this.#standFor(claim)
     if (stand === 'free') this.#granted.set(namespace, { server, untilMs: this.#clock.nowMs() + GRANT_MS })
     message.respond(claimReplyToWire({ server: this.#server, stand }))
   }
 
-  #standOn(claim: Claim): ClaimReply['stand'] {
+  #standFor(claim: Claim): ClaimReply['stand'] {
     const own = this.#pending.get(claim.namespace)
     if (this.#isHeld(claim.namespace)) return 'held'
     if (own !== undefined && isBefore(own, claim)) return 'claimed'
@@ -140,7 +140,7 @@ export class Claims {
     const waiting = new Set(this.#peers.all().map(({ server }) => server))
     if (waiting.size === 0) return Promise.resolve(undefined)
     return new Promise((resolve) => {
-      const settle = (rival: Rival | undefined): void => {
+      const finish = (rival: Rival | undefined): void => {
         clearTimeout(timer)
         replies.unsubscribe()
         resolve(rival)
@@ -151,11 +151,11 @@ export class Claims {
           const reply = claimReplyFromWire(message.string())
           if (reply === undefined) return
           waiting.delete(reply.server)
-          if (reply.stand !== 'free') settle({ server: reply.server, isHeld: reply.stand === 'held' })
-          else if (waiting.size === 0) settle(undefined)
+          if (reply.stand !== 'free') finish({ server: reply.server, isHeld: reply.stand === 'held' })
+          else if (waiting.size === 0) finish(undefined)
         },
       })
-      const timer = setTimeout(() => settle(undefined), REPLY_MS)
+      const timer = setTimeout(() => finish(undefined), REPLY_MS)
       nats.publish(SUBJECTS.claim, claimToWire(claim), { reply: inbox })
     })
   }

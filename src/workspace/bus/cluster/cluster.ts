@@ -55,7 +55,7 @@ export class BusCluster {
     this.#peers = new Peers(SILENCE_MS, clock)
     this.#claims = new Claims(server, this.#peers, (namespace) => bus.hasListener(namespace), clock)
     this.#origins = new Origins(options.requestTimeoutMs, clock)
-    bus.lookElsewhere((namespace) => this.#wayTo(namespace))
+    bus.setFallback((namespace) => this.#routeTo(namespace))
   }
 
   /** Connects to NATS in the background. */
@@ -82,16 +82,16 @@ export class BusCluster {
   async listen(
     namespace: unknown,
     deliver: (message: GuestMessage) => void,
-    onTaken: () => void,
+    onLost: () => void,
   ): Promise<() => void> {
     const free = this.#bus.checkFree(namespace)
     if (this.#claims.isPending(free))
       throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${free}" is being claimed by another listener`)
-    if (this.#nats !== undefined && this.#isConnected) await this.#claims.make(this.#nats, free)
-    const leave = this.#bus.listen(free, deliver, onTaken)
+    if (this.#nats !== undefined && this.#isConnected) await this.#claims.claim(this.#nats, free)
+    const unregister = this.#bus.listen(free, deliver, onLost)
     this.#announce()
     return () => {
-      leave()
+      unregister()
       this.#announce()
     }
   }
@@ -101,15 +101,15 @@ export class BusCluster {
     const server = this.#origins.of(answer.inReplyTo) ?? answer.server
     if (this.#nats === undefined || server === undefined || server === this.#options.server)
       return this.#bus.respond(namespace, answer)
-    const said = await this.#ask(
+    const failure = await this.#request(
       wire.SUBJECTS.answer(server),
       wire.answerToWire({ namespace, answer }),
     ).catch((error: unknown) => {
-      const sentence = `server "${server.slice(0, 80)}" of workspace "${answer.workspaceName.slice(0, 80)}" cannot be reached`
-      throw fault('WORKSPACE_NOT_CONNECTED', sentence, error)
+      const unreachable = `server "${server.slice(0, 80)}" of workspace "${answer.workspaceName.slice(0, 80)}" cannot be reached`
+      throw fault('WORKSPACE_NOT_CONNECTED', unreachable, error)
     })
-    if (said === '') return
-    const { code, message } = wire.failureFromWire(said)
+    if (failure === '') return
+    const { code, message } = wire.failureFromWire(failure)
     if (code in WORKSPACE_CODES) throw fault(code as keyof typeof WORKSPACE_CODES, message)
     throw new Error(message)
   }
@@ -125,7 +125,7 @@ export class BusCluster {
   /** Lists the connected workspaces of all servers, omitting servers that do not respond within 2 s. */
   async workspaces(): Promise<readonly ConnectedGuest[]> {
     const others = this.#peers.all().map(async ({ server }) => {
-      const text = await this.#ask(wire.SUBJECTS.workspaces(server), '').catch(() => '[]')
+      const text = await this.#request(wire.SUBJECTS.workspaces(server), '').catch(() => '[]')
       return wire.guestsFromWire(text)
     })
     return [...this.#bus.workspaces(), ...(await Promise.all(others)).flat()]
@@ -141,16 +141,16 @@ export class BusCluster {
     const nats = await connectNats(settings, server, logger, this.#ending.signal)
     if (nats === undefined) return
     this.#nats = nats
-    const on = (subject: string, take: (text: string, message: Msg) => void): void =>
+    const on = (subject: string, handle: (text: string, message: Msg) => void): void =>
       void nats.subscribe(subject, {
         callback: (error, message) => {
-          if (error === null) take(message.string(), message)
+          if (error === null) handle(message.string(), message)
         },
       })
-    on(wire.SUBJECTS.hello, (text) => this.#hear(text))
-    on(wire.SUBJECTS.claim, (text, message) => this.#claims.hear(text, message))
-    on(wire.SUBJECTS.message(server), (text) => this.#take(text))
-    on(wire.SUBJECTS.answer(server), (text, message) => void message.respond(this.#takeAnswer(text)))
+    on(wire.SUBJECTS.hello, (text) => this.#onHello(text))
+    on(wire.SUBJECTS.claim, (text, message) => this.#claims.onClaim(text, message))
+    on(wire.SUBJECTS.message(server), (text) => this.#receive(text))
+    on(wire.SUBJECTS.answer(server), (text, message) => void message.respond(this.#receiveAnswer(text)))
     on(
       wire.SUBJECTS.workspaces(server),
       (_text, message) => void message.respond(wire.guestsToWire(this.#bus.workspaces())),
@@ -184,29 +184,29 @@ export class BusCluster {
     this.#nats.publish(wire.SUBJECTS.hello, hello)
   }
 
-  #hear(text: string): void {
+  #onHello(text: string): void {
     const hello = wire.helloFromWire(text)
     if (hello === undefined) return
     if (hello.server === this.#options.server) return this.#warnOfNamesake(hello)
-    this.#claims.kept(hello)
+    this.#claims.onHello(hello)
     if (hello.isLeaving) return this.#peers.forget(hello.server)
-    const isNew = this.#peers.hear(hello)
+    const isNew = this.#peers.update(hello)
     for (const [namespace, since] of hello.listeners) {
       const own = this.#bus.listeners().find((each) => each.namespace === namespace)
-      if (own === undefined) this.#bus.handOn(namespace)
-      else this.#settle({ server: hello.server, since }, own)
+      if (own === undefined) this.#bus.deliverWaiting(namespace)
+      else this.#resolveConflict({ server: hello.server, since }, own)
     }
     if (isNew) this.#announce()
   }
 
   /** Resolves a conflict between two listeners whose servers could not see each other. */
-  #settle(other: Pick<wire.Claim, 'server' | 'since'>, own: Listener): void {
+  #resolveConflict(other: Pick<wire.Claim, 'server' | 'since'>, own: Listener): void {
     const { server, logger } = this.#options
     if (!wire.isBefore(other, { server, since: own.createdAt })) return this.#announce()
     logger.warn(
       `namespace "${own.namespace}" already has a listener on server "${other.server}"; removing the listener on this server`,
     )
-    this.#bus.giveUp(own.namespace)
+    this.#bus.yieldListener(own.namespace)
   }
 
   #warnOfNamesake({ instance }: Peer): void {
@@ -218,7 +218,7 @@ export class BusCluster {
   }
 
   /** Returns how to send a message to the other server that listens to a namespace. */
-  #wayTo(namespace: string): ((message: GuestMessage) => void) | undefined {
+  #routeTo(namespace: string): ((message: GuestMessage) => void) | undefined {
     const nats = this.#nats
     if (nats === undefined || !this.#isConnected) return undefined
     const peer = this.#peers.listening(namespace)
@@ -231,15 +231,15 @@ export class BusCluster {
     }
   }
 
-  #take(text: string): void {
+  #receive(text: string): void {
     const message = wire.messageFromWire(text)
     if (message === undefined) return
     const { id, type } = message.envelope
-    if (type === 'request') this.#origins.keep(id, message.workspace.server)
+    if (type === 'request') this.#origins.add(id, message.workspace.server)
     this.#bus.deliver(message)
   }
 
-  #takeAnswer(text: string): string {
+  #receiveAnswer(text: string): string {
     const sent = wire.answerFromWire(text)
     if (sent === undefined) return wire.failureToWire(undefined)
     try {
@@ -251,7 +251,7 @@ export class BusCluster {
     }
   }
 
-  async #ask(subject: string, text: string): Promise<string> {
+  async #request(subject: string, text: string): Promise<string> {
     if (this.#nats === undefined || !this.#isConnected) throw new Error('NATS is not connected')
     return (await this.#nats.request(subject, text, { timeout: ANSWER_MS })).string()
   }

@@ -15,7 +15,7 @@ export class Origins {
     this.#clock = clock
   }
 
-  keep(id: string, server: string): void {
+  add(id: string, server: string): void {
     const nowMs = this.#clock.nowMs()
     for (const [oldest, { untilMs }] of this.#servers) {
       if (untilMs > nowMs && this.#servers.size < MAX_REQUESTS) break

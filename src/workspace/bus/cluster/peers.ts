@@ -13,7 +13,7 @@ export interface Peer {
 export class Peers {
   readonly #silenceMs: number
   readonly #clock: Clock
-  readonly #heard = new Map<string, { readonly peer: Peer; readonly atMs: number }>()
+  readonly #peers = new Map<string, { readonly peer: Peer; readonly atMs: number }>()
 
   /** @param silenceMs silence after which a server is dropped */
   constructor(silenceMs: number, clock: Clock) {
@@ -22,27 +22,27 @@ export class Peers {
   }
 
   /** Records an announcement. Returns whether the server is new or has restarted. */
-  hear(peer: Peer): boolean {
+  update(peer: Peer): boolean {
     const before = this.#find(peer.server)
-    this.#heard.set(peer.server, { peer, atMs: this.#clock.nowMs() })
+    this.#peers.set(peer.server, { peer, atMs: this.#clock.nowMs() })
     return before?.instance !== peer.instance
   }
 
   forget(server: string): void {
-    this.#heard.delete(server)
+    this.#peers.delete(server)
   }
 
   clear(): void {
-    this.#heard.clear()
+    this.#peers.clear()
   }
 
   all(): readonly Peer[] {
-    return [...this.#heard.keys()].flatMap((server) => this.#find(server) ?? [])
+    return [...this.#peers.keys()].flatMap((server) => this.#find(server) ?? [])
   }
 
   /** Returns the server that listens to a namespace. */
   listening(namespace: string): Peer | undefined {
-    for (const server of this.#heard.keys()) {
+    for (const server of this.#peers.keys()) {
       const peer = this.#find(server)
       if (peer?.listeners.has(namespace) === true) return peer
     }
@@ -50,10 +50,10 @@ export class Peers {
   }
 
   #find(server: string): Peer | undefined {
-    const heard = this.#heard.get(server)
-    if (heard === undefined) return undefined
-    if (this.#clock.nowMs() - heard.atMs <= this.#silenceMs) return heard.peer
-    this.#heard.delete(server)
+    const entry = this.#peers.get(server)
+    if (entry === undefined) return undefined
+    if (this.#clock.nowMs() - entry.atMs <= this.#silenceMs) return entry.peer
+    this.#peers.delete(server)
     return undefined
   }
 }

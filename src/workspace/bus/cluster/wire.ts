@@ -30,20 +30,20 @@ export type Hello = Peer & { readonly isLeaving: boolean }
 
 /** Encodes an announcement. */
 export function helloToWire({ server, instance, listeners, isLeaving }: Hello): string {
-  const held = [...listeners].map(([namespace, since]) => ({ namespace, created_at: since.toISOString() }))
-  return JSON.stringify({ server, instance, listeners: held, leaving: isLeaving })
+  const entries = [...listeners].map(([namespace, since]) => ({ namespace, created_at: since.toISOString() }))
+  return JSON.stringify({ server, instance, listeners: entries, leaving: isLeaving })
 }
 
 /** Decodes an announcement; undefined when it is invalid. */
 export function helloFromWire(text: string): Hello | undefined {
   const { server, instance, listeners, leaving } = parse(text)
   if (!isName(server) || typeof instance !== 'string' || !Array.isArray(listeners)) return undefined
-  const held = listeners
+  const entries = listeners
     .filter(isRecord)
     .flatMap(({ namespace, created_at }) =>
       isNamespace(namespace) && isTime(created_at) ? [[namespace, new Date(created_at)] as const] : [],
     )
-  return { server, instance, listeners: new Map(held), isLeaving: leaving === true }
+  return { server, instance, listeners: new Map(entries), isLeaving: leaving === true }
 }
 
 /** A server's wish to listen to a namespace. */
@@ -67,10 +67,10 @@ export function claimFromWire(text: string): Claim | undefined {
   return { server, namespace, since: new Date(since), isWithdrawn: withdrawn === true }
 }
 
-type Held = Pick<Claim, 'server' | 'since'>
+type ClaimOrder = Pick<Claim, 'server' | 'since'>
 
 /** Orders two claims: the earlier one wins, and at the same time the server whose name sorts first. */
-export function isBefore(one: Held, other: Held): boolean {
+export function isBefore(one: ClaimOrder, other: ClaimOrder): boolean {
   const apart = one.since.getTime() - other.since.getTime()
   return apart === 0 ? one.server < other.server : apart < 0
 }
@@ -95,8 +95,8 @@ export function claimReplyToWire({ server, stand }: ClaimReply): string {
 /** Decodes a reply to a claim; undefined when it is invalid. */
 export function claimReplyFromWire(text: string): ClaimReply | undefined {
   const { server, stand } = parse(text)
-  const known = STANDS.find((each) => each === stand)
-  return isName(server) && known !== undefined ? { server, stand: known } : undefined
+  const valid = STANDS.find((each) => each === stand)
+  return isName(server) && valid !== undefined ? { server, stand: valid } : undefined
 }
 
 /** Encodes a guest's message; the unparsed payload follows on a separate line. */

@@ -25,7 +25,7 @@ export async function findInstances(parts: InstanceParts, untilMs: number): Prom
   const skipped: Skipped[] = []
   const notes: string[] = []
   let read: Promise<FilesInUse> | undefined
-  const readOnce = () => (read ??= findInUse())
+  const readCached = () => (read ??= findInUse())
   for (const backend of backends) {
     const usage = await readUsage(backend, notes)
     if (usage === undefined) continue
@@ -34,9 +34,13 @@ export async function findInstances(parts: InstanceParts, untilMs: number): Prom
       const { name } = workspace
       const path = workspace.rootfsPath || (usage.workspaces.get(name)?.[0]?.path ?? '')
       const files = usage.workspaces.get(name) ?? []
-      const look = await unlessInUse(await lookAt(workspace, backend, clock, untilMs), files, readOnce)
-      if (look.is === 'kept') {
-        skipped.push({ kind: 'instance', name, path, reason: look.reason })
+      const assessment = await unlessInUse(
+        await assess(workspace, backend, clock, untilMs),
+        files,
+        readCached,
+      )
+      if (assessment.is === 'kept') {
+        skipped.push({ kind: 'instance', name, path, reason: assessment.reason })
         continue
       }
       candidates.push({
@@ -44,20 +48,20 @@ export async function findInstances(parts: InstanceParts, untilMs: number): Prom
         name,
         path,
         backend: backend.name,
-        identity: `${workspace.createdAt.toISOString()} ${look.changedAt.toISOString()}`,
-        reason: look.reason,
+        identity: `${workspace.createdAt.toISOString()} ${assessment.changedAt.toISOString()}`,
+        reason: assessment.reason,
         parts: files,
-        changedAt: look.changedAt,
+        changedAt: assessment.changedAt,
         remove: async () => {
           const removal = await lifecycle.whileIdle(name, async (now, remove) => {
             if (now === undefined) return { is: 'kept', reason: 'it no longer exists' } as const
             // Under its lock: it may have been started, or deleted and created again (threat P4).
-            const old = await lookAt(now, backend, clock, untilMs)
+            const old = await assess(now, backend, clock, untilMs)
             const again = await unlessInUse(old, files, findInUse)
             if (again.is === 'kept') return again
             if (
               now.createdAt.getTime() !== workspace.createdAt.getTime() ||
-              again.changedAt.getTime() !== look.changedAt.getTime()
+              again.changedAt.getTime() !== assessment.changedAt.getTime()
             )
               return { is: 'kept', reason: 'it has changed in the meantime' } as const
             await remove()
@@ -100,35 +104,35 @@ async function readUsage(backend: Backend, notes: string[]): Promise<BackendUsag
   }
 }
 
-type Look =
+type Assessment =
   | { readonly is: 'old'; readonly changedAt: Date; readonly reason: string }
   | { readonly is: 'kept'; readonly reason: string }
 
-function kept(reason: string): Look {
+function kept(reason: string): Assessment {
   return { is: 'kept', reason }
 }
 
 /** Keeps workspaces whose files a program has open, for instance as the disk of another VM. */
 async function unlessInUse(
-  look: Look,
+  assessment: Assessment,
   parts: readonly UsagePart[],
   read: () => Promise<FilesInUse>,
-): Promise<Look> {
-  if (look.is === 'kept' || parts.length === 0) return look
+): Promise<Assessment> {
+  if (assessment.is === 'kept' || parts.length === 0) return assessment
   const inUse = await read()
   for (const { path } of parts) {
     const user = await inUse.userOfFile(path)
     if (user !== '') return kept(`${path}: ${user}`)
   }
-  return look
+  return assessment
 }
 
-async function lookAt(
+async function assess(
   { name, state }: Workspace,
   backend: Backend,
   clock: ClockWatch,
   untilMs: number,
-): Promise<Look> {
+): Promise<Assessment> {
   if (state.is === 'error') return kept(inError(state.message))
   if (state.is !== 'stopped') return kept(`cannot prune ${state.is} workspace`)
   let changedAt: Date

@@ -22,7 +22,7 @@ export async function findLogs(roots: readonly MachineRoot[], tailBytes: number)
     }
     const files = filesOf(root)
     for (const { key, reading } of await files.list()) {
-      const name = reading.is === 'known' ? reading.record.name : key
+      const name = reading.is === 'valid' ? reading.record.name : key
       const path = files.consoleOf(key)
       try {
         const { size, blocks, mtime, ino, dev } = await lstat(path)
@@ -45,11 +45,11 @@ export async function findLogs(roots: readonly MachineRoot[], tailBytes: number)
           remove: async () => {
             // If its metadata is unreadable, the VM may be running.
             const now = await files.read(key)
-            const isLive = now.is !== 'known' || now.record.run !== null
+            const isLive = now.is !== 'valid' || now.record.run !== null
             const { freed, note } = await truncateLog(files.instanceOf(key), tailBytes, isLive)
-            const told = [note, isLive && root.backend === 'vz' ? OVERWRITTEN : undefined]
-            const said = told.filter((each) => each !== undefined).join('; ')
-            return { is: 'truncated', freed, ...(said !== '' && { note: `${name}: ${said}` }) }
+            const messages = [note, isLive && root.backend === 'vz' ? OVERWRITTEN : undefined]
+            const message = messages.filter((each) => each !== undefined).join('; ')
+            return { is: 'truncated', freed, ...(message !== '' && { note: `${name}: ${message}` }) }
           },
         })
       } catch (error) {

@@ -1,7 +1,7 @@
 import { discard, removeLeftTrash } from '../../../lib/fs/trash.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { SnapshotLibrary } from '../../snapshot/snapshot-library.ts'
-import { type MachineRoot, whileNoneIsDeleted } from '../machine-root.ts'
+import { type MachineRoot, whileNoDeletion } from '../machine-root.ts'
 import { findOrphans, type Orphan, type OrphanKind } from '../orphans.ts'
 import type { Candidate, Findings, ItemKind, Removal, Skipped } from './candidate.ts'
 import type { ClockWatch } from './clock-watch.ts'
@@ -76,7 +76,7 @@ async function removeOrphan(
       return removal ?? { is: 'kept', reason: 'an image is being created' }
     }
     case 'trash':
-      return whileNoneIsDeleted(root, orphan.place, work)
+      return whileNoDeletion(root, orphan.place, work)
     case 'snapshot':
       return snapshots.whileIdle(orphan.name, work)
     case 'upper': {

@@ -15,7 +15,7 @@ import { findInstances, type InstanceParts } from './find-instances.ts'
 import { findLogs } from './find-logs.ts'
 import { findPrunableOrphans, type OrphanParts } from './find-orphans.ts'
 import { freeSpaceAt } from './free-space.ts'
-import { type Plan, PlanShelf } from './plan-shelf.ts'
+import { type Plan, PlanCache } from './plan-cache.ts'
 import type { PruneRequest, KeepFree } from './request.ts'
 import { systemClock } from '../../../lib/clock/clock.ts'
 
@@ -50,7 +50,7 @@ export interface PrunerOptions extends InstanceParts, OrphanParts {
   readonly logger: Logger
 }
 
-type Sized = Candidate & { readonly freed: Bytes }
+type SizedCandidate = Candidate & { readonly freed: Bytes }
 
 /**
  * Deletes what nothing needs. A plan lists what would be deleted and what is kept, each with a reason.
@@ -59,7 +59,7 @@ type Sized = Candidate & { readonly freed: Bytes }
  */
 export class Pruner {
   readonly #options: PrunerOptions
-  readonly #plans = new PlanShelf(systemClock)
+  readonly #plans = new PlanCache(systemClock)
   readonly #turns = new KeyedLock()
 
   constructor(options: PrunerOptions) {
@@ -86,7 +86,7 @@ export class Pruner {
     progress: (message: string) => void,
   ): Promise<PruneReport> {
     this.#check()
-    const plan = this.#plans.take(id, repeated)
+    const plan = this.#plans.redeem(id, repeated)
     return this.#apply(plan.request, plan, progress)
   }
 
@@ -113,7 +113,7 @@ export class Pruner {
       const { chosen, skipped, notes } = await this.#choose(request, plan)
       const items: PrunedItem[] = []
       const kept: Skipped[] = [...skipped]
-      const said: string[] = [...notes]
+      const allNotes: string[] = [...notes]
       for (const [i, candidate] of chosen.entries()) {
         const { kind, name, path } = candidate
         const what = `${i + 1} of ${chosen.length}: ${kind} ${name}`
@@ -126,7 +126,7 @@ export class Pruner {
           const removal = await candidate.remove((removed) => progress(`${what}, ${removed} files removed`))
           if (removal.is === 'kept') kept.push({ kind, name, path, reason: removal.reason })
           else items.push(itemOf({ ...candidate, freed: removal.freed ?? candidate.freed }, removal.is))
-          if (removal.is === 'truncated' && removal.note !== undefined) said.push(removal.note)
+          if (removal.is === 'truncated' && removal.note !== undefined) allNotes.push(removal.note)
         } catch (error) {
           if (!isFault(error)) this.#options.logger.warn({ err: error, kind, path }, 'not pruned')
           items.push({ ...itemOf(candidate, 'failed'), freed: NOTHING, error: messageOf(error) })
@@ -134,7 +134,7 @@ export class Pruner {
       }
       const freed = sumBytes(items.map((item) => item.freed))
       const planId = plan?.id ?? ''
-      return { isDryRun: false, planId, request, items, skipped: kept, notes: said, freed }
+      return { isDryRun: false, planId, request, items, skipped: kept, notes: allNotes, freed }
     })
   }
 
@@ -146,7 +146,7 @@ export class Pruner {
     request: PruneRequest,
     plan?: Plan,
   ): Promise<{
-    readonly chosen: readonly Sized[]
+    readonly chosen: readonly SizedCandidate[]
     readonly skipped: readonly Skipped[]
     readonly notes: readonly string[]
   }> {
@@ -167,7 +167,7 @@ export class Pruner {
       walker,
       planned.flatMap(({ parts }) => parts),
     )
-    const sized = planned.map((candidate): Sized => {
+    const sized = planned.map((candidate): SizedCandidate => {
       const freed = candidate.freed ?? sumBytes([NOTHING, ...candidate.parts.map(measured.sizeOf)])
       return { ...candidate, freed }
     })
@@ -203,7 +203,7 @@ export class Pruner {
   }
 }
 
-function itemOf(candidate: Sized, action: PrunedItem['action']): PrunedItem {
+function itemOf(candidate: SizedCandidate, action: PrunedItem['action']): PrunedItem {
   const { kind, name, path, backend, freed, reason } = candidate
   return { kind, name, path, backend, action, freed, reason, error: '' }
 }

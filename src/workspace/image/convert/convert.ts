@@ -9,8 +9,8 @@ import { fault } from '../../errors.ts'
 import type { ImageBackend } from '../image-backend.ts'
 import type { ImageStore } from '../image-store.ts'
 import { type BootFile, BOOT_FILES, type FileFacts, type Manifest } from '../manifest.ts'
-import { systemFault } from '../system-fault.ts'
-import { cage, requireCage } from './cage.ts'
+import { systemError } from '../system-error.ts'
+import { conversionSandbox, requireSandbox } from './conversion-sandbox.ts'
 import type { ConversionParts } from './conversion-parts.ts'
 import { pathInTree } from './in-tree.ts'
 import { findMke2fs } from './formatter-files.ts'
@@ -65,20 +65,20 @@ export async function convert(
       'INVALID_REQUEST',
       `image ${source.ref} is for ${source.arch}, but this machine is ${process.arch}`,
     )
-  await requireCage()
+  await requireSandbox()
   const key = await conversionKey(converter, source)
   const onWait = (): void => progress(`waiting for another conversion of ${source.ref}`)
-  return store.once(
+  return store.singleflight(
     key,
     async () => {
       const staging = await store.stage()
       try {
         return await fill(converter, { source, key, staging, progress, signal })
       } catch (error) {
-        throw systemFault(`converting ${source.ref}`, error)
+        throw systemError(`converting ${source.ref}`, error)
       } finally {
         // Deletes through descriptors: an image's directories may be deeper than the limit on paths.
-        await discard(store.blobPlace, basename(staging))
+        await discard(store.blobDirectory, basename(staging))
       }
     },
     { signal, onWait },
@@ -108,8 +108,8 @@ async function fill(
   progress('installing guest programs, kernel and initrd')
   const task: PrepareTask = { tree, target, backend, kernel, guestDir, config: source.config, startMs, nodes }
   const inPool = { timeoutMs: MOST_MS, ...(signal && { signal }) }
-  const prepared = (await inCage({ staging, kernel, guestDir }, (caged) =>
-    caged.run(workerFile('image-prepare'), task, inPool),
+  const prepared = (await inSandbox({ staging, kernel, guestDir }, (sandboxed) =>
+    sandboxed.run(workerFile('image-prepare'), task, inPool),
   )) as PreparedTree
   await owners.giveToRoot(
     // The last part may be a link that we created.
@@ -119,8 +119,8 @@ async function fill(
   progress(`creating a file system of ${Math.ceil(prepared.bytes / 2 ** 20)} MiB`)
   const rootfs = join(target, 'rootfs.ext4')
   await makeRootfs({ tree, file: rootfs, measure: prepared }, owners, signal)
-  await inCage({ staging, kernel, guestDir }, (caged) =>
-    caged.run(workerFile('image-settle'), { path: rootfs }, inPool),
+  await inSandbox({ staging, kernel, guestDir }, (sandboxed) =>
+    sandboxed.run(workerFile('image-settle'), { path: rootfs }, inPool),
   )
   progress('checking the file system')
   const readFacts = async (name: BootFile): Promise<FileFacts> =>
@@ -147,7 +147,7 @@ async function fill(
 }
 
 /** Runs a worker that reads an unpacked image in a sandboxed process. */
-async function inCage<T>(
+async function inSandbox<T>(
   {
     staging,
     kernel: { file, modules },
@@ -159,7 +159,10 @@ async function inCage<T>(
   const pool = new Pool({
     name: 'image in a sandbox',
     maxThreads: 1,
-    sandbox: cage({ writable: [staging], readable: [guestDir, ...(await withTargets(kernels))] }),
+    sandbox: conversionSandbox({
+      writable: [staging],
+      readable: [guestDir, ...(await withTargets(kernels))],
+    }),
   })
   try {
     return await work(pool)

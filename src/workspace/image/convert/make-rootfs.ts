@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { cage } from './cage.ts'
+import { conversionSandbox } from './conversion-sandbox.ts'
 import { EPOCH_SECONDS, type TreeMeasure } from './measure-tree.ts'
 import type { Owners } from './owners.ts'
 import { runTool } from './tool.ts'
@@ -40,7 +40,7 @@ export async function makeRootfs(
     what: 'creating the file system',
     package: 'e2fsprogs',
     // The parent directory contains fakeroot's state.
-    sandbox: cage({ writable: [dirname(tree)] }),
+    sandbox: conversionSandbox({ writable: [dirname(tree)] }),
     environment: { E2FSPROGS_FAKE_TIME: time, SOURCE_DATE_EPOCH: time },
     signal,
   })
@@ -51,7 +51,7 @@ export async function checkRootfs(file: string, signal: AbortSignal | undefined)
   await runTool(['e2fsck', '-f', '-n', file], {
     what: 'checking the file system',
     package: 'e2fsprogs',
-    sandbox: cage({ readable: [file] }),
+    sandbox: conversionSandbox({ readable: [file] }),
     signal,
   })
 }

@@ -1,6 +1,6 @@
 import { lstatSync, lutimesSync, opendirSync, rmSync } from 'node:fs'
 import { fault } from '../../errors.ts'
-import { MAX_IMAGE_BYTES } from './cage.ts'
+import { MAX_IMAGE_BYTES } from './conversion-sandbox.ts'
 
 const BLOCK_BYTES = 4096
 /** Maximum length of a path in a system call. Source: limits.h. */
@@ -26,7 +26,7 @@ export function measureTree(tree: string, startMs: number, nodes: readonly numbe
   const seen = new Set<number>()
   let bytes = 0
   let inodes = 0
-  const settle = (path: Buffer, mtimeMs: number): void => {
+  const resetTimes = (path: Buffer, mtimeMs: number): void => {
     if (mtimeMs >= startMs) lutimesSync(path, EPOCH_SECONDS, EPOCH_SECONDS)
   }
   const walk = (directory: Buffer): void => {
@@ -44,7 +44,7 @@ export function measureTree(tree: string, startMs: number, nodes: readonly numbe
         inodes++
         // A link target of up to 59 bytes is stored in the inode.
         bytes += found.isFile() || found.size > 59 ? blocks(found.size) : 0
-        settle(path, found.mtimeMs)
+        resetTimes(path, found.mtimeMs)
         if (found.nlink > 1) seen.add(found.ino)
       }
       entryBytes += 12 + name.length
@@ -57,7 +57,7 @@ export function measureTree(tree: string, startMs: number, nodes: readonly numbe
         `the image unpacks to more than ${MAX_IMAGE_BYTES / 2 ** 30} GiB, which is the limit`,
       )
     // After its entries, whose removal changes its time.
-    settle(directory, lstatSync(directory).mtimeMs)
+    resetTimes(directory, lstatSync(directory).mtimeMs)
   }
   walk(Buffer.from(tree))
   return { inodes, bytes }

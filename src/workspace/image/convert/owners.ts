@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cage } from './cage.ts'
+import { conversionSandbox } from './conversion-sandbox.ts'
 import { runTool } from './tool.ts'
 
 /** Mode bits that encode a file's kind, and the kinds regular file, directory and link. */
@@ -41,7 +41,7 @@ export class Owners {
     await runTool(this.as(['chown', '-hR', '0:0', '--', ...paths]), {
       what: 'changing the owner of our files to root',
       package: 'fakeroot',
-      sandbox: cage({ writable: [this.#directory] }),
+      sandbox: conversionSandbox({ writable: [this.#directory] }),
       signal,
     })
   }

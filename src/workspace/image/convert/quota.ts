@@ -1,15 +1,15 @@
 import { statfs } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import { fault } from '../../errors.ts'
-import { MAX_IMAGE_BYTES, MAX_IMAGE_ENTRIES } from './cage.ts'
+import { MAX_IMAGE_BYTES, MAX_IMAGE_ENTRIES } from './conversion-sandbox.ts'
 
 const GIB = 2 ** 30
 /** Space that must stay free on the disk, or this share of a small disk. */
 const RESERVE_BYTES = GIB
 const RESERVE_PART = 0.05
 /** How often free space is checked, in bytes and entries. */
-const LOOK_BYTES = 2 ** 26
-const LOOK_ENTRIES = 4_096
+const CHECK_BYTES = 2 ** 26
+const CHECK_ENTRIES = 4_096
 
 /**
  * Limits an archive while it is unpacked: its decompressed size, the number of files and directories it
@@ -22,8 +22,8 @@ export class Quota {
   readonly #maxEntries: number
   #bytes = 0
   #entries = 0
-  #lookedAt = { bytes: 0, entries: 0 }
-  #isLooking = false
+  #checkedAt = { bytes: 0, entries: 0 }
+  #isChecking = false
   #previous: readonly string[] = []
 
   /** @param directory a directory on the disk that the archive is unpacked to */
@@ -44,7 +44,7 @@ export class Quota {
         this.#bytes += chunk.length
         if (this.#bytes > this.#maxBytes)
           this.#exceed(`the image unpacks to more than ${this.#maxBytes / GIB} GiB`)
-        this.#look()
+        this.#check()
         done(null, chunk)
       },
     })
@@ -62,16 +62,16 @@ export class Quota {
     this.#entries += Math.max(1, parts.length - common)
     if (this.#entries > this.#maxEntries)
       this.#exceed(`the image has more than ${this.#maxEntries} files and directories`)
-    this.#look()
+    this.#check()
   }
 
-  #look(): void {
-    const { bytes, entries } = this.#lookedAt
-    if (this.#isLooking || (this.#bytes - bytes < LOOK_BYTES && this.#entries - entries < LOOK_ENTRIES))
+  #check(): void {
+    const { bytes, entries } = this.#checkedAt
+    if (this.#isChecking || (this.#bytes - bytes < CHECK_BYTES && this.#entries - entries < CHECK_ENTRIES))
       return
-    this.#lookedAt = { bytes: this.#bytes, entries: this.#entries }
-    this.#isLooking = true
-    void this.#checkDisk().finally(() => (this.#isLooking = false))
+    this.#checkedAt = { bytes: this.#bytes, entries: this.#entries }
+    this.#isChecking = true
+    void this.#checkDisk().finally(() => (this.#isChecking = false))
   }
 
   async #checkDisk(): Promise<void> {

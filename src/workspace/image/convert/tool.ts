@@ -51,7 +51,7 @@ export async function runTool(argv: readonly string[], options: ToolOptions): Pr
   signal?.addEventListener('abort', kill, { once: true })
   const out = output === undefined ? collect(child.stdout, onLine) : undefined
   let isTolerable = options.tolerates !== undefined
-  const said = collect(child.stderr, (line) => {
+  const errorOutput = collect(child.stderr, (line) => {
     if (options.tolerates?.(line) === true) return
     isTolerable = false
     onLine?.(line)
@@ -60,30 +60,31 @@ export async function runTool(argv: readonly string[], options: ToolOptions): Pr
     child.on('error', reject)
     child.on('close', (code, killedBy) => resolve(code ?? killedBy ?? 1))
   })
-  const fed =
+  const feeding =
     input && child.stdin ? pipeline(input, sinkOf(child.stdin)).catch((error: unknown) => error) : undefined
-  const passedOn =
+  const forwarding =
     output && child.stdout ? pipeline(child.stdout, output).catch((error: unknown) => error) : undefined
   try {
     const status = await end
     signal?.throwIfAborted()
     const isDone =
-      status === 0 || (isTolerable && said() !== '' && typeof status === 'number' && status < NO_PROGRAM)
+      status === 0 ||
+      (isTolerable && errorOutput() !== '' && typeof status === 'number' && status < NO_PROGRAM)
     // A failed program does not read the rest of its input.
     if (!isDone) input?.destroy()
-    const broken = (await fed) ?? (await passedOn)
+    const broken = (await feeding) ?? (await forwarding)
     if (isDone && broken === undefined) return out?.() ?? ''
-    if (sandbox !== undefined && status === NO_PROGRAM && said().includes('failed to execute'))
-      throw Object.assign(new Error(said().trim()), { code: 'ENOENT' })
-    const words = isDone
+    if (sandbox !== undefined && status === NO_PROGRAM && errorOutput().includes('failed to execute'))
+      throw Object.assign(new Error(errorOutput().trim()), { code: 'ENOENT' })
+    const message = isDone
       ? messageOf(broken)
-      : ((sandbox && limitOf(status, sandbox)) ?? said().trim().split('\n').slice(-3).join('; '))
-    const isFull = /no space left on device|disk quota exceeded/i.test(`${words}${said()}`)
+      : ((sandbox && limitOf(status, sandbox)) ?? errorOutput().trim().split('\n').slice(-3).join('; '))
+    const isFull = /no space left on device|disk quota exceeded/i.test(`${message}${errorOutput()}`)
     throw fault(
       'BACKEND_ERROR',
       isFull
-        ? `${what} failed: the disk is full (${words}); free disk space and try again`
-        : `${what} failed: ${words || `${program} exited with ${status}`}`,
+        ? `${what} failed: the disk is full (${message}); free disk space and try again`
+        : `${what} failed: ${message || `${program} exited with ${status}`}`,
       broken,
     )
   } catch (error) {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isFault } from '../../../lib/errors/fault.ts'
-import { cage } from './cage.ts'
+import { conversionSandbox } from './conversion-sandbox.ts'
 import { compressionOf, DECOMPRESSORS } from './decompress.ts'
 import type { Owners } from './owners.ts'
 import { Quota } from './quota.ts'
@@ -58,7 +58,7 @@ export async function unpack(
   const tar = runTool(owners.as(argv), {
     what: 'unpacking the image',
     package: 'tar',
-    sandbox: cage({ writable: [staging] }),
+    sandbox: conversionSandbox({ writable: [staging] }),
     signal: stop,
     input,
     onLine: (line) => quota.addEntry(line),
@@ -96,7 +96,7 @@ async function feed(
     const decompressing = runTool(DECOMPRESSORS[format], {
       what: 'decompressing the image',
       package: DECOMPRESSORS[format][0],
-      sandbox: cage({}),
+      sandbox: conversionSandbox({}),
       signal,
       input: content,
       output: out,

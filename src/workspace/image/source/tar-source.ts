@@ -7,7 +7,7 @@ import type { Pool } from '../../../lib/pool/pool.ts'
 import { workerFile } from '../../../lib/pool/worker-file.ts'
 import { fault } from '../../errors.ts'
 import type { ImageStore } from '../image-store.ts'
-import { systemFault } from '../system-fault.ts'
+import { systemError } from '../system-error.ts'
 import type { FileFacts } from '../manifest.ts'
 import { type ImageConfig, NO_CONFIG, type RootfsSource } from './rootfs-source.ts'
 
@@ -58,7 +58,7 @@ async function spool(archive: Readable, file: string, signal: AbortSignal | unde
     await pipeline(archive, handle.createWriteStream(), { ...(signal && { signal }) })
   } catch (error) {
     signal?.throwIfAborted()
-    throw systemFault('storing the archive', error)
+    throw systemError('storing the archive', error)
   }
 }
 

@@ -20,7 +20,7 @@ const hostConfig = (limits: Partial<ContainerLimits> = {}, request: Partial<Back
       policy: undefined,
       limits: { ...LIMITS, ...limits },
       user: undefined,
-      insideDir: undefined,
+      mountedSocketDir: undefined,
     },
   ).HostConfig
 

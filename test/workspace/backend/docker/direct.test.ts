@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Backend } from '../../../../src/workspace/backend/backend.ts'
-import { InsideDirs } from '../../../../src/workspace/backend/docker/exec/inside-dirs.ts'
+import { MountedSocketDirs } from '../../../../src/workspace/backend/docker/exec/mounted-socket-dirs.ts'
 import { createIn, outputOf, sh } from '../../../support/workspace/backends.ts'
 import { docker, dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { engineProxy } from '../../../support/engine/engine-proxy.ts'
@@ -25,12 +25,12 @@ const RUNNER = 'workspace-run'
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'inside-')))
 const serverId = '00000000-0000-4000-8000-' + Math.random().toString(16).slice(2, 14).padEnd(12, '0')
 const shared = uniqueName('direct')
-let dirs: InsideDirs
+let dirs: MountedSocketDirs
 let backend: Backend
 
 beforeAll(async () => {
-  dirs = await InsideDirs.keep(root)
-  backend = dockerBackend({ insideDirs: dirs, serverId })
+  dirs = await MountedSocketDirs.own(root)
+  backend = dockerBackend({ mountedSocketDirs: dirs, serverId })
   await backend.open(() => undefined)
   await createIn(backend, shared)
 })
@@ -292,7 +292,7 @@ test('where the runner does not find the server the program is run, and once', a
 
 test('a workspace is made without the mount where the engine cannot have it', async () => {
   const proxy = await engineProxy()
-  const at = dockerBackend({ host: proxy.address, insideDirs: dirs, serverId })
+  const at = dockerBackend({ host: proxy.address, mountedSocketDirs: dirs, serverId })
   await at.open(() => undefined)
   onTestFinished(() => at.close())
   const name = uniqueName('unseen')
@@ -311,7 +311,7 @@ test('a workspace is made without the mount where the engine cannot have it', as
 
 test('an engine that goes away while a program is started leaves nothing', async () => {
   const proxy = await engineProxy()
-  const at = dockerBackend({ host: proxy.address, insideDirs: dirs, serverId })
+  const at = dockerBackend({ host: proxy.address, mountedSocketDirs: dirs, serverId })
   await at.open(() => undefined)
   onTestFinished(() => at.close())
   expect(await isRunDirectly(shared, at)).toBe(true)

@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { serve } from '../../../../guest/agent/serve.ts'
 import { encodeMessage, readMessage } from '../../../../src/lib/guest/message.ts'
-import { GuestDoor } from '../../../../src/workspace/backend/microvm/guest/guest-door.ts'
+import { GuestClient } from '../../../../src/workspace/backend/microvm/guest/guest-client.ts'
 
 // The agent of this checkout in this process, as this machine's root: what it needs a machine of its own for is in test/vm.
-const door = new GuestDoor(() =>
+const door = new GuestClient(() =>
   Promise.resolve({
     dialGuest: () => {
       const [host, guest] = duplexPair()

@@ -64,7 +64,10 @@ describe('P3 what cannot be told pins all that it could', () => {
     disk.snapshot('torn')
     writeFileSync(disk.at('snapshots/torn/snapshot.json'), '')
     const body = await prune(server)
-    expect([body.items, body.notes.join()]).toEqual([[], expect.stringMatching(/images are not pruned.*torn/)])
+    expect([body.items, body.notes.join()]).toEqual([
+      [],
+      expect.stringMatching(/images are not pruned.*torn/),
+    ])
     expect(disk.has('snapshots/torn/snapshot.json')).toBe(true)
   })
 

@@ -5,7 +5,7 @@ import type { Load } from '../../backend.ts'
 const ROOT = '/sys/fs/cgroup'
 
 /** Paths of a container's control group below each controller: Docker's two drivers, then Podman's. */
-const placesOf = (id: string): readonly string[] => [
+const pathsOf = (id: string): readonly string[] => [
   `docker/${id}`,
   `system.slice/docker-${id}.scope`,
   `machine.slice/libpod-${id}.scope`,
@@ -43,7 +43,7 @@ const VERSIONS: readonly Version[] = [
   },
 ]
 
-interface Place {
+interface ControlGroup {
   readonly version: Version
   readonly path: string
 }
@@ -55,7 +55,7 @@ interface Place {
 export class ContainerLoads {
   readonly #root: string
   /** Control groups found so far, by container. */
-  readonly #places = new Map<string, Place>()
+  readonly #controlGroups = new Map<string, ControlGroup>()
 
   constructor(root = ROOT) {
     this.#root = root
@@ -64,16 +64,16 @@ export class ContainerLoads {
   /** Returns the load of each container that can be measured. */
   async readAll(containerIds: readonly string[]): Promise<ReadonlyMap<string, Load>> {
     const asked = new Set(containerIds)
-    for (const id of this.#places.keys()) if (!asked.has(id)) this.#places.delete(id)
+    for (const id of this.#controlGroups.keys()) if (!asked.has(id)) this.#controlGroups.delete(id)
     const read = await Promise.all(containerIds.map(async (id) => [id, await this.#read(id)] as const))
     return new Map(read.flatMap(([id, load]) => (load === undefined ? [] : [[id, load] as const])))
   }
 
   async #read(containerId: string): Promise<Load | undefined> {
-    const place = this.#places.get(containerId) ?? (await this.#find(containerId))
-    if (place === undefined) return undefined
-    this.#places.set(containerId, place)
-    const { version, path } = place
+    const controlGroup = this.#controlGroups.get(containerId) ?? (await this.#find(containerId))
+    if (controlGroup === undefined) return undefined
+    this.#controlGroups.set(containerId, controlGroup)
+    const { version, path } = controlGroup
     const file = (controller: string, name: string): Promise<string> =>
       readFile(join(this.#root, controller, path, name), 'utf8')
     try {
@@ -87,15 +87,15 @@ export class ContainerLoads {
       return { cpuMs: version.cpuMsOf(cpu), memoryBytes }
     } catch {
       // The container stopped; its next control group may be elsewhere.
-      this.#places.delete(containerId)
+      this.#controlGroups.delete(containerId)
       return undefined
     }
   }
 
   /** Returns undefined for a container on another machine, or one whose engine uses an unknown path. */
-  async #find(containerId: string): Promise<Place | undefined> {
+  async #find(containerId: string): Promise<ControlGroup | undefined> {
     for (const version of VERSIONS)
-      for (const path of placesOf(containerId)) {
+      for (const path of pathsOf(containerId)) {
         const file = join(this.#root, version.memory, path, version.memoryFile)
         const isThere = await access(file).then(
           () => true,

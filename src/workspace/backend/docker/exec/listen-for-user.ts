@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { InsideListener } from '../../backend.ts'
-import type { InsideDirs } from './inside-dirs.ts'
+import type { MountedSocketDirs } from './mounted-socket-dirs.ts'
 import { listenInside } from './listen-inside.ts'
 
 /** Connection limit per socket, so that a workspace cannot exhaust the server's descriptors. */
@@ -8,7 +8,7 @@ const MAX_CONNECTIONS = 100
 
 /** Listens on a socket that one user of a workspace may connect to; closing it closes its connections. */
 export async function listenForUser(
-  dirs: InsideDirs,
+  dirs: MountedSocketDirs,
   workspace: string,
   userId: number,
   onConnection: (connection: Socket) => void,

@@ -3,7 +3,7 @@ import { unlinkSync } from 'node:fs'
 import { chmod, chown, open, rename } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { INSIDE, type InsideDirs } from './inside-dirs.ts'
+import { MOUNT_POINT, type MountedSocketDirs } from './mounted-socket-dirs.ts'
 
 /** A Unix socket in a workspace's directory. */
 export interface InsideSocket {
@@ -22,7 +22,7 @@ export interface InsideSocket {
  * set, so that others can never open it.
  */
 export async function listenInside(
-  dirs: InsideDirs,
+  dirs: MountedSocketDirs,
   workspace: string,
   forWhom: number | 'everyone',
   onConnection: (connection: Socket) => void,
@@ -54,7 +54,7 @@ export async function listenInside(
     stopListening()
     throw error
   }
-  return { name, file, path: `${INSIDE}/${name}`, stopListening }
+  return { name, file, path: `${MOUNT_POINT}/${name}`, stopListening }
 }
 
 /**

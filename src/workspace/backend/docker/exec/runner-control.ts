@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 import type { ExitStatus } from '../../backend.ts'
 
 /** Reports from a runner are shorter than this. */
-const MAX_SAID_BYTES = 256
+const MAX_REPORT_BYTES = 256
 
 const NAMES = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
@@ -14,28 +14,28 @@ export class RunnerControl {
   /** The program's exit status; undefined when the connection ended before it was reported. */
   readonly ending: Promise<ExitStatus | undefined>
   readonly #runner: Socket
-  #isOver = false
+  #hasEnded = false
 
   constructor(runner: Socket) {
     this.#runner = runner
-    let said = ''
+    let report = ''
     this.ending = new Promise((resolve) => {
-      const over = (): void => {
-        this.#isOver = true
-        resolve(parseEnding(said))
+      const finish = (): void => {
+        this.#hasEnded = true
+        resolve(parseEnding(report))
         runner.destroy()
       }
       runner.on('data', (chunk: Buffer) => {
-        said = (said + chunk.toString('latin1')).slice(0, MAX_SAID_BYTES)
-        if (said.endsWith('\n')) over()
+        report = (report + chunk.toString('latin1')).slice(0, MAX_REPORT_BYTES)
+        if (report.endsWith('\n')) finish()
       })
-      runner.once('end', over).once('close', over)
+      runner.once('end', finish).once('close', finish)
     })
   }
 
   /** Signals the program's process group; returns false when the program has exited. */
   signal(name: NodeJS.Signals): boolean {
-    if (this.#isOver || !this.#runner.writable) return false
+    if (this.#hasEnded || !this.#runner.writable) return false
     this.#runner.write(`signal ${constants.signals[name]}\n`)
     return true
   }
@@ -49,10 +49,10 @@ export class RunnerControl {
   }
 }
 
-function parseEnding(said: string): ExitStatus | undefined {
-  const exit = /^exit (\d{1,3})\n$/.exec(said)
+function parseEnding(report: string): ExitStatus | undefined {
+  const exit = /^exit (\d{1,3})\n$/.exec(report)
   if (exit !== null) return { status: Number(exit[1]) }
-  const ended = /^signal (\d{1,2}) ([01])\n$/.exec(said)
+  const ended = /^signal (\d{1,2}) ([01])\n$/.exec(report)
   if (ended === null) return undefined
   const number = Number(ended[1])
   const signal = NAMES.get(number)

@@ -4,13 +4,13 @@ import { messageOf } from '../../../../lib/errors/message.ts'
 import { fault, unavailable } from '../../../errors.ts'
 import type {
   ImageFacts,
-  ImageShelf,
+  BackendImages,
   ImageWork,
   PullRequest,
   RootfsEngine,
-  ShelfImage,
+  BackendImage,
   SurveyedImage,
-} from '../../../image/image-shelf.ts'
+} from '../../../image/backend-images.ts'
 import type { RootfsSource } from '../../../image/source/rootfs-source.ts'
 import { DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from '../engine/engine.ts'
 import { exportRootfs } from './export-rootfs.ts'
@@ -21,7 +21,7 @@ import type { PulledImages } from './pulled-images.ts'
 const ARCHITECTURES: Readonly<Record<string, string>> = { amd64: 'x64', '386': 'ia32' }
 
 /** The engine's images: those of the docker backend, and the sources of VM images. */
-export class DockerImages implements ImageShelf, RootfsEngine {
+export class DockerImages implements BackendImages, RootfsEngine {
   readonly backend = 'docker'
   readonly #engine: DockerEngine
   readonly #pulled: PulledImages | undefined
@@ -41,7 +41,7 @@ export class DockerImages implements ImageShelf, RootfsEngine {
   }
 
   /** Returns no images while the engine does not respond: those of other backends are listed all the same. */
-  async list(): Promise<readonly ShelfImage[]> {
+  async list(): Promise<readonly BackendImage[]> {
     if (!this.#engine.isAvailable) return []
     const { docker } = this.#engine
     const images = await this.#engine.call('listing images', (abortSignal) =>
@@ -138,7 +138,7 @@ export class DockerImages implements ImageShelf, RootfsEngine {
   }
 
   /** Never forces the removal: the engine refuses while any container uses the image. */
-  async discard(digest: string, isKept: (image: ShelfImage) => boolean): Promise<boolean> {
+  async discard(digest: string, isKept: (image: BackendImage) => boolean): Promise<boolean> {
     const image = (await this.survey()).find((each) => each.digest === digest)
     if (image === undefined || image.neededBy !== '' || image.rows.some(isKept)) return false
     for (const { name } of image.rows) await this.remove(name)
@@ -151,14 +151,14 @@ export class DockerImages implements ImageShelf, RootfsEngine {
    * Others are pulled; if that fails, the engine's copy is used, and the failure is reported as progress.
    */
   async source(dockerRef: string, work: ImageWork): Promise<RootfsSource> {
-    const there = await this.#find(dockerRef)
-    const isMadeHere = there !== undefined && there.RepoDigests.length === 0
-    if (!isMadeHere) {
+    const local = await this.#find(dockerRef)
+    const isBuiltLocally = local !== undefined && local.RepoDigests.length === 0
+    if (!isBuiltLocally) {
       try {
         await pullImage(this.#engine, dockerRef, { ...work, pulled: this.#pulled })
       } catch (error) {
         if (
-          there === undefined ||
+          local === undefined ||
           work.signal.aborted ||
           (isFault(error) && error.code === 'BACKEND_UNAVAILABLE')
         )

@@ -37,22 +37,22 @@ export class PulledImages {
    * someone else's.
    */
   async add(id: string, before: string | undefined): Promise<void> {
-    await this.#change((known) => {
-      if (before === undefined || (before !== id && known.has(before))) known.add(id)
+    await this.#change((ids) => {
+      if (before === undefined || (before !== id && ids.has(before))) ids.add(id)
     })
   }
 
   async remove(id: string): Promise<void> {
-    await this.#change((known) => known.delete(id))
+    await this.#change((ids) => ids.delete(id))
   }
 
-  async #change(change: (known: Set<string>) => void): Promise<void> {
+  async #change(change: (ids: Set<string>) => void): Promise<void> {
     await this.#turns.run('file', async () => {
       const before = await this.list()
-      const known = new Set(before)
-      change(known)
-      if (known.size === before.size && [...known].every((id) => before.has(id))) return
-      await writeFileDurable(this.#file, `${JSON.stringify([...known])}\n`, { mode: 0o600 })
+      const ids = new Set(before)
+      change(ids)
+      if (ids.size === before.size && [...ids].every((id) => before.has(id))) return
+      await writeFileDurable(this.#file, `${JSON.stringify([...ids])}\n`, { mode: 0o600 })
     })
   }
 }

@@ -7,7 +7,7 @@ import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
 import { syncDirectory, writeFileDurable } from '../../../../lib/fs/write-durable.ts'
 import { fault } from '../../../errors.ts'
 import { CREATING, creationMark } from './creating-mark.ts'
-import { keyOf, readKeys, removeKnown } from './known-files.ts'
+import { keyOf, readKeys, removeOwnFiles } from './record-files.ts'
 import { type Metadata, type MetadataReading, readMetadata } from './metadata.ts'
 
 const METADATA = 'metadata.json'
@@ -68,7 +68,7 @@ export class MachineFiles {
   /** Returns the metadata of a VM that must exist. @throws BACKEND_ERROR when it is absent or unreadable */
   async get(name: string): Promise<Metadata> {
     const reading = await this.read(name)
-    if (reading.is === 'known') return reading.record
+    if (reading.is === 'valid') return reading.record
     throw fault(
       'BACKEND_ERROR',
       reading.is === 'absent'
@@ -136,11 +136,11 @@ export class MachineFiles {
   }
 
   async removeUpper(name: string): Promise<void> {
-    await removeKnown(join(this.root, 'uppers', keyOf(name)), UPPER_FILES)
+    await removeOwnFiles(join(this.root, 'uppers', keyOf(name)), UPPER_FILES)
   }
 
   async removeInstance(name: string): Promise<void> {
-    await removeKnown(this.instanceOf(name), INSTANCE_FILES)
+    await removeOwnFiles(this.instanceOf(name), INSTANCE_FILES)
   }
 
   /** Returns when a VM's metadata was last written, which happens at every start and stop. */

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { Type } from '../../../../lib/schema/type.ts'
 import { fits } from '../../../../lib/schema/parse-json.ts'
 import { networkLimitsSchema } from '../../../network/narrow.ts'
-import { type RecordReading, readRecord } from './known-files.ts'
+import { type RecordReading, readRecord } from './record-files.ts'
 
 const whole = Type.Integer({ minimum: 0 })
 const processSchema = Type.Object({ pid: Type.Integer({ minimum: 2 }), began: Type.String({ minLength: 1 }) })

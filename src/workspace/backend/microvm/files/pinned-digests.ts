@@ -19,7 +19,7 @@ export async function readPinnedDigests(root: string): Promise<ReadonlySet<strin
   for (const { what, reading } of all) {
     if (reading.is === 'unreadable')
       throw fault('BACKEND_ERROR', `${what} is unreadable (${reading.why}); it may use any image`)
-    if (reading.is === 'known') digests.add(reading.record.digest)
+    if (reading.is === 'valid') digests.add(reading.record.digest)
   }
   return digests
 }

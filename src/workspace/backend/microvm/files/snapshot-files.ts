@@ -4,7 +4,7 @@ import { copySparse } from '../../../../lib/fs/copy-sparse.ts'
 import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
 import { syncDirectory, writeFileDurable } from '../../../../lib/fs/write-durable.ts'
 import { CREATING, creationMark } from './creating-mark.ts'
-import { keyOf, readKeys, removeKnown } from './known-files.ts'
+import { keyOf, readKeys, removeOwnFiles } from './record-files.ts'
 import { readSnapshotRecord, type SnapshotReading, type SnapshotRecord } from './snapshot-record.ts'
 
 const RECORD = 'snapshot.json'
@@ -61,7 +61,7 @@ export class SnapshotFiles {
   }
 
   async remove(name: string): Promise<void> {
-    await removeKnown(this.#of(name), [RECORD, UPPER, CREATING])
+    await removeOwnFiles(this.#of(name), [RECORD, UPPER, CREATING])
   }
 
   #of(name: string): string {

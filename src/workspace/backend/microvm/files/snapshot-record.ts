@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../../../lib/schema/type.ts'
 import { fits } from '../../../../lib/schema/parse-json.ts'
-import { type RecordReading, readRecord } from './known-files.ts'
+import { type RecordReading, readRecord } from './record-files.ts'
 import { machineFacts } from './metadata.ts'
 
 const schema = Type.Object({

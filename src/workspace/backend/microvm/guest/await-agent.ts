@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { AGENT_PORT, type GuestSetting } from '../../../../lib/guest/protocol.ts'
 import { fault } from '../../../errors.ts'
 import { askGuest, GuestRefusal } from './ask-guest.ts'
-import { consoleSize, findInitFault, lastLines, saysReady } from '../monitor/console-log.ts'
+import { consoleSize, findInitError, lastLines, hasReportedReady } from '../monitor/console-log.ts'
 import { isRunning, type MachineProcess } from '../monitor/machine-process.ts'
 
 const RETRY_MS = 100
@@ -49,10 +49,10 @@ export async function awaitAgent(booting: Booting): Promise<void> {
     // The vsock devices of some monitors stay deaf when a connection is attempted before the guest listens.
     hasInit ||= performance.now() > silentUntil || (await hasInitStarted(booting))
     if (hasInit && (await isPrepared(booting, left))) return
-    const said = await findInitFault(booting.consoleLog, booting.consoleStart)
-    if (said !== undefined) throw fault('BACKEND_ERROR', `the VM failed to boot: ${said}`)
+    const output = await findInitError(booting.consoleLog, booting.consoleStart)
+    if (output !== undefined) throw fault('BACKEND_ERROR', `the VM failed to boot: ${output}`)
     if (!(await isRunning(booting.process)))
-      throw fault('BACKEND_ERROR', `the VM exited while booting${await lastWords(booting)}`)
+      throw fault('BACKEND_ERROR', `the VM exited while booting${await lastOutput(booting)}`)
     if (left <= 0) {
       const seconds = Math.round((performance.now() - beganMs) / 1_000)
       const silentMs = performance.now() - movedMs
@@ -60,7 +60,7 @@ export async function awaitAgent(booting: Booting): Promise<void> {
       const console = silentMs < timeoutMs / 2 ? 'is still printing' : silent
       throw fault(
         'BACKEND_ERROR',
-        `the agent did not respond within ${seconds} s, and its console ${console} (vm.boot_timeout)${await lastWords(booting)}`,
+        `the agent did not respond within ${seconds} s, and its console ${console} (vm.boot_timeout)${await lastOutput(booting)}`,
       )
     }
     await delay(RETRY_MS)
@@ -68,7 +68,7 @@ export async function awaitAgent(booting: Booting): Promise<void> {
 }
 
 function hasInitStarted({ consoleLog, consoleStart }: Booting): Promise<boolean> {
-  return saysReady(consoleLog, consoleStart)
+  return hasReportedReady(consoleLog, consoleStart)
 }
 
 /** Returns false while nothing listens. */
@@ -86,8 +86,8 @@ async function isPrepared({ dialGuest, setting }: Booting, leftMs: number): Prom
   }
 }
 
-async function lastWords({ consoleLog, monitorLog }: Booting): Promise<string> {
+async function lastOutput({ consoleLog, monitorLog }: Booting): Promise<string> {
   const [console, monitor] = [await lastLines(consoleLog, 3), await lastLines(monitorLog, 3)]
-  const said = console === '' ? '' : `; its console ends with: ${console}`
-  return monitor === '' ? said : `${said}; its monitor printed: ${monitor}`
+  const output = console === '' ? '' : `; its console ends with: ${console}`
+  return monitor === '' ? output : `${output}; its monitor printed: ${monitor}`
 }

@@ -21,28 +21,30 @@ export class GuestPorts {
     ports: readonly number[],
     onConnection: (port: number, connection: Duplex) => void,
   ): Promise<GuestPorts> {
-    const doors: GuestPorts = new GuestPorts(
+    const guestPorts: GuestPorts = new GuestPorts(
       ports.map((port) =>
         createServer({ allowHalfOpen: true }, (socket) => {
           socket.on('error', () => undefined)
           // A guest has no use for more, and each connection costs the server a file descriptor.
-          if (doors.#connections.size >= MAX_CONNECTIONS) {
+          if (guestPorts.#connections.size >= MAX_CONNECTIONS) {
             socket.destroy()
             return
           }
-          doors.#connections.add(socket)
-          socket.once('close', () => doors.#connections.delete(socket))
+          guestPorts.#connections.add(socket)
+          socket.once('close', () => guestPorts.#connections.delete(socket))
           onConnection(port, socket)
         }),
       ),
     )
     try {
       await Promise.all(
-        doors.#servers.map((server, i) => listen(server, join(socketDir, hostPortSocket(ports[i] ?? 0)))),
+        guestPorts.#servers.map((server, i) =>
+          listen(server, join(socketDir, hostPortSocket(ports[i] ?? 0))),
+        ),
       )
-      return doors
+      return guestPorts
     } catch (error) {
-      doors.close()
+      guestPorts.close()
       throw error
     }
   }

@@ -3,7 +3,7 @@ import { listenVsock } from '../../../../native/net/vsock.ts'
 import { MAX_CONNECTIONS } from './guest-ports.ts'
 
 interface Peer {
-  readonly heard: (port: number, connection: Socket) => void
+  readonly onConnection: (port: number, connection: Socket) => void
   readonly connections: Set<Socket>
 }
 
@@ -20,9 +20,9 @@ const listening = new Set<number>()
 export function listenToPeer(
   cid: number,
   ports: readonly number[],
-  heard: Peer['heard'],
+  onConnection: Peer['onConnection'],
 ): { readonly close: () => void } {
-  const peer: Peer = { heard, connections: new Set() }
+  const peer: Peer = { onConnection, connections: new Set() }
   peers.set(cid, peer)
   for (const port of ports) {
     if (listening.has(port)) continue
@@ -42,5 +42,5 @@ function accept(port: number, connection: Socket, peer: Peer | undefined): void 
   if (peer === undefined || peer.connections.size >= MAX_CONNECTIONS) return void connection.destroy()
   peer.connections.add(connection)
   connection.once('close', () => peer.connections.delete(connection))
-  peer.heard(port, connection)
+  peer.onConnection(port, connection)
 }

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { fault } from '../../../errors.ts'
-import type { GuestReach } from './guest-door.ts'
+import type { GuestReach } from './guest-client.ts'
 import { dialGuest } from './guest-line.ts'
 import type { MachineFiles } from '../files/machine-files.ts'
 import type { SocketDirs } from './socket-dir.ts'
@@ -22,7 +22,7 @@ export function reachMachine(
 ): (name: string) => Promise<GuestReach> {
   return async (name) => {
     const reading = await files.read(name)
-    const metadata = reading.is === 'known' ? reading.record : undefined
+    const metadata = reading.is === 'valid' ? reading.record : undefined
     const [monitor] = metadata?.run?.processes ?? []
     if (metadata === undefined || metadata.run === null || monitor === undefined)
       throw fault('BACKEND_ERROR', `workspace "${name}" has no running VM`)

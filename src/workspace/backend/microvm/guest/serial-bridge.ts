@@ -23,7 +23,7 @@ export class SerialBridge {
   readonly #vsockSocket: string
   readonly #server: Server
   /** Channels that the guest opened, each with a separate connection. */
-  readonly #passed = new Set<Duplex>()
+  readonly #forwarded = new Set<Duplex>()
   #mux: Mux | undefined
   #line: Socket | undefined
   #isClosed = false
@@ -31,7 +31,7 @@ export class SerialBridge {
   static async open(serialSocket: string, vsockSocket: string): Promise<SerialBridge> {
     const bridge = new SerialBridge(serialSocket, vsockSocket)
     await bridge.#listen(vsockSocket)
-    void bridge.#keepLine()
+    void bridge.#maintainLine()
     return bridge
   }
 
@@ -66,7 +66,7 @@ export class SerialBridge {
    * Keeps a connection to the serial port open. The monitor may refuse it briefly after an earlier server's
    * connection.
    */
-  async #keepLine(): Promise<void> {
+  async #maintainLine(): Promise<void> {
     while (!this.#isClosed) {
       const line = connect(this.#serial)
       this.#line = line
@@ -74,7 +74,7 @@ export class SerialBridge {
         serveSerial(line, 'first', (session) => {
           const mux = new Mux(session, {
             isFirst: true,
-            onChannel: (channel, greeting) => this.#passOn(channel, greeting.toString('latin1')),
+            onChannel: (channel, greeting) => this.#forward(channel, greeting.toString('latin1')),
           })
           this.#mux = mux
           session.once('close', () => mux.close())
@@ -92,11 +92,11 @@ export class SerialBridge {
    * Forwards a channel from the guest to a host port. It is just closed when nothing listens there, as with
    * vsock.
    */
-  #passOn(channel: Duplex, port: string): void {
+  #forward(channel: Duplex, port: string): void {
     channel.on('error', () => undefined)
-    if (!/^\d{1,10}$/.test(port) || this.#passed.size >= MAX_CONNECTIONS) return void channel.destroy()
-    this.#passed.add(channel)
-    channel.once('close', () => this.#passed.delete(channel))
+    if (!/^\d{1,10}$/.test(port) || this.#forwarded.size >= MAX_CONNECTIONS) return void channel.destroy()
+    this.#forwarded.add(channel)
+    channel.once('close', () => this.#forwarded.delete(channel))
     const socket = connect({
       path: join(dirname(this.#vsockSocket), hostPortSocket(Number(port))),
       allowHalfOpen: true,

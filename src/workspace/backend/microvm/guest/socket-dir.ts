@@ -43,7 +43,7 @@ export class SocketDirs {
    *
    * @throws BACKEND_ERROR when its parent could belong to another user
    */
-  async make(id: string): Promise<string> {
+  async create(id: string): Promise<string> {
     this.check()
     const path = this.pathOf(id)
     makeDirs(this.#root, 0o700)

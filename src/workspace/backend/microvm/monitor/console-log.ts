@@ -16,14 +16,14 @@ export async function consoleSize(path: string): Promise<number> {
 }
 
 /** Returns the boot failure that the init inside reported since `start`, or undefined. */
-export async function findInitFault(path: string, start: number): Promise<string | undefined> {
+export async function findInitError(path: string, start: number): Promise<string | undefined> {
   // Guest output is untrusted: control characters are stripped from the message.
   // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
   return FAULT.exec(await printedSince(path, start))?.[1]?.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '')
 }
 
 /** Returns whether the init inside has reported since `start` that it starts the image's init. */
-export async function saysReady(path: string, start: number): Promise<boolean> {
+export async function hasReportedReady(path: string, start: number): Promise<boolean> {
   return READY.test(await printedSince(path, start))
 }
 
@@ -62,12 +62,15 @@ async function readEnd(path: string, mostBytes: number, start = 0): Promise<Buff
 }
 
 /** Final kernel messages, logged at a level that every console shows. Source: Linux, kernel/reboot.c. */
-const LAST_WORDS = /reboot: (?:(Restarting system)|Power down|System halted)/g
+const LAST_MESSAGES = /reboot: (?:(Restarting system)|Power down|System halted)/g
 
 /** Returns how a kernel ended its VM, judging by its last message since `start`; undefined without one. */
-export async function findLastWords(path: string, start: number): Promise<'off' | 'rebooting' | undefined> {
+export async function findLastKernelMessage(
+  path: string,
+  start: number,
+): Promise<'off' | 'rebooting' | undefined> {
   const printed = (await readEnd(path, 4096, start)).toString('latin1')
-  const last = [...printed.split('\n').slice(-4).join('\n').matchAll(LAST_WORDS)].at(-1)
+  const last = [...printed.split('\n').slice(-4).join('\n').matchAll(LAST_MESSAGES)].at(-1)
   if (last === undefined) return undefined
   return last[1] === undefined ? 'off' : 'rebooting'
 }

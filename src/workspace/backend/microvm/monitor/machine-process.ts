@@ -35,7 +35,7 @@ export async function signalProcess(machine: MachineProcess, signal: NodeJS.Sign
 }
 
 /** Waits until a process has exited; resolves to false on timeout. */
-export async function hasEndedWithin(machine: MachineProcess, timeoutMs: number): Promise<boolean> {
+export async function hasExitedWithin(machine: MachineProcess, timeoutMs: number): Promise<boolean> {
   const until = performance.now() + timeoutMs
   while (await isRunning(machine)) {
     if (performance.now() > until) return false

@@ -30,13 +30,13 @@ test('a launcher reads the environment and arguments that were asked for, or not
       const isPossible = !wanted.some((each) => each.includes('\0'))
       expect(encoded !== undefined).toBe(isPossible)
       if (encoded === undefined) return
-      const { words, ...rest } = encoded
-      expect(words.endsWith('\0')).toBe(true)
-      expect(words.slice(0, -1).split('\0')).toEqual(wanted)
+      const { strings, ...rest } = encoded
+      expect(strings.endsWith('\0')).toBe(true)
+      expect(strings.slice(0, -1).split('\0')).toEqual(wanted)
       expect(rest).toEqual({
         variables: variables.length,
         hasInput: stdin ?? true,
-        bytes: Buffer.from(words).length,
+        bytes: Buffer.from(strings).length,
       })
     }),
   )

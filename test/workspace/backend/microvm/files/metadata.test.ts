@@ -30,7 +30,7 @@ test('metadata that was written is read again', async () => {
   await files.begin('Demo')
   await files.write(good)
   await files.end('Demo')
-  expect(await files.read('demo')).toEqual({ is: 'known', record: good })
+  expect(await files.read('demo')).toEqual({ is: 'valid', record: good })
   expect(await stateIn(files)).toEqual({ is: 'stopped' })
   expect([...(await readPinnedDigests(files.root))]).toEqual([good.digest])
 })

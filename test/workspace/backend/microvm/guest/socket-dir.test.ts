@@ -6,7 +6,7 @@ import { tempDir } from '../../../../support/temp-dir.ts'
 
 test('W2 a directory too long for sockets is refused before anything is made, with what to do', async () => {
   const deep = join(tempDir(), 'd'.repeat(80))
-  await expect(new SocketDirs(deep).make('0a1b2c3d')).rejects.toMatchObject({
+  await expect(new SocketDirs(deep).create('0a1b2c3d')).rejects.toMatchObject({
     code: 'BACKEND_ERROR',
     message: expect.stringContaining('set vm.run_dir to a shorter path'),
   })
@@ -22,11 +22,11 @@ test('W2 the longest directory that is taken has room for the longest socket', (
 test('a machine’s sockets are for the server’s user alone, and those of an earlier run are gone', async () => {
   const root = join(tempDir(), 'run')
   const dirs = new SocketDirs(root)
-  const path = await dirs.make('0a1b2c3d')
+  const path = await dirs.create('0a1b2c3d')
   // Under root, the users of machines pass through it.
   expect(statSync(root).mode & 0o777).toBe(process.getuid?.() === 0 ? 0o711 : 0o700)
   writeFileSync(join(path, 'vsock.sock'), '')
-  await dirs.make('0a1b2c3d')
+  await dirs.create('0a1b2c3d')
   expect(existsSync(join(path, 'vsock.sock'))).toBe(false)
   await dirs.remove('0a1b2c3d')
   expect(existsSync(path)).toBe(false)

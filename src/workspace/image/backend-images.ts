@@ -3,7 +3,7 @@ import type { BackendName } from '../backend-name.ts'
 import type { RootfsSource } from './source/rootfs-source.ts'
 
 /** An image of a backend. Missing texts are '' and missing sizes 0. */
-export interface ShelfImage {
+export interface BackendImage {
   readonly name: string
   readonly backend: BackendName
   /** A directory, or the engine's identifier. */
@@ -51,9 +51,9 @@ export interface ImageWork {
  * The images of one backend. Names have been validated as a reference, tag or digest. All methods fail with
  * IMAGE_NOT_FOUND for a missing image, and otherwise like a backend's.
  */
-export interface ImageShelf {
+export interface BackendImages {
   readonly backend: BackendName
-  readonly list: () => Promise<readonly ShelfImage[]>
+  readonly list: () => Promise<readonly BackendImage[]>
   readonly has: (name: string) => Promise<boolean>
   /**
    * Returns an image's details. `verify` reads every byte and compares the digest.
@@ -77,13 +77,13 @@ export interface ImageShelf {
    * Deletes an image. Returns false when something needs it by now, `isKept` accepts one of its names, or
    * images are being created.
    */
-  readonly discard: (digest: string, isKept: (image: ShelfImage) => boolean) => Promise<boolean>
+  readonly discard: (digest: string, isKept: (image: BackendImage) => boolean) => Promise<boolean>
 }
 
 /** An image with all its names and what needs it. */
 export interface SurveyedImage {
   readonly digest: string
-  readonly rows: readonly ShelfImage[]
+  readonly rows: readonly BackendImage[]
   readonly path: string
   /** False for a tag whose image no longer exists. */
   readonly isThere: boolean

@@ -18,7 +18,7 @@ export interface Plan {
 }
 
 /** Keeps the latest plans for an hour, measured with a monotonic clock. */
-export class PlanShelf {
+export class PlanCache {
   readonly #plans = new Map<string, Plan>()
   readonly #clock: Clock
 
@@ -42,7 +42,7 @@ export class PlanShelf {
    * @throws INVALID_REQUEST when the plan is not known any more, or was made with values other than
    * `repeated`
    */
-  take(id: string, repeated: Partial<PruneRequest>): Plan {
+  redeem(id: string, repeated: Partial<PruneRequest>): Plan {
     const plan = this.#plans.get(id)
     const named = `plan_id ${JSON.stringify(id.slice(0, 40))}`
     if (plan === undefined || this.#clock.nowMs() - plan.madeAtMs > MAX_AGE_MS) {

@@ -4,19 +4,19 @@ import { fault } from '../errors.ts'
 import { convert, type Converter } from './convert/convert.ts'
 import type {
   ImageFacts,
-  ImageShelf,
+  BackendImages,
   ImageWork,
   PullRequest,
   RootfsEngine,
-  ShelfImage,
+  BackendImage,
   SurveyedImage,
-} from './image-shelf.ts'
+} from './backend-images.ts'
 import { checkTags, type ImageStore, type StoredImage } from './image-store.ts'
 import { BOOT_FILES, type FileFacts, type Manifest } from './manifest.ts'
 import { isDigest, parseTag, tagOfReference } from './tag.ts'
 
 /** Images of a VM backend: directories of a store, converted from an engine's images. */
-export class MicrovmShelf implements ImageShelf {
+export class MicrovmImages implements BackendImages {
   readonly #converter: Converter
   readonly #store: ImageStore
   readonly #engine: RootfsEngine
@@ -31,7 +31,7 @@ export class MicrovmShelf implements ImageShelf {
     return this.#converter.backend
   }
 
-  async list(): Promise<readonly ShelfImage[]> {
+  async list(): Promise<readonly BackendImage[]> {
     const { images, unreadableTags } = await this.#store.list()
     const pins = await this.#store.pinned().catch(() => undefined)
     const rows = images.flatMap((image) => this.#rowsOf(image, pins === undefined || pins.has(image.digest)))
@@ -117,7 +117,7 @@ export class MicrovmShelf implements ImageShelf {
     })
   }
 
-  async discard(digest: string, isKept: (image: ShelfImage) => boolean): Promise<boolean> {
+  async discard(digest: string, isKept: (image: BackendImage) => boolean): Promise<boolean> {
     const mayRemove = (image: StoredImage): boolean => !this.#rowsOf(image, false).some(isKept)
     const removal = this.#store.preparation.whileNone(() => this.#store.remove(digest, mayRemove))
     return (await removal) ?? false
@@ -151,7 +151,7 @@ export class MicrovmShelf implements ImageShelf {
     }
   }
 
-  #rowsOf({ digest, directory, reading, tags }: StoredImage, isInUse: boolean): readonly ShelfImage[] {
+  #rowsOf({ digest, directory, reading, tags }: StoredImage, isInUse: boolean): readonly BackendImage[] {
     const manifest = reading.is === 'whole' ? reading.manifest : undefined
     const { kernel, initrd } = manifest?.files ?? {}
     const row = {
@@ -166,7 +166,7 @@ export class MicrovmShelf implements ImageShelf {
     return tags.map(({ tag, dockerRef }) => ({ ...row, name: tag, tag, dockerRef }))
   }
 
-  #blank(name: string): ShelfImage {
+  #blank(name: string): BackendImage {
     const nothing = {
       path: '',
       dockerRef: '',

@@ -6,7 +6,7 @@ import { parseImage } from '../image-reference.ts'
  * Resolves the image alias in a devcontainer.json. An invalid image makes the file unusable, which does not
  * fail the creation.
  */
-export function withKnownImage(
+export function withResolvedImage(
   reading: DevContainerReading,
   aliases: ReadonlyMap<string, string>,
 ): DevContainerReading {

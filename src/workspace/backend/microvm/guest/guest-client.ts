@@ -4,7 +4,7 @@ import { AGENT_PORT, DIAL_CHANNEL, type GuestSocket } from '../../../../lib/gues
 import { Mux } from '../../../../lib/mux/mux.ts'
 import { fault } from '../../../errors.ts'
 import type {
-  BackendInside,
+  BackendAccess,
   ExecProcess,
   ExecRequest,
   InsideListener,
@@ -40,7 +40,7 @@ function dialled(connection: Duplex): Duplex {
 }
 
 /** Enters running VMs through their agents; any number of processes may do so concurrently. */
-export class GuestDoor implements BackendInside {
+export class GuestClient implements BackendAccess {
   readonly #reach: (name: string) => Promise<GuestReach>
   readonly #logins = new Map<string, { readonly bootKey: string; readonly login: LoginEnvironment }>()
 
@@ -102,8 +102,8 @@ export class GuestDoor implements BackendInside {
 
   async loginEnvironment(name: string): Promise<LoginEnvironment> {
     const { bootKey } = await this.#reach(name)
-    const known = this.#logins.get(name)
-    if (known?.bootKey === bootKey) return known.login
+    const cached = this.#logins.get(name)
+    if (cached?.bootKey === bootKey) return cached.login
     const login = await readLoginEnvironment(name, (argv, user) =>
       this.exec(name, { argv, stdin: false, ...(user !== undefined && { user }) }),
     )

@@ -32,8 +32,8 @@ export class GrantTable {
   }
 
   opens(grant: string | undefined, target: PortTarget): boolean {
-    const known = grant === undefined ? undefined : this.#grants.get(grant)
-    return known?.opens === keyOf(target) && known.endsAtMs > this.#clock.wallMs()
+    const entry = grant === undefined ? undefined : this.#grants.get(grant)
+    return entry?.opens === keyOf(target) && entry.endsAtMs > this.#clock.wallMs()
   }
 }
 

@@ -34,7 +34,7 @@ const LIMITS: Limits = {
 }
 
 /** Checks that conversions can be sandboxed. @throws BACKEND_ERROR when they cannot */
-export async function requireCage(): Promise<void> {
+export async function requireSandbox(): Promise<void> {
   const missing = await sandboxMissing()
   if (missing !== undefined) throw fault('BACKEND_ERROR', `converting images requires a sandbox: ${missing}`)
 }
@@ -43,7 +43,7 @@ export async function requireCage(): Promise<void> {
  * Returns the sandbox of one conversion step: it sees only the staging directory and the given paths, has no
  * network and sees no other process, and has only root's file capabilities. Missing paths are left out.
  */
-export function cage(parts: {
+export function conversionSandbox(parts: {
   readonly writable?: readonly string[]
   readonly readable?: readonly string[]
   readonly limits?: Partial<Limits>

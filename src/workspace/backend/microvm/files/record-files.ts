@@ -25,7 +25,7 @@ export async function readKeys(directory: string): Promise<readonly string[]> {
 
 /** Result of reading a record: an empty, truncated or foreign file is unreadable, never absent (fault F8). */
 export type RecordReading<T> =
-  | { readonly is: 'known'; readonly record: T }
+  | { readonly is: 'valid'; readonly record: T }
   | { readonly is: 'absent' }
   | { readonly is: 'unreadable'; readonly why: string }
 
@@ -56,7 +56,7 @@ function parseRecord<T extends { readonly name: string }>(
   }
   if (!isRecord(value)) return { is: 'unreadable', why: 'its content is not valid' }
   if (value.name.toLowerCase() !== key) return { is: 'unreadable', why: 'it belongs to another name' }
-  return { is: 'known', record: value }
+  return { is: 'valid', record: value }
 }
 
 async function readSmallFile(path: string): Promise<string> {
@@ -70,7 +70,7 @@ async function readSmallFile(path: string): Promise<string> {
  * Removes a directory, two levels below a root, and the files that belong in it. A directory with any other
  * file is kept and reported. Links in place of the directory or its parent are not followed (threat P1).
  */
-export async function removeKnown(directory: string, files: readonly string[]): Promise<void> {
+export async function removeOwnFiles(directory: string, files: readonly string[]): Promise<void> {
   const stat = await lstat(directory).catch(ignoreMissing)
   if (stat === undefined) return
   if (!stat.isDirectory()) throw fault('BACKEND_ERROR', `${directory} is not a directory; remove it manually`)

@@ -5,14 +5,14 @@ import type { Clock } from '../../lib/clock/clock.ts'
 
 const VALID_MS = 30_000
 /** Far more than clients request in that time; beyond it, the oldest are dropped. */
-const MAX_PASSES = 1_000
+const MAX_TICKETS = 1_000
 
 /** What a ticket admits to: a terminal of a workspace, or one of its ports. */
-export type PassPurpose = { readonly for: 'terminal' } | { readonly for: 'port'; readonly port: number }
+export type TicketPurpose = { readonly for: 'terminal' } | { readonly for: 'port'; readonly port: number }
 
 /** A one-time ticket and its expiry. The API calls it a pass. */
-export interface Pass {
-  readonly pass: string
+export interface Ticket {
+  readonly ticket: string
   readonly expiresAt: Date
 }
 
@@ -20,25 +20,25 @@ export interface Pass {
  * Issues one-time tickets that replace the token where a browser page cannot set a header: for a WebSocket
  * and for a link. A ticket is part of a URL, which others may see, so it admits to one thing, once, for 30 s.
  */
-export class PassTable {
-  readonly #passes = new Map<string, { readonly opens: string; readonly expiresAtMs: number }>()
+export class TicketTable {
+  readonly #tickets = new Map<string, { readonly opens: string; readonly expiresAtMs: number }>()
   readonly #clock: Clock
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  issue(workspace: string, purpose: PassPurpose): Pass {
+  issue(workspace: string, purpose: TicketPurpose): Ticket {
     const nowMs = this.#clock.wallMs()
     // All tickets have the same lifetime, so the oldest come first.
-    for (const [pass, { expiresAtMs }] of this.#passes) {
-      if (expiresAtMs > nowMs && this.#passes.size < MAX_PASSES) break
-      this.#passes.delete(pass)
+    for (const [ticket, { expiresAtMs }] of this.#tickets) {
+      if (expiresAtMs > nowMs && this.#tickets.size < MAX_TICKETS) break
+      this.#tickets.delete(ticket)
     }
-    const pass = randomBytes(32).toString('base64url')
+    const ticket = randomBytes(32).toString('base64url')
     const expiresAtMs = nowMs + VALID_MS
-    this.#passes.set(pass, { opens: keyOf(workspace, purpose), expiresAtMs })
-    return { pass, expiresAt: new Date(expiresAtMs) }
+    this.#tickets.set(ticket, { opens: keyOf(workspace, purpose), expiresAtMs })
+    return { ticket, expiresAt: new Date(expiresAtMs) }
   }
 
   /**
@@ -46,10 +46,10 @@ export class PassTable {
    *
    * @throws UNAUTHORIZED when it does not admit to this, or is expired or used
    */
-  take(pass: string | undefined, workspace: string, purpose: PassPurpose): void {
-    const known = pass === undefined ? undefined : this.#passes.get(pass)
-    if (pass !== undefined) this.#passes.delete(pass)
-    if (known?.opens === keyOf(workspace, purpose) && known.expiresAtMs > this.#clock.wallMs()) return
+  redeem(ticket: string | undefined, workspace: string, purpose: TicketPurpose): void {
+    const entry = ticket === undefined ? undefined : this.#tickets.get(ticket)
+    if (ticket !== undefined) this.#tickets.delete(ticket)
+    if (entry?.opens === keyOf(workspace, purpose) && entry.expiresAtMs > this.#clock.wallMs()) return
     const what = purpose.for === 'terminal' ? 'a terminal' : `port ${purpose.port}`
     throw httpFault(
       'UNAUTHORIZED',
@@ -58,6 +58,6 @@ export class PassTable {
   }
 }
 
-function keyOf(workspace: string, purpose: PassPurpose): string {
+function keyOf(workspace: string, purpose: TicketPurpose): string {
   return `${nameKey(workspace)} ${purpose.for} ${purpose.for === 'port' ? purpose.port : ''}`
 }

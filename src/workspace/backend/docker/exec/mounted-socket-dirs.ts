@@ -6,7 +6,7 @@ import { canPassPipes } from '../../../../native/programs/pipe.ts'
 import { findRunner, RUNNER } from '../../../../native/programs/runner.ts'
 
 /** Mount point of the workspace's socket directory inside the workspace, read-only. */
-export const INSIDE = '/run/workspace'
+export const MOUNT_POINT = '/run/workspace'
 
 /** Cannot collide with a workspace name, which starts with a letter or a digit. */
 const SHARED_RUNNER = `.${RUNNER}`
@@ -19,21 +19,21 @@ const DIRECTORY_MODE = 0o711
  * with this process. Workspaces cannot create, replace or remove anything in them, so that every entry is the
  * server's own.
  */
-export class InsideDirs {
+export class MountedSocketDirs {
   readonly root: string
-  readonly #isKeeper: boolean
+  readonly #isOwner: boolean
 
-  private constructor(root: string, isKeeper: boolean) {
+  private constructor(root: string, isOwner: boolean) {
     this.root = root
-    this.#isKeeper = isKeeper
+    this.#isOwner = isOwner
   }
 
   /**
    * Opens the root as the server that owns the state directory: creates it, removes what an earlier process
    * left behind, and installs this version's runner.
    */
-  static async keep(root: string): Promise<InsideDirs> {
-    const dirs = new InsideDirs(root, true)
+  static async own(root: string): Promise<MountedSocketDirs> {
+    const dirs = new MountedSocketDirs(root, true)
     await mkdir(root, { recursive: true, mode: 0o700 })
     await removeEntries(root, (entry) => entry !== SHARED_RUNNER)
     await dirs.#renewRunner()
@@ -45,8 +45,8 @@ export class InsideDirs {
   }
 
   /** Opens the root as another process of that server. */
-  static use(root: string): InsideDirs {
-    return new InsideDirs(root, false)
+  static use(root: string): MountedSocketDirs {
+    return new MountedSocketDirs(root, false)
   }
 
   pathOf(workspace: string): string {
@@ -91,9 +91,9 @@ export class InsideDirs {
 
   /** Removes the directories of workspaces that no longer exist. Only the owner does this. */
   async prune(list: () => Promise<readonly string[]>): Promise<void> {
-    if (!this.#isKeeper) return
-    const kept = new Set((await list()).map((name) => name.toLowerCase()))
-    for (const name of await this.#names()) if (!kept.has(name)) await this.remove(name)
+    if (!this.#isOwner) return
+    const existing = new Set((await list()).map((name) => name.toLowerCase()))
+    for (const name of await this.#names()) if (!existing.has(name)) await this.remove(name)
   }
 
   async #names(): Promise<readonly string[]> {

@@ -6,7 +6,7 @@ import { fault } from '../errors.ts'
  * Converts a system error to a BACKEND_ERROR; returns other errors unchanged. `what` names the work: `${what}
  * failed: …`.
  */
-export function systemFault(what: string, error: unknown): unknown {
+export function systemError(what: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (isFault(error) || typeof code !== 'string' || typeof syscall !== 'string') return error
   const isFull = code === 'ENOSPC' || code === 'EDQUOT'

@@ -19,7 +19,7 @@ import type { Walker } from '../disk/walker.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
 /** Disk reporting, pruning and compaction. */
-export interface DiskKeeping {
+export interface DiskMaintenance {
   readonly disk: DiskReporter
   readonly pruner: Pruner
   readonly compactor: Compactor
@@ -29,7 +29,7 @@ export interface DiskKeeping {
  * Opens disk reporting, pruning and compaction for the configured backends, and resumes deletions that a
  * crash interrupted.
  */
-export async function openDiskKeeping(parts: {
+export async function openDiskMaintenance(parts: {
   readonly config: WorkspaceConfig
   /** Whether this server owns the files of the configured VM backends. */
   readonly hasRoots: boolean
@@ -43,7 +43,7 @@ export async function openDiskKeeping(parts: {
   readonly logger: Logger
   readonly clock: Clock
   readonly opened: DisposalStack
-}): Promise<DiskKeeping> {
+}): Promise<DiskMaintenance> {
   const { config, hasRoots, audit, logger, opened } = parts
   const roots: readonly MachineRoot[] = await Promise.all(
     (hasRoots ? imageBackendsOf(config) : []).map(async (backend) => ({

@@ -17,7 +17,7 @@ const OWN = new Set([LOCK, 'images', 'blobs', 'tags', 'locks', 'uppers', 'instan
  *
  * @throws BACKEND_ERROR while another server has the lock, or when the directory belongs to something else
  */
-export async function holdRoot(root: string, backend: BackendName): Promise<() => Promise<void>> {
+export async function lockRoot(root: string, backend: BackendName): Promise<() => Promise<void>> {
   makeDirs(root, 0o700)
   const why = await whyForeign(root)
   if (why !== undefined)

@@ -33,7 +33,7 @@ const TABLE_UNUSED = 0x1
  * first two from the tree, where they depend on when it was unpacked. The file system has no metadata
  * checksums that would have to be recomputed. Synchronous: for worker threads.
  */
-export function settleInodes(path: string): void {
+export function normalizeInodes(path: string): void {
   const file = openSync(path, 'r+')
   try {
     const read = (at: number, bytes: number): Buffer => {
@@ -64,7 +64,7 @@ export function settleInodes(path: string): void {
       const used = (own.readUInt16LE(GROUP.flags) & TABLE_UNUSED) !== 0 ? 0 : perGroup - unused
       if (used <= 0) continue
       const table = read(tableAt, used * inodeSize)
-      for (let i = 0; i < used; i++) settle(table.subarray(i * inodeSize, (i + 1) * inodeSize))
+      for (let i = 0; i < used; i++) normalize(table.subarray(i * inodeSize, (i + 1) * inodeSize))
       writeSync(file, table, 0, table.length, tableAt)
     }
     fsyncSync(file)
@@ -73,7 +73,7 @@ export function settleInodes(path: string): void {
   }
 }
 
-function settle(inode: Buffer): void {
+function normalize(inode: Buffer): void {
   if (inode.readUInt16LE(INODE.mode) === 0) return
   for (const at of [INODE.accessed, INODE.changed]) inode.writeUInt32LE(EPOCH_SECONDS, at)
   if (inode.length < INODE.createdExtra + 4) return

@@ -2,7 +2,7 @@ import type { Envelope, ReceivedEnvelope } from '../../lib/envelope/envelope.ts'
 import type { ConnectedWorkspace } from './guest-message.ts'
 
 /** A message that the bus carried, or lost and why. */
-export interface BusNews {
+export interface BusEvent {
   /** Its payload may be a secret: see `shownPayload`. */
   readonly envelope: Envelope | ReceivedEnvelope
   readonly workspace: ConnectedWorkspace

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { FirecrackerDriver } from '../../../../../src/workspace/backend/firecracker/firecracker-driver.ts'
-import { findLastWords } from '../../../../../src/workspace/backend/microvm/monitor/console-log.ts'
+import { findLastKernelMessage } from '../../../../../src/workspace/backend/microvm/monitor/console-log.ts'
 import { identify } from '../../../../../src/workspace/backend/microvm/monitor/machine-process.ts'
 import { MachineFiles } from '../../../../../src/workspace/backend/microvm/files/machine-files.ts'
 import { MachineWatch } from '../../../../../src/workspace/backend/microvm/machine-watch.ts'
@@ -34,13 +34,13 @@ test.each([
 ] as const)('of a console that ends with %j, the last words are %s', async (printed, expected) => {
   const file = join(tempDir(), 'console.log')
   writeFileSync(file, `booting\n${printed}`)
-  expect(await findLastWords(file, 0)).toBe(expected)
+  expect(await findLastKernelMessage(file, 0)).toBe(expected)
 })
 
 test('the last words of an earlier run do not count', async () => {
   const file = join(tempDir(), 'console.log')
   writeFileSync(file, RESTARTING)
-  expect(await findLastWords(file, RESTARTING.length)).toBe(undefined)
+  expect(await findLastKernelMessage(file, RESTARTING.length)).toBe(undefined)
 })
 
 test('a guest that has powered off under a monitor without power to switch off has ended', async () => {
@@ -59,7 +59,7 @@ test('a guest that has powered off under a monitor without power to switch off h
   const ended: string[] = []
   const driver = new FirecrackerDriver({ binary: 'x', root, kvm: '/dev/null' })
   const watch = new MachineWatch(files, driver, {
-    onEnd: (name) => Promise.resolve(void ended.push(name)),
+    onExit: (name) => Promise.resolve(void ended.push(name)),
     onReadable: () => undefined,
   })
   watch.add({ ...metadata, run: { ...run, ipAddress: '', agentToken: 'x'.repeat(16), consoleStart: 0 } })

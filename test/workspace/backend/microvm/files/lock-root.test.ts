@@ -2,7 +2,7 @@ import { chownSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'n
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { holdRoot } from '../../../../../src/workspace/backend/microvm/files/hold-root.ts'
+import { lockRoot } from '../../../../../src/workspace/backend/microvm/files/lock-root.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 
 test.each([
@@ -16,7 +16,7 @@ test.each([
 ])('P8 %s is refused as a root, and nothing is made in it', async (_what, make) => {
   const root = make(tempDir())
   const before = readdirSync(root)
-  await expect(holdRoot(root, 'qemu')).rejects.toMatchObject({
+  await expect(lockRoot(root, 'qemu')).rejects.toMatchObject({
     code: 'BACKEND_ERROR',
     message: expect.stringMatching(/cannot be qemu\.root: .*; use a dedicated directory/) as unknown,
   })
@@ -26,17 +26,17 @@ test.each([
 test.runIf(process.getuid?.() === 0)('P8 a directory of another user is refused as a root', async () => {
   const root = tempDir()
   chownSync(root, 65_534, 65_534)
-  await expect(holdRoot(root, 'qemu')).rejects.toThrow(/belongs to user 65534/)
+  await expect(lockRoot(root, 'qemu')).rejects.toThrow(/belongs to user 65534/)
 })
 
 test('P8 a root is held by one server at a time, and whatever is in it, once it is ours', async () => {
   const root = join(tempDir(), 'new/qemu')
-  const release = await holdRoot(root, 'qemu')
-  await expect(holdRoot(root, 'qemu')).rejects.toThrow(/another server uses/)
+  const release = await lockRoot(root, 'qemu')
+  await expect(lockRoot(root, 'qemu')).rejects.toThrow(/another server uses/)
   writeFileSync(join(root, 'notes.txt'), '')
   await release()
   await (
-    await holdRoot(root, 'qemu')
+    await lockRoot(root, 'qemu')
   )()
 })
 
@@ -44,6 +44,6 @@ test('P8 a root in which images were put before a server used it is taken', asyn
   const root = tempDir()
   for (const name of ['images', 'uppers', 'instances']) mkdirSync(join(root, name))
   await (
-    await holdRoot(root, 'qemu')
+    await lockRoot(root, 'qemu')
   )()
 })
