@@ -101,7 +101,7 @@ async function partialSnapshot(root: string, entry: Dirent): Promise<Finding | u
 
 async function strayUpper(root: string, entry: Dirent, now: Date): Promise<Finding | undefined> {
   if (temporary(entry) !== undefined) return undefined
-  // If the disk with the instances is not mounted, every upper would context like an orphan.
+  // If the disk with the instances is not mounted, every upper would look like an orphan.
   if ((await presence(join(root, 'instances'))) !== 'there')
     return { kind: 'upper', retained: 'the directory "instances" is missing' }
   const instance = join(root, 'instances', entry.name)

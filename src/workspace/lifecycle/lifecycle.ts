@@ -359,7 +359,7 @@ function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState
 }
 
 /**
- * Removes a workspace whose lock is reported. A mark on disk makes the next start complete an interrupted
+ * Removes a workspace whose lock is held. A mark on disk makes the next start complete an interrupted
  * removal.
  */
 async function removeWorkspace(

@@ -82,7 +82,7 @@ async function idleWorld() {
   }
 }
 
-test('idle stop stops a workspace once nobody has used it for the time, and says so', async () => {
+test('idle stop stops a workspace after the timeout and logs it', async () => {
   const world = await idleWorld()
   await world.pass(TIMEOUT_MS - 1)
   expect(world.status()).toBe('running')
@@ -91,7 +91,7 @@ test('idle stop stops a workspace once nobody has used it for the time, and says
   expect(world.log()).toContain('"workspace":"demo","idleTimeoutMs":60000,"msg":"stopped an idle workspace"')
 })
 
-test('idle stop never stops a workspace in use, and counts anew when the last use ends', async () => {
+test('idle stop never stops a workspace in use, and starts counting when the last use ends', async () => {
   const world = await idleWorld()
   const [end, endOther] = [world.activity.begin('demo'), world.activity.begin('DEMO')]
   for (let i = 0; i < 100; i++) await world.pass(TIMEOUT_MS)
@@ -106,7 +106,7 @@ test('idle stop never stops a workspace in use, and counts anew when the last us
   expect(world.status()).toBe('stopped')
 })
 
-test('idle stop leaves alone who is attached to a tmux session from elsewhere', async () => {
+test('idle stop spares a workspace with a client attached to tmux by another route', async () => {
   const world = await idleWorld()
   const tmux = async (...argv: readonly string[]) => {
     const process = await world.backend.exec('demo', { argv: ['tmux', ...argv], stdin: false })
@@ -151,7 +151,7 @@ test('idle stop counts from the start of a workspace', async () => {
   expect(world.status()).toBe('running')
 })
 
-test('idle stop leaves a workspace running that is taken into use while its turn to be stopped has not come', async () => {
+test('idle stop spares a workspace that is used while its stop is queued', async () => {
   const world = await idleWorld()
   const held = Promise.withResolvers<void>()
   // The engine takes its time to say what became of the workspace, and that is told first.
@@ -187,7 +187,7 @@ test.each(['stop', 'remove'] as const)(
   },
 )
 
-test('idle stop tries again when the engine refuses, and stops the others meanwhile', async () => {
+test('idle stop retries when the engine refuses, and stops the others in the meantime', async () => {
   const world = await idleWorld()
   await world.create('other')
   let refusals = 1
@@ -202,14 +202,14 @@ test('idle stop tries again when the engine refuses, and stops the others meanwh
   expect(statuses()).toEqual(['stopped', 'stopped'])
 })
 
-test('idle stop leaves a workspace alone that does not say whether it is in use', async () => {
+test('idle stop spares a workspace whose use cannot be determined', async () => {
   const world = await idleWorld()
   world.backend.before.set('exec', () => Promise.reject(new Error('no programs today')))
   await world.pass(TIMEOUT_MS)
   expect(world.status()).toBe('running')
 })
 
-test('idle stop in a server leaves open tunnels alone and is off unless configured', async () => {
+test('idle stop in a server spares open tunnels, and is off by default', async () => {
   const echo = createServer((socket) => socket.pipe(socket)).listen(0, '127.0.0.1')
   await new Promise((resolve) => echo.once('listening', resolve))
   onTestFinished(() => void echo.close())

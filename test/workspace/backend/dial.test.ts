@@ -24,13 +24,13 @@ afterAll(async () => {
 
 const dial = (port: number) => dialContainer(ELSEWHERE, port, (argv) => backend.exec(name, { argv }))
 
-test('a port on which nothing listens is reported as that, without a path of this machine', async () => {
+test('a closed port is reported without a path on this machine', async () => {
   await expect(backend.dial(name, 1)).rejects.toThrow(
     /^port 1 inside the workspace cannot be reached: connection refused$/,
   )
 })
 
-test('a port is reached by a program in the workspace where its network is out of reach', async () => {
+test('a port is dialed by a program in the workspace when its network cannot be entered', async () => {
   const data = randomBytes(2 ** 20)
   const inside = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -46,6 +46,6 @@ test('a port is reached by a program in the workspace where its network is out o
   expect(hash(answer)).toBe(hash(Buffer.concat([Buffer.from('ask'), data])))
 })
 
-test('a port where nothing listens is refused by that program too', async () => {
+test('a closed port is refused by that program, too', async () => {
   await expect(dial(1)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
 })

@@ -16,7 +16,7 @@ function numbersBelow(): (end: number) => number {
   }
 }
 
-test('B2 F18 in 100,000 steps no request gets a second final answer, and nobody another’s', () => {
+test('B2 F18 in 100,000 random steps no request gets a second final answer or another’s', () => {
   const below = numbersBelow()
   const bus = new Bus({ server: 'host', requestTimeoutMs: 60_000, clock: systemClock })
   const heard = new Map<string, Envelope[]>()

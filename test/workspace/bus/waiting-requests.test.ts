@@ -25,7 +25,7 @@ const actions = fc.array(
 const shareOf = (sizes: readonly number[]) =>
   Math.max(sizes.length / MAX_REQUESTS, sizes.reduce((sum, bytes) => sum + bytes, 0) / MAX_BYTES)
 
-test('B5 a queue stays within its bounds, and a workspace below its fair share is never refused', () => {
+test('B5 a queue stays within its bounds and never refuses a workspace below its fair share', () => {
   fc.assert(
     fc.property(actions, (steps) => {
       const waiting = new WaitingRequests()

@@ -85,7 +85,7 @@ describe.each([
     return (await process.stdout.setEncoding('utf8').toArray()).join('')
   }
 
-  test('of a local_dir is honored', async () => {
+  test('of a local_dir is applied', async () => {
     const directory = directoryWith(config)
     const { progress, event } = await create(server, { name, local_dir: directory })
     expect(event).toBe('complete')
@@ -97,7 +97,7 @@ describe.each([
     expect(await output('echo "$WHO"')).toBe('world\n')
   })
 
-  test('of which the commands run in order, and what is not honored is reported', async () => {
+  test('runs its commands in order and reports unsupported properties', async () => {
     const said = (text: string) => `echo ${text} >> said`
     const directory = directoryWith({
       postAttachCommand: said('attach'),
@@ -110,19 +110,19 @@ describe.each([
     const { progress } = await create(server, { name, local_dir: directory })
     expect(readFileSync(join(directory, 'said'), 'utf8')).toBe('on\nupdate\ncreate\nstart\nattach\n')
     expect(progress).toContain(
-      "devcontainer.json: remoteUser is not honored: programs run as the image's user",
+      "devcontainer.json: remoteUser is not supported: programs run as the image's user",
     )
   })
 
-  test('of which the first command that fails keeps the others from running', async () => {
+  test('skips the remaining commands after the first failure', async () => {
     const directory = directoryWith({ onCreateCommand: 'exit 3', postStartCommand: 'touch started' })
     const { progress, event } = await create(server, { name, local_dir: directory })
     expect(event).toBe('complete')
-    expect(progress).toContain('postStartCommand is not run: onCreateCommand failed')
+    expect(progress).toContain('skipping postStartCommand because onCreateCommand failed')
     expect(await output('ls')).toBe('')
   })
 
-  test('of a repository is honored once it is cloned, its image and ports too', async () => {
+  test('of a repository is applied once it is cloned, including image and ports', async () => {
     const image = kind === 'docker' ? await imageOf('games') : 'other:1'
     const content = JSON.stringify({ ...config, image, forwardPorts: [3000] })
     const daemon = await serveRepository('repository.git', { '.devcontainer.json': content, file: 'x\n' })
@@ -145,7 +145,7 @@ describe.each([
     }
   })
 
-  test('of a repository does not name the image where the request does', async () => {
+  test('of a repository does not override the image of the request', async () => {
     const files = { '.devcontainer.json': JSON.stringify({ ...config, image: 'other:1' }) }
     const daemon = await serveRepository('repository.git', files)
     onTestFinished(() => daemon.stop())
@@ -153,14 +153,14 @@ describe.each([
     expect((await create(server, request)).data.image).toBe(TEST_IMAGE)
   })
 
-  test('is left unheeded with no_provision', async () => {
+  test('is ignored with no_provision', async () => {
     const directory = directoryWith({ ...config, image: 'other:1' })
     const { data } = await create(server, { name, local_dir: directory, no_provision: true })
     expect(data.image).toBe(TEST_IMAGE)
     expect(await output('ls; echo "[$WHO]"')).toBe('[]\n')
   })
 
-  test('whose postCreateCommand fails leaves the workspace, and says so', async () => {
+  test('whose postCreateCommand fails keeps the workspace and reports the failure', async () => {
     const postCreateCommand = { good: 'touch good', bad: 'echo canary-words >&2; exit 3', none: ['/no/such'] }
     const { progress, event } = await create(server, {
       name,
@@ -190,7 +190,7 @@ describe('a devcontainer.json', () => {
   })
   afterEach(() => server.stop())
 
-  test('names the image of a local_dir unless the request does', async () => {
+  test('sets the image of a local_dir unless the request does', async () => {
     const local_dir = directoryWith({ image: 'js' })
     expect((await create(server, { name: 'one', local_dir })).data).toMatchObject({ image: 'node:24' })
     expect((await create(server, { name: 'two', local_dir, image: 'x:1' })).data).toMatchObject({
@@ -239,7 +239,7 @@ describe('a devcontainer.json', () => {
       },
       'it is not a file',
     ],
-  ])('that %s is told and fails nothing', async (_how, make, why) => {
+  ])('that %s is reported without failing the creation', async (_how, make, why) => {
     const { progress, event, data } = await create(server, { name: 'demo', local_dir: make() })
     expect({ event, image: data.image }).toEqual({ event: 'complete', image: TEST_IMAGE })
     expect(progress).toContainEqual(expect.stringContaining(why))
@@ -247,7 +247,7 @@ describe('a devcontainer.json', () => {
     expect(server.log()).toContain('devcontainer.json is unusable')
   })
 
-  test('whose postCreateCommand runs when the server stops leaves a workspace', async () => {
+  test('whose postCreateCommand runs when the server stops keeps the workspace', async () => {
     const directory = directoryWith({ postCreateCommand: 'touch begun; sleep 60' })
     const creation = create(server, { name: 'demo', local_dir: directory })
     await waitFor('the command', () => backend.find('demo').then((found) => found !== undefined))
@@ -264,7 +264,7 @@ describe('a devcontainer.json', () => {
     expect((await call(`${server.url}/api/workspaces/demo`)).body).toMatchObject({ status: 'running' })
   })
 
-  test('whose postCreateCommand runs can be deleted with its workspace', async () => {
+  test('whose postCreateCommand is running can be deleted with its workspace', async () => {
     const local_dir = directoryWith({ postCreateCommand: 'sleep 60' })
     const creation = create(server, { name: 'demo', local_dir })
     await waitFor('the workspace', async () => (await backend.find('demo')) !== undefined)

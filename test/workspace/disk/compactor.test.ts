@@ -40,7 +40,7 @@ describe.runIf(canMount)('compact', () => {
     ['4 KiB', ['-b', '4096']],
     ['1 KiB', ['-b', '1024']],
   ] as const)(
-    'gives back what was freed in a file system with blocks of %s, and every file survives',
+    'frees unused blocks in a file system with blocks of %s, and every file survives',
     async (_size, flags) => {
       const disk = new MachineDisk()
       const file = makeUpper(disk, 'demo', ...flags)
@@ -82,7 +82,7 @@ describe.runIf(canMount)('compact', () => {
     },
   )
 
-  test('leaves a disk alone that was not unmounted in order, is no file system, or has other names', async () => {
+  test('skips a disk that was not unmounted cleanly, is not a file system, or has other links', async () => {
     const disk = new MachineDisk()
     const dirty = makeUpper(disk, 'dirty')
     const mounted = tempDir()
@@ -107,9 +107,9 @@ describe.runIf(canMount)('compact', () => {
       'POST',
     )
     expect(body.items.map(({ error }: any) => error)).toEqual([
-      expect.stringMatching(/not unmounted in order/),
+      expect.stringMatching(/not unmounted cleanly/),
       expect.stringMatching(/dumpe2fs cannot read it/),
-      expect.stringMatching(/other names/),
+      expect.stringMatching(/other hard links/),
       expect.stringMatching(/e2fsck reports errors/),
     ])
     expect(
@@ -119,7 +119,7 @@ describe.runIf(canMount)('compact', () => {
     ).toEqual(before)
   })
 
-  test('knows no workspace of another name, and has nothing to do for one in error', async () => {
+  test('refuses an unknown name, and skips a workspace in error', async () => {
     const disk = new MachineDisk()
     disk.machine('broken', { failure: 'it does not boot' })
     const server = await disk.serve()

@@ -34,7 +34,7 @@ const DAMAGE: readonly (readonly [string, string | Buffer])[] = [
   ['nothing about the volume', JSON.stringify({ name: 'half', backend: 'docker' })],
 ]
 
-test.each(DAMAGE)('F8 a mark that holds %s costs nothing that was not marked', async (_what, content) => {
+test.each(DAMAGE)('F8 a mark that contains %s affects only the marked workspace', async (_what, content) => {
   const stateDir = tempDir()
   const backend = new (class extends FakeBackend {
     // One engine outlives two servers.
@@ -56,7 +56,7 @@ test.each(DAMAGE)('F8 a mark that holds %s costs nothing that was not marked', a
   await makeWorkspace(second.url, { name: 'half' })
 })
 
-test('F8 what is no mark is left alone', async () => {
+test('F8 a file that is not a mark is left alone', async () => {
   const stateDir = tempDir()
   const directory = join(stateDir, 'creating')
   mkdirSync(directory)
@@ -66,7 +66,7 @@ test('F8 what is no mark is left alone', async () => {
   expect(readdirSync(directory).toSorted()).toEqual(strangers.toSorted())
 })
 
-test('F8 a mark that cannot be removed does not hide the other workspaces', async () => {
+test('F8 a mark that cannot be removed does not hide other workspaces', async () => {
   const stateDir = tempDir()
   const backend = new FakeBackend()
   mkdirSync(join(stateDir, 'creating', 'half.json'), { recursive: true })
@@ -85,7 +85,7 @@ test('F8 a mark that cannot be removed does not hide the other workspaces', asyn
 })
 
 /** The list of marks was read once and then worked off: a creation that ended meanwhile was taken for an unfinished one. */
-test('F8 a creation that ends while older marks are undone is kept', async () => {
+test('F8 a creation that finishes while older marks are rolled back is kept', async () => {
   const stateDir = tempDir()
   const backend = new FakeBackend()
   const server = await startWorkspaceServer({ stateDir, backends: () => [backend] })

@@ -25,7 +25,7 @@ test.runIf(canMount).each([
   ['F5', 'bytes', []],
   ['F11', 'inodes', ['-N', '128']],
 ] as const)(
-  '%s on a disk without free %s df and prune still work, and make room',
+  '%s on a disk without free %s df and prune still work and free space',
   async (_id, _what, flags) => {
     const mounted = mountFileSystem('ext4', 16 * 2 ** 20, ...flags)
     const disk = new MachineDisk('qemu', join(mounted, 'machines'))

@@ -5,7 +5,7 @@ import { waitFor } from '../../support/wait-for.ts'
 import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
 
 /** The clone heard of being given up only while git ran: told while git was being started, it waited for git's own end. */
-test('F36 a clone given up while git is being started ends at once', async () => {
+test('F36 a clone aborted while git is starting stops immediately', async () => {
   const backend = new FakeBackend()
   const server = await startWorkspaceServer({ backends: () => [backend] })
   onTestFinished(() => server.stop())

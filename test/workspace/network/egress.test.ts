@@ -69,7 +69,7 @@ describe.runIf(process.getuid?.() === 0).concurrent.each(KINDS)('%s', (kind) => 
   })
 
   test.each(held)(
-    'N2 a connection to %s ends with what allowed it',
+    'N2 a connection to %s is closed when its permission ends',
     { concurrent: false },
     async (address, before, after) => {
       await guest.apply(before, networksOf(before))

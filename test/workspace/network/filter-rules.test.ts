@@ -26,7 +26,7 @@ const pauses = { 'never pauses': 5, 'pauses for less than a look at the rules': 
 
 describe.runIf(process.platform === 'linux').each(Object.entries(replacements))('%s', (_name, replace) => {
   test.each(Object.entries(pauses))(
-    'a guest that %s loses what its rules no longer allow',
+    'a guest that %s loses what its rules no longer permit',
     async (_pauses, pause) => {
       const { guest, directory, rules } = await startFilterBefore(COUNTING)
       const passed = () => Number(readFileSync(join(directory, 'count'), 'utf8'))

@@ -39,7 +39,7 @@ function ask(name: string): Promise<string> {
   return docker('exec', `ws-${name}`, 'perl', '-MIO::Socket::INET', '-e', program)
 }
 
-test('N3 a workspace that was created with less reaches less than others, also after a restart', async () => {
+test('N3 a workspace created with limits reaches less than others, even after a restart', async () => {
   const created = await Promise.all([
     call(`${server.url}/api/workspaces`, 'POST', { name: wide }),
     call(`${server.url}/api/workspaces`, 'POST', {
@@ -66,10 +66,10 @@ test('N3 a workspace that was created with less reaches less than others, also a
 })
 
 test.each([
-  [{ egress: 'open' }, 'network.egress: "open" is more than the server allows'],
+  [{ egress: 'open' }, 'network.egress: "open" exceeds what the server allows'],
   [{ allow_host_ports: [1] }, 'does not open port 1'],
   [{ egres: 'none' }, 'egres'],
-])('N2 a creation that asks for %j is refused', async (network, message) => {
+])('N2 a create request with %j is refused', async (network, message) => {
   const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', {
     name: uniqueName('more'),
     network,

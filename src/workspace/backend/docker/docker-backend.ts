@@ -57,7 +57,7 @@ const CLOSE_NETWORK_MS = 3_000
 
 /** Options of the Docker backend. */
 export interface DockerBackendOptions {
-  /** Engine address, `unix:///…` or `tcp://host:port`; the first existing well-cached socket when absent. */
+  /** Engine address, `unix:///…` or `tcp://host:port`; the first existing well-known socket when absent. */
   readonly host: string | undefined
   /** The network that workspaces join instead of the isolated one. */
   readonly network: string | undefined

@@ -18,7 +18,7 @@ function logBytes(path: string): number | undefined {
     .reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
 }
 
-describe('what a container prints', () => {
+describe('container output', () => {
   beforeAll(async () => {
     await backend.open(() => undefined)
     await createIn(backend, name)
@@ -28,7 +28,7 @@ describe('what a container prints', () => {
     await backend.close()
   })
 
-  test('B5 a program that floods the container’s console uses no more disk than the bounds of its log', async () => {
+  test('B5 a program that floods the container’s console stays within the log’s size limit', async () => {
     const { status } = await outputOf(
       backend,
       name,
@@ -44,7 +44,7 @@ describe('what a container prints', () => {
     expect(await backend.logs(name, 1)).toEqual(['the end'])
   })
 
-  test('B5 a container has less processor weight than its host’s own services', () => {
+  test('B5 a container has less CPU weight than the host’s own services', () => {
     const shares = execFileSync('docker', ['inspect', '--format', '{{.HostConfig.CpuShares}}', `ws-${name}`])
     expect(Number(shares.toString())).toBe(512)
   })

@@ -60,7 +60,7 @@ const openDescriptors = () => readdirSync('/proc/self/fd').length
 const isRunDirectly = async (name: string, at = backend) =>
   (await outputOf(at, name, sh('cat /proc/$PPID/comm'))).stdout === `${RUNNER}\n`
 
-test('programs are run directly, and leave nothing in the workspace’s directory', async () => {
+test('programs run directly and leave nothing in the workspace’s directory', async () => {
   expect(await isRunDirectly(shared)).toBe(true)
   const entries = readdirSync(dirs.pathOf(shared))
   expect(entries.filter((entry) => entry !== RUNNER)).toHaveLength(1)
@@ -73,7 +73,7 @@ test.runIf(hasSlices())('programs do not wait for the long time slices of busy o
   expect(sliceIn(stdout)).toBeLessThanOrEqual(500_000)
 })
 
-test('workspaces that were deleted leave no socket open here', async () => {
+test('deleted workspaces leave no open socket in the server', async () => {
   const useOne = async () => {
     const name = uniqueName('direct')
     await createIn(backend, name)
@@ -86,13 +86,13 @@ test('workspaces that were deleted leave no socket open here', async () => {
   expect(openDescriptors()).toBeLessThan(before + 3)
 })
 
-test('a program in a terminal has the engine’s stream', async () => {
+test('a program in a terminal uses the engine’s stream', async () => {
   const terminal = { columns: 80, rows: 24 }
   const process = await backend.exec(shared, { argv: ['cat', '/proc/self/stat'], terminal })
   expect((await text(process.stdout)).split(' ')[3]).toBe('0')
 })
 
-test.each(['0', '1000', '4711'])('user %s can change nothing in the directory, nor list it', async (user) => {
+test.each(['0', '1000', '4711'])('user %s can neither change nor list the directory', async (user) => {
   const attempts = [
     'touch /run/workspace/x',
     'mkdir /run/workspace/x',
@@ -122,7 +122,7 @@ const launchersOf = async (name: string, user: string): Promise<readonly string[
   return stdout.split('\n').filter(Boolean)
 }
 
-test('programs of one user are started by one launcher, which the engine started once', async () => {
+test('programs of one user share one launcher, which the engine started once', async () => {
   const parent = async () => (await outputOf(backend, shared, sh('cut -d " " -f 4 /proc/$PPID/stat'))).stdout
   const launcher = await parent()
   expect(launcher).toMatch(/^[1-9]\d*\n$/)
@@ -145,7 +145,7 @@ test.each(['1000', '4711'])(
   },
 )
 
-test('a user who is given a group has it in the next program', async () => {
+test('a user who is added to a group has it in the next program', async () => {
   const name = await makeForTest('groups')
   const groups = async () => (await outputOf(backend, name, sh('id -G', '1000'))).stdout.trim().split(' ')
   expect(await groups()).not.toContain('4242')
@@ -153,7 +153,7 @@ test('a user who is given a group has it in the next program', async () => {
   expect(await groups()).toContain('4242')
 })
 
-test('a launcher that was killed, or that hangs, is replaced, and each program runs once', async () => {
+test('a killed or hanging launcher is replaced, and each program runs once', async () => {
   const name = await makeForTest('killed')
   for (const signal of ['KILL', 'STOP']) {
     await outputOf(backend, name, sh('true', '4711'))
@@ -169,7 +169,7 @@ test('a launcher that was killed, or that hangs, is replaced, and each program r
   expect((await outputOf(backend, name, sh('cat /tmp/runs', '4711'))).stdout).toBe('KILL\nSTOP\n')
 })
 
-test('what says what no launcher says is left', async () => {
+test('a launcher that sends an invalid reply is dropped', async () => {
   const name = await makeForTest('false')
   rmSync(join(dirs.pathOf(name), RUNNER))
   // A container's own program in its place: comes with the word, and never ends a line.
@@ -191,7 +191,7 @@ test('a paused workspace refuses programs as the engine does', async () => {
   await expect(backend.exec(name, sh('true'))).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
 })
 
-test('whoever in a workspace knocks without a word gets nothing', async () => {
+test('a connection without a token gets nothing', async () => {
   const [point] = readdirSync(dirs.pathOf(shared)).filter((entry) => entry !== RUNNER)
   const client = `use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new("/run/workspace/${point}") or die;
     print $s "0" x 32; $s->flush; print defined(<$s>) ? "answered" : "closed"`
@@ -200,7 +200,7 @@ test('whoever in a workspace knocks without a word gets nothing', async () => {
   })
 })
 
-test('what a program leaves running does not hold up how it ended', async () => {
+test('background children of a program do not delay its exit status', async () => {
   const process = await backend.exec(shared, sh('echo said; sleep 300 & echo $! >&2'))
   const seen: string[] = []
   process.stdout.on('data', (chunk: Buffer) => seen.push(chunk.toString()))
@@ -214,7 +214,7 @@ test('what a program leaves running does not hold up how it ended', async () => 
   await waitFor('the end of its output', () => process.stdout.readableEnded)
 })
 
-test('no descriptor is left open, however programs end', async () => {
+test('no descriptor stays open, however programs end', async () => {
   const end = [
     async () => void (await outputOf(backend, shared, sh('exit 3'))),
     async () => void (await outputOf(backend, shared, { argv: ['/no/such/program'] })),
@@ -238,7 +238,7 @@ test('no descriptor is left open, however programs end', async () => {
   await waitFor('the descriptors', () => openDescriptors() < before + 10)
 })
 
-test('a stalled reader holds the program up, and not this process’s memory', async () => {
+test('a stalled reader blocks the program without growing this process', async () => {
   const process = await backend.exec(shared, { argv: ['cat', '/dev/zero'] })
   process.stdout.once('data', () => process.stdout.pause())
   await waitFor('the pipe to be full', () => process.stdout.readableLength > 0)
@@ -251,7 +251,7 @@ test('a stalled reader holds the program up, and not this process’s memory', a
   })
 })
 
-test('a container that was made without the mount is served by the engine’s stream', async () => {
+test('a container created without the mount uses the engine’s stream', async () => {
   const before = dockerBackend({ serverId })
   await before.open(() => undefined)
   onTestFinished(() => before.close())
@@ -266,7 +266,7 @@ test('a container that was made without the mount is served by the engine’s st
   expect(backend.canListenInside(name)).toBe(false)
 })
 
-test('where the runner cannot be run the program is, and once', async () => {
+test('a program runs once where the runner cannot be executed', async () => {
   const name = await makeForTest('broken')
   rmSync(join(dirs.pathOf(name), RUNNER))
   writeFileSync(join(dirs.pathOf(name), RUNNER), 'not a program', { mode: 0o755 })
@@ -277,7 +277,7 @@ test('where the runner cannot be run the program is, and once', async () => {
   expect(await isRunDirectly(name)).toBe(false)
 })
 
-test('where the runner does not find the server the program is run, and once', async () => {
+test('a program runs once where the runner cannot reach the server', async () => {
   const name = await makeForTest('elsewhere')
   const path = dirs.pathOf(name)
   // As with an engine on another machine: what it mounts is another directory of that path.
@@ -290,7 +290,7 @@ test('where the runner does not find the server the program is run, and once', a
   })
 })
 
-test('a workspace is made without the mount where the engine cannot have it', async () => {
+test('a workspace is created without the mount where the engine cannot mount it', async () => {
   const proxy = await engineProxy()
   const at = dockerBackend({ host: proxy.address, mountedSocketDirs: dirs, serverId })
   await at.open(() => undefined)
@@ -309,7 +309,7 @@ test('a workspace is made without the mount where the engine cannot have it', as
   expect(existsSync(dirs.pathOf(name))).toBe(false)
 })
 
-test('an engine that goes away while a program is started leaves nothing', async () => {
+test('an engine that goes away while a program starts leaves nothing behind', async () => {
   const proxy = await engineProxy()
   const at = dockerBackend({ host: proxy.address, mountedSocketDirs: dirs, serverId })
   await at.open(() => undefined)
@@ -326,7 +326,7 @@ test('an engine that goes away while a program is started leaves nothing', async
   await waitFor('the descriptors', () => openDescriptors() < before + 3)
 })
 
-test('a stopped workspace starts again where its directory has vanished', async () => {
+test('a stopped workspace starts even when its directory has vanished', async () => {
   const name = await makeForTest('vanished')
   await backend.stop(name)
   rmSync(dirs.pathOf(name), { recursive: true })
@@ -334,7 +334,7 @@ test('a stopped workspace starts again where its directory has vanished', async 
   expect(await isRunDirectly(name)).toBe(true)
 })
 
-test('a workspace’s directory goes with it', async () => {
+test('a workspace’s directory is deleted with it', async () => {
   const name = await makeForTest('gone')
   await outputOf(backend, name, sh('true'))
   expect(existsSync(dirs.pathOf(name))).toBe(true)

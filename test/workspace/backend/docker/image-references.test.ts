@@ -27,7 +27,7 @@ test.each([
   '',
   ' ',
   'a'.repeat(300),
-])('no use of the reference %j is an error of the server', async (reference) => {
+])('the reference %j never causes an internal error', async (reference) => {
   const fitting = [
     [400, 'INVALID_REQUEST'],
     [404, 'IMAGE_NOT_FOUND'],

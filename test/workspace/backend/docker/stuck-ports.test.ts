@@ -45,7 +45,7 @@ describe.runIf(process.getuid?.() === 0)('ports that accept nothing', () => {
   })
   afterAll(() => docker('rm', '-f', ...containers.map(({ id }) => id)))
 
-  test('W10 hold up no other workspace, and no work of this process', async () => {
+  test('W10 block no other workspace and no work of this process', async () => {
     let ended = 0
     const stuckDials = Array.from({ length: 60 }, () =>
       dialContainer(stuck, 3000, noProgram).then(
@@ -64,7 +64,7 @@ describe.runIf(process.getuid?.() === 0)('ports that accept nothing', () => {
     void Promise.allSettled(stuckDials)
   })
 
-  test('a connection that nobody accepts ends by its time limit', async () => {
+  test('a connection that nothing accepts times out', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 12 }, () => dialNamespace(stuck.pid, stuck.id, 3000, 200)),
     )
@@ -76,12 +76,12 @@ describe.runIf(process.getuid?.() === 0)('ports that accept nothing', () => {
     expect(new Set(codes)).toEqual(new Set(['ETIMEDOUT']))
   })
 
-  test('W7 a process that is not the container’s is refused after its namespace was opened', async () => {
+  test('W7 a process that does not belong to the container is refused after its namespace was opened', async () => {
     await expect(dialNamespace(process.pid, stuck.id, 3000, 500)).rejects.toMatchObject({ code: 'ESRCH' })
     await expect(dialNamespace(busy.pid, stuck.id, 4000, 500)).rejects.toMatchObject({ code: 'ESRCH' })
   })
 
-  test('W7 a connection never ends at itself', async () => {
+  test('W7 a connection never connects to itself', async () => {
     // Every free port of the range that connections come from, some of which the kernel would choose for both ends.
     const [low = 0, high = 0] = (await readFile('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'))
       .split('\t')
@@ -93,7 +93,7 @@ describe.runIf(process.getuid?.() === 0)('ports that accept nothing', () => {
   })
 })
 
-test('at most 16 dials of one workspace are under way; others of it wait, those of another do not', async () => {
+test('at most 16 dials per workspace run concurrently; others wait, and other workspaces are unaffected', async () => {
   const limit = new DialLimit()
   const running = new Set<string>()
   const releases: (() => void)[] = []
@@ -116,7 +116,7 @@ test('at most 16 dials of one workspace are under way; others of it wait, those 
   expect(await Promise.all(all)).toEqual([...Array.from({ length: 40 }, (_, i) => i), 0])
 })
 
-test('what waits for a workspace is bounded', async () => {
+test('the number of waiting dials per workspace is limited', async () => {
   const limit = new DialLimit()
   const never = () => new Promise<never>(() => undefined)
   for (let i = 0; i < 16 + 512; i++) void limit.run('a', never)

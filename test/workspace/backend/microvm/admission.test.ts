@@ -8,7 +8,7 @@ const steps = fc.array(fc.record({ at: fc.nat(20), is: fc.constantFrom('end', 'f
   maxLength: 60,
 })
 
-test('never more than so many run, none is lost, and the places are free again at the end', async () => {
+test('the limit holds, no work is lost, and all slots are free at the end', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 4 }), steps, async (most, story) => {
       const admission = new Admission(most)

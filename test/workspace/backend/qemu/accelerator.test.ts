@@ -25,6 +25,6 @@ test.each([
   expect(await findAccelerator({ accel: 'auto' }, host(of))).toBe(found)
 })
 
-test('what the configuration says is not doubted', async () => {
+test('an explicit setting is not probed', async () => {
   expect(await findAccelerator({ accel: 'kvm' }, host({ device: false }))).toBe('kvm')
 })

@@ -12,7 +12,7 @@ const peer = (server: string, ...namespaces: readonly string[]) => ({
   listeners: new Map(namespaces.map((namespace) => [namespace, new Date(0)])),
 })
 
-test('F31 a server that is silent for too long is gone, and so are its listeners', () => {
+test('F31 a server that is silent for too long is dropped with its listeners', () => {
   const clock = clockOf()
   const peers = new Peers(6_000, clock)
   peers.update(peer('one', 'demo'))
@@ -25,7 +25,7 @@ test('F31 a server that is silent for too long is gone, and so are its listeners
   expect(peers.all().map(({ server }) => server)).toEqual(['two'])
 })
 
-test('a server is new when it was not there, was silent for too long, or has begun anew', () => {
+test('a server counts as new when it was missing, was silent for too long, or has restarted', () => {
   const clock = clockOf()
   const peers = new Peers(6_000, clock)
   expect(peers.update(peer('one'))).toBe(true)
@@ -38,7 +38,7 @@ test('a server is new when it was not there, was silent for too long, or has beg
   expect(peers.all()).toEqual([])
 })
 
-test('B5 where requests came from is known as long as they wait, and of the last 50,000', () => {
+test('B5 origins of requests are remembered until they expire, for at most 50,000 requests', () => {
   const clock = clockOf()
   const origins = new Origins(30_000, clock)
   origins.add('old', 'one')

@@ -69,7 +69,7 @@ async function world() {
 const ALL = ['01.tmp', 'half', 'old', 'stray', 'unused']
 
 test.each(Object.keys(USES).filter(canUse) as (keyof typeof USES)[])(
-  'what is in use (%s) is neither planned nor deleted',
+  'a file in use (%s) is neither planned nor deleted',
   { timeout: 60_000 },
   async (use) => {
     const { disk, files, server } = await world()
@@ -88,7 +88,7 @@ test.each(Object.keys(USES).filter(canUse) as (keyof typeof USES)[])(
   },
 )
 
-test('what nothing uses any more is deleted', async () => {
+test('an unused file is deleted', async () => {
   const { server } = await world()
   expect(names((await prune(server)).items)).toEqual(ALL)
 })

@@ -68,7 +68,7 @@ test.runIf(canMount).each(['ext4', 'xfs'] as const)(
 )
 
 test.runIf(canMount)(
-  'P10 where a file has no front to take away few lines are lost, and that is told',
+  'P10 where a file system cannot remove the front of a file few lines are lost, and that is reported',
   async () => {
     const directory = mountFileSystem('btrfs')
     const file = join(directory, 'console.log')
@@ -90,7 +90,7 @@ test.runIf(canMount)(
   },
 )
 
-test('a log at rest is cut to exactly its last bytes', async () => {
+test('an idle log is truncated to exactly its last bytes', async () => {
   const directory = tempDir()
   const content = Buffer.from(Array.from({ length: 30_000 }, (_, i) => String(i)).join('\n'))
   for (const tail of [0, 1, 4095, 4096, 4097, 100_000]) {
@@ -103,7 +103,7 @@ test('a log at rest is cut to exactly its last bytes', async () => {
   }
 })
 
-test('P10 a log behind a directory that is a link is not opened', async () => {
+test('P10 a log behind a linked directory is not opened', async () => {
   const root = tempDir()
   mkdirSync(join(root, 'real'))
   const fd = openSync(join(root, 'real/console.log'), 'w')

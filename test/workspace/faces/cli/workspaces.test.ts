@@ -173,7 +173,7 @@ test.each([
     ['create', 'other', '--repo', 'nonsense'],
     'is neither owner/repo nor a URL, such as git/git or https://example.com/x.git',
   ],
-  [['create', 'a_b'], 'workspace name "a_b" must be 1 to 63 letters, digits and hyphens'],
+  [['create', 'a_b'], 'workspace name "a_b" must be 1 to 63 letters, digits or hyphens'],
 ])('%j fails with one line that names the thing', async (argv, said) => {
   await create('demo')
   const { status, stdout, stderr } = await cli(...argv)

@@ -60,7 +60,7 @@ const CHANGES = {
   'another file beside it': (path) => writeFileSync(`${path}.new`, ''),
 } satisfies Readonly<Record<string, (path: string) => void>>
 
-test('any change of a file of the kernel’s modules makes another image', () => {
+test('any change to a file of the kernel’s modules yields another image', () => {
   const changes = fc.constantFrom(...(Object.keys(CHANGES) as (keyof typeof CHANGES)[]))
   fc.assert(
     fc.property(fc.constantFrom(...FILES), changes, fc.subarray(FILES), (name, change, links) => {
@@ -81,7 +81,7 @@ test('a module behind a link counts with the content that the initrd gets', () =
   expect(parts().modules).not.toBe(before.modules)
 })
 
-test('the same kernel elsewhere, with other times and headers, makes the same image', () => {
+test('the same kernel elsewhere, with other times and headers, yields the same image', () => {
   const { root, parts } = kernelParts(['ext4.ko'])
   const copy = tempDir()
   cpSync(root, copy, { recursive: true, verbatimSymlinks: true })
@@ -92,7 +92,7 @@ test('the same kernel elsewhere, with other times and headers, makes the same im
   expect(partsOf(copy)).toEqual(parts())
 })
 
-test('a module that modules.dep names and that is missing fails no image with its own kernel', () => {
+test('a missing module does not fail an image with its own kernel', () => {
   const { modules, parts } = kernelParts([])
   rmSync(join(modules, 'ext4.ko'))
   expect(parts().modules).toMatch(/^sha256:/)

@@ -18,7 +18,7 @@ const archive = readFileSync(file)
 const unpack = (input: PassThrough) =>
   runTool(['tar', '-xf', '-', '-C', directory.path], { what: 'unpacking', package: 'tar', input })
 
-test('a program that has all it needs may end before its input does', async () => {
+test('a program that has all it needs may exit before its input ends', async () => {
   for (let i = 0; i < 60; i++) {
     const input = new PassThrough()
     const unpacked = unpack(input)
@@ -33,7 +33,7 @@ test('a program that has all it needs may end before its input does', async () =
   }
 })
 
-test('an input that breaks off is an error, also behind what the program needs', async () => {
+test('a truncated input is an error, even beyond what the program needs', async () => {
   const input = new PassThrough()
   const unpacked = unpack(input)
   input.write(archive)

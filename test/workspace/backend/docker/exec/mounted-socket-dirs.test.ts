@@ -7,7 +7,7 @@ import { tempDir } from '../../../../support/temp-dir.ts'
 
 const RUNNER = 'workspace-run'
 
-test('a start takes away what a killed server left, and nothing else', async () => {
+test('a start removes what a killed server left, and nothing else', async () => {
   const stale = tempDir()
   const outside = join(tempDir(), 'kept')
   writeFileSync(outside, 'kept')
@@ -27,7 +27,7 @@ test('a start takes away what a killed server left, and nothing else', async () 
   expect(existsSync(outside)).toBe(true)
 })
 
-test('directories of workspaces that are no more are removed, by the keeper alone', async () => {
+test('directories of deleted workspaces are removed, but only by the owner', async () => {
   const stale = tempDir()
   const keeper = await MountedSocketDirs.own(stale)
   for (const name of ['stays', 'goes', 'holds']) await keeper.create(name)

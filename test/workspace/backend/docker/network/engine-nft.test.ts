@@ -9,7 +9,7 @@ const table = `workspace_test_${process.pid}`
 beforeAll(() => engine.open(() => undefined))
 afterAll(() => engine.close())
 
-test('rules are put into force where the engine is, by a container that leaves nothing behind', async () => {
+test('rules are applied on the engine’s machine by a container that leaves nothing behind', async () => {
   const nft = nftOf(engine, TEST_IMAGE)
   expect(nft.isLocal).toBe(false)
   await nft(['-f', '-'], `add table inet ${table}\n`)
@@ -19,7 +19,7 @@ test('rules are put into force where the engine is, by a container that leaves n
   expect(await docker('ps', '-aq', '--filter', 'label=workspace.helper=nft')).toBe('')
 })
 
-test('a script that is not valid is an error in nft’s words', async () => {
+test('an invalid script fails with nft’s message', async () => {
   await expect(nftOf(engine, TEST_IMAGE)(['-f', '-'], 'add tabel x')).rejects.toThrow(
     /nft on the engine's machine: .*syntax error/,
   )

@@ -13,7 +13,7 @@ test.each([
   ],
   ['the home directory', () => homedir()],
   ['a directory that holds something else', (at: string) => (writeFileSync(join(at, 'thesis.odt'), ''), at)],
-])('P8 %s is refused as a root, and nothing is made in it', async (_what, make) => {
+])('P8 %s is refused as a root, and nothing is created in it', async (_what, make) => {
   const root = make(tempDir())
   const before = readdirSync(root)
   await expect(lockRoot(root, 'qemu')).rejects.toMatchObject({
@@ -29,7 +29,7 @@ test.runIf(process.getuid?.() === 0)('P8 a directory of another user is refused 
   await expect(lockRoot(root, 'qemu')).rejects.toThrow(/belongs to user 65534/)
 })
 
-test('P8 a root is held by one server at a time, and whatever is in it, once it is ours', async () => {
+test('P8 a root is locked by one server at a time, and accepted with any content once it is ours', async () => {
   const root = join(tempDir(), 'new/qemu')
   const release = await lockRoot(root, 'qemu')
   await expect(lockRoot(root, 'qemu')).rejects.toThrow(/another server uses/)
@@ -40,7 +40,7 @@ test('P8 a root is held by one server at a time, and whatever is in it, once it 
   )()
 })
 
-test('P8 a root in which images were put before a server used it is taken', async () => {
+test('P8 a root that received images before a server used it is accepted', async () => {
   const root = tempDir()
   for (const name of ['images', 'uppers', 'instances']) mkdirSync(join(root, name))
   await (

@@ -43,13 +43,13 @@ async function boot({ printEveryMs, answersAfterMs }: Record<'printEveryMs' | 'a
 
 const NEVER = 2 ** 30
 
-test('a boot that takes longer than its time-out is waited for while its console goes on', async () => {
+test('a boot that exceeds its timeout is waited for while its console keeps printing', async () => {
   await boot({ printEveryMs: 50, answersAfterMs: 3 * TIMEOUT_MS })
 })
 
-test('a boot whose console falls silent is given up', async () => {
+test('a boot whose console falls silent fails', async () => {
   const silent = boot({ printEveryMs: NEVER, answersAfterMs: NEVER })
-  await expect(silent).rejects.toThrow(/did not answer within .* silent for .*\(vm.boot_timeout\)/)
+  await expect(silent).rejects.toThrow(/did not respond within .* silent for .*\(vm.boot_timeout\)/)
 })
 
 test('a guest that prints for ever does not boot for ever', { timeout: 30_000 }, async () => {

@@ -31,19 +31,19 @@ test.each([
   [`${RESTARTING}${OFF}`, 'off'],
   // Long ago, and not the last that was said.
   [`${RESTARTING}${'a line\n'.repeat(10)}`, undefined],
-] as const)('of a console that ends with %j, the last words are %s', async (printed, expected) => {
+] as const)('for a console that ends with %j, the last message is %s', async (printed, expected) => {
   const file = join(tempDir(), 'console.log')
   writeFileSync(file, `booting\n${printed}`)
   expect(await findLastKernelMessage(file, 0)).toBe(expected)
 })
 
-test('the last words of an earlier run do not count', async () => {
+test('the last message of an earlier run does not count', async () => {
   const file = join(tempDir(), 'console.log')
   writeFileSync(file, RESTARTING)
   expect(await findLastKernelMessage(file, RESTARTING.length)).toBe(undefined)
 })
 
-test('a guest that has powered off under a monitor without power to switch off has ended', async () => {
+test('a guest that has powered off under a monitor that cannot power off counts as exited', async () => {
   const root = tempDir()
   const files = new MachineFiles(root)
   mkdirSync(files.instanceOf('demo'), { recursive: true })

@@ -84,7 +84,7 @@ describe('a tunnel whose client ends its half early', () => {
     })
   }
 
-  test.each([0, 1, 1_000, 16_384, 65_000, 66_000, 300_000])('gets %d bytes back', async (length) => {
+  test.each([0, 1, 1_000, 16_384, 65_000, 66_000, 300_000])('receives %d bytes', async (length) => {
     const payload = randomBytes(length)
     for (const pieces of [[Buffer.concat([request(), payload])], [request(), payload]]) {
       const { body } = await send(pieces, false)
@@ -92,7 +92,7 @@ describe('a tunnel whose client ends its half early', () => {
     }
   })
 
-  test('is answered and closed where its request is refused', async () => {
+  test('gets a response and is closed when its request is refused', async () => {
     const { head, body } = await send([Buffer.concat([request(0), Buffer.from('hello')])], false)
     expect(head).toMatch(/^HTTP\/1.1 400 /)
     expect(JSON.parse(body.toString()).error.code).toBe('INVALID_PORT')

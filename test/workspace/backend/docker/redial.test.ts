@@ -18,7 +18,7 @@ const serving = (word: string) =>
   `use IO::Socket::INET; $s = IO::Socket::INET->new(Listen => 9, ReuseAddr => 1, LocalAddr => "127.0.0.1", LocalPort => ${PORT}) or die; while ($c = $s->accept) { print $c "${word}"; close $c }`
 
 test.runIf(process.getuid?.() === 0)(
-  'a port is reached without asking the engine again, and still after its container was restarted or replaced',
+  'a port is dialed without asking the engine again, even after its container was restarted or replaced',
   async () => {
     const proxy = await engineProxy()
     const backend = dockerBackend({ host: proxy.address, network: 'none' })

@@ -52,7 +52,7 @@ test.each([
     says: 'paused',
     end: (container: string) => docker('pause', container),
   },
-])('a container that $how behind the server is seen within 2 s', async ({ status, says, end }) => {
+])('a container that $how behind the server’s back is noticed within 2 s', async ({ status, says, end }) => {
   const name = await create()
   const events = await readEventStream(`${server.url}/api/events`)
   await end(`ws-${name}`)
@@ -67,7 +67,7 @@ test.each([
   expect((await workspace(name, '', 'DELETE')).status).toBe(204)
 })
 
-test('a program that runs out of memory is told in the log, and its workspace goes on', async () => {
+test('a program that runs out of memory is logged, and its workspace keeps running', async () => {
   const name = await create({ memory_mb: 64 })
   await docker('exec', `ws-${name}`, 'sh', '-c', 'head -c 200m /dev/zero | tail; true')
   await waitFor('the log', () =>
@@ -79,7 +79,7 @@ test('a program that runs out of memory is told in the log, and its workspace go
   expect((await workspace(name, '/start', 'POST')).body).toMatchObject({ status: 'running' })
 })
 
-test('a workspace whose main process runs out of memory says so', async () => {
+test('a workspace whose main process runs out of memory reports it', async () => {
   const name = await create({ memory_mb: 64 })
   // Nothing else would make the kernel choose the smallest process of all.
   const script = `for p in 1 $(pgrep -x sleep); do echo 1000 >/proc/$p/oom_score_adj; done
@@ -94,7 +94,7 @@ test('a workspace whose main process runs out of memory says so', async () => {
   expect((await workspace(name, '/start', 'POST')).body).toMatchObject({ status: 'running' })
 })
 
-test('image aliases are resolved once, and what is shown is the image', async () => {
+test('image aliases are resolved once, and the image is shown', async () => {
   const name = await create({ image: 'base' })
   expect((await workspace(name)).body).toMatchObject({ image: TEST_IMAGE })
   expect(await docker('inspect', '-f', '{{.Config.Image}}', `ws-${name}`)).toMatch(

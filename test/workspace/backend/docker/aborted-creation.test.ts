@@ -40,7 +40,7 @@ test.each(['POST /volumes/create', 'POST /containers/create', String.raw`POST /c
   },
 )
 
-test('an export that is given up while the engine creates its container leaves none', async () => {
+test('an export aborted while the engine creates its container leaves none', async () => {
   const proxy = await engineProxy()
   const engine = new DockerEngine(proxy.address)
   await engine.open(() => undefined)

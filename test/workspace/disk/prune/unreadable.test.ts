@@ -8,8 +8,8 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { call } from '../../../support/workspace/workspace-server.ts'
 
-describe('P2 metadata is no source of paths', () => {
-  test('P2 whatever metadata says of paths, nothing outside is touched', async () => {
+describe('P2 metadata never provides paths', () => {
+  test('P2 nothing outside is touched, whatever paths metadata contains', async () => {
     const disk = new MachineDisk()
     const victim = tempDir()
     writeFileSync(join(victim, 'file'), 'x')
@@ -31,10 +31,10 @@ describe('P2 metadata is no source of paths', () => {
   })
 })
 
-describe('P3 what cannot be told pins all that it could', () => {
+describe('P3 unreadable data pins everything that it could refer to', () => {
   const broken = ['', '{', 'null', '[]', '\0\0\0\0', '{"version":2}', '7', '{"version":1,"name":"broken"}']
   test.each(broken)(
-    'P3 F8 with a metadata.json that holds %j nothing it could mean is deleted',
+    'P3 F8 with a metadata.json that contains %j nothing it could refer to is deleted',
     async (text) => {
       const disk = new MachineDisk()
       disk.machine('broken')
@@ -51,7 +51,7 @@ describe('P3 what cannot be told pins all that it could', () => {
     },
   )
 
-  test('P3 a snapshot pins its image, and one that cannot be read every image; neither goes', async () => {
+  test('P3 a snapshot pins its image, an unreadable one pins every image, and both are kept', async () => {
     const disk = new MachineDisk()
     disk.snapshot('good', await disk.image('one', 'pinned'))
     await disk.image('two', 'unused')
@@ -80,7 +80,7 @@ describe('P3 what cannot be told pins all that it could', () => {
     expect(disk.has('images/tags/unused.json')).toBe(true)
   })
 
-  test('P3 without the directory of instances no upper is taken for one of nothing', async () => {
+  test('P3 without the instances directory no upper is treated as an orphan', async () => {
     const disk = new MachineDisk()
     disk.upper('demo')
     const server = await disk.serve()
@@ -92,7 +92,7 @@ describe('P3 what cannot be told pins all that it could', () => {
     ])
   })
 
-  test('P3 a metadata.json or snapshot.json that cannot be looked at is not absent', async () => {
+  test('P3 a metadata.json or snapshot.json that cannot be checked is not absent', async () => {
     const disk = new MachineDisk()
     disk.upper('demo')
     writeFileSync(disk.at('instances/demo'), 'no directory')
@@ -101,12 +101,12 @@ describe('P3 what cannot be told pins all that it could', () => {
     const body = await prune(await disk.serve())
     expect([body.items, reasonOf(body, 'demo', 'upper')]).toEqual([
       [],
-      expect.stringMatching(/cannot be looked at/),
+      expect.stringMatching(/cannot be checked/),
     ])
     expect(disk.has('snapshots/odd')).toBe(true)
   })
 
-  test('P3 a backend that is away loses nothing', async () => {
+  test('P3 nothing of an unavailable backend is deleted', async () => {
     const disk = new MachineDisk()
     disk.machine('old', OLD)
     const server = await disk.serve({
@@ -122,7 +122,7 @@ describe('P3 what cannot be told pins all that it could', () => {
   })
 })
 
-test('P1 a symlink in the place of an upper is told and stays, and so does what it leads to', async () => {
+test('P1 a symlink in place of an upper is reported and kept, and so is its target', async () => {
   const disk = new MachineDisk()
   const victim = tempDir()
   writeFileSync(join(victim, 'upper.ext4'), 'x')
@@ -138,7 +138,7 @@ test('P1 a symlink in the place of an upper is told and stays, and so does what 
   expect(readFileSync(join(victim, 'upper.ext4'), 'utf8')).toBe('x')
 })
 
-test('P3 what has no name that the server gives stays: nothing keeps others from it', async () => {
+test('P3 an entry without a valid name is kept, because no lock protects it', async () => {
   const disk = new MachineDisk()
   const foreign = ['snapshots/lost+found', 'snapshots/Backup', 'uppers/lost+found']
   for (const directory of foreign) mkdirSync(disk.at(directory))
