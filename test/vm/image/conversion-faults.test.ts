@@ -30,9 +30,9 @@ describe('faults', () => {
     [
       'is cut short',
       (file: string) => writeFileSync(file, readFileSync(testKernel().file).subarray(0, 500_000)),
-      /is cut short/,
+      /is truncated/,
     ],
-    ['is none', (file: string) => writeFileSync(file, 'no kernel'), /is no kernel image/],
+    ['is none', (file: string) => writeFileSync(file, 'no kernel'), /is not a supported kernel image/],
   ])('a configured kernel that %s is told', async (_how, damage, says) => {
     const file = join(tempDir(), 'vmlinuz-x')
     writeFileSync(file, '')

@@ -21,7 +21,7 @@ import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 const TIMEOUT_MS = 60_000
 
-/** A stopper whose clock is set by hand, over a workspace `demo`. */
+/** A stopper with a manual clock, for a workspace `demo`. */
 async function idleWorld() {
   const backend = new FakeBackend()
   const backends = new Map([['docker', backend]] as const)
@@ -73,7 +73,7 @@ async function idleWorld() {
     create,
     log: () => lines.join(''),
     status: (name = 'demo') => table.find(name)?.state.is,
-    /** Lets time pass and checks. */
+    /** Advances the clock and checks. */
     async pass(ms: number): Promise<void> {
       nowMs += ms
       await stopper.check()
@@ -120,7 +120,7 @@ test('idle stop spares a workspace with a client attached to tmux by another rou
     stdin: false,
   })
   const path = (await socket.stdout.setEncoding('utf8').toArray()).join('').trim()
-  // Whoever is attached has a terminal.
+  // An attached client has a terminal.
   const client = spawn('script', ['-qec', `tmux -S ${path} attach -t work`, '/dev/null'], {
     stdio: ['pipe', 'ignore', 'ignore'],
     env: { ...process.env, TERM: 'xterm' },
@@ -135,7 +135,7 @@ test('idle stop spares a workspace with a client attached to tmux by another rou
   expect(world.status()).toBe('running')
   expect(await tmux('detach-client', '-s', 'work')).toBe(0)
   await waitFor('its end', async () => !(await attached()))
-  // A session that nobody is attached to does not count; the time does, from when somebody last was.
+  // A session without attached clients does not count, but idle time starts when the last one detached.
   await world.pass(TIMEOUT_MS - 1)
   expect(world.status()).toBe('running')
   await world.pass(1)
@@ -154,7 +154,7 @@ test('idle stop counts from the start of a workspace', async () => {
 test('idle stop spares a workspace that is used while its stop is queued', async () => {
   const world = await idleWorld()
   const held = Promise.withResolvers<void>()
-  // The engine takes its time to say what became of the workspace, and that is told first.
+  // The engine is slow to report the workspace's state, which is queried first.
   world.backend.before.set('find', () => held.promise)
   world.backend.happen('demo', { is: 'running' })
   const check = world.pass(TIMEOUT_MS)

@@ -82,7 +82,7 @@ test('a wrong token is an event, a valid one is named in its actions, and neithe
     { workspace: 'demo', token: expect.stringMatching(/^[0-9a-f]{8}$/), outcome: 'ok' },
   ])
   expect(readFileSync(file, 'utf8')).not.toMatch(/wrong-token|a-token/)
-  // Below the path of a port as well.
+  // Including below a port's path.
   await fetch(`${server.url}/api/workspaces/demo/proxy/3000/`)
   await waitFor('the refusal', () => entries('port.enter').length === 1)
   expect(entries('port.enter')).toEqual([{ ...refused, workspace: 'demo', left_out: 15 }])

@@ -49,7 +49,7 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
       memoryMb: 256,
     })
     expect(workspace.containerId).not.toBe('')
-    // An engine may tell whole seconds.
+    // An engine may report whole seconds.
     expect(workspace.createdAt.getTime()).toBeGreaterThan(beganMs - 1_000)
     expect(await backend.find(name)).toEqual(workspace)
     expect((await backend.list()).map((each) => each.name)).toContain(name)

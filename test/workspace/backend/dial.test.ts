@@ -6,7 +6,7 @@ import { dialContainer } from '../../../src/workspace/backend/docker/exec/dial.t
 import { backendCreate } from '../../support/workspace/backend-create.ts'
 import { dockerBackend, TEST_IMAGE, uniqueName } from '../../support/engine/docker.ts'
 
-/** What an engine on another machine reports: a process that is not here. */
+/** The report of an engine on another machine: a process that does not exist here. */
 const ELSEWHERE = { id: 'f'.repeat(64), pid: 1 }
 
 const backend = dockerBackend()
@@ -34,7 +34,7 @@ test('a port is dialed by a program in the workspace when its network cannot be 
   const data = randomBytes(2 ** 20)
   const inside = createServer((socket) => {
     socket.on('error', () => undefined)
-    // Answers what it was asked for and ends.
+    // Replies to the request and exits.
     socket.once('data', (asked) => socket.end(Buffer.concat([asked, data])))
   })
   await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))

@@ -12,7 +12,7 @@ describe.each(BACKENDS.filter(({ isReal }) => isReal))('the login of the $kind b
     expect([status, stderr]).toEqual([0, ''])
     return stdout
   }
-  /** As if the workspace had this name. */
+  /** Reads the login environment as if the workspace had this name. */
   const read = (called: string) =>
     readLoginEnvironment(called, (argv, user) =>
       backend.exec(name, { argv, stdin: false, ...(user !== undefined && { user }) }),

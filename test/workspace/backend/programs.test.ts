@@ -24,7 +24,7 @@ describe.each(BACKENDS)(
       await backend.remove(shared, false)
       await backend.close()
     })
-    /** Reads all that a socket says, answers, and prints the hash of what it read. */
+    /** Reads everything from a socket, replies, and prints a hash of what it read. */
     const client = (path: string): ExecRequest => ({
       argv: [
         'perl',
@@ -110,7 +110,7 @@ describe.each(BACKENDS)(
       process.stdout.resume()
       process.stderr.resume()
       const { status, signal } = await process.exitStatus
-      // The engine knows the number alone.
+      // The engine knows only the number.
       expect([status, signal]).toEqual([143, isDirect ? 'SIGTERM' : undefined])
     })
 
@@ -153,7 +153,7 @@ describe.each(BACKENDS)(
         const listener = await backend.listenInside(shared, (connection) => {
           connection.write(data)
           connection.end()
-          // Its own end has been said, and it still hears.
+          // Its own half has ended, and it still receives.
           seen.push(text(connection))
         })
         onTestFinished(() => listener.close())
@@ -189,7 +189,7 @@ describe.each(BACKENDS)(
       process.stdout.resume()
       // The brackets keep the search from finding itself.
       const running = async () => (await output(shared, sh(`pgrep -cf '[s]leep ${seconds}'`))).stdout.trim()
-      // The shell, whose own line names the program too, and its two children.
+      // The shell, whose own command line names the program too, and its two children.
       await waitFor('the program', async () => (await running()) === '3')
       await process.hangUp()
       await waitFor('its end', async () => (await running()) === '0')

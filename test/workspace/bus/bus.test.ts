@@ -25,7 +25,7 @@ const withPayload = ({ payloadJson, ...same }: ReceivedEnvelope): Envelope => ({
   payload: JSON.parse(payloadJson),
 })
 
-/** A guest's end of a connection, as its agent has it. */
+/** A guest's end of a connection as its agent sees it. */
 async function guestOf(bus: Bus, name: string, token = 'right') {
   const [host, guest] = duplexPair()
   serveGuest(host, { name, backend: 'qemu', token: 'right' }, bus, {
@@ -203,7 +203,7 @@ test('B5 a workspace that fills a namespace’s queue leaves the others their sh
   bus.listen('demo', (message) => messages.push(message))
   const ofModest = messages.filter(({ workspace }) => workspace.name === 'modest')
   expect(ofModest.map(({ envelope }) => envelope.id)).toEqual(requests.map(({ id }) => id))
-  // What was replaced has been refused: each request of the greedy one is waiting or answered, and none twice.
+  // Replaced requests were refused: each request of the greedy workspace is waiting or answered once.
   await waitFor('the refusals', () => greedy.heard.length === bus.counts.refusedRequests)
   expect(messages.length + bus.counts.refusedRequests).toBe(bus.counts.requests)
   expect(new Set(greedy.heard.map(({ inReplyTo }) => inReplyTo)).size).toBe(greedy.heard.length)

@@ -5,7 +5,7 @@ import { Bus } from '../../../src/workspace/bus/bus.ts'
 import type { GuestMessage } from '../../../src/workspace/bus/guest-message.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
-/** The same numbers each time. Source: Marsaglia, "Xorshift RNGs". */
+/** A reproducible generator. Source: Marsaglia, "Xorshift RNGs". */
 function numbersBelow(): (end: number) => number {
   let state = 20_261_121
   return (end) => {

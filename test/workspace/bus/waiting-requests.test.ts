@@ -29,7 +29,7 @@ test('B5 a queue stays within its bounds and never refuses a workspace below its
   fc.assert(
     fc.property(actions, (steps) => {
       const waiting = new WaitingRequests()
-      /** What should be waiting: bytes by id, by workspace. */
+      /** Expected queue: bytes by id, by workspace. */
       const model = new Map(['a', 'b', 'c'].map((name) => [name, new Map<string, number>()]))
       const sizesOf = (name: string) => [...(model.get(name)?.values() ?? [])]
       let next = 0

@@ -7,7 +7,7 @@ import type { Credentials } from '../../../src/workspace/credentials/credentials
 const MINUTE = 60_000
 const LIFE_MS = 60 * MINUTE
 
-/** A cache on clocks of the test's own, before an STS that does what it is told. */
+/** A cache on controlled clocks, in front of a controllable STS. */
 function cacheOf(options: { readonly serveWhileValid?: boolean; readonly stsClockAheadMs?: number } = {}) {
   const clock = { wallMs: Date.UTC(2026, 10, 21), monotonicMs: 5_000 }
   const sts = { calls: 0, answer: (): Promise<void> => Promise.resolve() }

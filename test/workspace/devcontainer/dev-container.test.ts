@@ -62,7 +62,8 @@ test('commands run in the specification’s order, whatever the file’s', () =>
   )
 })
 
-// Every property of the reference that changes what a workspace is: https://containers.dev/implementors/json_reference/
+// Every property of the reference that changes the workspace:
+// https://containers.dev/implementors/json_reference/
 const UNSUPPORTED =
   'build dockerFile context dockerComposeFile service runServices features overrideFeatureInstallOrder initializeCommand remoteUser containerUser updateRemoteUserUID mounts workspaceMount workspaceFolder runArgs appPort portsAttributes otherPortsAttributes capAdd securityOpt privileged overrideCommand shutdownAction waitFor userEnvProbe hostRequirements secrets'.split(
     ' ',

@@ -18,7 +18,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
 
-/** A directory with a devcontainer.json, and what it is to be called. */
+/** A directory with a devcontainer.json, and the name for its workspace. */
 function directoryWith(content: unknown, file = '.devcontainer/devcontainer.json'): string {
   const directory = tempDir()
   chmodSync(directory, 0o755)
@@ -27,7 +27,7 @@ function directoryWith(content: unknown, file = '.devcontainer/devcontainer.json
   return directory
 }
 
-/** Creates with progress: everything that was told, and how it ended. */
+/** Creates a workspace and returns its progress messages and outcome. */
 async function create(server: TestServer, body: object) {
   const progress: string[] = []
   let ended: { readonly event: string | undefined; readonly data: any } | undefined
@@ -46,7 +46,7 @@ async function create(server: TestServer, body: object) {
   return { progress, ...ended }
 }
 
-/** The base image, with another user; goes with the test. */
+/** The base image with another user, removed with the test. */
 async function imageOf(user: string): Promise<string> {
   const tag = `${uniqueName('other')}:1`
   const container = await docker('create', TEST_IMAGE)
@@ -133,7 +133,7 @@ describe.each([
       image,
       ports: [3000],
     })
-    // git refuses a tree that is not its user's.
+    // git refuses a tree that does not belong to its user.
     expect(await output('cat file said; git status --porcelain | grep -c said; echo "$GREETING"')).toBe(
       'x\nhello world\n1\nhello\n',
     )
@@ -173,7 +173,7 @@ describe.each([
     )
     expect(await output('ls')).toBe('good\n')
     expect(server.log()).toContain('"command":"bad","why":"failed with status 3"')
-    // W12: programs print what they like.
+    // W12: programs may print anything.
     expect(server.log()).not.toContain('canary-words')
   })
 })

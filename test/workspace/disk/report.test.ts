@@ -19,7 +19,7 @@ test('df counts images, workspaces, snapshots and orphans separately and in tota
   writeFileSync(disk.at('snapshots/whole/snapshot.json'), '{}')
   mkdirSync(disk.at('images/blobs/sha256/0123.tmp'))
   const server = await disk.serve()
-  // What is there when it starts is removed then.
+  // Trash that exists at startup is removed then.
   await call(`${server.url}/api/system/df`)
   mkdirSync(disk.at('uppers/.trash-01'))
   const askedMs = Date.now()

@@ -10,7 +10,7 @@ import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspa
 
 const good = JSON.stringify({ name: 'half', backend: 'docker', keepVolume: true })
 
-/** What a mark's file may hold after the disk or someone has damaged it. */
+/** Possible contents of a damaged mark file. */
 const DAMAGE: readonly (readonly [string, string | Buffer])[] = [
   ['nothing', ''],
   ['a blank', ' '],
@@ -50,7 +50,7 @@ test.each(DAMAGE)('F8 a mark that contains %s affects only the marked workspace'
   onTestFinished(() => second.stop())
   const { body } = await call(`${second.url}/api/workspaces`)
   expect(body.workspaces.map((each: { name: string }) => each.name)).toEqual(['whole'])
-  // What the mark does not tell is taken the careful way.
+  // Missing fields of the mark default to the safe values.
   expect([await backend.hasVolume('whole'), await backend.hasVolume('half')]).toEqual([true, true])
   expect(readdirSync(join(stateDir, 'creating'))).toEqual([])
   await makeWorkspace(second.url, { name: 'half' })
@@ -84,7 +84,9 @@ test('F8 a mark that cannot be removed does not hide other workspaces', async ()
   expect(server.log()).toContain('cannot remove the remains of an unfinished creation')
 })
 
-/** The list of marks was read once and then worked off: a creation that ended meanwhile was taken for an unfinished one. */
+/**
+ * Regression: the list of marks was read once, so a creation that finished in the meantime was rolled back.
+ */
 test('F8 a creation that finishes while older marks are rolled back is kept', async () => {
   const stateDir = tempDir()
   const backend = new FakeBackend()

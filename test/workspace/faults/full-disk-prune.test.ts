@@ -5,7 +5,7 @@ import { canMount, mountFileSystem } from '../../support/files/file-systems.ts'
 import { HOUR_MS, MachineDisk } from '../../support/workspace/machine-disk.ts'
 import { call } from '../../support/workspace/workspace-server.ts'
 
-/** Takes every byte, or every inode, that is left. */
+/** Uses up all remaining bytes or inodes. */
 function fill(disk: string): void {
   const { bavail, bsize } = statfsSync(disk)
   for (let i = 0; i < 100_000; i++) {

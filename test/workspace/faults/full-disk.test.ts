@@ -7,7 +7,7 @@ import { admin, canMount, mountFileSystem } from '../../support/files/file-syste
 import { tempDir } from '../../support/temp-dir.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
 
-/** A file system of 256 KiB; goes with the test. */
+/** A file system of 256 KiB, removed with the test. */
 function tinyDisk(): string {
   const path = join(tempDir(), 'disk')
   mkdirSync(path)
@@ -56,7 +56,7 @@ test.runIf(canMount)(
     const server = await startWorkspaceServer({ stateDir, backends: () => [backend] })
     onTestFinished(() => server.stop())
     await makeWorkspace(server.url, { name: 'before' })
-    // As the kernel does after an error of the device.
+    // Like the kernel after a device error.
     admin('mount', '-o', 'remount,abort', stateDir)
 
     const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'new' })

@@ -8,7 +8,7 @@ const ELF = Buffer.concat([Buffer.from('\x7fELF', 'latin1'), Buffer.alloc(100_00
 const SETUP_SECTORS = 3
 const PAYLOAD_OFFSET = 100
 
-/** An x86 boot image as Documentation/arch/x86/boot.rst of the kernel has it, around a packed kernel. */
+/** An x86 boot image around a packed kernel, as described in the kernel's Documentation/arch/x86/boot.rst. */
 function bootImage(payload: Buffer): Buffer {
   const head = Buffer.alloc((SETUP_SECTORS + 1) * 512)
   head[0x1f1] = SETUP_SECTORS

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { modulesToLoad } from '../../../src/workspace/image/convert/kernel-modules.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
-/** A kernel's directory of modules, of which some are built in. */
+/** A kernel's module directory, with some modules built in. */
 function modules(
   needs: Readonly<Record<string, readonly string[]>>,
   builtIn: readonly string[] = [],

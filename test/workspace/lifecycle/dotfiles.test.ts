@@ -53,7 +53,7 @@ describe.each([
     expect(await output('cat ~/.toolrc ~/.kept/new; ls ~/README ~/.git 2>/dev/null | wc -l')).toBe(
       'from the repository\nx0\n',
     )
-    // Once more, with what a user may have made meanwhile.
+    // Once more, with a file that a user may have created in the meantime.
     expect(await output('readlink ~/.toolrc | sed "s:^$HOME/::"')).toBe('dotfiles/.toolrc\n')
   })
 

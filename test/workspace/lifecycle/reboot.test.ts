@@ -40,7 +40,7 @@ test('a workspace that fails to start after its reboot has the backend’s state
 test('a workspace stopped during its reboot stays stopped', async () => {
   await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
   backend.reboot('demo')
-  // What is done to a name is done one at a time: this comes after it.
+  // Operations on one name run in sequence: this one comes after the restart.
   await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
   expect(await statusOf()).toBe('stopped')
 })

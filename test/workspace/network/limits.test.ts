@@ -30,7 +30,7 @@ afterAll(async () => {
 const networkOf = async (name: string) => (await call(`${server.url}/api/workspaces/${name}`)).body.network
 const networks = async () => (await docker('network', 'ls', '--format', '{{.Name}}')).split('\n')
 
-/** What a workspace gets from the service at its router's address, which is this host's. */
+/** The response that a workspace gets from the service at its router's address, which is this host's. */
 function ask(name: string): Promise<string> {
   const program =
     'open F, "/proc/net/route"; my ($hex) = map { (split)[1] eq "00000000" ? (split)[2] : () } <F>;' +
@@ -61,7 +61,7 @@ test('N3 a workspace created with limits reaches less than others, even after a 
 
   const before = await networks()
   await call(`${server.url}/api/workspaces/${narrow}`, 'DELETE')
-  // The network for these limits went with the last workspace that had them.
+  // The network for these limits was removed with the last workspace that had them.
   expect(before.length - (await networks()).length).toBe(1)
 })
 

@@ -36,7 +36,7 @@ const limits: fc.Arbitrary<WireNetworkLimits> = fc.record(
 )
 const policy: fc.Arbitrary<NetworkPolicy> = fc.record({ egress, allowHostPorts: ports })
 
-/** Whether a policy lets through to an address, by its definition. */
+/** Whether a policy permits an address, by its definition. */
 function allows(value: Egress, address: string): boolean {
   const isIn = (networks: readonly string[]): boolean =>
     networks.some((network) => {
@@ -63,7 +63,7 @@ test('N2 limits never widen a policy, and those that would are refused at creati
         return
       }
       const both = narrowed(server, own)
-      // Of a list with networks that are private in part, the public part is left out as well.
+      // The public part of a partly private network in a list is excluded as well.
       const isExact = wire.egress !== 'internet' || typeof server.egress === 'string'
       for (const address of ADDRESSES) {
         const asked = wire.egress === undefined || allows(parseEgress(wire.egress), address)
@@ -100,9 +100,9 @@ test('N2 a policy narrowed after the creation applies to older limits', () => {
 test.each([
   [{ egress: 'open' }, 'network.egress: "open" exceeds what the server allows'],
   [{ egress: ['a.example', '10.0.0.0/8'] }, 'network.egress: "10.0.0.0/8" exceeds what the server allows'],
-  [{ egress: ['0.0.0.0/0'] }, 'network.egress: "0.0.0.0/0" is more'],
+  [{ egress: ['0.0.0.0/0'] }, 'network.egress: "0.0.0.0/0" exceeds'],
   [{ allow_host_ports: [443, 80] }, 'the server does not open port 80 (its network.allow_host_ports: 443)'],
-  [{ egress: 'opne!' }, 'network.egress: "opne!" is not open, internet, none'],
+  [{ egress: 'opne!' }, 'network.egress: "opne!" is not one of open, internet, none'],
 ])('%j is refused below internet and port 443', (wire, message) => {
   expect(() => parse(wire, { egress: 'internet', allowHostPorts: [443] })).toThrow(message)
 })

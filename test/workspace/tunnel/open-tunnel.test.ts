@@ -18,7 +18,7 @@ describe.each([
 ])('a tunnel through the $kind backend', ({ open }) => {
   let server: TestServer
   const name = uniqueName('tunnel')
-  // One for all servers of the test: a restarted one has to find its workspace.
+  // Shared by all servers of the test: a restarted one must find its workspace.
   const serverId = randomUUID()
   const url = (port: number | string) => `${server.url}/api/workspaces/${name}/connect/${port}`
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe.each([
 
   test('W7 bytes pass unchanged, including those sent with the request, and ending one half keeps the other', async () => {
     const port = await listen((socket) => {
-      // Answers only after the client has ended its half.
+      // Responds only after the client has ended its half.
       void buffer(socket).then((all) => socket.end(createHash('sha256').update(all).digest('hex')))
     })
     const early = randomBytes(1_000)

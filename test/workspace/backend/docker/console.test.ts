@@ -9,7 +9,7 @@ const name = uniqueName('console')
 const backend = dockerBackend()
 const MOST_BYTES = 2 * 8 * 2 ** 20
 
-/** Bytes of a container's log on this machine; undefined where the engine keeps it elsewhere. */
+/** Size of a container's log on this machine; undefined where the engine stores it elsewhere. */
 function logBytes(path: string): number | undefined {
   if (!existsSync(path)) return undefined
   const folder = dirname(path)
@@ -38,7 +38,7 @@ describe('container output', () => {
     )
     expect(status).toBe(0)
     const path = await docker('inspect', '--format', '{{.LogPath}}', `ws-${name}`)
-    // One line of the engine's may be written before it looks again.
+    // The engine may write one more line before it checks again.
     const bytes = logBytes(path)
     if (bytes !== undefined) expect(bytes).toBeLessThanOrEqual(MOST_BYTES + 2 ** 20)
     expect(await backend.logs(name, 1)).toEqual(['the end'])

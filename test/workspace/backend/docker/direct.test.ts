@@ -19,7 +19,7 @@ import { docker, dockerBackend, uniqueName } from '../../../support/engine/docke
 import { engineProxy } from '../../../support/engine/engine-proxy.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
-// How programs are run past the engine, what workspaces can do about it, and what happens where it cannot be done.
+// Running programs without the engine, how workspaces could interfere, and the fallback.
 
 const RUNNER = 'workspace-run'
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'inside-')))
@@ -46,7 +46,7 @@ const makeForTest = async (stem: string, at = backend) => {
   await createIn(at, name)
   return name
 }
-/** In nanoseconds; 0 where the kernel reports none, as before Linux 6.12. */
+/** Time slice in nanoseconds; 0 where the kernel reports none, as before Linux 6.12. */
 const sliceIn = (sched: string) => Number(/se\.slice\s*:\s*(\d+)/.exec(sched)?.[1] ?? 0)
 function hasSlices(): boolean {
   try {
@@ -56,7 +56,7 @@ function hasSlices(): boolean {
   }
 }
 const openDescriptors = () => readdirSync('/proc/self/fd').length
-/** Whether a program's streams are pipes of this process: the runner then is above it. */
+/** Whether a program's streams are pipes of this process, which means that a runner started it. */
 const isRunDirectly = async (name: string, at = backend) =>
   (await outputOf(at, name, sh('cat /proc/$PPID/comm'))).stdout === `${RUNNER}\n`
 
@@ -172,7 +172,7 @@ test('a killed or hanging launcher is replaced, and each program runs once', asy
 test('a launcher that sends an invalid reply is dropped', async () => {
   const name = await makeForTest('false')
   rmSync(join(dirs.pathOf(name), RUNNER))
-  // A container's own program in its place: comes with the word, and never ends a line.
+  // A program of the container instead of the runner: it connects with the token and never ends a line.
   const impostor = `#!/usr/bin/perl
     use IO::Socket::UNIX; $_ = <STDIN>; my ($meet, $point, $word) = split;
     my $s = IO::Socket::UNIX->new("/run/workspace/$point"); syswrite $s, $word . "x" x 100000; sleep 60`
@@ -206,7 +206,7 @@ test('background children of a program do not delay its exit status', async () =
   process.stdout.on('data', (chunk: Buffer) => seen.push(chunk.toString()))
   process.stderr.on('data', (chunk: Buffer) => seen.push(chunk.toString()))
   expect(await process.exitStatus).toEqual({ status: 0 })
-  // All that it wrote itself is here; its child goes on, and so do the streams.
+  // The program's own output has arrived; its child keeps running and keeps the streams open.
   expect(seen.join('')).toMatch(/^said\n\d+\n$|^\d+\nsaid\n$/)
   expect(process.stdout.readableEnded).toBe(false)
   const child = /\d+/.exec(seen.join(''))?.[0]
@@ -234,7 +234,7 @@ test('no descriptor stays open, however programs end', async () => {
   await Promise.all(end.map((each) => each()))
   const before = openDescriptors()
   for (let i = 0; i < 10; i++) await Promise.all(end.map((each) => each()))
-  // Connections to the engine are kept for the next request, now one more and now one fewer.
+  // Connections to the engine are pooled, so their number varies by one.
   await waitFor('the descriptors', () => openDescriptors() < before + 10)
 })
 
@@ -257,7 +257,7 @@ test('a container created without the mount uses the engine’s stream', async (
   onTestFinished(() => before.close())
   const name = await makeForTest('earlier', before)
   expect(await isRunDirectly(name)).toBe(false)
-  // Even where there is a directory for it: the program runs, and once.
+  // Even with an existing directory, the program runs once.
   await dirs.create(name)
   expect(await outputOf(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
     stdout: 'x\n',
@@ -280,7 +280,7 @@ test('a program runs once where the runner cannot be executed', async () => {
 test('a program runs once where the runner cannot reach the server', async () => {
   const name = await makeForTest('elsewhere')
   const path = dirs.pathOf(name)
-  // As with an engine on another machine: what it mounts is another directory of that path.
+  // Like an engine on another machine: it mounts a different directory with that path.
   renameSync(path, `${path}.moved`)
   onTestFinished(() => rmSync(`${path}.moved`, { recursive: true, force: true }))
   await dirs.create(name)
@@ -316,7 +316,7 @@ test('an engine that goes away while a program starts leaves nothing behind', as
   onTestFinished(() => at.close())
   expect(await isRunDirectly(shared, at)).toBe(true)
   const before = openDescriptors()
-  // For another user, whose launcher is not there yet.
+  // For another user, whose launcher does not exist yet.
   proxy.onAnswer = (request) => (/^POST \/exec\/\w+\/start$/.test(request) ? 'drop' : 'pass')
   await expect(at.exec(shared, sh('echo x >>/workspace/never', '0'))).rejects.toMatchObject({
     code: 'BACKEND_UNAVAILABLE',

@@ -33,7 +33,7 @@ test.each([
     [404, 'IMAGE_NOT_FOUND'],
   ]
   const name = uniqueName('reference')
-  // One that is created would be a failure of this test.
+  // Creating a workspace would mean that this test failed.
   expect(fitting).toContainEqual(await post('/images/tag', { source: reference, target: 'x:1' }))
   expect(fitting).toContainEqual(await post('/images/tag', { source: TEST_IMAGE, target: reference }))
   expect(fitting).toContainEqual(await post('/images/pull', { docker_ref: reference }))

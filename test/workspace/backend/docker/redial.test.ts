@@ -13,7 +13,7 @@ import { waitFor } from '../../../support/wait-for.ts'
 
 const PORT = 4000
 
-/** Sends everyone who connects a word. */
+/** Sends a word to every client. */
 const serving = (word: string) =>
   `use IO::Socket::INET; $s = IO::Socket::INET->new(Listen => 9, ReuseAddr => 1, LocalAddr => "127.0.0.1", LocalPort => ${PORT}) or die; while ($c = $s->accept) { print $c "${word}"; close $c }`
 
@@ -63,7 +63,7 @@ test.runIf(process.getuid?.() === 0)(
     await create()
     await serve('replaced')
 
-    // Behind the server's back, and with the event not yet there.
+    // Behind the server's back, before the event arrives.
     await docker('restart', '--time', '0', `ws-${name}`)
     await serve('restarted again')
   },

@@ -5,7 +5,7 @@ import { dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../..
 import { engineProxy, type EngineProxy } from '../../../support/engine/engine-proxy.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
-/** The engine's own limits, twenty times as fast: 20 s of delay are one second here. */
+/** The engine's timeouts divided by twenty: 20 s of delay are one second here. */
 const timing = {
   pingEveryMs: 40,
   lookEveryMs: 10,
@@ -91,7 +91,9 @@ test('a missing engine is away immediately', async () => {
   const proxy = await engineProxy()
   await proxy.cut()
   const engine = await openEngine(proxy)
-  await expect(engine.call('asking', () => engine.docker.version())).rejects.toThrow(/connection refused/)
+  await expect(engine.call('asking', () => engine.docker.version())).rejects.toThrow(
+    /the connection is refused/,
+  )
 })
 
 test('a single hanging request is aborted while others are answered', { timeout: 60_000 }, async () => {
@@ -99,6 +101,6 @@ test('a single hanging request is aborted while others are answered', { timeout:
   proxy.onRequest = (request) => (request.endsWith('/_ping') ? 'pass' : { delayMs: 30_000 })
   const engine = await openEngine(proxy)
   const call = engine.call('asking', (abortSignal) => engine.docker.listContainers({ abortSignal }))
-  await expect(call).rejects.toThrow('answers, but not this request in time')
+  await expect(call).rejects.toThrow('did not answer this request in time')
   expect(engine.isAvailable).toBe(true)
 })

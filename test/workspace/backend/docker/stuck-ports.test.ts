@@ -8,10 +8,10 @@ import { docker, TEST_IMAGE } from '../../../support/engine/docker.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 const noProgram = () => Promise.reject(new Error('the container was entered by a program'))
-/** Listens and accepts nothing. */
+/** Listens without accepting. */
 const STUCK =
   '$s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1", LocalPort => 3000); print "ready\\n"; sleep'
-/** Says a word to everybody. */
+/** Sends a word to every client. */
 const BUSY =
   '$s = IO::Socket::INET->new(Listen => 99, LocalAddr => "127.0.0.1", LocalPort => 4000); print "ready\\n"; while ($c = $s->accept) { print $c "word"; close $c }'
 
@@ -56,10 +56,10 @@ describe.runIf(process.getuid?.() === 0)('ports that accept nothing', () => {
     for (let i = 0; i < 50; i++) {
       const stream = await dialContainer(busy, 4000, noProgram)
       stream.destroy()
-      // What uses the same threads.
+      // Work on the same thread pool.
       await readFile('/proc/self/status')
     }
-    // The queue accepts a few; the others wait for ten seconds.
+    // The listen queue accepts a few; the others wait for ten seconds.
     expect(ended).toBe(0)
     void Promise.allSettled(stuckDials)
   })
@@ -82,7 +82,7 @@ describe.runIf(process.getuid?.() === 0)('ports that accept nothing', () => {
   })
 
   test('W7 a connection never connects to itself', async () => {
-    // Every free port of the range that connections come from, some of which the kernel would choose for both ends.
+    // Every free port of the ephemeral range, from which the kernel might choose both ends.
     const [low = 0, high = 0] = (await readFile('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'))
       .split('\t')
       .map(Number)

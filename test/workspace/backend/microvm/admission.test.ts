@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Admission } from '../../../../src/workspace/backend/microvm/admission.ts'
 
-/** Pieces of work that end or are given up in any order. */
+/** Pieces of work that finish or are aborted in any order. */
 const steps = fc.array(fc.record({ at: fc.nat(20), is: fc.constantFrom('end', 'fail', 'give up') }), {
   minLength: 1,
   maxLength: 60,

@@ -6,7 +6,7 @@ import { serve } from '../../../../guest/agent/serve.ts'
 import { encodeMessage, readMessage } from '../../../../src/lib/guest/message.ts'
 import { GuestClient } from '../../../../src/workspace/backend/microvm/guest/guest-client.ts'
 
-// The agent of this checkout in this process, as this machine's root: what it needs a machine of its own for is in test/vm.
+// This checkout's agent in this process, on this machine; test/vm covers what requires a separate VM.
 const door = new GuestClient(() =>
   Promise.resolve({
     dialGuest: () => {

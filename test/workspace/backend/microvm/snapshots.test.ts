@@ -14,7 +14,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 const DIGEST = `sha256:${'a'.repeat(64)}`
 const UPPER_BYTES = 2 ** 30
 
-/** A stopped machine `demo` with a disk that is mostly holes. */
+/** A stopped VM `demo` with a mostly sparse disk. */
 async function stoppedMachine() {
   const root = tempDir()
   const files = new MachineFiles(root)
@@ -114,5 +114,5 @@ test('P2 removing a snapshot deletes only the server’s files and reports other
   writeFileSync(join(root, 'snapshots/ready/notes'), 'someone’s')
   await expect(snapshots.remove('ready')).rejects.toThrow(/the server did not create/)
   expect(existsSync(join(root, 'snapshots/ready/notes'))).toBe(true)
-  await expect(snapshots.find('../demo')).rejects.toThrow(/no name/)
+  await expect(snapshots.find('../demo')).rejects.toThrow(/not a valid name/)
 })

@@ -7,7 +7,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 const WITH = 'processor\t: 0\nflags\t\t: fpu vme svm sse\n'
 const WITHOUT = 'processor\t: 0\nflags\t\t: fpu vme sse\nbugs\t\t: vmx_something\n'
 
-/** A machine's files, in place of its own. */
+/** Host files that replace this machine's. */
 function host({ device = true, processors = WITH, architecture = 'x64' }) {
   const directory = tempDir()
   const paths = { kvm: join(directory, 'kvm'), processors: join(directory, 'cpuinfo') }

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { unusablePath, vfkitArguments } from '../../../../src/workspace/backend/vz/command-line.ts'
 import { machine, TAP } from '../../../support/workspace/machine.ts'
 
-// vfkit's options and the arguments of its devices, from doc/usage.md of crc-org/vfkit at b2bc27e50b61; `readonly` of
-// virtio-blk is in its pkg/config/virtio.go alone. true: with a value, false: without.
+// vfkit's options and the arguments of its devices, from doc/usage.md of crc-org/vfkit at b2bc27e50b61;
+// `readonly` of virtio-blk is only in its pkg/config/virtio.go. true: with a value, false: without.
 const OPTIONS = ['--cpus', '--memory', '--bootloader', '--device', '--restful-uri']
 const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
   linux: { kernel: true, initrd: true, cmdline: true },
@@ -16,7 +16,7 @@ const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
   'virtio-fs': { sharedDir: true, mountTag: true },
 }
 
-/** Each option with its value; a value's parts by name. */
+/** Each option with its value, split into named parts. */
 function parse(argv: readonly string[]) {
   return argv.flatMap((option, i) => {
     if (i % 2 === 1) return []

@@ -34,7 +34,7 @@ test('a container stopped long ago is pruned with its volume, a running one and 
         try {
           docker(...argv)
         } catch {
-          // It is gone.
+          // It no longer exists.
         }
     }
   })
@@ -82,12 +82,12 @@ test('only the engine’s images that this server pulled and nothing needs are d
       try {
         docker('rmi', `prune-test:${label}`)
       } catch {
-        // It is gone.
+        // It no longer exists.
       }
   })
   const pulled = new PulledImages(join(stateDir, 'docker-images.json'))
   for (const label of ['ours', 'used']) await pulled.add(ids.get(label) ?? '', undefined)
-  // One that was there before this server asked for it stays somebody else's.
+  // An image that existed before this server pulled it belongs to someone else.
   await pulled.add(ids.get('others') ?? '', ids.get('others'))
   const server = await dockerServer(stateDir)
   const body = await prune(server, 'scope=images')

@@ -36,7 +36,7 @@ describe('P5 a directory that is being created is kept', () => {
     const disk = new MachineDisk()
     mkdirSync(disk.at('uppers/new'))
     writeFileSync(disk.at('uppers/new/.creating'), await creationMark())
-    // As the file is seen when the clock has gone ahead by ten years since.
+    // The file as seen after the clock has jumped ahead by ten years.
     disk.age(disk.at('uppers/new/.creating'), 10 * 365 * 24 * HOUR_MS)
     expect((await prune(await disk.serve())).items).toEqual([])
   })

@@ -62,7 +62,7 @@ describe('P7 prune deletes what was shown, or less', () => {
     disk.upper('stray')
     const server = await disk.serve()
     const { plan_id: plan } = await prune(server, 'dry_run=true')
-    // Meanwhile: one is used again, one is made anew, and two more things could go.
+    // In the meantime one is used again, one is created again, and two more items qualify.
     disk.machine('one')
     rmSync(disk.at('uppers/stray'), { recursive: true })
     disk.upper('stray')
@@ -95,7 +95,7 @@ describe('P7 prune deletes what was shown, or less', () => {
       const { status, body } = await call(`${server.url}/api/system/prune?plan_id=${plan}&${other}`, 'POST')
       expect([other, status, body.error.code]).toEqual([other, 400, 'INVALID_REQUEST'])
     }
-    // The same values may be repeated, in any spelling.
+    // The same values may be repeated in any notation.
     const same = 'scope=instances&until=0m&log_tail_bytes=5242880&dry_run=false'
     const body = await prune(server, `plan_id=${plan}&${same}`)
     expect([names(body.items), body.scope, body.until]).toEqual([['young'], ['instances'], '0s'])

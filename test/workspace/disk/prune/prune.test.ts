@@ -113,7 +113,7 @@ test('a workspace whose directory contains foreign files fails, and the rest is 
     ['old', 'failed'],
     ['stray', 'deleted'],
   ])
-  expect(body.items[0].error).toMatch(/not the server’s/)
+  expect(body.items[0].error).toMatch(/the server did not create/)
   expect(disk.has('uppers/old/precious')).toBe(true)
 })
 

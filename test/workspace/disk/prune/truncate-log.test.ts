@@ -15,7 +15,7 @@ import { truncateLog } from '../../../../src/workspace/disk/prune/truncate-log.t
 import { canMount, mountFileSystem } from '../../../support/files/file-systems.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
-/** Appends numbered lines at about 10 MB/s until told to stop; says then how many. */
+/** Appends numbered lines at about 10 MB/s until stopped, and reports how many. */
 function startWriter(file: string) {
   const worker = new Worker(
     `const { appendFileSync, openSync, writeSync } = require('node:fs')
@@ -61,7 +61,7 @@ test.runIf(canMount).each(['ext4', 'xfs'] as const)(
     const text = readFileSync(file, 'latin1')
     expect(text.includes('\0')).toBe(false)
     const numbers = numbersIn(text)
-    // The last line is there, and none is missing from the first that is there whole.
+    // The last line exists, and none is missing after the first complete one.
     expect(numbers.at(-1)).toBe(lines - 1)
     expect(numbers).toHaveLength(lines - (numbers[0] ?? 0))
   },

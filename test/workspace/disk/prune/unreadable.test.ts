@@ -148,7 +148,7 @@ test('P3 an entry without a valid name is kept, because no lock protects it', as
   for (const directory of foreign) expect(disk.has(directory)).toBe(true)
 })
 
-/** Each way a metadata.json can become unreadable below a running server (fault F8). */
+/** Ways in which a metadata.json can become unreadable below a running server (fault F8). */
 test.each(['', '{', 'null', '\0\0', '{"version":1}'])(
   'F8 a metadata.json that becomes %j is one state everywhere: list, GET, df and prune',
   async (text) => {
@@ -164,7 +164,7 @@ test.each(['', '{', 'null', '\0\0', '{"version":1}'])(
       ['late', 'error'],
       ['old', 'error'],
     ]
-    // Before anything has been noticed: what the table does not have yet is not shown as kept.
+    // Before the change was noticed: a workspace missing from the table is not shown as kept.
     expect(await rowsOf('/system/df')).toContainEqual(['late', 'error'])
     const body = await prune(server, 'until=0s')
     expect(body.items).toEqual([])

@@ -15,10 +15,14 @@ import { expect, test } from 'vitest'
 import { conversionParts } from '../../../../src/workspace/image/convert/conversion-parts.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
-/** Modules that the initrd loads, one that only the root file system has, and other files of the directory. */
+/**
+ * Modules that the initrd loads, one that only the root file system has, and other files of the directory.
+ */
 const FILES = ['virtio_blk.ko', 'ext4.ko', 'overlay.ko', 'virtio_pci.ko', 'usb_storage.ko', 'modules.alias']
 
-/** A kernel with its modules: some are links to files elsewhere, as in distributions that keep modules once. */
+/**
+ * A kernel with its modules: some are links to files elsewhere, as in distributions that store modules once.
+ */
 function kernelParts(linked: readonly string[]) {
   const root = tempDir()
   const modules = join(root, 'modules')
@@ -45,7 +49,7 @@ function partsOf(root: string) {
   })
 }
 
-/** What may happen to a file of a kernel's modules, each of which makes another image. */
+/** Changes to a file of a kernel's modules, each of which yields another image. */
 const CHANGES = {
   'another byte, of the same size and time': (path) => {
     const bytes = readFileSync(path)

@@ -9,10 +9,10 @@ import { Quota } from '../../../../src/workspace/image/convert/quota.ts'
 import { canMount, mountFileSystem } from '../../../support/files/file-systems.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
-/** On a disk with room. Nothing is written to it. */
+/** A quota on a disk with free space. Nothing is written to it. */
 const ROOMY = tmpdir()
 
-/** Every file and directory that a list of paths stands for. */
+/** Every file and directory that a list of paths implies. */
 function nodesOf(paths: readonly string[]): ReadonlySet<string> {
   return new Set(
     paths.flatMap((path) => {
@@ -52,7 +52,7 @@ describe('files and directories', () => {
   const part = fc.constantFrom('a', 'b', 'c', '..')
   const path = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join('/'))
 
-  /** How many entries a quota counts: the fewest with which it does not stop. */
+  /** Number of entries that a quota counts: the smallest limit at which it does not stop. */
   function countOf(paths: readonly string[]): number {
     for (let maxEntries = 0; ; maxEntries++) {
       const quota = new Quota(ROOMY, { maxEntries })
@@ -96,7 +96,7 @@ describe('files and directories', () => {
 })
 
 describe('the disk', () => {
-  /** As much as makes it ask the disk. */
+  /** Adds enough entries to trigger a check of the disk. */
   const lookAt = (quota: Quota): void => {
     for (let i = 0; i < 5_000; i++) quota.addEntry(`file-${i}`)
   }

@@ -23,7 +23,7 @@ test('a program that has all it needs may exit before its input ends', async () 
     const input = new PassThrough()
     const unpacked = unpack(input)
     input.write(archive)
-    // Of every length, in pieces and at once: tar ends at the archive's mark and reads no further.
+    // With every length, in pieces and as a whole: tar stops at the archive's end mark and reads no further.
     for (let piece = 0; piece < i % 20; piece++) {
       input.write(Buffer.alloc(65_536))
       if (piece % 3 === 0) await setImmediate()

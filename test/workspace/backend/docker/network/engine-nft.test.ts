@@ -3,7 +3,7 @@ import { DockerEngine } from '../../../../../src/workspace/backend/docker/engine
 import { nftOf } from '../../../../../src/workspace/backend/docker/network/engine-nft.ts'
 import { docker, TEST_IMAGE } from '../../../../support/engine/docker.ts'
 
-/** An engine as one of another machine: its rules are not this process's to change. */
+/** An engine that looks like another machine's, whose rules this process cannot change. */
 const engine = Object.assign(new DockerEngine(undefined), { address: 'tcp://elsewhere:2375' })
 const table = `workspace_test_${process.pid}`
 beforeAll(() => engine.open(() => undefined))

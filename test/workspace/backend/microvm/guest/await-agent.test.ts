@@ -9,10 +9,10 @@ import { awaitAgent } from '../../../../../src/workspace/backend/microvm/guest/a
 import { identify } from '../../../../../src/workspace/backend/microvm/monitor/machine-process.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 
-/** In place of three minutes: a boot of twelve minutes takes 1.2 s here. */
+/** Instead of three minutes: a boot of twelve minutes takes 1.2 s here. */
 const TIMEOUT_MS = 300
 
-/** A machine whose console prints a line every so often, and whose agent answers after a while. */
+/** A VM whose console prints a line at intervals, and whose agent responds after a while. */
 async function boot({ printEveryMs, answersAfterMs }: Record<'printEveryMs' | 'answersAfterMs', number>) {
   const monitor = spawn('sleep', ['600'])
   onTestFinished(() => void monitor.kill())

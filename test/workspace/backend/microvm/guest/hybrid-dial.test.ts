@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { dialHybrid } from '../../../../../src/workspace/backend/microvm/guest/hybrid-dial.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 
-/** A monitor's socket at which each connection is answered so. */
+/** A monitor's socket that gives every connection this answer. */
 async function monitor(answer: (socket: Socket, asked: string) => void): Promise<string> {
   const path = join(tempDir(), 'v')
   const server = createServer({ allowHalfOpen: true }, (socket) => {

@@ -23,7 +23,7 @@ test('B5 a guest has at most 64 connections through its serial port, however man
   const opened = 300
   let refused = 0
   const attack = (session: Duplex): void => {
-    // Both sides begin a session at first; the one that lasts counts.
+    // Both sides start a session at first; the one that survives counts.
     refused = 0
     const reader = new FrameReader()
     session.on('data', (bytes: Buffer) => {

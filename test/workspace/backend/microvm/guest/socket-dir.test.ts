@@ -23,7 +23,7 @@ test('a VM’s sockets are accessible only to the server’s user, and earlier o
   const root = join(tempDir(), 'run')
   const dirs = new SocketDirs(root)
   const path = await dirs.create('0a1b2c3d')
-  // Under root, the users of machines pass through it.
+  // When the server is root, the VMs' users may enter it.
   expect(statSync(root).mode & 0o777).toBe(process.getuid?.() === 0 ? 0o711 : 0o700)
   writeFileSync(join(path, 'vsock.sock'), '')
   await dirs.create('0a1b2c3d')

@@ -22,14 +22,14 @@ test.each([
   [RESTARTING, 'rebooting'],
   [OFF, 'off'],
   ['[    9.1] reboot: System halted\n', 'off'],
-  // Firecracker has a last line of its own.
+  // Firecracker prints a last line itself.
   [
     `${RESTARTING}2026-11-23T21:00:00 [anonymous-instance:main] Firecracker exiting successfully.\n`,
     'rebooting',
   ],
   [`${OFF}${RESTARTING}`, 'rebooting'],
   [`${RESTARTING}${OFF}`, 'off'],
-  // Long ago, and not the last that was said.
+  // An old message that was not the last one.
   [`${RESTARTING}${'a line\n'.repeat(10)}`, undefined],
 ] as const)('for a console that ends with %j, the last message is %s', async (printed, expected) => {
   const file = join(tempDir(), 'console.log')
