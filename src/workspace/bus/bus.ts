@@ -151,9 +151,10 @@ export class Bus {
 
   /**
    * Registers a listener and delivers the requests that were waiting for it. Returns a function that
-   * unregisters it. Throws like `checkFree`.
+   * unregisters it.
    *
    * @param onLost called when the listener loses the namespace to another server's earlier one
+   * @throws like `checkFree`
    */
   listen(namespace: unknown, deliver: Deliver, onLost: () => void = () => undefined): () => void {
     const checked = this.checkFree(namespace)

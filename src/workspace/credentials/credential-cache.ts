@@ -49,7 +49,7 @@ export class CredentialCache {
     this.#options = options
   }
 
-  /** Returns a workspace's credentials. Throws what `fetch` throws. */
+  /** Returns a workspace's credentials. @throws what `fetch` throws */
   async get(workspace: string): Promise<Credentials> {
     const entry = this.#entryOf(workspace)
     const { cached } = entry

@@ -100,7 +100,7 @@ export class ImageStore {
     }
   }
 
-  /** Returns an image's digest and manifest. Throws like `resolve`. */
+  /** Returns an image's digest and manifest. @throws like `resolve` */
   async get(name: string): Promise<{ readonly digest: string; readonly manifest: Manifest }> {
     const digest = await this.digestOf(name)
     const reading = await readBlob(this.directoryOf(digest), digest)
@@ -147,7 +147,7 @@ export class ImageStore {
     return { images, unreadableTags: tags.filter((tag) => tag.is === 'unreadable') }
   }
 
-  /** Returns the digests that workspaces and snapshots depend on. Throws what `pinnedDigests` throws. */
+  /** Returns the digests that workspaces and snapshots depend on. @throws what `pinnedDigests` throws */
   async pinned(): Promise<ReadonlySet<string>> {
     return this.#pinnedDigests()
   }
@@ -177,8 +177,9 @@ export class ImageStore {
   }
 
   /**
-   * Deletes an image with its tags; returns false when it is in use. Throws what `pinnedDigests` throws, and
-   * deletes nothing then.
+   * Deletes an image with its tags; returns false when it is in use.
+   *
+   * @throws what `pinnedDigests` throws, and deletes nothing then
    */
   async remove(digest: string, mayRemove: (image: StoredImage) => boolean): Promise<boolean> {
     return this.exclusively(async () => {

@@ -47,9 +47,10 @@ export class SessionDirectory {
   }
 
   /**
-   * Kills the session of exactly this name. Throws like `list`.
+   * Kills the session of exactly this name.
    *
    * @throws SESSION_NOT_FOUND when there is none
+   * @throws like `list`
    */
   async kill(nameInput: unknown, sessionName: string): Promise<void> {
     const { workspace, backend } = this.#getRunning(nameInput)
@@ -63,8 +64,9 @@ export class SessionDirectory {
   }
 
   /**
-   * Returns whether anybody is attached to one of a workspace's sessions. Throws like `list`, and when there
-   * is no answer in 3 s.
+   * Returns whether anybody is attached to one of a workspace's sessions.
+   *
+   * @throws like `list`, and when there is no answer in 3 s
    */
   async isAttached(nameInput: unknown): Promise<boolean> {
     return (await inTime(this.list(nameInput))).some((session) => session.isAttached)

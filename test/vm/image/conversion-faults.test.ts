@@ -21,7 +21,9 @@ describe('faults', () => {
     const parts = await converter({ kernel: { file: undefined, modules: '/no/such/modules' } })
     const failing = convertTar(parts, pack(tinyTree()))
     await expect(failing).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
-    await expect(failing).rejects.toThrow(/no kernel with its modules.*set image\.kernel and image\.modules/)
+    await expect(failing).rejects.toThrow(
+      /contains a kernel with its modules.*set image\.kernel and image\.modules/,
+    )
     expect(allBlobs(parts.store)).toEqual([])
   })
 

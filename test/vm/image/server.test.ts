@@ -154,7 +154,7 @@ test('an image is built of an archive, a compressed one and standard input: one 
   expect(await build(`${archive}.gz`)).toMatchObject({ tag: 'tiny', digest: first.digest })
   const tag = JSON.parse(readFileSync(join(config.qemu.root, 'images/tags/piped.json'), 'utf8')) as object
   expect(tag).toEqual({ digest: first.digest, dockerRef: '' })
-  await expect(build(Readable.from([]))).rejects.toThrow('needs a tag')
+  await expect(build(Readable.from([]))).rejects.toThrow('requires --tag')
   await expect(build(archive, '../x')).rejects.toMatchObject({ code: 'INVALID_REQUEST' })
 })
 

@@ -28,8 +28,9 @@ export interface Candidate {
   /** Time of the last change: when not everything has to be deleted, the oldest items are deleted first. */
   readonly changedAt: Date
   /**
-   * Inspects the item again under its lock, and removes it if it still qualifies. Throws the error that
-   * prevents the removal.
+   * Inspects the item again under its lock, and removes it if it still qualifies.
+   *
+   * @throws the error that prevents the removal
    */
   readonly remove: (onSeen: (removed: number) => void) => Promise<Removal>
 }

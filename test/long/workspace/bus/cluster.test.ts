@@ -160,7 +160,7 @@ describe('the bus of several servers', () => {
     await nats.begin()
     await second.ended
     expect(await namespacesOf(one)).toEqual(['demo'])
-    expect(two.log()).toContain('its listener here ends')
+    expect(two.log()).toContain('removing the listener on this server')
     await guests[1]?.publish({ namespace: 'demo', type: 'event', payload: { back: true } })
     expect((await first.first(2))[1]?.data.payload).toEqual({ back: true })
   })
@@ -184,7 +184,7 @@ describe('the bus of several servers', () => {
     await waitFor('the warning', () => third.log().includes('NATS does not respond'))
     expect((await third.listen('own')).response.status).toBe(200)
     await nats.begin()
-    await waitFor('the error', () => third.log().includes('is called \\"host.one\\" too'))
+    await waitFor('the error', () => third.log().includes('is also named \\"host.one\\"'))
     await third.waitForServers(1)
   })
 })
