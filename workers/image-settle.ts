@@ -1,6 +1,6 @@
-import { settleInodes } from '../src/workspace/image/convert/settle-inodes.ts'
+import { normalizeInodes } from '../src/workspace/image/convert/normalize-inodes.ts'
 
-/** Gives all inodes of a fresh file system the same times; see settleInodes. */
+/** Gives all inodes of a fresh file system the same times; see normalizeInodes. */
 export default function imageSettle(task: { readonly path: string }): void {
-  settleInodes(task.path)
+  normalizeInodes(task.path)
 }

@@ -1,6 +1,6 @@
-/** How much disk something takes. */
+/** Disk usage. */
 export interface Bytes {
-  /** How many files it is; 0 where that is not known. */
+  /** Number of files; 0 if unknown. */
   readonly files: number
   readonly logicalBytes: number
   readonly physicalBytes: number

@@ -1,9 +1,9 @@
-/** One thing that the server needs, and how it is. */
+/** The result of checking one prerequisite of the server. */
 export interface Check {
   readonly name: string
   readonly ok: boolean
-  /** What was found. */
+  /** Description of the current state. */
   readonly found: string
-  /** What to do about it; '' when nothing is to be done. */
+  /** What to do about it; '' when nothing is needed. */
   readonly remedy: string
 }

@@ -20,7 +20,7 @@ import { ACCELERATORS } from './backend/qemu/accelerator.ts'
 import { busSection, busSettings } from './bus/settings.ts'
 import { extensionSettings, extensionsSection } from './bus/extensions.ts'
 import { cloudSection, cloudSettings } from './credentials/settings.ts'
-import { defaultRunDir, defaultStateDir, localUrl } from './default-places.ts'
+import { defaultRunDir, defaultStateDir, localUrl } from './default-paths.ts'
 import { networkPolicy, networkSection } from './network/policy.ts'
 import { pruneSchedule, pruneSection } from './disk/prune/settings.ts'
 import { KEYS_FILE, TOKEN_FILE } from './state-dir.ts'
@@ -30,24 +30,24 @@ import type { BackendName } from './backend-name.ts'
 const backend = (value: BackendName, description: string) =>
   Type.Enum(BACKEND_NAMES, { default: value, description })
 
-/** Every key of the server's config file. */
+/** Schema of the server's config file. */
 export const workspaceSchema = section({
-  name: text(hostname(), "this server's name, shown by GET /api/info"),
+  name: text(hostname(), 'name of this server, reported by GET /api/info'),
   state_dir: optionalText(
-    'where the server keeps its host key and marks; default /var/lib/workspace for root, else ~/.local/share/workspace',
+    "directory of the server's host key and state; default /var/lib/workspace for root, else ~/.local/share/workspace",
   ),
   hardened: flag(
     false,
-    "for a machine that others use as well: the API demands a token, SSH the keys of the server's user, the bus and the credentials inside machines tokens of their own",
+    "for hosts shared with other users: the API requires a token, SSH the keys of the server's user, and the bus and the credentials inside VMs require separate tokens",
   ),
   http: section({
     host: text('127.0.0.1', 'address the API listens on'),
     port: port(8080, 'port the API listens on'),
-    allowed_hosts: texts('further host names the API answers to; "*" for all'),
+    allowed_hosts: texts('additional host names that the API accepts; "*" for all'),
     ports_domain: optionalText(
-      'domain below which ports of workspaces have hosts of their own, such as 3000--demo.DOMAIN; *.DOMAIN must resolve to this server, and DOMAIN belongs on the public suffix list. Browsers on this machine need none',
+      'domain below which each workspace port has its own host name, such as 3000--demo.DOMAIN; *.DOMAIN must resolve to this server, and DOMAIN should be on the public suffix list. Not needed for browsers on this machine',
     ),
-    token_file: optionalText('file with a bearer token that every request must then carry'),
+    token_file: optionalText('file with the bearer token that every request must carry'),
     socket: optionalText('Unix socket to listen on instead of host and port'),
     tls: optionalSection({
       cert: Type.String({ minLength: 1, description: 'PEM file with the certificate chain' }),
@@ -58,139 +58,146 @@ export const workspaceSchema = section({
     host: text('127.0.0.1', 'address the SSH server listens on'),
     port: port(2222, 'port the SSH server listens on'),
     host_key: optionalText('file of the Ed25519 host key; default ssh_host_ed25519_key in state_dir'),
-    authorized_keys: optionalText('file of the only public keys that may log in; every key when left out'),
+    authorized_keys: optionalText('file of the public keys that may log in; default any key'),
     processes: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 64,
         description:
-          'child processes that speak SSH; 0 speaks it in the server itself; default one a processor, at most 4',
+          'number of SSH worker processes; 0 serves SSH in the server process; default one per processor, at most 4',
       }),
     ),
   }),
-  default_backend: backend('docker', 'backend of a workspace that names none'),
+  default_backend: backend('docker', 'backend of workspaces created without one'),
   enabled_backends: Type.Array(Type.Enum(BACKEND_NAMES), {
     default: ['docker'],
-    description: 'backends to offer; one whose engine does not answer is not reported as enabled',
+    description: 'backends to offer; a backend whose engine does not respond is not reported as enabled',
   }),
-  default_image: text('workspace-base:1', 'image of a workspace that names none'),
+  default_image: text('workspace-base:1', 'image of workspaces created without one'),
   image_aliases: named(Type.String(), 'short names for images'),
   dotfiles: optionalText(
-    'repository that sets up the home directory of a workspace that names none; no password in it',
+    'repository that sets up the home directory of workspaces created without one; must not contain a password',
   ),
-  idle_timeout: duration('0s', 'a running workspace that nobody uses for this long is stopped; 0s: never'),
+  idle_timeout: duration('0s', 'stop a running workspace after this idle time; 0s: never'),
   tunnel: section({
     deny_ports: Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), {
       default: [],
-      description: 'ports inside workspaces that neither Connect nor an SSH forward reaches',
+      description: 'ports inside workspaces that Connect and SSH forwarding refuse',
     }),
   }),
   bus: busSection,
   extensions: extensionsSection,
   cloud: cloudSection,
   server: section({
-    url: optionalText('where extensions on the host reach this server; default what http says'),
+    url: optionalText('URL of this server for host extensions; default derived from http'),
   }),
   audit: section({
-    file: optionalText('file to which it is appended who did what; default none'),
+    file: optionalText('file to which audit entries are appended; default none'),
   }),
   upper_size_default: Type.Integer({
     minimum: 1,
     maximum: 100,
     default: 5,
-    description: "size of a virtual machine's own disk when a creation names none, in GB",
+    description: 'default disk size of a VM, in GB',
   }),
   network: networkSection,
   vm: section({
     network: Type.Enum(NETWORK_MODES, {
       default: 'auto',
       description:
-        'how virtual machines are connected: tap (a bridge of the host, needs root), user (by passt, needs no root), none; auto: tap for root, else user',
+        'how VMs are connected: tap (a bridge on the host, requires root), user (through passt, without root), none; auto: tap for root, else user',
     }),
     cpus: Type.Integer({
       minimum: 1,
       maximum: 32,
       default: 2,
-      description: 'CPUs of a virtual machine when a creation names none',
+      description: 'default number of CPUs of a VM',
     }),
     memory_mb: Type.Integer({
       minimum: 128,
       default: 2048,
-      description: 'memory of a virtual machine when a creation names none, in MiB',
+      description: 'default memory of a VM, in MiB',
     }),
     boot_timeout: duration(
       '3m',
-      'how long the console of a booting virtual machine may be silent; a boot takes at most five times as long',
+      'how long the console of a booting VM may be silent; a boot may take at most five times as long',
     ),
     run_dir: optionalText(
-      'where the sockets of virtual machines are, a short path; default /run/workspace-vm for root, else workspace-vm in XDG_RUNTIME_DIR',
+      "directory of the VMs' sockets, which must be a short path; default /run/workspace-vm for root, else workspace-vm in XDG_RUNTIME_DIR",
     ),
   }),
   qemu: section({
-    root: optionalText('where images, disks and metadata of qemu workspaces are; default qemu in state_dir'),
+    root: optionalText(
+      'directory of the images, disks and metadata of qemu workspaces; default qemu in state_dir',
+    ),
     binary: text('qemu-system-x86_64', 'name or path of QEMU'),
     accel: Type.Enum(ACCELERATORS, {
       default: 'auto',
-      description: "what runs the guest's code: kvm, tcg (emulated), or auto: kvm where it can be used",
+      description: 'how guest code is executed: kvm, tcg (emulated), or auto: kvm if available',
     }),
     vhost_device_vsock: optionalText(
-      'path of vhost-device-vsock; default the one in PATH or that scripts/setup built; without it a serial port is used',
+      'path of vhost-device-vsock; default the one in PATH or built by scripts/setup; a serial port is used without it',
     ),
-    virtiofsd: optionalText('path of virtiofsd, which shares local_dir; default the one of QEMU or in PATH'),
+    virtiofsd: optionalText(
+      "path of virtiofsd, which shares local_dir; default QEMU's own or the one in PATH",
+    ),
   }),
   docker: section({
     host: optionalText(
-      'engine address, unix:///… or tcp://host:port; default DOCKER_HOST, else a known socket',
+      'engine address, unix:///… or tcp://host:port; default DOCKER_HOST, else a well-known socket',
     ),
     network: optionalText(
-      "network that workspaces join in place of the server's own isolated one; what they reach is then that network's matter",
+      "network that workspaces join instead of the server's isolated one; that network then determines what they can reach",
     ),
     pids_limit: Type.Integer({
       minimum: 16,
       maximum: 4_194_304,
       default: 4_096,
-      description: 'processes and threads that a container may have at once',
+      description: 'maximum number of processes and threads in a container',
     }),
     memory_mb: Type.Optional(
       Type.Integer({
         minimum: 6,
-        description:
-          "memory of a container when a creation names none, in MiB; default nine tenths of the machine's",
+        description: "default memory of a container, in MiB; default nine tenths of the host's",
       }),
     ),
     no_new_privileges: flag(
       false,
-      'programs in containers gain no privileges by setuid files; sudo does not work then',
+      'prevent programs in containers from gaining privileges through setuid files; disables sudo',
     ),
     runtime: optionalText(
-      'runtime of containers, as the engine calls it, such as runsc or kata; default its own',
+      "container runtime by the engine's name for it, such as runsc or kata; default the engine's own",
     ),
     userns_mode: optionalText(
-      "user namespace of containers, as the engine calls it, such as Podman's auto; default the engine's own, which userns-remap sets for Docker",
+      "user namespace of containers by the engine's name for it, such as Podman's auto; default the engine's own, which userns-remap sets for Docker",
     ),
     cap_add: texts(
-      'capabilities of containers beside the usual ones; net_raw, which tcpdump needs, lets a container send in the name of others',
+      'additional capabilities of containers; net_raw, which tcpdump needs, lets a container spoof other addresses',
     ),
   }),
   firecracker: section({
-    root: optionalText('where its images, disks and metadata are; default firecracker in state_dir'),
+    root: optionalText(
+      'directory of the images, disks and metadata of firecracker workspaces; default firecracker in state_dir',
+    ),
     binary: text('firecracker', 'name or path of Firecracker'),
-    jailer: optionalText("name or path of Firecracker's jailer, which encloses each machine's monitor"),
+    jailer: optionalText("name or path of Firecracker's jailer, which isolates each VM's monitor"),
   }),
   vz: section({
-    root: optionalText('where images, disks and metadata of vz workspaces are; default vz in state_dir'),
+    root: optionalText(
+      'directory of the images, disks and metadata of vz workspaces; default vz in state_dir',
+    ),
     vfkit: text('vfkit', 'name or path of vfkit'),
   }),
   image: section({
-    kernel: optionalText('kernel of VM images that have none; default the newest in /boot'),
-    modules: optionalText('directory of its modules; default /lib/modules/<release>'),
+    kernel: optionalText('kernel for VM images without one; default the newest in /boot'),
+    modules: optionalText("directory of that kernel's modules; default /lib/modules/<release>"),
   }),
   prune: pruneSection,
   log: section({
-    level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'least severe level logged' }),
+    level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'minimum severity that is logged' }),
     format: Type.Enum(LOG_FORMATS, {
       default: 'auto',
-      description: 'auto: pretty on a terminal, JSON elsewhere',
+      description: 'log format; auto: pretty on a terminal, JSON elsewhere',
     }),
   }),
 })
@@ -205,7 +212,7 @@ const sources = {
   schema: workspaceSchema,
 } as const
 
-/** Reads the server's configuration: defaults, then one file, then the environment, then flags. */
+/** Loads the server's configuration: defaults, then one file, then the environment, then flags. */
 export function loadWorkspaceConfig(
   environment: Readonly<Record<string, string | undefined>>,
   given: { readonly file?: string | undefined; readonly flags?: Readonly<Record<string, unknown>> } = {},
@@ -214,7 +221,7 @@ export function loadWorkspaceConfig(
   return { config: resolveConfig(decoded, environment), settings, file }
 }
 
-/** Fills in what depends on the machine, on the user or on other settings. */
+/** Fills in defaults that depend on the machine, the user or other settings. */
 function resolveConfig(
   settings: Decoded<typeof workspaceSchema>,
   environment: Readonly<Record<string, string | undefined>>,

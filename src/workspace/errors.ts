@@ -1,6 +1,6 @@
 import { defineFaults } from '../lib/errors/fault.ts'
 
-/** Every code that the workspace server's own routes answer with; the shared ones are in lib/http/faults. */
+/** Error codes of the workspace server's own routes; the shared ones are in lib/http/faults. */
 export const WORKSPACE_CODES = {
   INVALID_WORKSPACE_NAME: 'invalid',
   INVALID_REPO_URL: 'invalid',
@@ -36,12 +36,13 @@ export const WORKSPACE_CODES = {
   PRUNE_UNSUPPORTED: 'unsupported',
 } as const
 
+/** Creates an error with one of the server's codes. */
 export const fault = defineFaults(WORKSPACE_CODES)
 
-/** An engine that restarts takes some seconds. */
+/** A restarting engine takes a few seconds. */
 const RETRY_AFTER_S = 5
 
-/** A backend that does not answer now and may answer soon. */
+/** Creates the error for a backend that does not respond but may do so soon. */
 export function unavailable(message: string, cause?: unknown) {
   return fault('BACKEND_UNAVAILABLE', message, cause, RETRY_AFTER_S)
 }

@@ -10,14 +10,15 @@ import { fault } from './errors.ts'
 import { BUS_TOKEN_FILE, KEYS_FILE, TOKEN_FILE } from './state-dir.ts'
 
 const HEADER =
-  '# The public keys of the user that runs the server, written again at each start. Name others by ssh.authorized_keys.\n'
+  "# The public keys of the server's user, rewritten at each start. To use other keys, set ssh.authorized_keys.\n"
 
 /**
- * Creates what `hardened: true` demands and the configuration does not name: the API's token, the keys that may log in, the bus's token.
- * Returns the configuration with them, or as it is without that key.
+ * Creates what `hardened: true` requires and the configuration leaves out: the API's token, the authorized
+ * keys, and the bus's token. Returns the configuration with them, or unchanged without that key.
  *
- * @param home of the user that runs the server
- * @throws INVALID_REQUEST when that user has no public key; TOKEN_FILE_UNUSABLE
+ * @param home the home directory of the server's user
+ * @throws INVALID_REQUEST when that user has no public key
+ * @throws TOKEN_FILE_UNUSABLE when a token file cannot be used
  */
 export async function harden(config: WorkspaceConfig, home = homedir()): Promise<WorkspaceConfig> {
   if (!config.hardened) return config
@@ -37,7 +38,7 @@ async function writeKeys(file: string, stateDir: string, home: string): Promise<
   if (keys.length === 0)
     throw fault(
       'INVALID_REQUEST',
-      `hardened: true lets in the keys of the server's user, and ${directory} has no public key: run ssh-keygen, or set ssh.authorized_keys`,
+      `hardened: true admits the keys of the server's user, but ${directory} contains no public key; run ssh-keygen, or set ssh.authorized_keys`,
     )
   makeDirs(stateDir, 0o700)
   await writeFileDurable(file, HEADER + keys.map((key) => `${key.trim()}\n`).join(''), { mode: 0o600 })

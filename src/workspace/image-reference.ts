@@ -3,7 +3,11 @@ import { fault } from './errors.ts'
 /** A Docker image reference: registry, path, tag or digest; never an option or a path (threat W5). */
 const IMAGE = /^[a-z0-9][a-z0-9._:/-]*(?:@sha256:[0-9a-f]{64})?$/i
 
-/** The image that a name or alias stands for. @throws INVALID_REQUEST */
+/**
+ * Resolves a name or alias to an image reference.
+ *
+ * @throws INVALID_REQUEST when it is not an image reference
+ */
 export function parseImage(text: string, aliases: ReadonlyMap<string, string>): string {
   const image = aliases.get(text) ?? text
   if (image.length <= 255 && IMAGE.test(image) && !image.includes('..')) return image

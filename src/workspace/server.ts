@@ -11,17 +11,17 @@ import { IdleStopper } from './activity/idle-stopper.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
-import { InsideDirs } from './backend/docker/exec/inside-dirs.ts'
+import { MountedSocketDirs } from './backend/docker/exec/mounted-socket-dirs.ts'
 import { PulledImages } from './backend/docker/images/pulled-images.ts'
-import { machinePlaces, microVmBackends } from './assembly/configured-machines.ts'
+import { machineDirectories, microVmBackends } from './assembly/configured-machines.ts'
 import type { Bus } from './bus/bus.ts'
 import type { BusCluster } from './bus/cluster/cluster.ts'
 import { openBus } from './bus/open-bus.ts'
 import type { WorkspaceConfig } from './config.ts'
 import { exposureOf } from './assembly/exposure.ts'
-import { localUrl } from './default-places.ts'
+import { localUrl } from './default-paths.ts'
 import { fault } from './errors.ts'
-import { openDiskKeeping } from './assembly/open-disk-keeping.ts'
+import { openDiskMaintenance } from './assembly/open-disk-maintenance.ts'
 import { createWalker, type Walker } from './disk/walker.ts'
 import { createWorkspaceHttp } from './faces/http/create-server.ts'
 import type { HttpFace } from './faces/http/face.ts'
@@ -40,10 +40,10 @@ import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
 import { reachOf } from './network/reach.ts'
-import { PassTable } from './passes/pass-table.ts'
+import { TicketTable } from './tickets/ticket-table.ts'
 import { SessionDirectory } from './session/session-directory.ts'
 import { SnapshotLibrary } from './snapshot/snapshot-library.ts'
-import { insideRoot, openStateDir, type StateDir } from './state-dir.ts'
+import { mountedSocketRoot, openStateDir, type StateDir } from './state-dir.ts'
 import { UsageSampler } from './usage/usage-sampler.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { writeServerRecord } from '../lib/discovery/server-record.ts'
@@ -52,14 +52,15 @@ import { type AlarmClock, systemClock } from '../lib/clock/clock.ts'
 
 const startFault = defineFaults({ ADDRESS_UNUSABLE: 'conflict' })
 
+/** Dependencies of a workspace server. */
 export interface WorkspaceDeps {
   readonly logger: Logger
-  /** Backends in place of the configured ones. */
+  /** Backends that replace the configured ones. */
   readonly backends?: readonly Backend[]
-  /** The programs for guests, in place of the built ones. */
+  /** Directory of the guest programs, overriding the built ones. */
   readonly guestDir?: string | undefined
   readonly clock?: AlarmClock
-  /** What measures trees, in place of a process of its own. */
+  /** Measures trees, instead of a separate process. */
   readonly walker?: Walker
 }
 
@@ -69,11 +70,11 @@ export interface WorkspaceServer {
   readonly sshPort: number
   readonly sshFingerprint: string
   readonly availableBackends: () => readonly BackendName[]
-  /** Stops taking work, undoes creations under way and frees everything, within 10 s. */
+  /** Stops accepting work, rolls back creations and releases everything within 10 s. */
   readonly stop: () => Promise<void>
 }
 
-/** The workspace server as a library: nothing is touched before `start`. */
+/** Creates a workspace server as a library; nothing is touched before `start`. */
 export function create(
   config: WorkspaceConfig,
   deps: WorkspaceDeps,
@@ -81,7 +82,7 @@ export function create(
   return { start: () => openTogether((opened) => start(config, deps, opened)) }
 }
 
-/** Values that all steps of a start need. */
+/** Values that all startup steps need. */
 interface Foundation {
   readonly config: WorkspaceConfig
   readonly given: readonly Backend[] | undefined
@@ -95,7 +96,7 @@ interface Foundation {
 /** The workspaces, and the subjects that act on them. */
 interface Workspaces {
   readonly backends: ReadonlyMap<BackendName, Backend>
-  /** Undefined where the images of the engine are none of this server's. */
+  /** Undefined when the engine's images do not belong to this server. */
   readonly pulled: PulledImages | undefined
   readonly table: WorkspaceTable
   readonly activity: ActivityTable
@@ -124,7 +125,7 @@ async function start(
     [...backends.values()].filter((backend) => backend.isAvailable).map((backend) => backend.name)
   const images = await openImageLibrary(config, { pulled, guestDir, logger, opened })
   const ports = { http: config.http.port, ssh: await listenSsh(foundation, workspaces, hostKey) }
-  const keeping = await openDiskKeeping({
+  const maintenance = await openDiskMaintenance({
     config,
     hasRoots: given === undefined,
     table,
@@ -147,9 +148,9 @@ async function start(
     availableBackends,
     ...workspaces,
     audit,
-    ...keeping,
+    ...maintenance,
     sessions,
-    passes: new PassTable(clock),
+    tickets: new TicketTable(clock),
     usage: new UsageSampler(table, backends),
     images,
   })
@@ -157,7 +158,7 @@ async function start(
   const idle = new IdleStopper({ timeoutMs, table, activity, sessions, lifecycle, audit, logger })
   idle.start()
   opened.use(idle)
-  // First of all when stopping: requests that wait for a creation or an image keep the HTTP server open.
+  // Stopped first: requests that wait for a creation or an image keep the HTTP server open.
   opened.defer(async () => {
     snapshots.close()
     await Promise.all([lifecycle.endCreations(), images.close()])
@@ -174,7 +175,7 @@ async function start(
 async function openHostKey({ ssh }: WorkspaceConfig, logger: Logger): Promise<HostKey> {
   const hostKey = await loadHostKey(ssh.hostKey)
   logger.info({ fingerprint: hostKey.fingerprint }, 'SSH host key')
-  if (sshCiphers() !== 'compiled') logger.warn(`SSH ciphers run in JavaScript, slowly: ${ciphersRemedy()}`)
+  if (sshCiphers() !== 'compiled') logger.warn(`SSH ciphers run in slower JavaScript: ${ciphersRemedy()}`)
   return hostKey
 }
 
@@ -233,16 +234,16 @@ async function listenSsh(
 ): Promise<number> {
   const { config, audit, logger, opened } = foundation
   const ssh = new SshServer(
-    await connectionKeeper(foundation, { table, backends, hostKey }),
+    await connectionHandler(foundation, { table, backends, hostKey }),
     watchLogins(audit, (user) => (table.find(user) === undefined ? () => undefined : activity.begin(user))),
     logger,
   )
-  // Before it listens: its processes are there already, and must not outlive a start that fails.
+  // Deferred before it listens: the worker processes already exist and must not outlive a failed start.
   opened.defer(() => ssh.stop())
   return listening('ssh', config.ssh, () => ssh.listen(config.ssh))
 }
 
-/** Listens, and lets clients on this machine find the server. */
+/** Starts listening, and writes the record by which clients on this machine find the server. */
 async function listenHttp({ config, state, logger, opened }: Foundation, face: HttpFace): Promise<number> {
   const http = createWorkspaceHttp(face, await readSecurity(config), logger)
   servePage(http)
@@ -254,33 +255,45 @@ async function listenHttp({ config, state, logger, opened }: Foundation, face: H
   return port
 }
 
-/** Told at the start, not at the first creation. @throws INVALID_REPO_URL */
+/**
+ * Validates the dotfiles repository at startup rather than at the first creation.
+ *
+ * @throws INVALID_REPO_URL when it is not valid
+ */
 function dotfilesOf({ dotfiles }: WorkspaceConfig): Repo | undefined {
   if (dotfiles === undefined) return undefined
   const repo = parseRepo(dotfiles)
   if (repo.credentials === undefined) return repo
-  throw fault('INVALID_REPO_URL', 'dotfiles must hold no user name and password: the file is not a secret')
+  throw fault(
+    'INVALID_REPO_URL',
+    'dotfiles must not contain a user name or password: the config file is not a secret',
+  )
 }
 
 /**
- * Who speaks SSH. Child processes reach workspaces through backends of their own; backends that were handed in are
- * here alone, and so is SSH then.
+ * Creates the handler of SSH connections. Worker processes reach workspaces through their own backends;
+ * backends passed to `create` exist only in this process, which then serves SSH itself.
  */
-async function connectionKeeper(
+async function connectionHandler(
   { config, state, given, logger }: Foundation,
   parts: Pick<Workspaces, 'table' | 'backends'> & { readonly hostKey: HostKey },
 ): Promise<ConnectionKeeper> {
   const { ssh, docker, log, tunnel } = config
   const { hostKey, table, backends } = parts
   const { authorizedKeys } = ssh
-  // A file that could let nobody in is told now, not at the first login.
+  // An unusable file is reported at startup rather than at the first login.
   if (authorizedKeys !== undefined) await readAuthorizedKeys(authorizedKeys)
   const { privateKey } = hostKey
   const deniedPorts = tunnel.denyPorts
   if (ssh.processes > 0 && given === undefined) {
     const { path, serverId } = state
     const shared = { privateKey, authorizedKeys, deniedPorts, logLevel: log.level, docker }
-    const settings = { ...shared, serverId, insideDirs: insideRoot(path), machines: machinePlaces(config) }
+    const settings = {
+      ...shared,
+      serverId,
+      mountedSocketDirs: mountedSocketRoot(path),
+      machines: machineDirectories(config),
+    }
     return new Crew(ssh.processes, settings, table, logger)
   }
   const keyRule = authorizedKeys === undefined ? anyKey : listedKeys(authorizedKeys)
@@ -299,7 +312,9 @@ async function listening(
     const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
     const holder = isTaken && 'port' in at ? findPortHolder(at.port) : undefined
     const user =
-      holder === undefined ? 'what uses it' : `process ${holder.pid}, which uses it (${holder.command}),`
+      holder === undefined
+        ? 'the program that uses it'
+        : `process ${holder.pid}, which uses it (${holder.command}),`
     const remedy = `stop ${user} or set ${face}.${'path' in at ? 'socket' : 'port'}`
     throw startFault(
       'ADDRESS_UNUSABLE',
@@ -318,9 +333,9 @@ async function configuredBackends(
   const { docker } = config
   const machines = microVmBackends(config)
   if (!config.enabledBackends.includes('docker')) return machines
-  // Without them everything works, and slower.
-  const insideDirs = await InsideDirs.keep(insideRoot(path)).catch((error: unknown) => {
-    logger.warn({ err: error }, 'programs in workspaces are run over the engine’s stream, slowly')
+  // Everything works without them, but more slowly.
+  const mountedSocketDirs = await MountedSocketDirs.own(mountedSocketRoot(path)).catch((error: unknown) => {
+    logger.warn({ err: error }, 'programs in workspaces run over the slower engine stream')
     return undefined
   })
   return [
@@ -331,7 +346,7 @@ async function configuredBackends(
       policy: config.network,
       helperImage: config.defaultImage,
       serverId,
-      insideDirs,
+      mountedSocketDirs,
       pulled,
     }),
     ...machines,

@@ -8,28 +8,34 @@ import type { Logger } from '../lib/log/logger.ts'
 
 const stateFault = defineFaults({ STATE_DIR_IN_USE: 'conflict', STATE_DIR_UNUSABLE: 'invalid' })
 
-/** What `hardened: true` creates in it. */
+/** Name of the API token file that `hardened: true` creates. */
 export const TOKEN_FILE = 'token'
+/** Name of the bus token file that `hardened: true` creates. */
 export const BUS_TOKEN_FILE = 'bus-token'
+/** Name of the authorized keys file that `hardened: true` creates. */
 export const KEYS_FILE = 'authorized_keys'
 
-/** A server's own directory, held by one server at a time. */
+/** A server's state directory, locked by one server at a time. */
 export interface StateDir {
   readonly path: string
-  /** Tells this server's containers and volumes from those of others on the same engine; made once. */
+  /**
+   * Identifies this server's containers and volumes among those of other servers on the same engine;
+   * generated once.
+   */
   readonly serverId: string
   readonly release: () => Promise<void>
 }
 
-/** Where in it the directories are that workspaces have mounted. */
-export function insideRoot(stateDir: string): string {
+/** Returns the root of the socket directories that are mounted into workspaces. */
+export function mountedSocketRoot(stateDir: string): string {
   return join(stateDir, 'inside')
 }
 
 /**
- * Opens the state directory, making it on the first start.
+ * Opens and locks the state directory, creating it on the first start.
  *
- * @throws STATE_DIR_IN_USE while another server holds it (fault F34) and STATE_DIR_UNUSABLE when it cannot be written, or a newer version wrote it
+ * @throws STATE_DIR_IN_USE while another server has it locked (fault F34)
+ * @throws STATE_DIR_UNUSABLE when it cannot be written or was written by a newer version
  */
 export async function openStateDir(path: string, logger: Logger): Promise<StateDir> {
   const { content: serverId, release } = await holdStateDir(path, {
@@ -40,7 +46,7 @@ export async function openStateDir(path: string, logger: Logger): Promise<StateD
       ),
     unguarded: () =>
       logger.warn(
-        'neither the native addon nor fs-ext is built: nothing keeps a second server from the same state directory',
+        'neither the native addon nor fs-ext is built, so the state directory is not locked against a second server',
       ),
     read: () => readServerId(join(path, 'server-id')),
   })
@@ -51,10 +57,10 @@ async function readServerId(file: string): Promise<string> {
   try {
     const id = (await readFile(file, 'utf8')).trim()
     if (/^[0-9a-f-]{36}$/.test(id)) return id
-    // A new id would make this server blind to all its workspaces.
+    // With a new id, this server would not find its workspaces.
     throw stateFault(
       'STATE_DIR_UNUSABLE',
-      `${file} is damaged; restore it, it marks this server's workspaces`,
+      `${file} is damaged; restore it, because it identifies this server's workspaces`,
     )
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error

@@ -1,40 +1,42 @@
 import type { BackendName } from './backend-name.ts'
 import type { NetworkLimits } from './network/narrow.ts'
 
-/** Where a workspace's files are inside it, whatever the backend. */
+/** Directory of a workspace's files inside it, for every backend. */
 export const WORKSPACE_DIR = '/workspace'
 
-/** Where a workspace is in its life. Asked-for transitions: `lifecycle/lifecycle.ts`; the others: `lifecycle/table.ts`. */
+/**
+ * State of a workspace. Requested transitions: `lifecycle/lifecycle.ts`; the others: `lifecycle/table.ts`.
+ */
 export type WorkspaceState =
   | { readonly is: 'starting' }
   | { readonly is: 'running' }
   | { readonly is: 'stopped' }
   | { readonly is: 'error'; readonly message: string }
 
-/** One isolated development environment, as the server knows it. */
+/** An isolated development environment as seen by the server. */
 export interface Workspace {
   readonly name: string
   readonly backend: BackendName
   readonly state: WorkspaceState
   readonly createdAt: Date
-  /** Cloned at creation; '' when none was. */
+  /** Repository cloned at creation; '' for none. */
   readonly repo: string
-  /** Host directory mounted as the workspace; '' when its files live on a volume of their own. */
+  /** Host directory mounted as the workspace; '' when its files are on a separate volume. */
   readonly localDir: string
-  /** The image it was made from, as asked for. */
+  /** The image it was created from, as requested. */
   readonly image: string
-  /** The backend's identifier; '' until the backend has made it. */
+  /** The backend's identifier; '' until the backend has created it. */
   readonly containerId: string
   readonly ipAddress: string
-  /** Of the virtual machine on the host; 0 where there is none. */
+  /** PID of the VM on the host; 0 for none. */
   readonly pid: number
-  /** The disk of its own; '' where it has none. */
+  /** Path of its disk; '' for none. */
   readonly rootfsPath: string
   /** 0 means no limit. */
   readonly cpus: number
   readonly memoryMb: number
-  /** Ports inside that its devcontainer.json wants reachable from where its user sits. */
+  /** Ports inside that its devcontainer.json forwards to the user's machine. */
   readonly forwardPorts: readonly number[]
-  /** The most that it may reach; undefined for all that its server's policy allows. */
+  /** Network limits; undefined for everything the server's policy allows. */
   readonly networkLimits?: NetworkLimits | undefined
 }

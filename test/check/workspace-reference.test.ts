@@ -9,14 +9,14 @@ import { HTTP_CODES } from '../../src/lib/http/faults.ts'
 import { STATUS_OF_KIND } from '../../src/lib/http/status.ts'
 import { AUDIT_ACTIONS } from '../../src/workspace/audit/audit-log.ts'
 import { LOGIN_REFUSALS } from '../../src/workspace/faces/ssh/authenticate.ts'
-import { InsideDirs } from '../../src/workspace/backend/docker/exec/inside-dirs.ts'
+import { MountedSocketDirs } from '../../src/workspace/backend/docker/exec/mounted-socket-dirs.ts'
 import { PulledImages } from '../../src/workspace/backend/docker/images/pulled-images.ts'
 import { workspaceSchema } from '../../src/workspace/config.ts'
 import { CREDENTIAL_CODES } from '../../src/workspace/credentials/credentials.ts'
 import { WORKSPACE_CODES } from '../../src/workspace/errors.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 import { cliSchema } from '../../src/workspace/faces/cli/servers.ts'
-import { insideRoot } from '../../src/workspace/state-dir.ts'
+import { mountedSocketRoot } from '../../src/workspace/state-dir.ts'
 import {
   commandsOf,
   describedRoutes,
@@ -73,7 +73,7 @@ describe('with a running server', () => {
 
   test('the reference has every file of the state directory and no other', async () => {
     // Not made by the fake backend that this server has.
-    await (await InsideDirs.keep(insideRoot(server.stateDir))).create('demo')
+    await (await MountedSocketDirs.own(mountedSocketRoot(server.stateDir))).create('demo')
     await new PulledImages(join(server.stateDir, 'docker-images.json')).add('sha256:0', undefined)
     let files: readonly string[] = []
     backend.before.set('started', () => {

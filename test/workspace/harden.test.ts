@@ -25,7 +25,7 @@ function addKey(name: string): string {
   return readFileSync(`${file}.pub`, 'utf8').trim()
 }
 
-test('a hardened server has a token, the keys of its user and a token of its bus, for its user alone', async () => {
+test('a hardened server has a token, its user’s keys and a bus token, readable only by its user', async () => {
   const keys = [addKey('id_ed25519'), addKey('id_work')]
   const { http, ssh, bus } = await harden(configure(), home)
   const files = [http.tokenFile ?? '', ssh.authorizedKeys ?? '', join(home, 'state', 'bus-token')]
@@ -37,7 +37,7 @@ test('a hardened server has a token, the keys of its user and a token of its bus
   expect(again.bus.token).toBe(bus.token)
 })
 
-test('what the configuration names is left as it is', async () => {
+test('explicit settings are kept', async () => {
   const named = join(home, 'named')
   writeFileSync(named, 'a-token-of-at-least-20-characters\n', { mode: 0o600 })
   const config = configure({
@@ -49,18 +49,18 @@ test('what the configuration names is left as it is', async () => {
   expect([http.tokenFile, ssh.authorizedKeys, bus.token]).toEqual([named, named, 'a token of the bus'])
 })
 
-test('without a public key there is nobody to let in, and the error says how to change that', async () => {
+test('a missing public key is an error with a remedy', async () => {
   await expect(harden(configure(), home)).rejects.toThrow(
-    /has no public key: run ssh-keygen, or set ssh\.authorized_keys/,
+    /contains no public key; run ssh-keygen, or set ssh\.authorized_keys/,
   )
 })
 
-test('without the key nothing is created or changed', async () => {
+test('without the setting nothing is created or changed', async () => {
   const config = configure({ hardened: false })
   expect(await harden(config, home)).toBe(config)
 })
 
-test('a hardened server refuses who has no token, and its user’s commands find it', async () => {
+test('a hardened server refuses clients without a token, and its user’s commands find it', async () => {
   addKey('id_ed25519')
   const before = process.env['HOME']
   process.env['HOME'] = home

@@ -3,7 +3,7 @@ import { nameKey, parseWorkspaceName } from '../../src/workspace/name.ts'
 import { BAD_NAMES, GOOD_NAMES, NO_NAMES } from '../contract/names.ts'
 
 describe('parseWorkspaceName', () => {
-  test.each(GOOD_NAMES)('W1 takes %j', (name) => {
+  test.each(GOOD_NAMES)('W1 accepts %j', (name) => {
     expect(parseWorkspaceName(name)).toBe(name)
   })
 
@@ -13,11 +13,11 @@ describe('parseWorkspaceName', () => {
     )
   })
 
-  test('W1 the message shows little of a long name', () => {
+  test('W1 truncates a long name in the message', () => {
     expect(() => parseWorkspaceName('é'.repeat(100_000))).toThrow(/^.{1,250}$/)
   })
 
-  test('names that differ in case are one', () => {
+  test('names are case-insensitive', () => {
     expect(nameKey('Foo')).toBe(nameKey('fOO'))
   })
 })

@@ -7,7 +7,7 @@ import { tempDir } from '../support/temp-dir.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json' })
 
-test('a state directory says its format, and one from before that is taken over', async () => {
+test('a state directory records its format, and an older one without it is adopted', async () => {
   const dir = join(tempDir(), 'state')
   const { serverId, release } = await openStateDir(dir, logger)
   await release()
@@ -17,7 +17,7 @@ test('a state directory says its format, and one from before that is taken over'
   await again.release()
 })
 
-test('a state directory that a newer version wrote is refused, and free again', async () => {
+test('a state directory written by a newer version is refused and unlocked', async () => {
   const dir = tempDir()
   writeFileSync(join(dir, 'format'), '2\n')
   for (let times = 0; times < 2; times++) {

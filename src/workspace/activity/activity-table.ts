@@ -3,18 +3,21 @@ import type { WorkspaceTable } from '../lifecycle/table.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
 interface Activity {
-  /** How many uses are under way. */
+  /** Number of uses in progress. */
   running: number
-  /** When a use last began or ended, or the workspace last changed. */
+  /** When a use last started or ended, or the workspace last changed. */
   lastMs: number
 }
 
-/** Which workspaces are in use, and since when the others are not. In memory: a new server begins to count anew. */
+/**
+ * Tracks which workspaces are in use and how long the others have been idle. Kept in memory: a restarted
+ * server starts counting from zero.
+ */
 export class ActivityTable {
   readonly #entries = new Map<string, Activity>()
   readonly #clock: Clock
 
-  /** A workspace that starts, or changes otherwise, counts as used then. */
+  /** Subscribes to the table: a workspace counts as used whenever it changes, including when it starts. */
   constructor(table: WorkspaceTable, clock: Clock) {
     this.#clock = clock
     table.onChange((change) => {
@@ -23,7 +26,10 @@ export class ActivityTable {
     })
   }
 
-  /** A use such as a tunnel or an SSH session begins; to be called with its end, once or more often. */
+  /**
+   * Records the start of a use, such as a tunnel or an SSH session. The returned function ends it and may be
+   * called repeatedly.
+   */
   begin(name: string): () => void {
     const entry = this.#entry(name)
     entry.running++
@@ -37,20 +43,20 @@ export class ActivityTable {
     }
   }
 
-  /** It is in use at this moment. */
+  /** Records that the workspace is in use now. */
   touch(name: string): void {
     this.#entry(name).lastMs = this.#clock.nowMs()
   }
 
-  /** For how long nothing has used it; 0 while something does. */
+  /** Returns how long the workspace has been idle, or 0 while it is in use. */
   idleMs(name: string): number {
     const { running, lastMs } = this.#entry(name)
     return running > 0 ? 0 : this.#clock.nowMs() - lastMs
   }
 
   #entry(name: string): Activity {
-    const known = this.#entries.get(nameKey(name))
-    if (known !== undefined) return known
+    const existing = this.#entries.get(nameKey(name))
+    if (existing !== undefined) return existing
     const entry = { running: 0, lastMs: this.#clock.nowMs() }
     this.#entries.set(nameKey(name), entry)
     return entry

@@ -8,8 +8,9 @@ import type { ActivityTable } from './activity-table.ts'
 
 const LONGEST_INTERVAL_MS = 30_000
 
+/** Dependencies of an IdleStopper. */
 export interface IdleStopperOptions {
-  /** 0 stops nothing, ever. */
+  /** Idle time after which a workspace is stopped; 0 disables stopping. */
   readonly timeoutMs: number
   readonly table: WorkspaceTable
   readonly activity: ActivityTable
@@ -19,7 +20,7 @@ export interface IdleStopperOptions {
   readonly logger: Logger
 }
 
-/** Stops running workspaces that nobody has used for some time. */
+/** Stops running workspaces that have been idle for longer than the timeout. */
 export class IdleStopper {
   readonly #options: IdleStopperOptions
   #timer: NodeJS.Timeout | undefined
@@ -35,12 +36,12 @@ export class IdleStopper {
     this.#timer = setInterval(() => void this.check(), Math.min(timeoutMs / 4, LONGEST_INTERVAL_MS)).unref()
   }
 
-  /** Waits for nothing: a stop under way is the lifecycle's. */
+  /** Stops the timer. Does not wait for a stop in progress: that belongs to the lifecycle. */
   close(): void {
     clearInterval(this.#timer)
   }
 
-  /** Looks at every running workspace once; a check that is under way is joined. */
+  /** Checks every running workspace once. Joins a check that is already in progress. */
   async check(): Promise<void> {
     const running = this.#options.table.list().filter((workspace) => workspace.state.is === 'running')
     this.#checking ??= Promise.all(running.map(({ name }) => this.#checkOne(name))).finally(
@@ -54,15 +55,17 @@ export class IdleStopper {
     const isIdle = (): boolean => activity.idleMs(name) >= timeoutMs
     if (!isIdle()) return
     try {
-      // Asked last, since it runs a program inside. Whoever is attached may have come another way than through us.
+      // Checked last, because it runs a program inside. A user may be attached by a route that bypasses this
+      // server.
       if (await sessions.isAttached(name)) return activity.touch(name)
       if (!(await lifecycle.stopIf(name, isIdle))) return
-      logger.info({ workspace: name, idleTimeoutMs: timeoutMs }, 'stopped a workspace that nobody used')
+      logger.info({ workspace: name, idleTimeoutMs: timeoutMs }, 'stopped an idle workspace')
       const subject = { action: 'workspace.stop', workspace: name, address: '', reason: 'idle' } as const
       audit.record(subject, { outcome: 'ok' })
     } catch (error) {
-      // Often it was stopped, deleted or taken by somebody else meanwhile. Whether it is in use is then asked again.
-      logger.info({ workspace: name, why: messageOf(error) }, 'a workspace that nobody used was not stopped')
+      // The workspace was usually stopped, deleted or locked by another request in the meantime. The next
+      // check looks at it again.
+      logger.info({ workspace: name, why: messageOf(error) }, 'could not stop an idle workspace')
     }
   }
 }

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { isEnvelopeId, isRecord, receivedToJson } from '../../lib/envelope/envelope.ts'
 import { Type } from '../../lib/schema/type.ts'
 import type { Answer, Listener } from '../bus/bus.ts'
-import type { BusNews } from '../bus/bus-news.ts'
+import type { BusEvent } from '../bus/bus-event.ts'
 import { type ShownPayload, shownPayload } from '../bus/shown-payload.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
 import { fault } from '../errors.ts'
@@ -90,7 +90,7 @@ export function messageToJson({ envelope, workspace }: GuestMessage): string {
 }
 
 /** The payload only where it is asked for, and as far as it may be shown. */
-export function newsToWire({ envelope, workspace, lost }: BusNews, withPayload: boolean): WireNews {
+export function newsToWire({ envelope, workspace, lost }: BusEvent, withPayload: boolean): WireNews {
   const { id, namespace, type, inReplyTo, isFinal, timestamp } = envelope
   return {
     id,

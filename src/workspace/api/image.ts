@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import type { LibraryImage } from '../image/image-library.ts'
-import type { ImageFacts } from '../image/image-shelf.ts'
+import type { ImageFacts } from '../image/backend-images.ts'
 
 export const imageSchema = Type.Object(
   {
@@ -11,7 +11,7 @@ export const imageSchema = Type.Object(
     docker_ref: Type.Optional(Type.String({ description: 'what it was pulled from' })),
     size_bytes: Type.Integer({ description: 'what it takes on disk' }),
     source: Type.Enum(['config', 'user', 'dangling'], {
-      description: 'config: the configuration names it; dangling: nothing names it',
+      description: 'config: named by the configuration; dangling: nothing names it',
     }),
     cached: Type.Boolean({ description: 'whether it is here' }),
     digest: Type.String(),

@@ -1,6 +1,6 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
-import type { Pass } from '../passes/pass-table.ts'
+import type { Ticket } from '../tickets/ticket-table.ts'
 
 export const passBodySchema = Type.Union([
   Type.Object({ for: Type.Literal('terminal') }, { additionalProperties: false }),
@@ -16,6 +16,6 @@ export const passSchema = Type.Object({
   url: Type.Optional(Type.String({ description: 'of a port alone: where a browser opens it' })),
 })
 
-export function passToWire({ pass, expiresAt }: Pass, url?: string): Static<typeof passSchema> {
-  return { pass, expires_at: expiresAt.toISOString(), ...(url !== undefined && { url }) }
+export function passToWire({ ticket, expiresAt }: Ticket, url?: string): Static<typeof passSchema> {
+  return { pass: ticket, expires_at: expiresAt.toISOString(), ...(url !== undefined && { url }) }
 }

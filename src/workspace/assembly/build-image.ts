@@ -13,18 +13,24 @@ import { readBaseConfig } from '../image/source/base-config.ts'
 import { tarSource } from '../image/source/tar-source.ts'
 import { parseTag, tagOfReference } from '../image/tag.ts'
 
+/** An image build as requested on the command line. */
 export interface BuildRequest {
-  /** A file or a stream; left out, the base image is built. */
+  /** Path or stream of a root file system archive; the base image is built when absent. */
   readonly archive: string | Readable | undefined
   readonly tag: string | undefined
   readonly backend: string | undefined
   readonly progress: (message: string) => void
   readonly signal: AbortSignal
-  /** The programs for guests, in place of the built ones. */
+  /** Directory of the guest programs, overriding the built ones. */
   readonly guestDir?: string | undefined
 }
 
-/** Makes an image on this machine, where a server may be running. @throws INVALID_REQUEST, BACKEND_ERROR */
+/**
+ * Builds an image on this machine; a server may be running.
+ *
+ * @throws INVALID_REQUEST when the tag or the backend is invalid
+ * @throws BACKEND_ERROR when the conversion fails
+ */
 export async function buildImage(
   config: WorkspaceConfig,
   request: BuildRequest,
@@ -46,13 +52,13 @@ async function prepare(
 ): Promise<{ readonly tag: string; readonly digest: string; readonly backend: ImageBackend }> {
   const { archive, progress, signal, store, backend, tag } = request
   const pool = createImagePool()
-  const workshop = archive === undefined ? await store.stage() : undefined
+  const staging = archive === undefined ? await store.stage() : undefined
   try {
-    const made = workshop === undefined ? archive : await makeBase(workshop, progress, signal)
+    const built = staging === undefined ? archive : await buildBase(staging, progress, signal)
     const name =
       archive === undefined ? 'base' : typeof archive === 'string' ? basename(archive) : 'standard input'
     const about = archive === undefined ? { config: await readBaseConfig() } : {}
-    const source = await tarSource(made ?? '', { store, pool, name, signal, ...about })
+    const source = await tarSource(built ?? '', { store, pool, name, signal, ...about })
     try {
       const { digest } = await convert(converterOf(config, store, backend, pool, request.guestDir), source, {
         progress,
@@ -64,12 +70,12 @@ async function prepare(
       await source.close()
     }
   } finally {
-    if (workshop !== undefined) await rm(workshop, { recursive: true, force: true })
+    if (staging !== undefined) await rm(staging, { recursive: true, force: true })
     await pool.close()
   }
 }
 
-async function makeBase(
+async function buildBase(
   directory: string,
   progress: (message: string) => void,
   signal: AbortSignal,
@@ -83,29 +89,29 @@ async function makeBase(
     package: 'bash',
     signal,
     onLine,
-    // Takes down what it has mounted, and then itself.
+    // On SIGTERM it unmounts what it has mounted before it exits.
     stopSignal: 'SIGTERM',
   })
   return file
 }
 
 function backendOf(config: WorkspaceConfig, named: string | undefined): ImageBackend {
-  const known = ['firecracker', 'vz', 'qemu'] as const
+  const names = ['firecracker', 'vz', 'qemu'] as const
   const found =
-    known.find((backend) => backend === named) ??
+    names.find((backend) => backend === named) ??
     (named === undefined ? imageBackendsOf(config)[0] : undefined)
   if (found !== undefined && isImageBackend(found)) return found
   throw fault(
     'INVALID_REQUEST',
     named === undefined
-      ? 'no backend with VMs is in enabled_backends: name one with --backend'
-      : `backend ${JSON.stringify(named.slice(0, 80))} must be one of ${known.join(', ')}`,
+      ? 'enabled_backends contains no VM backend; select one with --backend'
+      : `backend ${JSON.stringify(named.slice(0, 80))} must be one of ${names.join(', ')}`,
   )
 }
 
 function defaultTag(archive: string | Readable | undefined): string {
   if (archive === undefined) return 'base'
   if (typeof archive !== 'string')
-    throw fault('INVALID_REQUEST', 'an archive from standard input needs a tag (--tag)')
+    throw fault('INVALID_REQUEST', 'an archive from standard input requires --tag')
   return tagOfReference(basename(archive).replace(/(?:\.tar)?(?:\.\w+)?$/, ''))
 }

@@ -7,21 +7,21 @@ import { MicroVmBackend } from '../backend/microvm/microvm-backend.ts'
 import { QemuDriver } from '../backend/qemu/qemu-driver.ts'
 import { VzDriver } from '../backend/vz/vz-driver.ts'
 
-/** Where a kind of virtual machine has its files, and its sockets. */
-interface MachinePlace {
+/** Directories in which a VM backend stores its files and sockets. */
+interface MachineDirectories {
   readonly backend: ImageBackend
   readonly root: string
   readonly runDir: string
 }
 
-/** Of every kind of virtual machine that is enabled. */
-export function machinePlaces(config: WorkspaceConfig): readonly MachinePlace[] {
+/** Returns the directories of every enabled VM backend. */
+export function machineDirectories(config: WorkspaceConfig): readonly MachineDirectories[] {
   return kinds(config)
     .filter(({ backend }) => config.enabledBackends.includes(backend))
     .map(({ backend, root }) => ({ backend, root, runDir: config.vm.runDir }))
 }
 
-/** The backends that run virtual machines, as far as they are enabled. */
+/** Creates the enabled VM backends. */
 export function microVmBackends(config: WorkspaceConfig): readonly MicroVmBackend[] {
   const { vm, network, upperSizeDefaultBytes } = config
   return kinds(config)
@@ -42,7 +42,7 @@ export function microVmBackends(config: WorkspaceConfig): readonly MicroVmBacken
     )
 }
 
-/** What runs each kind of virtual machine, enabled or not. */
+/** Creates the driver of each VM backend, enabled or not. */
 export function machineDrivers(config: WorkspaceConfig): readonly Driver[] {
   return kinds(config).map(({ driver }) => driver())
 }

@@ -1,9 +1,12 @@
 import type { WorkspaceConfig } from '../config.ts'
 
-/** Where guests hand out their credentials, and where they publish. */
+/** Guest ports that serve credentials and accept bus messages. */
 const PORTS = [498, 499] as const
 
-/** Who else can get the credentials of workspaces, as a sentence; undefined where nobody can (threat W8). */
+/**
+ * Returns a sentence naming who else can obtain workspace credentials, or undefined when nobody can (threat
+ * W8).
+ */
 export function exposureOf({
   http,
   ssh,
@@ -19,7 +22,7 @@ export function exposureOf({
   ]
   if (open.length === 0) return undefined
   return (
-    `whoever reaches ${open.map((face) => `${face}.host`).join(' or ')} gets the cloud credentials of every workspace: ` +
+    `any client that can reach ${open.map((face) => `${face}.host`).join(' or ')} can obtain the cloud credentials of every workspace: ` +
     'set tunnel.deny_ports to [498, 499], or http.token_file and ssh.authorized_keys'
   )
 }

@@ -9,15 +9,15 @@ import { type ImageBackend, imageDirOf, isImageBackend } from '../image/image-ba
 import { ImageStore } from '../image/image-store.ts'
 import { systemClock } from '../../lib/clock/clock.ts'
 
-/** Where `npm run build` leaves the programs for guests. */
+/** Directory to which `npm run build` writes the guest programs. */
 export const GUEST_DIR = join(packageRoot, 'dist', 'guest')
 
-/** The backends of a configuration whose images are files of ours. */
+/** Returns the enabled backends whose images are files of this server. */
 export function imageBackendsOf(config: WorkspaceConfig): readonly ImageBackend[] {
   return config.enabledBackends.filter(isImageBackend)
 }
 
-/** The store of a backend's images, as the configuration has it. */
+/** Opens the configured image store of a backend. */
 export function openImageStore(
   config: WorkspaceConfig,
   backend: ImageBackend,
@@ -26,7 +26,7 @@ export function openImageStore(
   return ImageStore.open({ root: join(config[backend].root, imageDirOf(backend)), pinnedDigests })
 }
 
-/** What conversions for a backend need. */
+/** Returns the dependencies of image conversions for a backend. */
 export function converterOf(
   config: WorkspaceConfig,
   store: ImageStore,
@@ -38,7 +38,7 @@ export function converterOf(
   return { store, backend, pool, kernel, guestDir, clock: systemClock }
 }
 
-/** Threads, in a process of their own, for what takes long. */
+/** Creates a worker pool, in a separate process, for long-running image work. */
 export function createImagePool(logger?: Logger): Pool {
   return new Pool({ name: 'image', maxThreads: 2, ...(logger && { logger }) })
 }

@@ -4,14 +4,16 @@ import { DockerImages } from '../backend/docker/images/images.ts'
 import type { PulledImages } from '../backend/docker/images/pulled-images.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { ImageLibrary } from '../image/image-library.ts'
-import { MicrovmShelf } from '../image/microvm-shelf.ts'
+import { MicrovmImages } from '../image/microvm-images.ts'
 import { converterOf, createImagePool, imageBackendsOf, openImageStore } from './open-images.ts'
 
-/** The images of all enabled backends. The engine's serve VMs as well, which are made from them. */
+/** Opens the images of all enabled backends. VM images are converted from the engine's images. */
 export async function openImageLibrary(
   config: WorkspaceConfig,
   parts: {
-    /** Where it is noted which images were brought to the engine; left out where its images are none of this server's. */
+    /**
+     * Records which images this server pulled; absent when the engine's images do not belong to this server.
+     */
     readonly pulled: PulledImages | undefined
     readonly guestDir: string | undefined
     readonly logger: Logger
@@ -27,12 +29,12 @@ export async function openImageLibrary(
     opened.use(engine)
   }
   const pool = opened.use(createImagePool(logger))
-  const shelves = await Promise.all(
+  const vmImages = await Promise.all(
     backends.map(async (backend) => {
       const store = await openImageStore(config, backend)
-      return new MicrovmShelf(converterOf(config, store, backend, pool, guestDir), engine)
+      return new MicrovmImages(converterOf(config, store, backend, pool, guestDir), engine)
     }),
   )
   const { defaultBackend: backend, defaultImage: image, imageAliases: aliases } = config
-  return new ImageLibrary([...(isListed ? [engine] : []), ...shelves], { backend, image, aliases })
+  return new ImageLibrary([...(isListed ? [engine] : []), ...vmImages], { backend, image, aliases })
 }

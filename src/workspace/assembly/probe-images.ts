@@ -8,16 +8,19 @@ import type { Check } from '../check.ts'
 import { configuredKernel } from '../image/convert/kernel-source.ts'
 import { GUEST_DIR, imageBackendsOf } from './open-images.ts'
 
-/** A program that conversions run: how it tells its version, and what brings it. */
+/** A program that conversions run, the command that prints its version, and the package that provides it. */
 interface Tool {
   readonly name: string
   readonly argv: readonly [string, ...string[]]
   readonly remedy: string
-  /** Whether there is no conversion without it. */
+  /** Whether conversions fail without it. */
   readonly isNeeded: boolean
 }
 
-/** What making images for VMs needs on this machine; nothing where no backend has VMs. */
+/**
+ * Checks the prerequisites for converting images on this machine; returns no checks when no VM backend is
+ * enabled.
+ */
 export async function probeImages(config: WorkspaceConfig): Promise<readonly Check[]> {
   const backends = imageBackendsOf(config)
   if (backends.length === 0) return []
@@ -81,7 +84,7 @@ async function guestCheck(): Promise<Check> {
   }
 }
 
-/** An image may bring its own. */
+/** A missing kernel is not an error, because an image may contain its own. */
 function kernelCheck({ image }: WorkspaceConfig): Check {
   const name = 'kernel for images without one'
   try {
@@ -93,8 +96,8 @@ function kernelCheck({ image }: WorkspaceConfig): Check {
 }
 
 async function spaceCheck(root: string): Promise<Check> {
-  const name = `room for images in ${root}`
-  // Not there before the first start: the nearest directory above is on the same disk.
+  const name = `disk space for images in ${root}`
+  // The directory is missing before the first start; its nearest existing parent is on the same disk.
   for (let path = root; ; path = path.slice(0, path.lastIndexOf('/')) || '/') {
     const found = await statfs(path).catch(() => undefined)
     if (found === undefined && path !== '/') continue
@@ -104,7 +107,7 @@ async function spaceCheck(root: string): Promise<Check> {
       name,
       ok,
       found: `${Math.floor(free / 2 ** 30)} GiB free`,
-      remedy: ok ? '' : 'make room: an image takes 1 to 2 GiB while it is made',
+      remedy: ok ? '' : 'free disk space: converting an image needs 1 to 2 GiB',
     }
   }
 }

@@ -12,7 +12,10 @@ import { tapMissing } from '../backend/microvm/network/tap.ts'
 import { findAccelerator } from '../backend/qemu/accelerator.ts'
 import { findHelper } from '../backend/qemu/tools.ts'
 
-/** What each kind of virtual machine needs on this machine; one that is not enabled may lack everything. */
+/**
+ * Checks the prerequisites of each VM backend on this machine. A backend that is not enabled may lack all of
+ * them.
+ */
 export async function probeMachines(config: WorkspaceConfig): Promise<readonly Check[]> {
   const checks: Check[] = []
   for (const driver of machineDrivers(config)) {
@@ -31,7 +34,7 @@ async function monitorCheck(config: WorkspaceConfig, driver: Driver, isEnabled: 
   const { name } = driver
   const missing = await driver.missing()
   if (missing !== undefined)
-    return { name, ok: !isEnabled, found: isEnabled ? 'not usable' : 'not enabled', remedy: missing }
+    return { name, ok: !isEnabled, found: isEnabled ? 'unavailable' : 'not enabled', remedy: missing }
   const binary = { qemu: config.qemu.binary, firecracker: config.firecracker.binary, vz: config.vz.vfkit }[
     name
   ]
@@ -51,9 +54,7 @@ async function versionOf(binary: string): Promise<string> {
 async function speedCheck({ qemu }: WorkspaceConfig): Promise<Check> {
   const accelerator = await findAccelerator(qemu)
   const remedy =
-    accelerator === 'kvm'
-      ? ''
-      : 'machines are emulated, some ten times slower; KVM needs /dev/kvm to be usable'
+    accelerator === 'kvm' ? '' : 'VMs are emulated, about ten times slower; KVM requires access to /dev/kvm'
   return { name: 'qemu acceleration', ok: true, found: accelerator, remedy }
 }
 
@@ -67,7 +68,7 @@ async function vsockCheck({ qemu }: WorkspaceConfig): Promise<Check> {
   const helper = await findHelper(qemu.vhostDeviceVsock, 'vhost-device-vsock')
   if (helper !== undefined) return { name, ok: true, found: helper, remedy: '' }
   const remedy = 'for faster connections: modprobe vhost_vsock, or scripts/vhost-device-vsock'
-  return { name, ok: true, found: 'a serial port in its place', remedy }
+  return { name, ok: true, found: 'not available, using a serial port', remedy }
 }
 
 async function shareCheck(driver: Driver): Promise<Check> {
@@ -82,18 +83,18 @@ async function shareCheck(driver: Driver): Promise<Check> {
 
 async function networkCheck({ vm }: WorkspaceConfig, { name, userNetwork }: Driver): Promise<Check> {
   const check = { name: `${name} network` }
-  const tap = name === 'vz' ? 'vz has no tap devices' : await tapMissing()
+  const tap = name === 'vz' ? 'vz does not support tap devices' : await tapMissing()
   if ((vm.network === 'tap' || vm.network === 'auto') && tap === undefined)
     return { ...check, ok: true, found: 'tap', remedy: '' }
   if (vm.network === 'none') return { ...check, ok: true, found: 'none', remedy: '' }
   const user = userNetwork === undefined ? tap : await userNetwork.missing()
   const missing = vm.network === 'tap' ? tap : user
   if (missing === undefined) return { ...check, ok: true, found: 'user', remedy: '' }
-  return { ...check, ok: vm.network === 'auto', found: 'machines have no network', remedy: missing }
+  return { ...check, ok: vm.network === 'auto', found: 'VMs have no network', remedy: missing }
 }
 
 function socketsCheck({ vm }: WorkspaceConfig): Check {
-  const name = 'sockets of machines'
+  const name = 'VM sockets'
   try {
     new SocketDirs(vm.runDir).check()
     return { name, ok: true, found: vm.runDir, remedy: '' }

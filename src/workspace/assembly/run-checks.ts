@@ -11,7 +11,7 @@ import { probeNetwork } from '../network/probe.ts'
 import type { Check } from '../check.ts'
 import { readFile } from 'node:fs/promises'
 
-/** Looks at everything the server works with on this machine; changes nothing. */
+/** Checks everything the server depends on, without changing anything. */
 export async function runChecks(config: WorkspaceConfig): Promise<readonly Check[]> {
   return [
     { name: 'node', ok: true, found: process.versions.node, remedy: '' },
@@ -33,15 +33,15 @@ function addonCheck(): Check {
     : {
         name: 'native addon',
         ok: false,
-        found: `missing: the analyzer and the supervisor do not start, the workspace server is slower (${addon.reason})`,
+        found: `missing: the analyzer and the supervisor do not start, and the workspace server is slower (${addon.reason})`,
         remedy: `run "npm run build:native" in ${packageRoot}, with g++, make and python3 installed`,
       }
 }
 
 const CIPHERS_FOUND: Record<SshCiphers, string> = {
   compiled: 'loaded',
-  absent: 'JavaScript in its place, slower',
-  refused: 'JavaScript in its place, slower: as it was compiled, it would abort the server',
+  absent: 'not available, using slower JavaScript',
+  refused: 'not used because this build would crash the server; using slower JavaScript',
 }
 
 function sshCryptoCheck(): Check {
@@ -63,11 +63,14 @@ async function sshClientCheck(): Promise<Check> {
   }
 }
 
-/** Accounts of people begin here, and end before those of containers. Source: login.defs(5), UID_MIN. */
+/** UIDs of user accounts; those of containers are higher. Source: login.defs(5), UID_MIN. */
 const FIRST_UID = 1_000
 const LAST_UID = 59_999
 
-/** Returns whether the server's defaults fit this machine: they let in whoever reaches its ports. */
+/**
+ * Checks whether the open defaults are appropriate for this machine: they admit any client that can reach the
+ * ports.
+ */
 async function probeHardened({
   hardened,
   http,
@@ -81,7 +84,7 @@ async function probeHardened({
   const others = await otherAccounts()
   const reasons = [
     ...(others > 0 ? [`${others} other account${others === 1 ? '' : 's'} on this host`] : []),
-    ...(network.allowHostPorts.length > 0 ? ['workspaces may reach ports of this host'] : []),
+    ...(network.allowHostPorts.length > 0 ? ['workspaces can reach ports of this host'] : []),
   ]
   if (isClosed || reasons.length === 0) return { name, ok: true, found: 'no', remedy: '' }
   return { name, ok: true, found: `no, with ${reasons.join(' and ')}`, remedy: 'set hardened: true' }

@@ -9,6 +9,7 @@ const ENTERED_MS = 600_000
 
 const auditFault = defineFaults({ AUDIT_FILE_UNUSABLE: 'invalid' })
 
+/** Actions that the audit log records. */
 export const AUDIT_ACTIONS = [
   'workspace.create',
   'workspace.start',
@@ -33,37 +34,39 @@ export const AUDIT_ACTIONS = [
   'api.refuse',
 ] as const
 
-/** What was asked for and by whom. It has no place for what could hold a secret (threat W12). */
+/**
+ * The requested action and its caller. By design it has no field that could contain a secret (threat W12).
+ */
 export interface AuditSubject {
   readonly action: (typeof AUDIT_ACTIONS)[number]
-  /** As the caller named it, also where there is none of that name. */
+  /** The workspace name from the request, whether or not it exists. */
   readonly workspace: string
-  /** The image, as the caller named it; with `image.…` alone, which concern no workspace. */
+  /** The image name from the request; set only for `image.…` actions, which have no workspace. */
   readonly image?: string
-  /** The snapshot, as the caller named it; with `snapshot.…` alone. */
+  /** The snapshot name from the request; set only for `snapshot.…` actions. */
   readonly snapshot?: string
-  /** Where the caller connected from; '' on a Unix socket and for what the server does by itself. */
+  /** The caller's address; '' for a Unix socket and for actions the server takes on its own. */
   readonly address: string
-  /** Of the key that an SSH client proved to hold. */
+  /** Fingerprint of the key the SSH client authenticated with. */
   readonly fingerprint?: string
-  /** Of the token that a request carried, the beginning of a digest: it tells tokens apart, and is none. */
+  /** Prefix of a digest of the request's token. It identifies the token without revealing it. */
   readonly token?: string | undefined
-  /** Why the server did it by itself. */
+  /** Why the server acted on its own. */
   readonly reason?: 'idle' | 'schedule'
 }
 
 interface Outcome {
   readonly outcome: 'ok' | 'failed' | 'refused'
-  /** Of the fault that it failed with, or why it was refused. */
+  /** The error code, or the reason for the refusal. */
   readonly code?: string
-  /** Refusals before it that were left out. */
+  /** Number of preceding refusals that were not recorded. */
   readonly leftOut?: number
 }
 
 /**
- * Who did what, as JSON lines appended to a file. The file is opened anew for every write, so that it may be renamed
- * and rotated at any time. What cannot be written goes to the log instead: an entry is never lost silently, and never
- * keeps anybody from their work.
+ * Appends audit entries to a file as JSON lines. The file is reopened for every write, so that it can be
+ * renamed and rotated at any time. Entries that cannot be written go to the log instead: an entry is never
+ * lost silently and never blocks the caller.
  */
 export class AuditLog {
   readonly #file: string | undefined
@@ -74,13 +77,17 @@ export class AuditLog {
   #pending: string[] = []
   #writing: Promise<void> | undefined
 
-  /** Without a file it records nothing. @throws AUDIT_FILE_UNUSABLE when the file cannot be appended to */
+  /**
+   * Opens the log; without a file it records nothing.
+   *
+   * @throws AUDIT_FILE_UNUSABLE when the file cannot be appended to
+   */
   static async open(file: string | undefined, logger: Logger, clock: Clock): Promise<AuditLog> {
     const log = new AuditLog(file, logger, clock)
     try {
       await log.#append('')
     } catch (error) {
-      const remedy = 'let the server write there, or set audit.file'
+      const remedy = 'make it writable for the server, or change audit.file'
       throw auditFault(
         'AUDIT_FILE_UNUSABLE',
         `audit file ${file} cannot be used (${messageOf(error)}); ${remedy}`,
@@ -97,6 +104,7 @@ export class AuditLog {
     this.#limit = new RefusalLimit(clock)
   }
 
+  /** Records one action and its outcome. */
   record(
     { action, workspace, image, address, fingerprint, token, reason }: AuditSubject,
     { outcome, code, leftOut }: Outcome,
@@ -104,20 +112,20 @@ export class AuditLog {
     if (this.#file === undefined) return
     const time = new Date(this.#clock.wallMs()).toISOString()
     const who = { address, fingerprint, token, reason, outcome, code, left_out: leftOut || undefined }
-    // A name that was refused may be anything.
+    // A refused name can be arbitrarily long.
     const entry = { time, action, workspace: workspace.slice(0, 80), image: image?.slice(0, 255), ...who }
     this.#pending.push(`${JSON.stringify(entry)}\n`)
     this.#writing ??= this.#write()
   }
 
-  /** Records that somebody was not let in, a few times a minute for each address. @param code why */
+  /** Records a refusal, at most a few times per minute and address. @param code the reason */
   refuse(subject: AuditSubject, code: string, outcome: 'refused' | 'failed' = 'refused'): void {
     if (this.#file === undefined) return
-    const leftOut = this.#limit.take(subject.action, subject.address)
+    const leftOut = this.#limit.admit(subject.action, subject.address)
     if (leftOut !== undefined) this.record(subject, { outcome, code, leftOut })
   }
 
-  /** Records a refusal for want of a token, a pass or a grant. */
+  /** Runs `admit` and records a refusal when it fails for a missing token, ticket or grant. */
   admission<T>(subject: AuditSubject, admit: () => T): T {
     try {
       return admit()
@@ -127,7 +135,11 @@ export class AuditLog {
     }
   }
 
-  /** Records that somebody came in, once in ten minutes: a page is many requests. @param where what they came to */
+  /**
+   * Records an admission, at most once in ten minutes: one page makes many requests.
+   *
+   * @param where the page or resource
+   */
   enter(subject: AuditSubject, where: string): void {
     if (this.#file === undefined) return
     const key = [subject.action, subject.address, subject.token, where].join(' ')
@@ -136,14 +148,14 @@ export class AuditLog {
     this.record(subject, { outcome: 'ok' })
   }
 
-  /** Records how a piece of work ends. */
+  /** Runs a piece of work and records its outcome. */
   async follow<T>(subject: AuditSubject, work: () => Promise<T>): Promise<T> {
     const result = await this.followRefusal(subject, work)
     this.record(subject, { outcome: 'ok' })
     return result
   }
 
-  /** Records a piece of work only if it fails; for what must succeed before the real work begins. */
+  /** Runs a piece of work and records it only when it fails. For steps that precede the recorded action. */
   async followRefusal<T>(subject: AuditSubject, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -158,7 +170,7 @@ export class AuditLog {
     await this.#writing
   }
 
-  /** One write for all that came meanwhile. */
+  /** Writes entries in batches: one write for everything that is pending. */
   async #write(): Promise<void> {
     while (this.#pending.length > 0) {
       const lines = this.#pending.splice(0).join('')
@@ -177,40 +189,42 @@ export class AuditLog {
 }
 
 const WINDOW_MS = 60_000
-/** Of one kind and one address, within a window. */
+/** Limit per action and address within a window. */
 const OF_ADDRESS = 5
-/** Of all addresses together, within a window: a flood fills no disk. */
+/** Limit across all addresses within a window, so that a flood cannot fill the disk. */
 const OF_ALL = 100
 
-/** Lets a few refusals a minute of each address into the audit file, and counts those that it leaves out. */
+/** Admits a few refusals per minute and address to the audit file, and counts the rest. */
 class RefusalLimit {
   readonly #clock: Clock
   readonly #counts = new Map<string, number>()
   #windowMs = 0
-  #passed = 0
+  #admitted = 0
   #leftOut = 0
 
-  /** @param now milliseconds since the epoch */
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Undefined for a refusal that is left out, else how many were since the last that was not. */
-  take(action: string, address: string): number | undefined {
+  /**
+   * Returns undefined when the refusal must be left out, else the number left out since the last recorded
+   * one.
+   */
+  admit(action: string, address: string): number | undefined {
     const nowMs = this.#clock.wallMs()
     if (Math.abs(nowMs - this.#windowMs) >= WINDOW_MS) {
       this.#windowMs = nowMs
-      this.#passed = 0
+      this.#admitted = 0
       this.#counts.clear()
     }
     const key = `${action} ${address}`
     const count = this.#counts.get(key) ?? 0
-    if (count >= OF_ADDRESS || this.#passed >= OF_ALL) {
+    if (count >= OF_ADDRESS || this.#admitted >= OF_ALL) {
       this.#leftOut += 1
       return undefined
     }
     this.#counts.set(key, count + 1)
-    this.#passed += 1
+    this.#admitted += 1
     const leftOut = this.#leftOut
     this.#leftOut = 0
     return leftOut

@@ -5,7 +5,7 @@ import type { Workspace } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
 import type { Snapshots } from './snapshot.ts'
 
-/** What a backend needs to make a workspace. Everything has been checked. */
+/** Input for creating a workspace. All fields have been validated. */
 export interface BackendCreate {
   readonly name: string
   readonly createdAt: Date
@@ -13,29 +13,30 @@ export interface BackendCreate {
   readonly repo: string
   readonly localDir: string
   readonly forwardPorts: readonly number[]
-  /** The most that it may reach, below its server's policy. */
+  /** Network limits that narrow the server's policy. */
   readonly networkLimits?: NetworkLimits | undefined
-  /** Whether its volume may hold files of another workspace, made from another image. */
+  /** Whether its volume may contain files of an earlier workspace created from a different image. */
   readonly adoptsFiles: boolean
-  /** For every program in the workspace, beside what its image sets. */
+  /** Environment of every program in the workspace, in addition to the image's. */
   readonly environment: Readonly<Record<string, string>>
   readonly cpus: number
   readonly memoryMb: number
-  /** Size of the disk of its own, where it has one; 0 for the backend's default. */
+  /** Size of its own disk, for backends that have one; 0 for the backend's default. */
   readonly upperBytes: number
-  /** The snapshot that its disk is to be a copy of; '' for none. Its image and repository are then the snapshot's. */
+  /** The snapshot to copy its disk from; '' for none. Image and repository are then the snapshot's. */
   readonly fromSnapshot: string
 }
 
+/** A program to run inside a workspace. */
 export interface ExecRequest {
   /** Program and arguments; not a shell line. */
   readonly argv: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
-  /** Defaults to the workspace's own user, from its image. */
+  /** Defaults to the image's user. */
   readonly user?: string
-  /** Given when the program wants a terminal; its output then comes on `stdout` alone. */
+  /** Terminal size, set when the program needs a terminal; all output then arrives on `stdout`. */
   readonly terminal?: { readonly columns: number; readonly rows: number }
-  /** Whether the program reads standard input; default true. */
+  /** Whether the program reads standard input; defaults to true. */
   readonly stdin?: boolean
 }
 
@@ -44,99 +45,108 @@ export interface ExecProcess {
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable
-  /** How the program ended, once it has and what it wrote has arrived; what it left running may write on. */
+  /**
+   * Resolves once the program has exited and its output has arrived; its background children may still write.
+   */
   readonly exitStatus: Promise<ExitStatus>
   readonly resize: (columns: number, rows: number) => void
-  /** Signals the program's process group; false where the backend cannot reach it. */
+  /** Signals the program's process group; resolves to false where the backend cannot reach it. */
   readonly signal: (name: NodeJS.Signals) => Promise<boolean>
-  /** Gives up on the program: its group gets SIGHUP and the streams are destroyed. */
+  /** Abandons the program: sends SIGHUP to its group and destroys the streams. */
   readonly hangUp: () => Promise<void>
 }
 
-/** How a program ended. */
+/** Exit status of a program. */
 export interface ExitStatus {
-  /** 128 + n when signal n ended it. */
+  /** 128 + n after signal n. */
   readonly status: number
-  /** The signal that ended it, where the backend can tell that from a status of the same number. */
+  /** The terminating signal, where the backend can distinguish it from a status of the same value. */
   readonly signal?: NodeJS.Signals
   readonly hasDumpedCore?: boolean
 }
 
-/** A socket inside a workspace that the server listens on. */
+/** A socket inside a workspace on which the server listens. */
 export interface InsideListener {
-  /** Where programs in the workspace find it. */
+  /** Path of the socket as seen from inside the workspace. */
   readonly path: string
-  /** Takes the socket away and ends its connections. */
+  /** Removes the socket and closes its connections. */
   readonly close: () => Promise<void>
 }
 
-/** How the workspace's user logs in. */
+/** Login properties of the workspace's user. */
 export interface LoginEnvironment {
   readonly user: string
-  /** The user's number inside the workspace. */
+  /** UID inside the workspace. */
   readonly userId: number
   readonly home: string
   readonly shell: string
 }
 
-/** What a running workspace uses of the machine. */
+/** Resource usage of a running workspace. */
 export interface Load {
-  /** CPU time since it was started. */
+  /** CPU time since the workspace started. */
   readonly cpuMs: number
   readonly memoryBytes: number
 }
 
-/** What a backend has on disk. */
+/** Files of a backend on disk. */
 export interface BackendUsage {
   readonly images: readonly ImagePart[]
-  /** By workspace name: its own files, and the volume they work on. Also those of workspaces deleted but for their files. */
+  /** By workspace name, its own files and its volume. Includes deleted workspaces whose files were kept. */
   readonly workspaces: ReadonlyMap<string, readonly UsagePart[]>
   readonly snapshots: readonly ImagePart[]
-  /** What is not told, in sentences. */
+  /** Sentences that explain what the figures omit. */
   readonly notes: readonly string[]
 }
 
-/** A connection that a guest made to its host. */
+/** A connection from a guest to its host. */
 export interface GuestCaller {
   readonly workspace: string
   readonly token: string
   readonly connection: Duplex
 }
 
-/** A file or directory that is yet to be measured, unless its keeper says what it takes. */
+/** A file or directory to measure, unless the backend already knows its size. */
 export interface MeasuredPart {
   readonly path: string
   readonly size?: Bytes
 }
 
+/** An image or snapshot on disk. */
 export interface ImagePart extends MeasuredPart {
   readonly name: string
   /** '' for none. */
   readonly dockerRef: string
 }
 
+/** A file of a workspace on disk. */
 export interface UsagePart extends MeasuredPart {
   readonly kind: 'rootfs' | 'volume' | 'console_log' | 'metadata'
 }
 
 /**
- * One way of running workspaces. All methods fail with BACKEND_UNAVAILABLE when the engine does not answer and with
- * BACKEND_ERROR when it refuses; none of them checks states, which is the lifecycle's work.
+ * A backend that runs workspaces. Its methods do not check workspace states, which is the lifecycle's job.
+ *
+ * @throws BACKEND_UNAVAILABLE when the engine does not respond
+ * @throws BACKEND_ERROR when it refuses
  */
 export interface Backend {
   readonly name: BackendName
-  /** Whether the engine answered when last asked. */
+  /** Whether the engine responded when last asked. */
   readonly isAvailable: boolean
-  /** Why it does not, where that is known. */
+  /** Why the engine is unavailable, if known. */
   readonly whyUnavailable?: string | undefined
-  /** Connects and from then on tells of changes; returns once the engine answered or proved absent. */
+  /**
+   * Connects and reports changes from then on. Resolves once the engine has responded or turned out to be
+   * absent.
+   */
   readonly open: (onChange: (change: BackendChange) => void) => Promise<void>
   readonly close: () => Promise<void>
-  /** Every workspace of this server that the engine holds. */
+  /** Lists every workspace of this server that the engine has. */
   readonly list: () => Promise<readonly Workspace[]>
-  /** Undefined when the engine holds no such workspace. */
+  /** Resolves to undefined when the engine has no such workspace. */
   readonly find: (name: string) => Promise<Workspace | undefined>
-  /** Whether files of an earlier workspace of this name are still there, to be adopted by a new one. */
+  /** Whether files of an earlier workspace of this name exist, which a new one would adopt. */
   readonly hasVolume: (name: string) => Promise<boolean>
   readonly create: (
     request: BackendCreate,
@@ -145,50 +155,60 @@ export interface Backend {
   ) => Promise<Workspace>
   readonly start: (name: string) => Promise<Workspace>
   readonly stop: (name: string) => Promise<Workspace>
-  /** Makes a stopped workspace as its image is; only where it has a disk of its own above the image. */
+  /** Resets the disk of a stopped workspace to its image; absent for backends without per-workspace disks. */
   readonly reset?: (name: string) => Promise<Workspace>
-  /** Only where workspaces have such disks. */
+  /** Absent for backends without per-workspace disks. */
   readonly snapshots?: Snapshots
-  /** Removes the workspace if it is there, and its volume unless told to keep it. */
+  /** Removes the workspace if it exists, and its volume unless `keepVolume` is set. */
   readonly remove: (name: string, keepVolume: boolean) => Promise<void>
   readonly exec: (name: string, request: ExecRequest) => Promise<ExecProcess>
-  /** Connects to a port on the loopback address inside the workspace. @throws CONNECT_FAILED */
+  /**
+   * Connects to a port on the loopback address inside the workspace.
+   *
+   * @throws CONNECT_FAILED when nothing accepts the connection
+   */
   readonly dial: (name: string, port: number) => Promise<Duplex>
   /** Whether `listenInside` can be expected to work. */
   readonly canListenInside: (name: string) => boolean
   /**
-   * Makes a Unix socket that programs of the workspace's own user can connect to, and no others. Connections are half-open
-   * when one side has ended.
+   * Creates a Unix socket that only programs of the workspace's own user can connect to. A connection stays
+   * half-open when one side ends it.
    */
   readonly listenInside: (name: string, onConnection: (connection: Duplex) => void) => Promise<InsideListener>
   readonly loginEnvironment: (name: string) => Promise<LoginEnvironment>
   readonly usage: () => Promise<BackendUsage>
   /**
-   * By `containerId`, what running workspaces use; of those alone of which it can be told. Meant to be asked every other second
-   * about hundreds: it reads what the kernel says, and asks no engine.
+   * Returns the resource usage of running workspaces by `containerId`, omitting those that cannot be
+   * measured. Called every other second for hundreds of workspaces, so it reads kernel files and never asks
+   * the engine.
    */
   readonly loads: (running: readonly Workspace[]) => Promise<ReadonlyMap<string, Load>>
   /**
-   * Hears of every connection that a guest makes to this vsock port of its host's, from `open` on; only where workspaces can make
-   * some. Whose it is, is known by where it came in, and the token is what that guest's agent alone has been told.
+   * Calls onConnection for each vsock connection a guest opens to this host port, once `open` was called. The
+   * guest is identified by the socket it arrives on; the token is known only to that guest's own agent.
+   * Absent if the backend has no guests.
    */
   readonly listenGuests?: (port: number, onConnection: (caller: GuestCaller) => void) => void
-  /** The last lines that the container's own process or the machine's console printed, of one that does not run too. */
+  /**
+   * Returns the last lines printed by the container's main process or the VM's console, for stopped
+   * workspaces too.
+   */
   readonly logs: (name: string, lines: number) => Promise<readonly string[]>
-  /** When something was last done to a stopped workspace; throws where that cannot be told. */
+  /** Returns when a stopped workspace was last changed. Rejects when that cannot be determined. */
   readonly changedAt: (name: string) => Promise<Date>
 }
 
-/** What of a backend enters running workspaces: all that those need who speak SSH. */
-export type BackendInside = Pick<
+/** The methods that enter running workspaces: everything the SSH workers need. */
+export type BackendAccess = Pick<
   Backend,
   'exec' | 'dial' | 'canListenInside' | 'listenInside' | 'loginEnvironment'
 >
 
 /**
- * `changed`: one workspace may have another state now. `outOfMemory`: a program in it was killed for want of memory; the
- * workspace itself goes on unless `changed` follows. `rebooting`: it has ended and asks to be started again. `away`: the engine does not answer any more. `resync`: it does again,
- * and anything may have happened meanwhile.
+ * A change in a backend. `changed`: the workspace may have a new state. `outOfMemory`: the OOM killer
+ * terminated a program in it; the workspace keeps running unless `changed` follows. `rebooting`: it stopped
+ * and wants to be started again. `away`: the engine stopped responding. `resync`: the engine responds again,
+ * and anything may have changed in the meantime.
  */
 export type BackendChange =
   | { readonly is: 'changed' | 'rebooting' | 'outOfMemory'; readonly name: string }

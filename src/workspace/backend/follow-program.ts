@@ -6,11 +6,11 @@ const PROGRESS_EVERY_MS = 200
 const KEPT_LINES = 8
 const MAX_LINE = 4_096
 
-/** Hangs up a program when `signal` says so; returns how to forget that. */
-export function endWith(signal: AbortSignal, process: ExecProcess): () => void {
+/** Hangs up a program when `signal` is aborted. Returns a function that unsubscribes. */
+export function hangUpOnAbort(signal: AbortSignal, process: ExecProcess): () => void {
   const stop = (): void => void process.hangUp().catch(() => undefined)
   signal.addEventListener('abort', stop, { once: true })
-  // Given up while the program was being started: the event has been.
+  // The signal was aborted while the program was starting: its event has already fired.
   if (signal.aborted) stop()
   return () => signal.removeEventListener('abort', stop)
 }
@@ -38,7 +38,7 @@ export async function followProgram(
     let pending = ''
     stream.setEncoding('utf8').on('data', (text: string) => {
       const lines = (pending + text).split(/[\r\n]+/)
-      // Of a line that does not end, its beginning is kept (fault F30).
+      // Only the start of an unterminated line is kept (fault F30).
       pending = (lines.pop() ?? '').slice(0, MAX_LINE)
       take(lines)
     })

@@ -1,7 +1,10 @@
 import type { ExecProcess, LoginEnvironment } from './backend.ts'
 import { readProgram } from './read-program.ts'
 
-/** Reads /etc/passwd with nothing but a POSIX shell, which is all an image must have. The last line that it prints is set where the workspace's name has an entry. */
+/**
+ * Reads /etc/passwd with only a POSIX shell, which every image must have. The last line printed is non-empty
+ * when the workspace's name has an entry.
+ */
 const SCRIPT = `
 user=$(id -un 2>/dev/null || id -u); number=$user; home=\${HOME:-/}; shell=/bin/sh; named=
 while IFS=: read -r name _ uid _ _ dir login; do
@@ -10,7 +13,10 @@ while IFS=: read -r name _ uid _ _ dir login; do
 done </etc/passwd
 printf '%s\\n%s\\n%s\\n%s\\n%s\\n%s\\n' "$user" "$number" "$home" "$shell" "$(id -g)" "$named"`
 
-/** Appends a line in one write. What only looks like the file, such as a link to one of the host's in a mounted directory, is left alone. */
+/**
+ * Appends a line in one write. A path that is not the real file, such as a link to a host file in a mounted
+ * directory, is left alone.
+ */
 const ADD_ENTRY = `
 name=$1 entry=$2 line_end='
 '
@@ -25,8 +31,8 @@ printf '%s%s\\n' "\${line:+$line_end}" "$entry" >>/etc/passwd`
 type RunInside = (argv: readonly string[], user?: string) => Promise<ExecProcess>
 
 /**
- * Asks a workspace who its user is and how they log in. Gives that user the workspace's name as well, so that `~NAME` is their home:
- * Ansible and others expand the home of the user as whom they log in by SSH.
+ * Returns a workspace's user and login properties. Also gives that user the workspace's name, so that `~NAME`
+ * is their home: Ansible and others expand the home of the user they log in as over SSH.
  */
 export async function readLoginEnvironment(name: string, exec: RunInside): Promise<LoginEnvironment> {
   const { stdout } = await readProgram(await exec(['/bin/sh', '-c', SCRIPT, 'sh', name]))
@@ -41,7 +47,10 @@ export async function readLoginEnvironment(name: string, exec: RunInside): Promi
   return environment
 }
 
-/** Adds an entry to /etc/passwd, of which the user's own stays the first. Where that fails, as in a read-only image, `~NAME` stands for nothing. */
+/**
+ * Adds an entry to /etc/passwd after the user's own. If that fails, as in a read-only image, `~NAME` does not
+ * expand.
+ */
 async function addEntry(
   name: string,
   { userId, home, shell }: LoginEnvironment,
@@ -49,11 +58,11 @@ async function addEntry(
   exec: RunInside,
 ): Promise<void> {
   const fields = [name, '*', String(userId), group, '', home, shell]
-  // Commands such as chown take a name before a number, and one that is a number would stand for another user.
+  // Commands such as chown look up a name before a number, and a numeric name would denote another user.
   if (/^\d+$/.test(name) || !/^\d+$/.test(group) || fields.some((field) => /[:\n]/.test(field))) return
   try {
     await readProgram(await exec(['/bin/sh', '-c', ADD_ENTRY, 'sh', name, fields.join(':')], '0'))
   } catch {
-    // Not worth a login.
+    // Not worth failing a login.
   }
 }

@@ -6,9 +6,10 @@ const MAX_BYTES = 1024 * 1024
 const TIMEOUT_MS = 30_000
 
 /**
- * Reads all that a short program says. Programs inside are what a workspace's user makes of them, and can talk without
- * end or never end (fault F30): one that says more than 1 MiB, or takes longer than 30 s, is hung up. Throws
- * BACKEND_ERROR.
+ * Reads the entire output of a short program. Programs inside a workspace are untrusted and may print or run
+ * for ever (fault F30): the program is hung up after 1 MiB or 30 s.
+ *
+ * @throws BACKEND_ERROR when the output exceeds the limit
  */
 export async function readProgram(
   process: ExecProcess,
@@ -35,7 +36,7 @@ async function read(stream: Readable): Promise<string> {
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     bytes += chunk.length
-    if (bytes > MAX_BYTES) throw fault('BACKEND_ERROR', 'a program in the workspace says too much')
+    if (bytes > MAX_BYTES) throw fault('BACKEND_ERROR', "the program's output exceeds the limit of 1 MiB")
   }
   return Buffer.concat(chunks).toString()
 }

@@ -1,30 +1,33 @@
 import type { BackendName } from '../backend-name.ts'
 
-/** A copy of a stopped workspace's own disk, of which new workspaces can be made. */
+/** A copy of a stopped workspace's disk, from which new workspaces can be created. */
 export interface Snapshot {
   readonly name: string
   readonly backend: BackendName
   readonly sourceWorkspace: string
-  /** The image as the workspace named it. */
+  /** The image by the workspace's name for it. */
   readonly sourceImage: string
-  /** The image that the disk lies above; it is pinned as long as the snapshot is there. */
+  /** Digest of the image that the disk depends on, which stays pinned while the snapshot exists. */
   readonly lowerDigest: string
-  /** Whether that image is here. */
+  /** Whether that image is available. */
   readonly isLowerCached: boolean
-  /** What it takes on disk; blocks that it shares with others count whole. */
+  /** Disk usage; shared blocks count in full. */
   readonly sizeBytes: number
   readonly createdAt: Date
   readonly comment: string
-  /** Why nothing but its name is known; '' for one that can be used. */
+  /** Why the record is unreadable and only the name is known; '' for a usable snapshot. */
   readonly failure: string
 }
 
-/** What a backend can do with snapshots. Names have been checked, and one thing at a time is done to a snapshot. */
+/**
+ * Snapshot operations of a backend. Names have been validated, and callers serialize the operations on one
+ * snapshot.
+ */
 export interface Snapshots {
   readonly list: () => Promise<readonly Snapshot[]>
-  /** Undefined when there is none of that name; one that cannot be read is there. */
+  /** Resolves to undefined when there is none of that name; an unreadable one is returned. */
   readonly find: (name: string) => Promise<Snapshot | undefined>
-  /** Copies a stopped workspace's disk. @throws BACKEND_ERROR with nothing left of it */
+  /** Copies a stopped workspace's disk. @throws BACKEND_ERROR with nothing left behind */
   readonly take: (
     request: {
       readonly name: string

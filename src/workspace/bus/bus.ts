@@ -4,48 +4,51 @@ import type { ExtensionHealth } from '../../lib/guest/extension.ts'
 import { fault } from '../errors.ts'
 import { nameKey } from '../name.ts'
 import type { BackendName } from '../backend-name.ts'
-import type { BusCounts, BusNews } from './bus-news.ts'
+import type { BusCounts, BusEvent } from './bus-event.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from './guest-message.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 
-/** How a connected guest is spoken to. */
+/** The sending side of a guest's connection. */
 export interface GuestLink {
-  /** False when it cannot be sent. */
+  /** Returns false when the message cannot be sent. */
   readonly send: (envelope: Envelope) => boolean
 }
 
+/** A listener as reported by the API. */
 export interface Listener {
   readonly namespace: string
   readonly createdAt: Date
 }
 
+/** A listener's answer to a guest's request. */
 export interface Answer {
   readonly workspaceName: string
   readonly inReplyTo: string
   readonly isFinal: boolean
   readonly payload: Readonly<Record<string, unknown>>
-  /** The workspace's, as far as the listener says it. */
+  /** The workspace's server, if the listener names it. */
   readonly server?: string
 }
 
+/** Options of a bus. */
 export interface BusOptions {
   readonly server: string
   readonly requestTimeoutMs: number
   readonly clock: AlarmClock
 }
 
-/** Requests of one workspace that wait for their answers at once, and what they hold (threat B5). */
+/** Limits on a workspace's unanswered requests, by number and by size (threat B5). */
 const MAX_PENDING = 1_000
 const MAX_PENDING_BYTES = 16 * 1024 * 1024
 
-/** What the bus takes of a guest. */
-export interface GuestSide {
-  /** @param bytes what the message took on the wire */
-  readonly take: (envelope: ReceivedEnvelope, bytes: number) => void
-  /** How its extensions fare. */
-  readonly heed: (extensions: readonly ExtensionHealth[]) => void
-  readonly leave: () => void
+/** The bus's interface for one connected guest. */
+export interface GuestConnection {
+  /** Accepts a message from the guest. @param bytes its size on the wire */
+  readonly receive: (envelope: ReceivedEnvelope, bytes: number) => void
+  /** Updates the health of the guest's extensions. */
+  readonly updateHealth: (extensions: readonly ExtensionHealth[]) => void
+  readonly disconnect: () => void
 }
 
 interface Pending {
@@ -57,7 +60,7 @@ interface Pending {
 interface Guest {
   readonly workspace: ConnectedWorkspace
   readonly link: GuestLink
-  /** Its requests that wait for an answer, by their ids: nobody else's can be answered by them (threat B2). */
+  /** Requests waiting for an answer, by id: answers cannot reach another guest's requests (threat B2). */
   readonly pending: Map<string, Pending>
   pendingBytes: number
   extensions: readonly ExtensionHealth[]
@@ -67,20 +70,20 @@ type Deliver = (message: GuestMessage) => void
 
 interface Registration extends Listener {
   readonly deliver: Deliver
-  readonly onTaken: () => void
+  readonly onLost: () => void
 }
 
 /**
- * Carries messages between guests and the host's listeners: one listener a namespace, and to each request the answers of that
- * listener alone.
+ * Routes messages between guests and host listeners: each namespace has one listener, and only it can answer
+ * the namespace's requests.
  */
 export class Bus {
   readonly #options: BusOptions
   readonly #guests = new Map<string, Guest>()
   readonly #listeners = new Map<string, Registration>()
   readonly #waiting = new WaitingRequests()
-  readonly #watchers = new Set<(news: BusNews) => void>()
-  #findElsewhere: (namespace: string) => Deliver | undefined = () => undefined
+  readonly #watchers = new Set<(event: BusEvent) => void>()
+  #findFallback: (namespace: string) => Deliver | undefined = () => undefined
   readonly counts: BusCounts = {
     requests: 0,
     responses: 0,
@@ -97,8 +100,8 @@ export class Bus {
     this.#options = options
   }
 
-  /** A guest is there; one of the same workspace that was there before is not any more. Returns how it takes leave. */
-  connect(name: string, backend: BackendName, link: GuestLink): GuestSide {
+  /** Connects a guest, replacing an earlier connection of the same workspace. */
+  connect(name: string, backend: BackendName, link: GuestLink): GuestConnection {
     const guest: Guest = {
       workspace: { name, backend, server: this.#options.server },
       link,
@@ -110,9 +113,9 @@ export class Bus {
     if (before !== undefined) this.#forget(before)
     this.#guests.set(nameKey(name), guest)
     return {
-      take: (envelope, bytes) => this.#take(guest, envelope, bytes),
-      heed: (extensions) => void (guest.extensions = extensions),
-      leave: () => {
+      receive: (envelope, bytes) => this.#receive(guest, envelope, bytes),
+      updateHealth: (extensions) => void (guest.extensions = extensions),
+      disconnect: () => {
         this.#forget(guest)
         if (this.#guests.get(nameKey(name)) === guest) this.#guests.delete(nameKey(name))
       },
@@ -127,35 +130,42 @@ export class Bus {
     return [...this.#listeners.values()].map(({ namespace, createdAt }) => ({ namespace, createdAt }))
   }
 
-  /** @throws INVALID_NAMESPACE, NAMESPACE_RESERVED and NAMESPACE_ALREADY_REGISTERED */
+  /**
+   * Validates a namespace for a new listener.
+   *
+   * @throws INVALID_NAMESPACE when it is not valid
+   * @throws NAMESPACE_RESERVED when it is reserved for the server
+   * @throws NAMESPACE_ALREADY_REGISTERED when it has a listener
+   */
   checkFree(namespace: unknown): string {
     const checked = parseNamespace(namespace)
     if (checked.startsWith(RESERVED))
       throw fault(
         'NAMESPACE_RESERVED',
-        `namespace "${checked}" is the server's: take one without ${RESERVED}`,
+        `namespace "${checked}" is reserved for the server: choose one without ${RESERVED}`,
       )
     if (this.#listeners.has(checked))
-      throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${checked}" has a listener already`)
+      throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${checked}" already has a listener`)
     return checked
   }
 
   /**
-   * Makes a namespace's messages one listener's, those that have been waiting for one first. Returns how it ends. Throws
-   * as `checkFree`.
+   * Registers a listener and delivers the requests that were waiting for it. Returns a function that
+   * unregisters it.
    *
-   * @param onTaken it has ended, because another server's listener was there before
+   * @param onLost called when the listener loses the namespace to another server's earlier one
+   * @throws like `checkFree`
    */
-  listen(namespace: unknown, deliver: Deliver, onTaken: () => void = () => undefined): () => void {
+  listen(namespace: unknown, deliver: Deliver, onLost: () => void = () => undefined): () => void {
     const checked = this.checkFree(namespace)
     const registration = {
       namespace: checked,
       createdAt: new Date(this.#options.clock.wallMs()),
       deliver,
-      onTaken,
+      onLost,
     }
     this.#listeners.set(checked, registration)
-    this.handOn(checked)
+    this.deliverWaiting(checked)
     return () => {
       if (this.#listeners.get(checked) === registration) this.#listeners.delete(checked)
     }
@@ -165,18 +175,18 @@ export class Bus {
     return this.#listeners.has(namespace)
   }
 
-  /** Where namespaces are heard that nobody listens to here. */
-  lookElsewhere(find: (namespace: string) => Deliver | undefined): void {
-    this.#findElsewhere = find
+  /** Sets the fallback for namespaces without a local listener. */
+  setFallback(find: (namespace: string) => Deliver | undefined): void {
+    this.#findFallback = find
   }
 
-  /** Hands on what has been waiting, now that a namespace is listened to. */
-  handOn(namespace: string): void {
+  /** Delivers waiting requests, now that the namespace has a listener. */
+  deliverWaiting(namespace: string): void {
     const deliver = this.#listenerOf(namespace)
     if (deliver !== undefined) for (const message of this.#waiting.take(namespace)) deliver(message)
   }
 
-  /** Hands a message of another server's guest to its listener; false when there is none here. */
+  /** Delivers a message of another server's guest; returns false when there is no listener here. */
   deliver(message: GuestMessage): boolean {
     const listener = this.#listeners.get(message.envelope.namespace)
     if (listener === undefined) this.counts.strayMessages++
@@ -184,27 +194,33 @@ export class Bus {
     return listener !== undefined
   }
 
-  /** Ends a namespace's listener in favour of another server's. */
-  giveUp(namespace: string): void {
+  /** Removes a namespace's listener in favor of another server's. */
+  yieldListener(namespace: string): void {
     const listener = this.#listeners.get(namespace)
     this.#listeners.delete(namespace)
-    listener?.onTaken()
+    listener?.onLost()
   }
 
-  /** Tells every message that passes or is lost from now on. Their payloads may be secrets (threat W12). Returns how it ends. */
-  watch(watcher: (news: BusNews) => void): () => void {
+  /**
+   * Reports every message that is carried or lost from now on. Payloads may be secrets (threat W12). Returns
+   * a function that unsubscribes.
+   */
+  watch(watcher: (event: BusEvent) => void): () => void {
     this.#watchers.add(watcher)
     return () => void this.#watchers.delete(watcher)
   }
 
-  /** Requests that wait for an answer now. */
+  /** Number of requests that are waiting for an answer. */
   get pendingRequests(): number {
     return [...this.#guests.values()].reduce((sum, { pending }) => sum + pending.size, 0)
   }
 
   /**
-   * Sends an answer to the workspace that asked. One that nobody waits for any more is counted and dropped. Throws
-   * INVALID_NAMESPACE and WORKSPACE_NOT_CONNECTED.
+   * Sends an answer to the workspace that asked. An answer that nobody waits for any more is counted and
+   * dropped.
+   *
+   * @throws INVALID_NAMESPACE when the namespace is not valid
+   * @throws WORKSPACE_NOT_CONNECTED when the workspace is not connected
    */
   respond(namespaceInput: unknown, { workspaceName, inReplyTo, isFinal, payload }: Answer): void {
     const namespace = parseNamespace(namespaceInput)
@@ -225,16 +241,16 @@ export class Bus {
       timestamp,
       payload,
     }
-    const isWaitedFor = guest.pending.get(inReplyTo)?.namespace === namespace
-    if (isWaitedFor && isFinal) this.#settle(guest, inReplyTo)
-    const isSent = isWaitedFor && guest.link.send(envelope)
+    const isPending = guest.pending.get(inReplyTo)?.namespace === namespace
+    if (isPending && isFinal) this.#finish(guest, inReplyTo)
+    const isSent = isPending && guest.link.send(envelope)
     if (isSent) this.counts.responses++
     else this.counts.lateResponses++
-    this.#tell(guest, envelope, isSent ? undefined : 'late')
+    this.#notify(guest, envelope, isSent ? undefined : 'late')
   }
 
-  #take(guest: Guest, envelope: ReceivedEnvelope, bytes: number): void {
-    // Guests answer nothing; and the namespaces of the server are heeded before they come here.
+  #receive(guest: Guest, envelope: ReceivedEnvelope, bytes: number): void {
+    // Guests never answer, and messages in reserved namespaces are handled before they reach the bus.
     if (envelope.type === 'response' || envelope.namespace.startsWith(RESERVED)) return
     const message = { envelope, workspace: guest.workspace }
     const deliver = this.#listenerOf(envelope.namespace)
@@ -242,55 +258,58 @@ export class Bus {
       this.counts.events++
       if (deliver === undefined) this.counts.droppedEvents++
       else deliver(message)
-      this.#tell(guest, envelope, deliver === undefined ? 'no_listener' : undefined)
+      this.#notify(guest, envelope, deliver === undefined ? 'no_listener' : undefined)
       return
     }
     if (guest.pending.has(envelope.id)) return
-    this.#ask(guest, message, bytes, deliver)
+    this.#request(guest, message, bytes, deliver)
   }
 
   #listenerOf(namespace: string): Deliver | undefined {
-    return this.#listeners.get(namespace)?.deliver ?? this.#findElsewhere(namespace)
+    return this.#listeners.get(namespace)?.deliver ?? this.#findFallback(namespace)
   }
 
-  #ask(guest: Guest, message: GuestMessage, bytes: number, deliver: Deliver | undefined): void {
+  #request(guest: Guest, message: GuestMessage, bytes: number, deliver: Deliver | undefined): void {
     const { id, namespace } = message.envelope
     this.counts.requests++
     const isFull = guest.pending.size >= MAX_PENDING || guest.pendingBytes + bytes > MAX_PENDING_BYTES
-    if (isFull || (deliver === undefined && !this.#makeWait(message, bytes)))
+    if (isFull || (deliver === undefined && !this.#enqueue(message, bytes)))
       return this.#refuse(guest, message.envelope)
     const cancel = this.#options.clock.after(this.#options.requestTimeoutMs, () => {
       this.counts.expiredRequests++
-      this.#settle(guest, id)
-      this.#tell(guest, message.envelope, 'expired')
+      this.#finish(guest, id)
+      this.#notify(guest, message.envelope, 'expired')
     })
     guest.pending.set(id, { namespace, bytes, cancel })
     guest.pendingBytes += bytes
-    this.#tell(guest, message.envelope)
+    this.#notify(guest, message.envelope)
     deliver?.(message)
   }
 
-  /** Returns whether a request for a namespace without a listener may wait for one. Refuses the requests that it replaces. */
-  #makeWait(message: GuestMessage, bytes: number): boolean {
+  /**
+   * Queues a request for a namespace without a listener. Returns false when the queue is full. Refuses the
+   * requests that it replaces.
+   */
+  #enqueue(message: GuestMessage, bytes: number): boolean {
     const { isAdded, replaced } = this.#waiting.add(message, bytes)
     for (const { envelope, workspace } of replaced) {
       const guest = this.#guests.get(nameKey(workspace.name))
       if (guest === undefined) continue
-      this.#settle(guest, envelope.id)
+      this.#finish(guest, envelope.id)
       this.#refuse(guest, envelope)
     }
     return isAdded
   }
 
-  #tell({ workspace }: Guest, envelope: BusNews['envelope'], lost?: BusNews['lost']): void {
+  #notify({ workspace }: Guest, envelope: BusEvent['envelope'], lost?: BusEvent['lost']): void {
     for (const watcher of this.#watchers)
       watcher({ envelope, workspace, ...(lost !== undefined && { lost }) })
   }
 
-  /** Tells a guest's agent that a request is not carried: too many wait already (threat B5). */
+  /** Notifies a guest's agent that a request was refused because too many are waiting (threat B5). */
   #refuse(guest: Guest, refused: ReceivedEnvelope): void {
     this.counts.refusedRequests++
-    this.#tell(guest, refused, 'refused')
+    this.#notify(guest, refused, 'refused')
     const nowMs = this.#options.clock.wallMs()
     guest.link.send({
       id: uuidV7(nowMs),
@@ -299,11 +318,11 @@ export class Bus {
       inReplyTo: refused.id,
       isFinal: true,
       timestamp: new Date(nowMs).toISOString(),
-      payload: { code: 'OVERLOADED', error: 'too many requests wait for an answer' },
+      payload: { code: 'OVERLOADED', error: 'too many requests are waiting for an answer' },
     })
   }
 
-  #settle(guest: Guest, id: string): void {
+  #finish(guest: Guest, id: string): void {
     const pending = guest.pending.get(id)
     if (pending === undefined) return
     pending.cancel()
@@ -313,13 +332,13 @@ export class Bus {
   }
 
   #forget(guest: Guest): void {
-    for (const id of guest.pending.keys()) this.#settle(guest, id)
+    for (const id of guest.pending.keys()) this.#finish(guest, id)
   }
 }
 
-/** @throws INVALID_NAMESPACE */
+/** Validates a namespace. @throws INVALID_NAMESPACE when it is not valid */
 function parseNamespace(value: unknown): string {
   if (isNamespace(value)) return value
   const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)
-  throw fault('INVALID_NAMESPACE', `namespace ${shown} must be 1 to 128 of letters, digits and . _ : -`)
+  throw fault('INVALID_NAMESPACE', `namespace ${shown} must be 1 to 128 letters, digits or any of . _ : -`)
 }

@@ -5,32 +5,33 @@ import { isRecord } from '../../lib/envelope/envelope.ts'
 import type { ExtensionHealth } from '../../lib/guest/extension.ts'
 import { isExtensionName } from '../../lib/guest/extension-name.ts'
 
-/** What the configuration says of extensions. */
+/** Config section `extensions`. */
 export const extensionsSection = section({
-  enabled: texts('namespaces of the extensions that virtual machines start'),
+  enabled: texts('namespaces of the extensions that VMs start'),
 })
 
+/** Decoded section `extensions`. */
 export type ExtensionSettings = Decoded<typeof extensionsSection>
 
-/** @throws CONFIG_INVALID */
+/** Validates the section. @throws CONFIG_INVALID when a name is not valid */
 export function extensionSettings({ enabled }: ExtensionSettings): ExtensionSettings {
   const wrong = enabled.find((name) => !isExtensionName(name))
   if (wrong === undefined) return { enabled: [...new Set(enabled)] }
   throw configFault(
     'CONFIG_INVALID',
-    `"extensions.enabled" names ${JSON.stringify(wrong)}: 1 to 64 of a-z 0-9 . _ -, beginning with a letter or digit`,
+    `"extensions.enabled" contains ${JSON.stringify(wrong)}, which is not an extension name: 1 to 64 of a-z 0-9 . _ -, starting with a letter or digit`,
   )
 }
 
 const GUEST_STATE = /^[a-z]{1,20}$/
 
-/** What an agent says of its extensions, as far as it is of those that are enabled (threat B3). */
+/** Reads an agent's report on its extensions, dropping those that are not enabled (threat B3). */
 export function readHealth(value: unknown, enabled: readonly string[]): readonly ExtensionHealth[] {
-  const told = new Map(
+  const reported = new Map(
     (Array.isArray(value) ? value : []).filter(isRecord).map((each) => [each['namespace'], each]),
   )
   return enabled.flatMap((namespace) => {
-    const { guest, host } = told.get(namespace) ?? {}
+    const { guest, host } = reported.get(namespace) ?? {}
     if (typeof guest !== 'string' || !GUEST_STATE.test(guest)) return []
     return [{ namespace, guest, host: host === 'connected' ? 'connected' : 'disconnected' }]
   })

@@ -4,24 +4,26 @@ import { EnvelopeChannel } from '../../lib/envelope/envelope-channel.ts'
 import { type Envelope, payloadOf, RESERVED } from '../../lib/envelope/envelope.ts'
 import { uuidV7 } from '../../lib/envelope/uuid-v7.ts'
 import type { BackendName } from '../backend-name.ts'
-import type { Bus, GuestSide } from './bus.ts'
+import type { Bus, GuestConnection } from './bus.ts'
 import { readHealth } from './extensions.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
-/** Where agents say who they are. */
+/** Namespace in which agents identify themselves. */
 const HEALTH = `${RESERVED}health`
 const HELLO_TIMEOUT_MS = 10_000
 
+/** The expected identity of a guest. */
 export interface GuestIdentity {
   readonly name: string
   readonly backend: BackendName
-  /** What the agent alone has been told: programs inside can connect as well (threat B3). */
+  /** Known only to the guest's agent: other programs inside can connect as well (threat B3). */
   readonly token: string
 }
 
 /**
- * Serves one connection that a guest made to the bus. Whose guest it is, is known by where the connection came in. Its first message
- * must be its agent's, with the token; anything else ends it.
+ * Serves one connection from a guest to the bus. The guest is identified by the socket on which the
+ * connection arrived. The first message must come from its agent and contain the token; otherwise the
+ * connection is closed.
  */
 export function serveGuest(
   connection: Duplex,
@@ -34,20 +36,20 @@ export function serveGuest(
     readonly clock: Clock
   },
 ): void {
-  let guest: GuestSide | undefined
+  let guest: GuestConnection | undefined
   const late = setTimeout(() => connection.destroy(), HELLO_TIMEOUT_MS).unref()
   const channel = new EnvelopeChannel(connection, options.maxMessageBytes, (envelope, bytes) => {
     if (envelope.namespace.startsWith(RESERVED)) {
       if (envelope.namespace !== HEALTH) return
       if (guest !== undefined)
-        return guest.heed(readHealth(payloadOf(envelope)['extensions'], options.extensions))
+        return guest.updateHealth(readHealth(payloadOf(envelope)['extensions'], options.extensions))
       if (!isSame(payloadOf(envelope)['token'], token)) return channel.close()
       clearTimeout(late)
       guest = bus.connect(name, backend, channel)
-      void channel.closed.then(guest.leave)
+      void channel.closed.then(guest.disconnect)
       channel.send(welcome(envelope, options))
     } else if (guest === undefined) channel.close()
-    else guest.take(envelope, bytes)
+    else guest.receive(envelope, bytes)
   })
   void channel.closed.then(() => clearTimeout(late))
 }
@@ -76,7 +78,7 @@ function welcome(
   }
 }
 
-/** In a time that tells nothing of where they differ. */
+/** Compares two tokens in constant time. */
 function isSame(given: unknown, wanted: string): boolean {
   if (typeof given !== 'string') return false
   return timingSafeEqual(hash(given), hash(wanted))

@@ -8,7 +8,10 @@ import { serveGuest } from './guest-session.ts'
 import type { BusSettings } from './settings.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 
-/** The bus of a server, at which the guests of its backends come in, and which the other servers' buses are one with. */
+/**
+ * Opens a server's bus: accepts connections from the guests of its backends, and joins the buses of other
+ * servers.
+ */
 export function openBus(
   config: { readonly name: string; readonly bus: BusSettings; readonly extensions: ExtensionSettings },
   backends: Iterable<Backend>,

@@ -6,23 +6,23 @@ import {
   RESERVED,
 } from '../../lib/envelope/envelope.ts'
 
-/** What may be shown of a payload, or why nothing is. */
+/** The part of a payload that may be shown, or the reason why nothing is. */
 export type ShownPayload =
   | { readonly is: 'shown'; readonly payload: Envelope['payload'] }
   | { readonly is: 'left_out'; readonly because: 'secret' | 'too_large' }
 
-/** In characters of its JSON. */
+/** Maximum length of the payload's JSON in characters. */
 const MAX_LENGTH = 16 * 1024
-/** Where every payload is a secret, or asks for one. */
+/** Namespaces in which every payload is or requests a secret. */
 const SECRET_NAMESPACES: readonly string[] = ['cloud-credentials']
-/** Fields whose values stand for a person or a program, in any spelling. */
+/** Names of fields that contain credentials, in any spelling. */
 const SECRET_FIELD =
   /secret|token|passw|passphrase|credential|authorization|cookie|private.?key|(?:api|access|session|signing).?key/i
 const MASKED = '[secret]'
 
 /**
- * A message's payload for people who watch the bus (threats W12, C): nothing of the server's own namespaces and of those that carry credentials,
- * and elsewhere without the values of fields that are called after a secret.
+ * Returns a message's payload for people who watch the bus (threats W12, C): nothing in reserved namespaces
+ * and those that carry credentials, and elsewhere with the values of secret-sounding fields masked.
  */
 export function shownPayload(envelope: Envelope | ReceivedEnvelope): ShownPayload {
   const { namespace } = envelope

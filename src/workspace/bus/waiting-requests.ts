@@ -3,7 +3,7 @@ import type { GuestMessage } from './guest-message.ts'
 const MAX_REQUESTS = 1_000
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** Part of a queue that one workspace uses. */
+/** The requests of one workspace in a queue. */
 interface Part {
   /** By id, oldest first. */
   readonly messages: Map<string, GuestMessage>
@@ -19,13 +19,14 @@ interface Queue {
 }
 
 /**
- * Requests for namespaces that have no listener yet, by namespace: at most 1,000 and 16 MiB for each (threat B5). A full queue is shared
- * fairly: a request replaces the newest of the workspace that uses most, if its own workspace uses less.
+ * Queues of requests for namespaces without a listener, by namespace: at most 1,000 requests and 16 MiB each
+ * (threat B5). A full queue is shared fairly: a request replaces the newest one of the workspace that uses
+ * most, if its own workspace uses less.
  */
 export class WaitingRequests {
   readonly #queues = new Map<string, Queue>()
 
-  /** Returns whether there is room for a request, and the requests that it replaces. */
+  /** Queues a request if possible. Returns whether it was added, and the requests that it replaced. */
   add(
     message: GuestMessage,
     bytes: number,
@@ -52,7 +53,7 @@ export class WaitingRequests {
     return { isAdded: true, replaced }
   }
 
-  /** One that nobody waits for any more; nothing where it does not wait here. */
+  /** Removes a request that nobody waits for any more, if it is queued here. */
   remove(namespace: string, workspaceName: string, id: string): void {
     const queue = this.#queues.get(namespace)
     const found = queue?.messages.get(keyOf(workspaceName, id))
@@ -66,7 +67,7 @@ export class WaitingRequests {
     if (queue.messages.size === 0) this.#queues.delete(namespace)
   }
 
-  /** Those of a namespace, which then wait no longer. */
+  /** Removes and returns the requests of a namespace. */
   take(namespace: string): readonly GuestMessage[] {
     const queue = this.#queues.get(namespace)
     this.#queues.delete(namespace)
@@ -81,7 +82,9 @@ function largestOf(queue: Queue): Part | undefined {
   return largest
 }
 
-/** Returns how much of a queue a part uses, of requests or of bytes, whichever is more: from 0 to 1. */
+/**
+ * Returns the share of a queue that a part uses, by requests or by bytes, whichever is larger: from 0 to 1.
+ */
 function shareOf(part: Part, moreRequests = 0, moreBytes = 0): number {
   return Math.max((part.messages.size + moreRequests) / MAX_REQUESTS, (part.bytes + moreBytes) / MAX_BYTES)
 }

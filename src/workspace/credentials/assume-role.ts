@@ -8,16 +8,16 @@ import type { Clock } from '../../lib/clock/clock.ts'
 const CONNECT_TIMEOUT_MS = 2_000
 const REQUEST_TIMEOUT_MS = 8_000
 const TIMEOUT_MS = 15_000
-/** Where no profile and no variable names one; STS answers for all regions here. */
+/** Region used when neither a profile nor a variable names one; STS in it serves all regions. */
 const DEFAULT_REGION = 'us-east-1'
 
-/** Asks for credentials of a role. @throws ASSUME_ROLE_FAILED */
+/** Requests credentials of a role. @throws ASSUME_ROLE_FAILED when the request fails */
 export type AssumeRole = (role: string, workspace: string) => Promise<Credentials>
 
 /**
- * Assumes roles at AWS's Security Token Service, or what AWS_ENDPOINT_URL_STS names.
+ * Returns a function that assumes roles at AWS's Security Token Service, or at AWS_ENDPOINT_URL_STS.
  *
- * @param sourceProfile of the user's credentials file; without one whatever the SDK finds, as other programs of AWS's do
+ * @param sourceProfile profile of the user's credentials file; without one the SDK's default chain is used
  */
 export async function stsAssumeRole(
   sourceProfile: string | undefined,
@@ -37,7 +37,7 @@ export async function stsAssumeRole(
       })
       const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = given ?? {}
       if (!AccessKeyId || !SecretAccessKey || !SessionToken || Expiration === undefined)
-        throw new Error('the answer holds no credentials')
+        throw new Error('the response contains no credentials')
       return {
         accessKeyId: AccessKeyId,
         secretAccessKey: SecretAccessKey,

@@ -3,41 +3,43 @@ import { nameKey } from '../name.ts'
 import type { Credentials } from './credentials.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
-/** How long whoever asks waits for new ones while old ones live: SDKs give up after a second. */
+/** How long a caller waits for new credentials while old ones are valid: SDKs give up after a second. */
 const PATIENCE_MS = 700
-/** New ones are fetched beside the answer once less than this share of their life is left. */
+/** Share of the lifetime below which new credentials are fetched in the background. */
 const AHEAD_SHARE = 0.25
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 60_000
 
+/** Options of a credential cache. */
 export interface CacheOptions {
-  /** @throws what the asker is told */
+  /** Fetches credentials; its error is reported to the caller. */
   readonly fetch: (workspace: string) => Promise<Credentials>
   readonly sessionDurationMs: number
-  /** Credentials with less than this left are not given out before it was tried to get new ones. */
+  /** Credentials with less time left than this are returned only after an attempt to replace them. */
   readonly cacheRefreshBeforeMs: number
-  /** Whether old ones are given out, for as long as they live, while new ones cannot be had. */
+  /** Whether old credentials are returned while they are valid and new ones cannot be fetched. */
   readonly serveWhileValid: boolean
   readonly logger: Logger
   readonly clock: Clock
 }
 
-interface Held {
+interface CachedCredentials {
   readonly credentials: Credentials
   readonly untilWallMs: number
   readonly untilMonotonicMs: number
 }
 
 interface Entry {
-  held?: Held
-  /** The one fetch under way (threat C3). */
+  cached?: CachedCredentials
+  /** The pending fetch, shared by all callers (threat C3). */
   fetching?: Promise<Credentials>
   failure?: { readonly error: unknown; readonly retryAtMs: number; readonly delayMs: number }
 }
 
 /**
- * The credentials of each workspace, fetched once however many ask at the same time. How long they live is held against two clocks, so that neither
- * a clock that is set nor a machine that slept makes old ones look good (fault F20).
+ * Caches each workspace's credentials and shares one fetch among concurrent callers. Lifetimes are measured
+ * with two clocks, so that neither a changed clock nor a suspended host makes expired credentials look valid
+ * (fault F20).
  */
 export class CredentialCache {
   readonly #options: CacheOptions
@@ -47,32 +49,32 @@ export class CredentialCache {
     this.#options = options
   }
 
-  /** @throws what `fetch` throws */
+  /** Returns a workspace's credentials. @throws what `fetch` throws */
   async get(workspace: string): Promise<Credentials> {
     const entry = this.#entryOf(workspace)
-    const { held } = entry
-    const leftMs = this.#leftMs(held)
-    if (held === undefined || leftMs <= 0) {
-      delete entry.held
+    const { cached } = entry
+    const leftMs = this.#leftMs(cached)
+    if (cached === undefined || leftMs <= 0) {
+      delete entry.cached
       return this.#fetch(workspace, entry)
     }
     const { cacheRefreshBeforeMs, sessionDurationMs, serveWhileValid } = this.#options
-    if (leftMs > Math.max(cacheRefreshBeforeMs, sessionDurationMs * AHEAD_SHARE)) return held.credentials
+    if (leftMs > Math.max(cacheRefreshBeforeMs, sessionDurationMs * AHEAD_SHARE)) return cached.credentials
     const fetched = this.#fetch(workspace, entry)
     if (leftMs > cacheRefreshBeforeMs) {
       fetched.catch(() => undefined)
-      return held.credentials
+      return cached.credentials
     }
-    return serveWhileValid ? orElse(fetched, held.credentials) : fetched
+    return serveWhileValid ? orElse(fetched, cached.credentials) : fetched
   }
 
   #entryOf(workspace: string): Entry {
     const key = nameKey(workspace)
-    const found = this.#entries.get(key)
-    if (found !== undefined) return found
-    // Of workspaces that are gone nothing is kept.
-    for (const [other, { held, fetching }] of this.#entries)
-      if (fetching === undefined && this.#leftMs(held) <= 0) this.#entries.delete(other)
+    const existing = this.#entries.get(key)
+    if (existing !== undefined) return existing
+    // Entries of deleted workspaces are dropped.
+    for (const [other, { cached, fetching }] of this.#entries)
+      if (fetching === undefined && this.#leftMs(cached) <= 0) this.#entries.delete(other)
     const entry: Entry = {}
     this.#entries.set(key, entry)
     return entry
@@ -81,7 +83,7 @@ export class CredentialCache {
   #fetch(workspace: string, entry: Entry): Promise<Credentials> {
     if (entry.fetching !== undefined) return entry.fetching
     const { failure } = entry
-    // STS in trouble is not asked by everybody once a second (fault F21).
+    // Failures are remembered so that callers do not retry a failing STS once a second (fault F21).
     if (failure !== undefined && this.#options.clock.nowMs() < failure.retryAtMs)
       return Promise.reject(failure.error)
     entry.fetching = this.#fetchNow(workspace, entry).finally(() => delete entry.fetching)
@@ -92,25 +94,25 @@ export class CredentialCache {
     const { fetch, logger, clock } = this.#options
     try {
       const credentials = await fetch(workspace)
-      entry.held = this.#hold(credentials)
+      entry.cached = this.#cached(credentials)
       delete entry.failure
       logger.info({ workspace, expiration: credentials.expiration.toISOString() }, 'credentials issued')
       return credentials
     } catch (error) {
       const delayMs = Math.min((entry.failure?.delayMs ?? FIRST_RETRY_MS / 2) * 2, LAST_RETRY_MS)
       entry.failure = { error, delayMs, retryAtMs: clock.nowMs() + delayMs * (0.5 + Math.random() / 2) }
-      const leftMs = this.#leftMs(entry.held)
-      logger.warn({ workspace, err: error, leftMs }, 'credentials could not be issued')
+      const leftMs = this.#leftMs(entry.cached)
+      logger.warn({ workspace, err: error, leftMs }, 'issuing credentials failed')
       throw error
     }
   }
 
-  #hold(credentials: Credentials): Held {
+  #cached(credentials: Credentials): CachedCredentials {
     const nowMs = this.#options.clock.wallMs()
-    const toldMs = credentials.expiration.getTime() - nowMs
-    // A clock that disagrees with that of STS by a whole life says nothing of it.
+    const reportedMs = credentials.expiration.getTime() - nowMs
+    // A clock that differs from the STS clock by an entire lifetime says nothing about the expiration.
     const lifeMs =
-      toldMs > 0 ? Math.min(toldMs, this.#options.sessionDurationMs) : this.#options.sessionDurationMs
+      reportedMs > 0 ? Math.min(reportedMs, this.#options.sessionDurationMs) : this.#options.sessionDurationMs
     return {
       credentials,
       untilWallMs: nowMs + lifeMs,
@@ -118,14 +120,14 @@ export class CredentialCache {
     }
   }
 
-  #leftMs(held: Held | undefined): number {
-    if (held === undefined) return 0
+  #leftMs(cached: CachedCredentials | undefined): number {
+    if (cached === undefined) return 0
     const { clock } = this.#options
-    return Math.min(held.untilWallMs - clock.wallMs(), held.untilMonotonicMs - clock.nowMs())
+    return Math.min(cached.untilWallMs - clock.wallMs(), cached.untilMonotonicMs - clock.nowMs())
   }
 }
 
-/** What is being fetched, or the other when that fails or takes long. */
+/** Resolves to the fetched credentials, or to `other` when fetching fails or takes too long. */
 async function orElse(fetched: Promise<Credentials>, other: Credentials): Promise<Credentials> {
   const { promise: late, resolve } = Promise.withResolvers<Credentials>()
   const timer = setTimeout(() => resolve(other), PATIENCE_MS)

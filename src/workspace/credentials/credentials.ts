@@ -8,11 +8,12 @@ export interface Credentials {
   readonly expiration: Date
 }
 
-/** Every code that a workspace is told instead of credentials. */
+/** Error codes that a workspace can receive instead of credentials. */
 export const CREDENTIAL_CODES = {
   INVALID_OPERATION: 'invalid',
   NO_ROLE: 'forbidden',
   ASSUME_ROLE_FAILED: 'upstream',
 } as const
 
+/** Creates an error with one of the credential codes. */
 export const credentialFault = defineFaults(CREDENTIAL_CODES)

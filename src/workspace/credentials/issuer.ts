@@ -3,7 +3,7 @@ import { type CacheOptions, CredentialCache } from './credential-cache.ts'
 import { credentialFault, type Credentials } from './credentials.ts'
 import type { CloudSettings } from './settings.ts'
 
-/** Issues each workspace the credentials of its role, which the settings alone say (threat C1). */
+/** Issues each workspace the credentials of its role, which only the configuration determines (threat C1). */
 export class CredentialIssuer {
   readonly #settings: CloudSettings
   readonly #cache: CredentialCache
@@ -21,7 +21,12 @@ export class CredentialIssuer {
     })
   }
 
-  /** @throws NO_ROLE and ASSUME_ROLE_FAILED */
+  /**
+   * Returns a workspace's credentials.
+   *
+   * @throws NO_ROLE when it has no role
+   * @throws ASSUME_ROLE_FAILED when STS refuses or fails
+   */
   async issue(workspace: string): Promise<Credentials> {
     this.#roleOf(workspace)
     return this.#cache.get(workspace)

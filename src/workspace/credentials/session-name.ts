@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
 
-/** What STS takes as RoleSessionName: 2 to 64 of `[\w+=,.@-]`. Source: AssumeRole in the STS API reference. */
+/**
+ * Maximum length of RoleSessionName: 2 to 64 of `[\w+=,.@-]`. Source: AssumeRole in the STS API reference.
+ */
 const MAX_LENGTH = 64
 const HASH_LENGTH = 8
 
 /**
- * `workspace-<name>-<unix seconds>`, by which audit logs of the cloud tell whose a call was. A name that would make it too long is cut, and
- * told from others that begin alike by a hash of the whole (threat C2).
+ * Returns `workspace-<name>-<unix seconds>`, which identifies the workspace in the cloud's audit logs. A name
+ * that is too long is truncated and made unique by a hash of the whole name (threat C2).
  */
 export function sessionName(workspace: string, now: Date): string {
   const time = String(Math.floor(now.getTime() / 1000))

@@ -4,39 +4,39 @@ import { duration, named, optionalText, section } from '../../lib/config/fields.
 import { Type } from '../../lib/schema/type.ts'
 import { nameKey } from '../name.ts'
 
-/** How long credentials may live. Source: AssumeRole in the STS API reference, DurationSeconds. */
+/** Limits of a session's duration. Source: AssumeRole in the STS API reference, DurationSeconds. */
 const MIN_SESSION_MS = 15 * 60_000
 const MAX_SESSION_MS = 12 * 3_600_000
 
-/** What the configuration says of cloud credentials. */
+/** Config section `cloud`. */
 export const cloudSection = section({
   source_profile: optionalText(
-    "profile of the user's own credentials file that roles are assumed with; default what the AWS SDK finds",
+    "profile of the user's credentials file for assuming roles; default the AWS SDK's own lookup",
   ),
-  default_role: optionalText('role of a workspace that has no entry of its own'),
+  default_role: optionalText('role of workspaces without an entry'),
   workspaces: named(
     Type.Object(
-      { role: Type.String({ minLength: 1, description: 'role of that workspace, which cannot choose one' }) },
+      { role: Type.String({ minLength: 1, description: 'role of that workspace, which cannot choose it' }) },
       { additionalProperties: false },
     ),
-    'workspaces with a role of their own',
+    'roles of individual workspaces',
   ),
-  session_duration: duration('1h', 'how long issued credentials live, 15m to 12h'),
-  cache_refresh_before: duration('5m', 'credentials that live for less than this are issued anew'),
+  session_duration: duration('1h', 'lifetime of issued credentials, 15m to 12h'),
+  cache_refresh_before: duration('5m', 'remaining lifetime below which credentials are refreshed'),
   serve_while_valid: Type.Boolean({
     default: true,
-    description: 'while new ones cannot be had, the old are given out for as long as they live',
+    description: 'keep returning valid credentials while new ones cannot be issued',
   }),
 })
 
-/** Whose role is which, and how long credentials of them live. */
+/** Roles by workspace, and the lifetime of their credentials. */
 export type CloudSettings = ReturnType<typeof cloudSettings>
 
-/** @throws CONFIG_INVALID for what STS would refuse later */
+/** Resolves the section. @throws CONFIG_INVALID for values that STS would refuse later */
 export function cloudSettings(settings: Decoded<typeof cloudSection>) {
   const { sessionDurationMs, cacheRefreshBeforeMs, defaultRole, workspaces, ...others } = settings
   if (sessionDurationMs < MIN_SESSION_MS || sessionDurationMs > MAX_SESSION_MS)
-    throw configFault('CONFIG_INVALID', '"cloud.session_duration" must be from 15m to 12h')
+    throw configFault('CONFIG_INVALID', '"cloud.session_duration" must be between 15m and 12h')
   if (cacheRefreshBeforeMs >= sessionDurationMs)
     throw configFault(
       'CONFIG_INVALID',
@@ -48,7 +48,7 @@ export function cloudSettings(settings: Decoded<typeof cloudSection>) {
     sessionDurationMs,
     cacheRefreshBeforeMs,
     roleOf: (workspace: string): string | undefined => roles.get(nameKey(workspace)) ?? defaultRole,
-    /** Whether any workspace can have credentials. */
+    /** Whether any workspace can get credentials. */
     isUsed: roles.size > 0 || defaultRole !== undefined,
   }
 }

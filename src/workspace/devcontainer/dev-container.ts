@@ -3,28 +3,29 @@ import { basename } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import { noteUnsupported } from './unsupported.ts'
 
-/** Where a devcontainer.json may be, below the workspace's directory; the first that is there counts. */
+/** Paths of a devcontainer.json below the workspace's directory; the first existing one counts. */
 export const DEV_CONTAINER_FILES = ['.devcontainer/devcontainer.json', '.devcontainer.json'] as const
+/** Maximum size of a devcontainer.json. */
 export const MAX_DEV_CONTAINER_BYTES = 256 * 1024
 
-/** Each variable goes to every program, each port to every shell, and commands run at once. */
+/** Every program gets each variable, every shell each port, and the commands of a step run concurrently. */
 const MAX_VARIABLES = 512
 const MAX_PORTS = 256
 const MAX_COMMANDS = 32
 
-/** The settings of a devcontainer.json that are honored. */
+/** The honored settings of a devcontainer.json. */
 export interface DevContainer {
   readonly image: string | undefined
-  /** For every program in the workspace: `containerEnv`, and above it `remoteEnv`. */
+  /** Environment of every program in the workspace: `containerEnv`, overridden by `remoteEnv`. */
   readonly environment: Readonly<Record<string, string>>
   readonly forwardPorts: readonly number[]
-  /** Its commands: the programs of a step run at once, the steps one after the other. */
+  /** Its commands: the steps run in sequence, the programs of one step concurrently. */
   readonly steps: readonly LifecycleStep[]
-  /** A sentence for each setting that cannot be honored. */
+  /** One sentence for each setting that is not honored. */
   readonly notes: readonly string[]
 }
 
-/** Commands of a devcontainer.json, in the order in which they run. */
+/** Commands of a devcontainer.json in execution order. */
 const COMMANDS = [
   'onCreateCommand',
   'updateContentCommand',
@@ -34,23 +35,23 @@ const COMMANDS = [
 ] as const
 type LifecycleCommand = (typeof COMMANDS)[number]
 
-/** Those that the specification repeats, at each start and at each attachment. */
+/** Commands that the specification repeats at each start or attachment. */
 const REPEATED: readonly LifecycleCommand[] = ['postStartCommand', 'postAttachCommand']
 
-/** A command with its programs; a name each when it names them. */
+/** A command with its programs, named if the file names them. */
 export interface LifecycleStep {
   readonly command: LifecycleCommand
   readonly programs: readonly Preparation[]
 }
 
-/** A program that makes a workspace ready for its user, run inside it once. */
+/** A program that prepares a workspace, run inside it once. */
 export interface Preparation {
   readonly name: string
   readonly argv: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** What a workspace's directory says of itself. `bad`: there is a file, and it cannot be used. */
+/** Result of reading a workspace's devcontainer.json. `bad`: the file exists but is unusable. */
 export type DevContainerReading =
   | { readonly is: 'none' }
   | { readonly is: 'found'; readonly config: DevContainer }
@@ -66,7 +67,7 @@ export function parseDevContainer(text: string, workspaceDir: string): DevContai
     const [error] = errors
     if (error !== undefined) {
       const line = text.slice(0, error.offset).split('\n').length
-      return { is: 'bad', why: `it is not JSON: ${printParseErrorCode(error.error)} in line ${line}` }
+      return { is: 'bad', why: `it is not valid JSON: ${printParseErrorCode(error.error)} in line ${line}` }
     }
     if (!isRecord(content)) return { is: 'bad', why: 'it is not an object' }
     return { is: 'found', config: fromContent(content, workspaceDir) }
@@ -88,7 +89,7 @@ function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: s
     programs: commands(key, content[key]),
   })).filter(({ programs }) => programs.length > 0)
   for (const { command } of steps)
-    if (REPEATED.includes(command)) notes.push(`${command} runs after the creation, and not again`)
+    if (REPEATED.includes(command)) notes.push(`${command} runs only after the creation`)
   return {
     image,
     environment,
@@ -107,37 +108,37 @@ function variables(
   if (value === undefined) return {}
   if (!isRecord(value)) throw new Error(`${key} must be an object`)
   refuseMore(key, 'variables', Object.keys(value).length, MAX_VARIABLES)
-  const known: Record<string, string> = {}
+  const result: Record<string, string> = {}
   for (const [name, each] of Object.entries(value)) {
-    // null takes a variable away that would be there otherwise.
+    // null removes a variable that would be set otherwise.
     if (each === null) continue
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Error(`${key} has a bad name`)
     if (typeof each !== 'string' || each.includes('\0')) throw new Error(`${key}.${name} must be a string`)
-    // The host's own path is nothing to programs inside: both folders are the one that they see.
+    // Programs inside cannot see the host's path: both folders mean the one inside.
     const text = each
       .replaceAll(/\$\{(?:container|local)WorkspaceFolder\}/g, workspaceDir)
       .replaceAll(/\$\{(?:container|local)WorkspaceFolderBasename\}/g, basename(workspaceDir))
-    // Of the server's own environment nothing is given away (threat W12).
-    if (text.includes('${')) notes.push(`${key}.${name} refers to what is not known and is left out`)
-    else known[name] = text
+    // The server's own environment is never exposed (threat W12).
+    if (text.includes('${')) notes.push(`${key}.${name} contains an unknown reference and is ignored`)
+    else result[name] = text
   }
-  return known
+  return result
 }
 
 function ports(value: unknown, notes: string[]): readonly number[] {
   if (value === undefined) return []
   if (!Array.isArray(value)) throw new Error('forwardPorts must be a list')
   refuseMore('forwardPorts', 'ports', value.length, MAX_PORTS)
-  const known = new Set<number>()
+  const result = new Set<number>()
   for (const each of value as readonly unknown[]) {
     const port = Number(/^(?:(?:localhost|127\.0\.0\.1):)?(\d{1,5})$/.exec(String(each))?.[1])
-    if (port >= 1 && port <= 65_535) known.add(port)
+    if (port >= 1 && port <= 65_535) result.add(port)
     else
       notes.push(
-        `forwardPorts: ${JSON.stringify(each).slice(0, 80)} is not honored: it is not a port of the workspace itself`,
+        `forwardPorts: ${JSON.stringify(each).slice(0, 80)} is not supported: it is not a port of the workspace itself`,
       )
   }
-  return [...known]
+  return [...result]
 }
 
 function commands(key: LifecycleCommand, value: unknown): readonly Preparation[] {
@@ -152,7 +153,7 @@ function refuseMore(key: string, what: string, count: number, most: number): voi
   if (count > most) throw new Error(`${key} has ${count} ${what}, more than ${most}`)
 }
 
-/** A string is a shell's, a list is run as it is. */
+/** Converts a command: a string is run by a shell, a list as it is. */
 function programOf(key: string, name: string, value: unknown): Preparation {
   if (typeof value === 'string') return { name, argv: ['/bin/sh', '-c', value] }
   const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string')
@@ -164,13 +165,13 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Far more than people write; less than what exhausts the parser's stack. */
+/** Far more than people write, and less than what exhausts the parser's stack. */
 const MAX_DEPTH = 32
 const MAX_VALUES = 10_000
 
 /**
- * Refuses a text whose parsed form would be harmful: deep nesting, very many values, and the key that sets an object's prototype, from which other keys would
- * then be read.
+ * Rejects a text whose parsed form would be harmful: deep nesting, too many values, and the key that sets an
+ * object's prototype, through which other keys would then be read.
  *
  * @throws Error with a sentence
  */

@@ -14,7 +14,9 @@ import {
 
 const TOO_LARGE = 'it is larger than 256 KiB'
 
-/** Reads the file in a directory of the host, before there is a workspace. No link leads out of that directory. */
+/**
+ * Reads the file in a host directory before the workspace exists. Links out of that directory are refused.
+ */
 export async function readFromHost(directory: string): Promise<DevContainerReading> {
   for (const file of DEV_CONTAINER_FILES) {
     try {
@@ -29,17 +31,20 @@ export async function readFromHost(directory: string): Promise<DevContainerReadi
   return { is: 'none' }
 }
 
-/** Undefined when it is too large. A pipe or a device in the file's place is opened without waiting, and refused. */
+/**
+ * Reads a file; resolves to undefined when it is too large. A pipe or device in its place is opened without
+ * blocking, and refused.
+ */
 async function readWithin(directory: string, file: string): Promise<string | undefined> {
   const found = await realpath(join(directory, file))
   refuseOutside(directory, found, file)
   const handle = await open(found, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
-    // The file that is open, whatever has been put in the place of a directory on the way since it was looked up.
+    // Checks the open file, in case a directory on the path was replaced after the lookup.
     if (process.platform === 'linux')
       refuseOutside(directory, await readlink(`/proc/self/fd/${handle.fd}`), file)
     if (!(await handle.stat()).isFile()) throw new Error('it is not a file')
-    // One byte more than there may be: it may also grow meanwhile.
+    // One byte more than the limit: the file may grow while it is read.
     const bytes = Buffer.alloc(MAX_DEV_CONTAINER_BYTES + 1)
     let length = 0
     for (let count = 1; count > 0 && length < bytes.length; length += count)
@@ -51,13 +56,13 @@ async function readWithin(directory: string, file: string): Promise<string | und
 }
 
 function refuseOutside(directory: string, path: string, file: string): void {
-  if (!path.startsWith(directory + sep)) throw new Error(`${file} leads out of the directory`)
+  if (!path.startsWith(directory + sep)) throw new Error(`${file} is outside the directory`)
 }
 
 /** Reads the file inside a workspace, as its user. */
 export async function readFromInside(backend: Backend, name: string): Promise<DevContainerReading> {
   const paths = DEV_CONTAINER_FILES.map((file) => `${WORKSPACE_DIR}/${file}`)
-  // One byte more than there may be, so that too many are noticed.
+  // One byte more than the limit, so that excess is noticed.
   const script = `max=$1; shift; for f; do if [ -f "$f" ]; then exec head -c "$max" "$f"; fi; done; exit 9`
   const argv = ['/bin/sh', '-c', script, 'sh', String(MAX_DEV_CONTAINER_BYTES + 1), ...paths]
   const { stdout: text, status } = await readProgram(await backend.exec(name, { argv, stdin: false }))

@@ -1,15 +1,15 @@
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
-import { endWith, followProgram } from '../backend/follow-program.ts'
+import { hangUpOnAbort, followProgram } from '../backend/follow-program.ts'
 import type { Preparation } from './dev-container.ts'
 
 const TIMEOUT_MS = 30 * 60_000
 
 /**
- * Runs programs inside a workspace, as its user, all at once. Never fails: a workspace whose preparation went wrong is
- * what its user needs to fix it. Returns whether all went well; failures are reported as progress, and the log gets no output
- * of programs.
+ * Runs programs inside a workspace concurrently, as its user. Never fails: after a failed preparation the
+ * user needs the workspace to fix it. Returns whether all succeeded. Failures are reported as progress; the
+ * log contains no program output.
  */
 export async function runPreparations(
   backend: Backend,
@@ -22,31 +22,31 @@ export async function runPreparations(
   },
 ): Promise<boolean> {
   const { progress, signal, logger } = context
-  let isWell = true
+  let isSuccessful = true
   const giveUp = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
   const runOne = async (program: Preparation): Promise<void> => {
-    const tell = (why: string, said: string): void => {
-      isWell = false
-      progress(`${program.name} ${why}${said === '' ? '' : `: ${said}`}; the workspace runs all the same`)
-      logger.warn({ workspace: name, command: program.name, why }, 'preparing a workspace failed')
+    const reportFailure = (why: string, output: string): void => {
+      isSuccessful = false
+      progress(`${program.name} ${why}${output === '' ? '' : `: ${output}`}; the workspace is running anyway`)
+      logger.warn({ workspace: name, command: program.name, why }, 'preparing the workspace failed')
     }
     try {
       progress(`running ${program.name}`)
       const { argv, environment = {} } = program
       const process = await backend.exec(name, { argv, environment, stdin: false })
-      const forget = endWith(giveUp, process)
+      const forget = hangUpOnAbort(giveUp, process)
       try {
         const lastLines = await followProgram(process, (line) => progress(`${program.name}: ${line}`))
         const { status } = await process.exitStatus
-        if (giveUp.aborted) tell(signal.aborted ? 'was given up' : 'took longer than 30 minutes', '')
-        else if (status !== 0) tell(`failed with status ${status}`, lastLines.slice(-3).join('; '))
+        if (giveUp.aborted) reportFailure(signal.aborted ? 'was aborted' : 'took longer than 30 minutes', '')
+        else if (status !== 0) reportFailure(`failed with status ${status}`, lastLines.slice(-3).join('; '))
       } finally {
         forget()
       }
     } catch (error) {
-      tell('failed', messageOf(error))
+      reportFailure('failed', messageOf(error))
     }
   }
   await Promise.all(programs.map(runOne))
-  return isWell
+  return isSuccessful
 }

@@ -1,39 +1,39 @@
 /**
- * Properties that change what a workspace is and that are not honored, and why or what there is in their place; '' where
- * there is nothing to add. Properties that no one knows, and those that only editors use, are left alone.
- * Source: https://containers.dev/implementors/json_reference/
+ * Properties that change the workspace and are not supported, with the reason or an alternative, if any.
+ * Unknown properties and those that only editors use are ignored. Source:
+ * https://containers.dev/implementors/json_reference/
  */
 const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
-  ['build', 'build the image yourself and name it as image'],
-  ['dockerFile', 'build the image yourself and name it as image'],
+  ['build', 'build the image yourself and set image'],
+  ['dockerFile', 'build the image yourself and set image'],
   ['context', ''],
   ['dockerComposeFile', ''],
   ['service', ''],
   ['runServices', ''],
-  ['features', 'put them into the image'],
+  ['features', 'install them in the image'],
   ['overrideFeatureInstallOrder', ''],
-  ['initializeCommand', 'nothing of a workspace runs on the host'],
+  ['initializeCommand', 'workspaces cannot run commands on the host'],
   ['remoteUser', "programs run as the image's user"],
   ['containerUser', "programs run as the image's user"],
   ['updateRemoteUserUID', ''],
-  ['mounts', 'local_dir is the one directory that is mounted'],
+  ['mounts', 'only local_dir is mounted'],
   ['workspaceMount', 'files are in /workspace'],
   ['runArgs', ''],
-  ['appPort', 'name the port in forwardPorts'],
+  ['appPort', 'add the port to forwardPorts'],
   ['portsAttributes', ''],
   ['otherPortsAttributes', ''],
-  ['capAdd', "rights of a workspace are the server's to give"],
-  ['securityOpt', "rights of a workspace are the server's to give"],
-  ['privileged', "rights of a workspace are the server's to give"],
-  ['overrideCommand', 'a workspace always runs an init of its own'],
+  ['capAdd', 'the server determines the privileges of workspaces'],
+  ['securityOpt', 'the server determines the privileges of workspaces'],
+  ['privileged', 'the server determines the privileges of workspaces'],
+  ['overrideCommand', 'a workspace always runs its own init'],
   ['shutdownAction', ''],
   ['waitFor', ''],
   ['userEnvProbe', ''],
-  ['hostRequirements', 'cpus and memory_mb of the request are its limits'],
+  ['hostRequirements', 'use cpus and memory_mb of the request'],
   ['secrets', ''],
 ])
 
-/** Reports each property that is not honored, as a sentence. */
+/** Returns one sentence for each property that is not supported. */
 export function noteUnsupported(
   content: Readonly<Record<string, unknown>>,
   workspaceDir: string,
@@ -41,10 +41,10 @@ export function noteUnsupported(
   const notes = Object.keys(content).flatMap((key) => {
     const why = UNSUPPORTED.get(key)
     if (why === undefined) return []
-    return [`${key} is not honored${why === '' ? '' : `: ${why}`}`]
+    return [`${key} is not supported${why === '' ? '' : `: ${why}`}`]
   })
   const { workspaceFolder } = content
   if (workspaceFolder !== undefined && workspaceFolder !== workspaceDir)
-    notes.push(`workspaceFolder is not honored: files are in ${workspaceDir}`)
+    notes.push(`workspaceFolder is not supported: files are in ${workspaceDir}`)
   return notes
 }

@@ -1,8 +1,10 @@
 import type { WalkedTree } from '../../native/files/disk.ts'
 import type { Bytes } from '../bytes.ts'
 
+/** Zero disk usage. */
 export const NOTHING: Bytes = { files: 0, logicalBytes: 0, physicalBytes: 0 }
 
+/** Adds up disk usage. */
 export function sumBytes(sizes: readonly Bytes[]): Bytes {
   return {
     files: sizes.reduce((total, size) => total + size.files, 0),
@@ -11,7 +13,7 @@ export function sumBytes(sizes: readonly Bytes[]): Bytes {
   }
 }
 
-/** What of a tree is reported; nothing for one that could not be read. */
+/** Returns the usage of a measured tree; zero for one that could not be read. */
 export function bytesOf(tree: WalkedTree | undefined): Bytes {
   if (tree?.is !== 'measured') return NOTHING
   const { files, logicalBytes, physicalBytes } = tree

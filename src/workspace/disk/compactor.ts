@@ -20,23 +20,25 @@ interface CompactedItem {
   readonly path: string
   readonly backend: BackendName
   readonly freed: Bytes
-  /** Why it failed; '' otherwise. */
+  /** The error message if it failed; '' otherwise. */
   readonly error: string
 }
 
+/** Result of a compaction. */
 export interface CompactReport {
   readonly items: readonly CompactedItem[]
   readonly skipped: readonly Skipped[]
   readonly freed: Bytes
 }
 
+/** Dependencies of a Compactor. */
 export interface CompactorOptions {
   readonly table: WorkspaceTable
   readonly lifecycle: Lifecycle
   readonly roots: readonly MachineRoot[]
 }
 
-/** Gives back to the host what guests have freed on the disks of stopped virtual machines. */
+/** Returns blocks that guests have freed on the disks of stopped VMs to the host. */
 export class Compactor {
   readonly #options: CompactorOptions
   readonly #closing = new AbortController()
@@ -49,7 +51,7 @@ export class Compactor {
     this.#closing.abort()
   }
 
-  /** Of the workspaces named, or of all. @throws WORKSPACE_NOT_FOUND */
+  /** Compacts the named workspaces, or all. @throws WORKSPACE_NOT_FOUND when a name is unknown */
   async compact(
     names: readonly string[],
     progress: (message: string) => void = () => undefined,
@@ -63,7 +65,7 @@ export class Compactor {
       const path = root === undefined ? '' : filesOf(root).upperOf(name)
       const skip = (reason: string): void => void skipped.push({ kind: 'upper', name, path, reason })
       if (root === undefined) {
-        skip('it has no disk of its own')
+        skip('its backend has no separate disk')
         continue
       }
       progress(`compacting ${name}`)
@@ -82,30 +84,30 @@ export class Compactor {
         }
         return 'done'
       })
-      if (done === undefined) skip('it is being made')
+      if (done === undefined) skip('it is being created')
     }
     return { items, skipped, freed: sumBytes(items.map(({ freed }) => freed)) }
   }
 }
 
 async function whyNot(workspace: Workspace | undefined, path: string): Promise<string> {
-  if (workspace === undefined) return 'it is gone'
+  if (workspace === undefined) return 'it no longer exists'
   if (workspace.state.is !== 'stopped') return `cannot compact ${workspace.state.is} workspace`
   const [user] = await findMachine({ disk: path })
-  return user === undefined ? '' : `process ${user.pid} has its disk`
+  return user === undefined ? '' : `process ${user.pid} has its disk open`
 }
 
-/** Makes what the file system inside does not use a hole; returns how many bytes that gave back. */
+/** Punches holes where the file system inside is free; returns the number of bytes freed. */
 async function punch(path: string, signal: AbortSignal): Promise<number> {
   const file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const before = await file.stat()
-    if (!before.isFile()) throw new Error('it is no regular file')
-    // Another name may be a machine's that runs.
-    if (before.nlink !== 1) throw new Error('it has other names too')
+    if (!before.isFile()) throw new Error('it is not a regular file')
+    // A second name may belong to a running VM.
+    if (before.nlink !== 1) throw new Error('it has other hard links')
     const free = await findFreeStretches(path, signal)
     if (!(await punchHoles(file.fd, free, signal)))
-      throw new Error('the file system that it lies on cannot make holes')
+      throw new Error('its file system does not support punching holes')
     await file.sync()
     return Math.max(0, before.blocks - (await file.stat()).blocks) * BLOCK_BYTES
   } finally {

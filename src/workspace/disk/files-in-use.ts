@@ -3,28 +3,28 @@ import { lstat, readdir, readFile, readlink, realpath, stat } from 'node:fs/prom
 import { dirname, isAbsolute, join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 
-/** Errors of processes that end, and of files that are closed, while they are looked at. */
+/** Errors for processes that exit and files that are closed while being inspected. */
 const VANISHED = ['ENOENT', 'ESRCH']
-/** The same, and what the system answers for processes that this one may not look at. */
+/** The same, and errors for processes that this one may not inspect. */
 const HIDDEN = [...VANISHED, 'EACCES', 'EPERM']
 
 /**
- * Files that something on this machine uses at one moment: open files, mapped files, working directories and loop devices.
- * Sources: proc_pid_fd(5), proc_pid_maps(5), /sys/block/loop<N>/loop/backing_file.
+ * Snapshot of the files in use on this machine: open files, mapped files, working directories and loop
+ * devices. Sources: proc_pid_fd(5), proc_pid_maps(5), /sys/block/loop<N>/loop/backing_file.
  *
- * Processes that the system hides are left out: those of other users, unless the server runs as root. An open directory
- * does not count, since listing or measuring a tree opens it for a moment.
+ * Processes that the system hides are omitted: those of other users, unless the server runs as root. Open
+ * directories do not count, because listing or measuring a tree opens them briefly.
  */
 export class FilesInUse {
   readonly #users = new Map<string, string>()
   readonly #paths = new Map<string, string>()
-  /** Why not everything could be looked at; '' where it could. */
+  /** Why the snapshot is incomplete; '' when it is complete. */
   #failure = ''
 
-  /** Looks at the whole machine. Never rejects: where it cannot look, everything counts as used. */
+  /** Inspects the whole machine. Never rejects: if the inspection fails, every file counts as used. */
   static async read(): Promise<FilesInUse> {
     const found = new FilesInUse()
-    // Elsewhere there is nothing to look at.
+    // Other systems have no /proc to inspect.
     if (process.platform !== 'linux') return found
     try {
       for (const pid of await readdir('/proc')) if (/^\d+$/.test(pid)) await found.#addProcess(pid)
@@ -35,7 +35,7 @@ export class FilesInUse {
     return found
   }
 
-  /** The same of a file and the directory it is in, and nothing else of that. */
+  /** Like userOf, for a file and its directory, but not the rest of that directory. */
   async userOfFile(path: string): Promise<string> {
     const user = await this.userOf(path)
     if (user !== '') return user
@@ -43,17 +43,20 @@ export class FilesInUse {
     return directory === undefined ? '' : (this.#users.get(keyOf(directory)) ?? '')
   }
 
-  /** Why a file, or anything in a directory, must not be deleted, as a sentence; '' where nothing uses it, or it is not a path. */
+  /**
+   * Returns why a file, or anything in a directory, must not be deleted, as a sentence; '' when nothing uses
+   * it, or it is not a path.
+   */
   async userOf(path: string): Promise<string> {
     if (!isAbsolute(path)) return ''
-    if (this.#failure !== '') return `whether something uses it cannot be told (${this.#failure})`
+    if (this.#failure !== '') return `it may be in use (${this.#failure})`
     try {
       const real = await realpath(path)
       for (const [used, user] of this.#paths) if (used === real || used.startsWith(`${real}/`)) return user
       return await this.#userOfTree(path)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-      return `whether something uses it cannot be told (${messageOf(error)})`
+      return `it may be in use (${messageOf(error)})`
     }
   }
 
@@ -107,7 +110,7 @@ function keyOf({ dev, ino }: BigIntStats): string {
   return `${dev}:${ino}`
 }
 
-/** Whether a name in /proc is one of a file on a disk; looking at others costs time. */
+/** Returns whether a name in /proc is a file on disk; inspecting others costs time. */
 function isOnDisk(name: string): boolean {
   return name.startsWith('/') && !/^\/(?:(?:dev|proc|sys)\/|memfd:)/.test(name)
 }

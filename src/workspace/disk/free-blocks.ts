@@ -5,10 +5,10 @@ import type { Stretch } from '../../native/files/deallocate.ts'
 const CHECK_MS = 600_000
 
 /**
- * The stretches of a file with an ext4 file system that this does not use. Before they are believed, e2fsck(8) has to find the
- * whole file system in order, its bitmaps among that, with nothing left in its journal; nothing is written.
+ * Returns the unused ranges of a file that contains an ext4 file system. First, e2fsck(8) must find the whole
+ * file system clean, including its bitmaps, and the journal must be empty. Nothing is written.
  *
- * @throws an Error that says why they cannot be told
+ * @throws Error with the reason when the ranges cannot be determined
  */
 export async function findFreeStretches(file: string, signal: AbortSignal): Promise<readonly Stretch[]> {
   const options = { environment: toolEnvironment(), timeoutMs: CHECK_MS, signal }
@@ -18,21 +18,23 @@ export async function findFreeStretches(file: string, signal: AbortSignal): Prom
     new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(stdout)?.[1]?.trim() ?? ''
   const features = header('Filesystem features').split(/\s+/)
   if (header('Filesystem state') !== 'clean' || features.includes('needs_recovery'))
-    throw new Error('it was not unmounted in order: start and stop the workspace once')
-  // There blocks are told in other units.
+    throw new Error('it was not unmounted cleanly; start and stop the workspace once')
+  // dumpe2fs reports clusters in other units.
   if (features.includes('bigalloc')) throw new Error('its file system has clusters (bigalloc)')
   const check = await runTool('e2fsck', ['-f', '-n', '--', file], options)
   if (check.status !== 0)
-    throw new Error(`e2fsck does not find it in order (${lastLine(check.stdout) || lastLine(check.stderr)})`)
+    throw new Error(`e2fsck reports errors (${lastLine(check.stdout) || lastLine(check.stderr)})`)
   const [blockBytes, blocks] = [Number(header('Block size')), Number(header('Block count'))]
-  if (!(blockBytes >= 1024) || !(blocks > 0)) throw new Error('dumpe2fs does not tell the size of its blocks')
+  if (!(blockBytes >= 1024) || !(blocks > 0)) throw new Error('dumpe2fs does not report its block size')
   return parseFreeBlocks(stdout, blocks).map(([first, last]) => ({
     offset: first * blockBytes,
     bytes: (last - first + 1) * blockBytes,
   }))
 }
 
-/** Pairs of first and last block, from the lines of dumpe2fs(8) that say `  Free blocks: 9-15, 20, 32768-40000`. */
+/**
+ * Parses pairs of first and last block from dumpe2fs(8) lines such as `  Free blocks: 9-15, 20, 32768-40000`.
+ */
 function parseFreeBlocks(dump: string, blocks: number): readonly (readonly [number, number])[] {
   const stretches: [number, number][] = []
   for (const [, list = ''] of dump.matchAll(/^ {2}Free blocks: (.*)$/gm)) {
@@ -41,7 +43,7 @@ function parseFreeBlocks(dump: string, blocks: number): readonly (readonly [numb
       const match = /^(\d+)(?:-(\d+))?$/.exec(range)
       const first = Number(match?.[1] ?? Number.NaN)
       const last = Number(match?.[2] ?? match?.[1] ?? Number.NaN)
-      if (!(first <= last) || last >= blocks) throw new Error(`dumpe2fs tells of free blocks ${range}`)
+      if (!(first <= last) || last >= blocks) throw new Error(`dumpe2fs reports invalid free blocks ${range}`)
       const before = stretches.at(-1)
       if (before !== undefined && before[1] + 1 === first) before[1] = last
       else stretches.push([first, last])
@@ -55,7 +57,7 @@ async function runTool(program: string, argv: readonly string[], options: Parame
     return await run(program, argv, options)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    throw new Error(`${program} is not here: install e2fsprogs`, { cause: error })
+    throw new Error(`${program} is not installed; install e2fsprogs`, { cause: error })
   }
 }
 

@@ -4,17 +4,17 @@ import { MachineFiles } from '../backend/microvm/files/machine-files.ts'
 import type { ImageBackend } from '../image/image-backend.ts'
 import type { ImageStore } from '../image/image-store.ts'
 
-/** Where a kind of virtual machine has its files. */
+/** Directories and images of a VM backend. */
 export interface MachineRoot {
   readonly backend: ImageBackend
   readonly root: string
   readonly images: ImageStore
 }
 
-/** The directories of a root in which something can be left over. */
-export function placesOf({ root, images }: MachineRoot): readonly TrashPlace[] {
+/** Returns the directories of a root in which remains can accumulate. */
+export function leftoverDirectories({ root, images }: MachineRoot): readonly TrashPlace[] {
   const places = [
-    images.blobPlace,
+    images.blobDirectory,
     { root: images.root, parent: 'tags' },
     { root: images.root, parent: '.' },
     { root, parent: 'uppers' },
@@ -27,18 +27,19 @@ export function placesOf({ root, images }: MachineRoot): readonly TrashPlace[] {
 }
 
 /**
- * Runs work on what deletions have left in one of those directories, while none is under way that may give an entry its name back: the image
- * store does where a workspace wants the image meanwhile.
+ * Runs work on the remains of deletions in one of those directories, while no deletion that may be undone is
+ * in progress: the image store restores an image that a workspace requests in the meantime.
  */
-export function whileNoneIsDeleted<T>(
+export function whileNoDeletion<T>(
   { images }: MachineRoot,
   place: TrashPlace,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { root, parent } = images.blobPlace
+  const { root, parent } = images.blobDirectory
   return place.root === root && place.parent === parent ? images.exclusively(work) : work()
 }
 
+/** Returns the VM files below a root. */
 export function filesOf({ root }: MachineRoot): MachineFiles {
   return new MachineFiles(root)
 }

@@ -3,15 +3,18 @@ import type { Bytes } from '../bytes.ts'
 import { bytesOf } from './bytes.ts'
 import type { Walker, WalkWork } from './walker.ts'
 
-/** Sizes by path, and what all of them together count more than once. */
+/** Sizes by path, and the bytes that they share with each other. */
 export interface Measured {
   readonly sizeOf: (part: MeasuredPart) => Bytes
   readonly sharedBytes: number
-  /** What could not be measured whole, in sentences. */
+  /** Sentences about paths that could not be measured completely. */
   readonly notes: readonly string[]
 }
 
-/** Measures parts in one walk, so that what they share is counted once; those that say what they take are not looked at. */
+/**
+ * Measures parts in a single walk, so that shared extents are counted once. Parts with a known size are not
+ * walked.
+ */
 export async function measure(
   walker: Pick<Walker, 'walk'>,
   parts: readonly MeasuredPart[],
@@ -23,10 +26,12 @@ export async function measure(
   const sizes = new Map(
     trees.map((tree, i) => {
       const path = paths[i] ?? ''
-      // What vanished meanwhile takes nothing.
+      // A path that has vanished uses nothing.
       if (tree.is === 'failed' && tree.code !== 'ENOENT') notes.push(`not measured: ${tree.message}`)
       if (tree.is === 'measured' && tree.unreadable > 0)
-        notes.push(`${path}: ${tree.unreadable} directories cannot be read, ${tree.firstUnreadable} for one`)
+        notes.push(
+          `${path}: ${tree.unreadable} directories cannot be read, for example ${tree.firstUnreadable}`,
+        )
       return [path, bytesOf(tree)] as const
     }),
   )

@@ -5,7 +5,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { TRASH_PREFIX, type TrashPlace } from '../../native/files/trash.ts'
 import { SNAPSHOT_FILE } from '../backend/microvm/usage.ts'
 import type { BackendName } from '../backend-name.ts'
-import { filesOf, type MachineRoot, placesOf } from './machine-root.ts'
+import { filesOf, type MachineRoot, leftoverDirectories } from './machine-root.ts'
 import { mountPointsBelow } from '../../native/files/mount-points.ts'
 import { CREATING, creationMarkAgeMs } from '../backend/microvm/files/creating-mark.ts'
 import { findMachine } from '../backend/microvm/stray-machines.ts'
@@ -13,37 +13,44 @@ import { isWorkspaceName, nameKey } from '../name.ts'
 import { FilesInUse } from './files-in-use.ts'
 import { shortDuration } from './short-duration.ts'
 
-/** What belongs to nothing any more: staging of crashed work, halves of snapshots, disks of no machine, locks, what deletions left. */
+/**
+ * Kinds of orphans: staging of interrupted work, partial snapshots, disks without a VM, locks, and remains of
+ * deletions.
+ */
 export type OrphanKind = 'tmp' | 'snapshot' | 'upper' | 'lock' | 'trash'
 
+/** A file or directory that no workspace, image or snapshot uses. */
 export interface Orphan {
   readonly kind: OrphanKind
   readonly name: string
   readonly path: string
   readonly place: TrashPlace
   readonly backend: BackendName
-  /** Why it stays; '' when it can go. */
+  /** Why it must be kept; '' when it can be deleted. */
   readonly retained: string
-  /** Tells it from another one of that name. */
+  /** Distinguishes it from a later entry of the same name. */
   readonly identity: string
   readonly changedAt: Date
 }
 
+/** The orphans of a root. */
 export interface OrphanFindings {
   readonly orphans: readonly Orphan[]
-  /** What could not be looked at, in sentences. */
+  /** Sentences about directories that could not be read. */
   readonly notes: readonly string[]
 }
 
-/** A file of this kind that is younger may be being written. */
+/** A temporary file younger than this may still be written. */
 const TEMPORARY_FILE_MS = 3_600_000
 
-/** Everything of a root that belongs to nothing. What cannot be told is retained, never taken for left over (threat P3). */
+/**
+ * Finds the orphans of a root. When in doubt an entry is retained, never treated as an orphan (threat P3).
+ */
 export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<OrphanFindings> {
   const notes: string[] = []
   const orphans: Orphan[] = []
   let inUse: Promise<FilesInUse> | undefined
-  const look = async (
+  const search = async (
     place: TrashPlace,
     kindOf: (entry: Dirent) => Promise<Finding | undefined> | Finding | undefined,
   ): Promise<void> => {
@@ -57,16 +64,16 @@ export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<
       }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
-      notes.push(`${directory}: not looked through (${messageOf(error)})`)
+      notes.push(`${directory}: not searched (${messageOf(error)})`)
     }
   }
-  for (const place of placesOf(machineRoot)) await look(place, temporary)
+  for (const place of leftoverDirectories(machineRoot)) await search(place, temporary)
   const { root, images } = machineRoot
   for (const { key } of await filesOf(machineRoot).list())
-    await look({ root, parent: `instances/${key}` }, temporary)
-  await look({ root, parent: 'snapshots' }, (entry) => partialSnapshot(root, entry))
-  await look({ root, parent: 'uppers' }, (entry) => strayUpper(root, entry, now))
-  await look({ root: images.root, parent: 'locks' }, ({ name }) =>
+    await search({ root, parent: `instances/${key}` }, temporary)
+  await search({ root, parent: 'snapshots' }, (entry) => partialSnapshot(root, entry))
+  await search({ root, parent: 'uppers' }, (entry) => strayUpper(root, entry, now))
+  await search({ root: images.root, parent: 'locks' }, ({ name }) =>
     name.endsWith('.lock') ? { kind: 'lock', retained: 'lock file retained' } : undefined,
   )
   return { orphans, notes }
@@ -74,7 +81,7 @@ export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<
 
 interface Finding {
   readonly kind: OrphanKind
-  /** What already speaks against it. */
+  /** A reason to keep it that is already known. */
   readonly retained?: string
 }
 
@@ -89,21 +96,21 @@ async function partialSnapshot(root: string, entry: Dirent): Promise<Finding | u
   if (is === 'there') return undefined
   return is === 'absent'
     ? { kind: 'snapshot' }
-    : { kind: 'snapshot', retained: `${SNAPSHOT_FILE} cannot be looked at (${is.why})` }
+    : { kind: 'snapshot', retained: `${SNAPSHOT_FILE} cannot be checked (${is.why})` }
 }
 
 async function strayUpper(root: string, entry: Dirent, now: Date): Promise<Finding | undefined> {
   if (temporary(entry) !== undefined) return undefined
-  // An unmounted disk would make every upper one of nothing.
+  // If the disk with the instances is not mounted, every upper would look like an orphan.
   if ((await presence(join(root, 'instances'))) !== 'there')
-    return { kind: 'upper', retained: 'the directory "instances" is missing: nothing can be told' }
+    return { kind: 'upper', retained: 'the directory "instances" is missing' }
   const instance = join(root, 'instances', entry.name)
   const is = await presence(join(instance, 'metadata.json'))
   if (is === 'there') return undefined
   return is === 'absent'
-    ? // The machine is marked before its upper is made, which has no mark of its own at first.
+    ? // The VM is marked before its upper is created, which has no mark of its own at first.
       { kind: 'upper', retained: await whyBeingMade(instance, now) }
-    : { kind: 'upper', retained: `metadata.json cannot be looked at (${is.why})` }
+    : { kind: 'upper', retained: `metadata.json cannot be checked (${is.why})` }
 }
 
 async function presence(path: string): Promise<'there' | 'absent' | { readonly why: string }> {
@@ -116,7 +123,7 @@ async function presence(path: string): Promise<'there' | 'absent' | { readonly w
 }
 
 /** The context in which an orphan is judged. */
-interface Look {
+interface Context {
   readonly now: Date
   readonly inUse: FilesInUse
 }
@@ -126,58 +133,61 @@ async function describe(
   place: TrashPlace,
   name: string,
   { kind, retained = '' }: Finding,
-  look: Look,
+  context: Context,
 ): Promise<Orphan> {
   const { backend } = machineRoot
   const path = join(place.root, place.parent, name)
-  const known = { kind, name, path, place, backend }
+  const common = { kind, name, path, place, backend }
   try {
     const stat = await lstat(path, { bigint: true })
     const changedAt = stat.mtime
     const isYoungFile =
-      kind === 'tmp' && stat.isFile() && look.now.getTime() - changedAt.getTime() < TEMPORARY_FILE_MS
-    const why = retained || (isYoungFile ? 'too recent: it may be being written' : '')
-    // A number is given again as soon as it is free.
+      kind === 'tmp' && stat.isFile() && context.now.getTime() - changedAt.getTime() < TEMPORARY_FILE_MS
+    const why = retained || (isYoungFile ? 'too recent: it may still be written' : '')
+    // Inode numbers are reused as soon as they are free.
     const identity = `${stat.dev}:${stat.ino}:${stat.ctimeNs}`
-    return { ...known, identity, changedAt, retained: why || (await whyRetained(known, stat, look)) }
+    return { ...common, identity, changedAt, retained: why || (await whyRetained(common, stat, context)) }
   } catch (error) {
-    return { ...known, identity: '', changedAt: new Date(0), retained: messageOf(error) }
+    return { ...common, identity: '', changedAt: new Date(0), retained: messageOf(error) }
   }
 }
 
-/** The time that whoever makes something has to end it. */
+/** Time allowed for completing a creation. */
 const GRACE_MS = 3_600_000
 
-/** What speaks against deleting something that belongs to nothing; '' for nothing. */
+/** Returns why an orphan must not be deleted; '' when it may be. */
 async function whyRetained(
   { kind, name, path }: { readonly kind: string; readonly name: string; readonly path: string },
   stat: BigIntStats,
-  { now, inUse }: Look,
+  { now, inUse }: Context,
 ): Promise<string> {
-  if (stat.isSymbolicLink()) return 'it is a symbolic link: remove it by hand'
-  // No lock keeps others from what has no name of the server's, such as lost+found.
+  if (stat.isSymbolicLink()) return 'it is a symbolic link; remove it manually'
+  // Names that are not the server's, such as lost+found, are not protected by a lock.
   if ((kind === 'upper' || kind === 'snapshot') && !(isWorkspaceName(name) && name === nameKey(name)))
-    return `its name is not a valid ${kind === 'upper' ? 'workspace' : 'snapshot'} name: remove it by hand`
-  if (!stat.isDirectory()) return kind === 'upper' ? 'it is no directory: remove it by hand' : ''
+    return `its name is not a valid ${kind === 'upper' ? 'workspace' : 'snapshot'} name; remove it manually`
+  if (!stat.isDirectory()) return kind === 'upper' ? 'it is not a directory; remove it manually' : ''
   const making = kind === 'trash' ? '' : await whyBeingMade(path, now)
   if (making !== '') return making
   if ((mountPointsBelow(path)?.size ?? 0) > 0) return 'a file system is mounted in it'
   if (kind === 'upper') {
     const [user] = await findMachine({ disk: join(path, 'upper.ext4') })
-    if (user !== undefined) return `process ${user.pid} has it`
+    if (user !== undefined) return `process ${user.pid} has it open`
   }
   return inUse.userOf(path)
 }
 
-/** Says that a directory bears the mark of what is being made; '' where it bears none that counts. */
+/** Returns that a directory has a creation mark; '' without a valid one. */
 async function whyBeingMade(path: string, now: Date): Promise<string> {
   const ageMs = await makingAgeMs(path, now)
   return ageMs !== undefined && ageMs < GRACE_MS
-    ? `being made (its mark is ${shortDuration(ageMs)} old, and counts for 1h)`
+    ? `being created (its mark is ${shortDuration(ageMs)} old and expires after 1h)`
     : ''
 }
 
-/** How long ago its mark was made, or something was last written in it: a large copy may take more than an hour. */
+/**
+ * Returns the age of the mark or of the last write, whichever is younger: a large copy may take more than an
+ * hour.
+ */
 async function makingAgeMs(path: string, now: Date): Promise<number | undefined> {
   const markMs = await creationMarkAgeMs(join(path, CREATING), now)
   if (markMs === undefined) return undefined

@@ -11,6 +11,7 @@ import { findOrphans, type Orphan } from './orphans.ts'
 import type { Walker, WalkWork } from './walker.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
+/** An image or snapshot with its size. */
 export interface MeasuredImage {
   readonly name: string
   readonly path: string
@@ -23,13 +24,13 @@ interface MeasuredWorkspace {
   readonly name: string
   readonly backend: BackendName
   readonly image: string
-  /** `kept`: deleted but for its files. */
+  /** `kept`: deleted, but its files were kept. */
   readonly status: WorkspaceState['is'] | 'kept'
   readonly parts: readonly (UsagePart & { readonly size: Bytes })[]
   readonly total: Bytes
 }
 
-/** What everything takes on disk at one moment. */
+/** Disk usage of everything at one moment. */
 export interface DiskReport {
   readonly generatedAt: Date
   readonly images: readonly MeasuredImage[]
@@ -42,13 +43,14 @@ export interface DiskReport {
     readonly snapshots: Bytes
     readonly orphans: Bytes
     readonly all: Bytes
-    /** What `all` counts more than once: taking it off leaves what is really taken. */
+    /** Bytes that `all` counts more than once; subtracting them yields the actual usage. */
     readonly sharedBytes: number
   }
-  /** What could not be measured, in sentences. */
+  /** Sentences about what could not be measured. */
   readonly notes: readonly string[]
 }
 
+/** Dependencies of a DiskReporter. */
 export interface DiskReporterOptions {
   readonly table: WorkspaceTable
   readonly backends: readonly Backend[]
@@ -57,10 +59,10 @@ export interface DiskReporterOptions {
   readonly clock: Clock
 }
 
-/** A report that is asked for with `cached` may be this old; it is then made anew for whoever asks next. */
+/** Maximum age of a cached report; an older one is returned once more while a new one is measured. */
 const FRESH_MS = 30_000
 
-/** Measures what all backends have on disk, in one walk. */
+/** Measures the disk usage of all backends in one walk. */
 export class DiskReporter {
   readonly #options: DiskReporterOptions
   #last: DiskReport | undefined
@@ -70,7 +72,7 @@ export class DiskReporter {
     this.#options = options
   }
 
-  /** The last report, if there is one; one that is no longer fresh is made anew behind it. */
+  /** Returns the last report if there is one, and refreshes a stale one in the background. */
   async cached(): Promise<DiskReport> {
     const last = this.#last
     if (last === undefined) return this.#join()
@@ -83,7 +85,7 @@ export class DiskReporter {
     return (this.#last = await this.#measure(work))
   }
 
-  /** One at a time for all who take what comes. */
+  /** Shares one measurement among all callers that accept a cached report. */
   #join(): Promise<DiskReport> {
     this.#making ??= this.report().finally(() => (this.#making = undefined))
     return this.#making
@@ -145,15 +147,16 @@ export class DiskReporter {
       readonly UsagePart[],
     ]): Promise<MeasuredWorkspace> => {
       const named = this.#options.table.find(name)
-      // What the table does not have is kept, or has just become an `error`.
-      const known = named?.backend === backend ? named : await from.find(name).catch(() => undefined)
+      // A workspace missing from the table was deleted with its files kept, or has just entered state
+      // `error`.
+      const workspace = named?.backend === backend ? named : await from.find(name).catch(() => undefined)
       const parts = all.map((part) => ({ ...part, size: sizeOf(part) }))
       const total = sumBytes([NOTHING, ...parts.map(({ size }) => size)])
       return {
-        name: known?.name ?? name,
+        name: workspace?.name ?? name,
         backend,
-        image: known?.image ?? '',
-        status: known?.state.is ?? 'kept',
+        image: workspace?.image ?? '',
+        status: workspace?.state.is ?? 'kept',
         parts,
         total,
       }

@@ -5,14 +5,17 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** A duration in its largest unit, rounded down, as in a sentence: `3h`. Days begin at four: people say 72h. */
+/**
+ * Formats a duration for a sentence, in its largest unit and rounded down: `3h`. Days are used from four on:
+ * people say 72h.
+ */
 export function shortDuration(ms: number): string {
   for (const [unit, unitMs] of UNITS)
     if (ms >= (unit === 'd' ? 4 * unitMs : unitMs)) return `${Math.floor(ms / unitMs)}${unit}`
   return '0s'
 }
 
-/** A duration as Go writes it: `72h0m0s`. */
+/** Formats a duration like Go: `72h0m0s`. */
 export function goDuration(ms: number): string {
   const seconds = Math.floor(ms / 1_000)
   const [h, m, s] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60]

@@ -4,26 +4,28 @@ import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { WalkReport } from '../../native/files/disk.ts'
 
 /**
- * Smaller files are not asked what they share: in a tree of sources that would take as long as all the rest, for what is next
- * to nothing. Disks and images of machines are larger.
+ * Extents of smaller files are not examined: in a source tree that would double the duration for almost no
+ * shared bytes. VM disks and images are larger.
  */
 const EXTENTS_FROM_BYTES = 64 * 1024
 
+/** Options of a walk. */
 export interface WalkWork {
   readonly signal?: AbortSignal | undefined
-  /** Told now and then how many files and directories have been seen. */
+  /** Called occasionally with the number of files and directories seen. */
   readonly onSeen?: ((entries: number) => void) | undefined
 }
 
-/** Measures trees away from the server's own thread and process. */
+/** Measures trees in a separate process. */
 export interface Walker {
-  /** Counts the trees at some paths together, as `walkTrees` does. */
+  /** Measures the trees at some paths together, like `walkTrees`. */
   readonly walk: (paths: readonly string[], work?: WalkWork) => Promise<WalkReport>
   readonly close: () => Promise<void>
 }
 
+/** Starts a walker. */
 export function createWalker(logger: Logger): Walker {
-  // Whoever wants an answer of the server does not wait for a report.
+  // At low priority: requests to the server must not wait for a report.
   const pool = new Pool({ name: 'disk', logger, niceness: 10 })
   return {
     async walk(paths, { signal, onSeen } = {}) {

@@ -2,60 +2,59 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
 import { parseImage } from '../image-reference.ts'
 import type { BackendName } from '../backend-name.ts'
-import type { ImageFacts, ImageShelf, ShelfImage, SurveyedImage } from './image-shelf.ts'
+import type { ImageFacts, BackendImages, BackendImage, SurveyedImage } from './backend-images.ts'
 import { isDigest } from './tag.ts'
 
-/** What the configuration says of images. */
+/** Image settings from the configuration. */
 export interface ImageDefaults {
   readonly backend: BackendName
   readonly image: string
   readonly aliases: ReadonlyMap<string, string>
 }
 
-/** An image with what the configuration has to do with it. */
-export interface LibraryImage extends ShelfImage {
-  /** `config`: the configuration names it; `dangling`: nothing does; `user`: somebody gave it its tag. */
+/** An image and its role in the configuration. */
+export interface LibraryImage extends BackendImage {
+  /** `config`: named by the configuration; `user`: tagged by a user; `dangling`: neither. */
   readonly source: 'config' | 'user' | 'dangling'
   /** '' for none. */
   readonly alias: string
   readonly isDefault: boolean
 }
 
-/** The images of one backend, as far as what needs them can be told. */
-export interface ShelfSurvey {
+/** Images of one backend and what needs them, or why that is unknown. */
+export interface BackendSurvey {
   readonly backend: BackendName
   readonly images: readonly SurveyedImage[]
   readonly failure?: string
 }
 
 /**
- * The images of all backends. Whoever names an image may say whose is meant; else it is the first that has it, the default
- * backend before the others.
+ * The images of all backends. A caller may name the backend; otherwise the first backend that has the image
+ * is used, starting with the default backend.
  */
 export class ImageLibrary {
-  readonly #shelves: readonly ImageShelf[]
+  readonly #all: readonly BackendImages[]
   readonly #defaults: ImageDefaults
   readonly #closing = new AbortController()
   readonly #underWay = new Set<Promise<unknown>>()
 
-  constructor(shelves: readonly ImageShelf[], defaults: ImageDefaults) {
-    const isFirst = ({ backend }: ImageShelf): number => Number(backend === defaults.backend)
-    this.#shelves = shelves.toSorted((a, b) => isFirst(b) - isFirst(a))
+  constructor(backends: readonly BackendImages[], defaults: ImageDefaults) {
+    const isFirst = ({ backend }: BackendImages): number => Number(backend === defaults.backend)
+    this.#all = backends.toSorted((a, b) => isFirst(b) - isFirst(a))
     this.#defaults = defaults
   }
 
-  /** Gives up what is under way and waits for its end. */
+  /** Aborts pending work and waits for it to stop. */
   async close(): Promise<void> {
     this.#closing.abort(fault('BACKEND_UNAVAILABLE', 'the server is stopping'))
     await Promise.allSettled(this.#underWay)
   }
 
-  /** Those that are there, and those that the configuration names and the default backend has not. */
+  /** Lists the existing images, and those that the configuration names but the default backend lacks. */
   async list(): Promise<readonly LibraryImage[]> {
     const all: LibraryImage[] = []
-    for (const shelf of this.#shelves)
-      all.push(...(await shelf.list()).map((image) => this.#described(image)))
-    const [first] = this.#shelves
+    for (const images of this.#all) all.push(...(await images.list()).map((image) => this.#described(image)))
+    const [first] = this.#all
     if (first === undefined) return all
     const wanted = new Set([this.#defaults.image, ...this.#defaults.aliases.values()])
     for (const name of wanted) {
@@ -68,25 +67,30 @@ export class ImageLibrary {
     return all
   }
 
-  /** @throws INVALID_REQUEST and IMAGE_NOT_FOUND, as all below do */
+  /**
+   * Returns an image and its details.
+   *
+   * @throws INVALID_REQUEST when the name is not valid
+   * @throws IMAGE_NOT_FOUND when there is none
+   */
   async inspect(
     text: string,
     { backend, verify }: { readonly backend?: BackendName | undefined; readonly verify: boolean },
   ): Promise<{ readonly image: LibraryImage; readonly facts: ImageFacts }> {
-    const { shelf, name } = await this.#find(text, backend)
-    const facts = await this.#follow(shelf.inspect(name, verify))
-    const rows = (await shelf.list()).map((image) => this.#described(image))
+    const { images, name } = await this.#find(text, backend)
+    const facts = await this.#follow(images.inspect(name, verify))
+    const rows = (await images.list()).map((image) => this.#described(image))
     const image = rows.find((row) => isCalled(row, name)) ?? rows.find((row) => row.digest === facts.digest)
     if (image === undefined) throw notFound(name)
     return { image, facts }
   }
 
   async tag(source: string, target: string, backend?: BackendName): Promise<void> {
-    const { shelf, name } = await this.#find(source, backend)
-    await shelf.tag(name, target)
+    const { images, name } = await this.#find(source, backend)
+    await images.tag(name, target)
   }
 
-  /** Checks the request at once; the work begins with `make`. */
+  /** Validates a pull immediately; `make` starts the work. */
   preparePull(request: {
     readonly dockerRef: string
     readonly tag: string
@@ -97,41 +101,42 @@ export class ImageLibrary {
     ) => Promise<{ readonly tag: string; readonly digest: string }>
   } {
     const dockerRef = parseImage(request.dockerRef, this.#defaults.aliases)
-    if (isDigest(dockerRef)) throw fault('INVALID_REQUEST', `docker_ref ${dockerRef} names no repository`)
-    const shelf = this.#shelfOf(request.backend ?? this.#shelves[0]?.backend ?? this.#defaults.backend)
+    if (isDigest(dockerRef))
+      throw fault('INVALID_REQUEST', `docker_ref ${dockerRef} is a digest, not a repository`)
+    const images = this.#imagesOf(request.backend ?? this.#all[0]?.backend ?? this.#defaults.backend)
     const { signal } = this.#closing
     const pull = { dockerRef, tag: request.tag }
-    return { make: (progress) => this.#follow(shelf.pull(pull, { progress, signal })) }
+    return { make: (progress) => this.#follow(images.pull(pull, { progress, signal })) }
   }
 
   async remove(text: string, backend?: BackendName): Promise<void> {
-    const { shelf, name } = await this.#find(text, backend)
-    await shelf.remove(name)
+    const { images, name } = await this.#find(text, backend)
+    await images.remove(name)
   }
 
-  /** Deletes the images of VMs that neither the configuration nor a workspace nor a snapshot needs. */
+  /** Deletes the VM images that neither the configuration nor a workspace nor a snapshot needs. */
   async prune(isDryRun: boolean): Promise<readonly LibraryImage[]> {
     const pruned: LibraryImage[] = []
-    for (const shelf of this.#shelves.filter(({ backend }) => backend !== 'docker')) {
-      for (const { digest, rows, neededBy } of await this.#follow(shelf.survey())) {
+    for (const images of this.#all.filter(({ backend }) => backend !== 'docker')) {
+      for (const { digest, rows, neededBy } of await this.#follow(images.survey())) {
         if (neededBy !== '' || rows.some((row) => this.#isConfigured(row))) continue
-        if (isDryRun || (await this.discard(shelf.backend, digest)))
+        if (isDryRun || (await this.discard(images.backend, digest)))
           pruned.push(...rows.map((row) => this.#described({ ...row, isInUse: false })))
       }
     }
     return pruned
   }
 
-  /** Of each backend its images with what needs each, or why that cannot be told. */
-  async survey(): Promise<readonly ShelfSurvey[]> {
+  /** Returns the images of each backend with what needs them, or why that is unknown. */
+  async survey(): Promise<readonly BackendSurvey[]> {
     return Promise.all(
-      this.#shelves.map(async (shelf) => {
-        const { backend } = shelf
+      this.#all.map(async (source) => {
+        const { backend } = source
         try {
-          const images = (await this.#follow(shelf.survey())).map((image) => {
+          const images = (await this.#follow(source.survey())).map((image) => {
             const isConfigured = image.rows.some((row) => this.#isConfigured(row))
             return isConfigured && image.neededBy === ''
-              ? { ...image, neededBy: 'the configuration names it' }
+              ? { ...image, neededBy: 'named by the configuration' }
               : image
           })
           return { backend, images }
@@ -142,32 +147,32 @@ export class ImageLibrary {
     )
   }
 
-  /** Deletes an image that nothing needs by now; false for one that something does. */
+  /** Deletes an image that nothing needs; returns false when something does. */
   async discard(backend: BackendName, digest: string): Promise<boolean> {
-    return this.#follow(this.#shelfOf(backend).discard(digest, (row) => this.#isConfigured(row)))
+    return this.#follow(this.#imagesOf(backend).discard(digest, (row) => this.#isConfigured(row)))
   }
 
-  #isConfigured(image: ShelfImage): boolean {
+  #isConfigured(image: BackendImage): boolean {
     return this.#described(image).source === 'config'
   }
 
   async #find(
     text: string,
     backend: BackendName | undefined,
-  ): Promise<{ readonly shelf: ImageShelf; readonly name: string }> {
+  ): Promise<{ readonly images: BackendImages; readonly name: string }> {
     const name = parseImage(text, this.#defaults.aliases)
-    const shelves = backend === undefined ? this.#shelves : [this.#shelfOf(backend)]
-    for (const shelf of shelves) if (await shelf.has(name)) return { shelf, name }
+    const backends = backend === undefined ? this.#all : [this.#imagesOf(backend)]
+    for (const images of backends) if (await images.has(name)) return { images, name }
     throw notFound(name)
   }
 
-  #shelfOf(backend: BackendName): ImageShelf {
-    const shelf = this.#shelves.find((each) => each.backend === backend)
-    if (shelf !== undefined) return shelf
-    throw fault('BACKEND_UNAVAILABLE', `backend ${backend} is not enabled here, and so has no images`)
+  #imagesOf(backend: BackendName): BackendImages {
+    const images = this.#all.find((each) => each.backend === backend)
+    if (images !== undefined) return images
+    throw fault('BACKEND_UNAVAILABLE', `backend ${backend} is not enabled`)
   }
 
-  #described(image: ShelfImage): LibraryImage {
+  #described(image: BackendImage): LibraryImage {
     const { image: standard, aliases } = this.#defaults
     const alias = [...aliases].find(([, name]) => isCalled(image, name))?.[0] ?? ''
     const isDefault = isCalled(image, aliases.get(standard) ?? standard)
@@ -176,7 +181,7 @@ export class ImageLibrary {
     return { ...image, source, alias, isDefault }
   }
 
-  /** So that the server's end waits for it. */
+  /** Registers work that `close` waits for. */
   async #follow<T>(work: Promise<T>): Promise<T> {
     this.#underWay.add(work)
     try {
@@ -187,10 +192,10 @@ export class ImageLibrary {
   }
 }
 
-function isCalled(image: Pick<ShelfImage, 'name' | 'tag' | 'dockerRef' | 'digest'>, name: string): boolean {
+function isCalled(image: Pick<BackendImage, 'name' | 'tag' | 'dockerRef' | 'digest'>, name: string): boolean {
   return name !== '' && [image.name, image.tag, image.dockerRef, image.digest].includes(name)
 }
 
 function notFound(name: string) {
-  return fault('IMAGE_NOT_FOUND', `no image is called ${JSON.stringify(name)} here; pull or build it`)
+  return fault('IMAGE_NOT_FOUND', `image ${JSON.stringify(name)} not found; pull or build it`)
 }

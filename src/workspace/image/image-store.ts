@@ -8,22 +8,23 @@ import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import { fault } from '../errors.ts'
 import { digestOfParts, type Manifest } from './manifest.ts'
 import { type BlobReading, MANIFEST_FILE, readBlob } from './read-blob.ts'
-import { systemFault } from './system-fault.ts'
+import { systemError } from './system-error.ts'
 import { isDigest, isTag, parseTag } from './tag.ts'
 import { type Tag, TagFiles, type TagReading } from './tag-files.ts'
 
+/** Options of an image store. */
 export interface ImageStoreOptions {
-  /** The directory that holds `blobs` and `tags`. */
+  /** Directory that contains `blobs` and `tags`. */
   readonly root: string
   /**
-   * The digests that workspaces and snapshots boot from.
+   * Returns the digests that workspaces and snapshots depend on.
    *
-   * @throws when it cannot be told of any of them; every image counts as in use then
+   * @throws when any of them is unknown; every image then counts as in use
    */
   readonly pinnedDigests: () => Promise<ReadonlySet<string>>
 }
 
-/** What a VM boots from: paths are absolute, the digest is `sha256:…`. */
+/** The files that a VM boots from: absolute paths, and a digest `sha256:…`. */
 export interface BootImage {
   readonly digest: string
   readonly arch: string
@@ -33,7 +34,7 @@ export interface BootImage {
   readonly initrd: string
 }
 
-/** An image in the store, with the tags that stand for it. */
+/** An image in the store and its tags. */
 export interface StoredImage {
   readonly digest: string
   readonly directory: string
@@ -41,16 +42,17 @@ export interface StoredImage {
   readonly tags: readonly Tag[]
 }
 
-/** Everything in a store at one moment. */
+/** The content of a store at one moment. */
 export interface StoreContent {
-  /** Also those that a tag stands for and that are not there. */
+  /** Includes missing images that a tag refers to. */
   readonly images: readonly StoredImage[]
   readonly unreadableTags: readonly Extract<TagReading, { is: 'unreadable' }>[]
 }
 
 /**
- * Images as directories named by their content, `blobs/sha256/<digest>`, and tags that stand for them. A directory is
- * filled under a name that ends in `.tmp` and renamed when all of it is on disk: what has its final name is whole.
+ * Stores images in directories named by their content, `blobs/sha256/<digest>`, and the tags that refer to
+ * them. A directory is filled under a name that ends in `.tmp` and renamed once it is entirely on disk, so
+ * that a final name means a complete image.
  */
 export class ImageStore {
   readonly root: string
@@ -61,7 +63,7 @@ export class ImageStore {
   readonly #pinnedDigests: ImageStoreOptions['pinnedDigests']
   readonly #turns = new KeyedLock()
 
-  /** Makes the directories where they are missing. */
+  /** Opens a store, creating missing directories. */
   static async open(options: ImageStoreOptions): Promise<ImageStore> {
     const store = new ImageStore(options)
     for (const directory of [store.#blobs, store.#locks, join(options.root, 'tags')])
@@ -79,10 +81,11 @@ export class ImageStore {
   }
 
   /**
-   * The image that a tag, a digest or the Docker reference of a tag stands for, looked at without reading its large
-   * files. It may be pruned until it is pinned: pin it, then resolve it again.
+   * Resolves a tag, a digest or the Docker reference of a tag to an image, checked without reading its large
+   * files. The image may be pruned until it is pinned: pin it, then resolve it again.
    *
-   * @throws IMAGE_NOT_FOUND, and BACKEND_ERROR for one that is damaged
+   * @throws IMAGE_NOT_FOUND when there is none
+   * @throws BACKEND_ERROR when it is damaged
    */
   async resolve(name: string): Promise<BootImage> {
     const { digest, manifest } = await this.get(name)
@@ -97,7 +100,7 @@ export class ImageStore {
     }
   }
 
-  /** The manifest of the image that a name stands for; throws as `resolve` does. */
+  /** Returns an image's digest and manifest. @throws like `resolve` */
   async get(name: string): Promise<{ readonly digest: string; readonly manifest: Manifest }> {
     const digest = await this.digestOf(name)
     const reading = await readBlob(this.directoryOf(digest), digest)
@@ -108,44 +111,53 @@ export class ImageStore {
     throw fault('BACKEND_ERROR', `image ${shown(name)} is damaged (${reading.why}); ${remedy}`)
   }
 
-  /** The digest that a name stands for, whether or not that image is there. @throws IMAGE_NOT_FOUND */
+  /**
+   * Resolves a name to a digest, whether or not that image exists.
+   *
+   * @throws IMAGE_NOT_FOUND when there is no such tag
+   */
   async digestOf(name: string): Promise<string> {
     if (isDigest(name)) return name
     const tag = isTag(name) ? await this.#tags.find(name) : undefined
-    if (tag?.is === 'known') return tag.digest
+    if (tag?.is === 'valid') return tag.digest
     if (tag?.is === 'unreadable')
       throw fault('BACKEND_ERROR', `image tag ${name} is damaged (${tag.why}); remove it and pull it again`)
     for (const each of await this.#tags.list())
-      if (each.is === 'known' && each.dockerRef !== '' && each.dockerRef === name) return each.digest
-    throw fault('IMAGE_NOT_FOUND', `no image is called ${shown(name)} in ${this.root}; pull or build it`)
+      if (each.is === 'valid' && each.dockerRef !== '' && each.dockerRef === name) return each.digest
+    throw fault('IMAGE_NOT_FOUND', `image ${shown(name)} not found in ${this.root}; pull or build it`)
   }
 
   directoryOf(digest: string): string {
-    if (!isDigest(digest)) throw new Error(`${digest} is no digest`)
+    if (!isDigest(digest)) throw new Error(`${digest} is not a digest`)
     return join(this.#blobs, digest.slice('sha256:'.length))
   }
 
   async list(): Promise<StoreContent> {
     const tags = await this.#tags.list()
-    const known = tags.filter((tag) => tag.is === 'known')
+    const valid = tags.filter((tag) => tag.is === 'valid')
     const there = (await readdir(this.#blobs)).map((name) => `sha256:${name}`).filter(isDigest)
-    const digests = new Set([...there, ...known.map((tag) => tag.digest)])
+    const digests = new Set([...there, ...valid.map((tag) => tag.digest)])
     const images = await Promise.all(
       [...digests].toSorted().map(async (digest) => {
         const directory = this.directoryOf(digest)
         const reading = await readBlob(directory, digest)
-        return { digest, directory, reading, tags: known.filter((tag) => tag.digest === digest) }
+        return { digest, directory, reading, tags: valid.filter((tag) => tag.digest === digest) }
       }),
     )
     return { images, unreadableTags: tags.filter((tag) => tag.is === 'unreadable') }
   }
 
-  /** Whether a workspace or a snapshot boots from an image. @throws what `pinnedDigests` throws */
+  /** Returns the digests that workspaces and snapshots depend on. @throws what `pinnedDigests` throws */
   async pinned(): Promise<ReadonlySet<string>> {
     return this.#pinnedDigests()
   }
 
-  /** Lets a tag stand for an image that is there, in place of what it stood for. @throws INVALID_REQUEST, IMAGE_NOT_FOUND */
+  /**
+   * Points a tag to an existing image, replacing its previous target.
+   *
+   * @throws INVALID_REQUEST when the tag is not valid
+   * @throws IMAGE_NOT_FOUND when the image does not exist
+   */
   async setTag(tag: string, digest: string, dockerRef: string): Promise<void> {
     parseTag(tag)
     await this.exclusively(async () => {
@@ -154,20 +166,20 @@ export class ImageStore {
     })
   }
 
-  /** Takes a tag away; its image stays. @throws IMAGE_NOT_FOUND */
+  /** Removes a tag; its image stays. @throws IMAGE_NOT_FOUND when there is no such tag */
   async removeTag(tag: string): Promise<void> {
     parseTag(tag)
     await this.exclusively(async () => {
       const found = await this.#tags.find(tag)
-      if (found === undefined) throw fault('IMAGE_NOT_FOUND', `no image tag ${tag} is in ${this.root}`)
+      if (found === undefined) throw fault('IMAGE_NOT_FOUND', `image tag ${tag} not found in ${this.root}`)
       await this.#tags.remove(tag)
     })
   }
 
   /**
-   * Deletes an image with its tags, unless it is in use: false then.
+   * Deletes an image with its tags; returns false when it is in use.
    *
-   * @throws what `pinnedDigests` throws, and then deletes nothing
+   * @throws what `pinnedDigests` throws, and deletes nothing then
    */
   async remove(digest: string, mayRemove: (image: StoredImage) => boolean): Promise<boolean> {
     return this.exclusively(async () => {
@@ -177,31 +189,34 @@ export class ImageStore {
       if (image === undefined || !mayRemove(image) || (await this.pinned()).has(digest)) return false
       for (const { tag } of image.tags) await this.#tags.remove(tag)
       if (image.reading.is === 'absent') return true
-      // A workspace that was made meanwhile has pinned it by now, or will look for it and not find it.
+      // A workspace created in the meantime has either pinned it by now, or will not find it.
       const isStillWanted = async (): Promise<boolean> => !(await this.pinned()).has(digest)
-      if (await discard(this.blobPlace, basename(image.directory), { isStillWanted })) return true
+      if (await discard(this.blobDirectory, basename(image.directory), { isStillWanted })) return true
       for (const tag of image.tags) await this.#tags.write(tag)
       return false
     })
   }
 
-  /** Where images are, for what is left of them. */
-  get blobPlace(): TrashPlace {
+  /** Parent directory of the images, for deletions. */
+  get blobDirectory(): TrashPlace {
     return { root: this.root, parent: 'blobs/sha256' }
   }
 
-  /** Makes a directory to prepare an image in; whoever makes it removes it. A crash leaves it, named `*.tmp`. */
+  /**
+   * Creates a directory for preparing an image, which the caller removes. After a crash it remains, named
+   * `*.tmp`.
+   */
   async stage(): Promise<string> {
     const staging = this.#temporaryName()
     await mkdir(staging, { mode: 0o700 }).catch((error: unknown) => {
-      throw systemFault('making room for an image', error)
+      throw systemError('creating a directory for an image', error)
     })
     return staging
   }
 
   /**
-   * Takes a directory that holds the files of an image, all of them on disk, into the store under its digest. One that is
-   * there and whole is kept, one that is damaged replaced.
+   * Moves a directory with an image's files, which must be on disk, into the store under its digest. A
+   * complete image with this digest is kept, a damaged one replaced.
    */
   async publish(filled: string, facts: Omit<Manifest, 'digest'>): Promise<Manifest> {
     const digest = digestOfParts(facts.arch, facts.files)
@@ -211,7 +226,7 @@ export class ImageStore {
       const directory = this.directoryOf(digest)
       const there = await readBlob(directory, digest)
       if (there.is === 'whole') {
-        // The same files, made from something else: VMs may have them open, so that only what is told of them changes.
+        // Same files from a different source: VMs may have them open, so only the manifest is replaced.
         await writeManifest(directory, manifest)
         return manifest
       }
@@ -225,10 +240,10 @@ export class ImageStore {
   }
 
   /**
-   * Makes an image once, however many ask for it here and in other processes: the first converts, the others find what it
-   * made. `onWait` is called where another is at it.
+   * Prepares an image once for all callers in this and other processes: the first one converts, the others
+   * find its result. Calls `onWait` when it has to wait.
    */
-  async once(
+  async singleflight(
     key: string,
     make: () => Promise<Manifest>,
     options: { readonly signal?: AbortSignal | undefined; readonly onWait: () => void },
@@ -251,14 +266,17 @@ export class ImageStore {
     return undefined
   }
 
-  /** Runs one change of names at a time, here and in other processes: an image that is being deleted may get its name back. */
+  /**
+   * Runs one change of names at a time, in this and other processes: a deletion in progress may restore a
+   * name.
+   */
   async exclusively<T>(work: () => Promise<T>): Promise<T> {
     return this.#turns.run('names', async () => {
       const release = await lockFile(join(this.#locks, 'names.lock'))
       try {
         return await work()
       } catch (error) {
-        throw systemFault(`changing what is in ${this.root}`, error)
+        throw systemError(`changing the contents of ${this.root}`, error)
       } finally {
         await release()
       }
@@ -270,15 +288,12 @@ export class ImageStore {
   }
 }
 
-/** @throws BACKEND_ERROR where a tag may stand for any image */
+/** Checks that every tag is readable. @throws BACKEND_ERROR when a tag may refer to any image */
 export function checkTags({ unreadableTags: [unreadable] }: StoreContent): void {
   if (unreadable === undefined) return
   const { tag, why } = unreadable
   const remedy = 'remove that tag first'
-  throw fault(
-    'BACKEND_ERROR',
-    `no image can be deleted while tag ${tag} may stand for it (${why}); ${remedy}`,
-  )
+  throw fault('BACKEND_ERROR', `images cannot be deleted while tag ${tag} is unreadable (${why}); ${remedy}`)
 }
 
 function writeManifest(directory: string, manifest: Manifest): Promise<void> {
@@ -291,7 +306,7 @@ function shown(name: string): string {
   return JSON.stringify(name.slice(0, 80))
 }
 
-/** Keeps apart those who prepare images in a store, in this process and others, and those who clear away what is left of that. */
+/** Separates processes that prepare images in a store from those that remove the remains of preparations. */
 class Preparation {
   readonly #lock: string
 
@@ -299,7 +314,7 @@ class Preparation {
     this.#lock = lock
   }
 
-  /** Runs what prepares an image, from its first file to its tag; nothing is cleared away meanwhile. */
+  /** Runs the preparation of an image, from its first file to its tag; nothing is removed in the meantime. */
   async during<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const release = await lockFile(this.#lock, { kind: 'shared', signal })
     try {
@@ -309,7 +324,7 @@ class Preparation {
     }
   }
 
-  /** Runs what clears away while nobody prepares an image; undefined while somebody does. */
+  /** Runs a cleanup while no image is being prepared; resolves to undefined when one is. */
   async whileNone<T>(work: () => Promise<T>): Promise<T | undefined> {
     const release = await tryLock(this.#lock, () => undefined)
     if (release === 'taken') return undefined

@@ -6,21 +6,23 @@ import { isDigest, isTag } from './tag.ts'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
 
-/** What a tag stands for. */
+/** A tag and the image it refers to. */
 export interface Tag {
   readonly tag: string
   readonly digest: string
-  /** The Docker reference that it was pulled from; '' for none. */
+  /** The Docker reference it was pulled from; '' for none. */
   readonly dockerRef: string
 }
 
 const tagSchema = Type.Object({ digest: Type.String(), dockerRef: Type.String() })
 
-/** A tag's file as it is found. What cannot be read may stand for any image: it is never taken for absent. */
+/**
+ * Result of reading a tag's file. An unreadable tag may refer to any image and is never treated as absent.
+ */
 export type TagReading =
-  ({ readonly is: 'known' } & Tag) | { readonly is: 'unreadable'; readonly tag: string; readonly why: string }
+  ({ readonly is: 'valid' } & Tag) | { readonly is: 'unreadable'; readonly tag: string; readonly why: string }
 
-/** Tags as files, one each. Names have been checked. */
+/** Stores tags as one file each. Names have been validated. */
 export class TagFiles {
   readonly #directory: string
 
@@ -41,17 +43,17 @@ export class TagFiles {
     return readings.filter((reading) => reading !== undefined)
   }
 
-  /** Undefined when there is none of that name. */
+  /** Returns undefined when there is no such tag. */
   async find(tag: string): Promise<TagReading | undefined> {
     const path = this.#path(tag)
     try {
       const value = parseJson(tagSchema, await readFile(path, 'utf8'))
       return value !== undefined && isDigest(value.digest)
-        ? { is: 'known', tag, digest: value.digest, dockerRef: value.dockerRef }
-        : { is: 'unreadable', tag, why: `${path} does not say which image it stands for` }
+        ? { is: 'valid', tag, digest: value.digest, dockerRef: value.dockerRef }
+        : { is: 'unreadable', tag, why: `${path} does not name a valid image` }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-      return { is: 'unreadable', tag, why: `${path} cannot be used: ${messageOf(error)}` }
+      return { is: 'unreadable', tag, why: `${path} is unreadable: ${messageOf(error)}` }
     }
   }
 
@@ -59,7 +61,7 @@ export class TagFiles {
     await writeFileDurable(this.#path(tag), `${JSON.stringify({ digest, dockerRef })}\n`, { mode: 0o600 })
   }
 
-  /** A damaged one goes as well: it is removed by its name. */
+  /** Removes a tag by name, even when its file is damaged. */
   async remove(tag: string): Promise<void> {
     await removeFileDurable(this.#path(tag))
   }

@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.ts'
-import { endWith, followProgram } from '../backend/follow-program.ts'
+import { hangUpOnAbort, followProgram } from '../backend/follow-program.ts'
 import { DEV_CONTAINER_FILES } from '../devcontainer/dev-container.ts'
 import { fault } from '../errors.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
@@ -7,7 +7,9 @@ import type { Repo } from './repo.ts'
 
 const TIMEOUT_MS = 30 * 60_000
 const HAS_DEV_CONTAINER = 'it has a devcontainer.json'
-/** Looks in the same breath, because every program started inside costs the engine some 30 ms. */
+/**
+ * Checks for a devcontainer.json in the same program, because each start inside costs the engine some 30 ms.
+ */
 const CLONE_AND_LOOK = `
 "$@" || exit
 for file in ${DEV_CONTAINER_FILES.join(' ')}; do
@@ -15,10 +17,10 @@ for file in ${DEV_CONTAINER_FILES.join(' ')}; do
 done`
 
 /**
- * Clones a repository inside a workspace, as the workspace's own user: nothing that the repository makes git do
- * reaches the host (threat W3). Returns whether there is a devcontainer.json in it.
+ * Clones a repository inside a workspace as the workspace's user, so that nothing the repository makes git do
+ * reaches the host (threat W3). Returns whether it contains a devcontainer.json.
  *
- * @throws CLONE_FAILED with git's last words
+ * @throws CLONE_FAILED with git's last lines of output
  */
 export async function cloneInside(
   backend: Backend,
@@ -33,7 +35,7 @@ export async function cloneInside(
     stdin: false,
   })
   const giveUp = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
-  const forget = endWith(giveUp, git)
+  const forget = hangUpOnAbort(giveUp, git)
   try {
     const lastLines = await followProgram(git, progress)
     const { status } = await git.exitStatus
@@ -48,19 +50,22 @@ export async function cloneInside(
   }
 }
 
-/** Whether a workspace's directory holds anything, as one adopted from an earlier workspace does. */
+/**
+ * Returns whether a workspace's directory contains anything, as one adopted from an earlier workspace does.
+ */
 export async function hasFiles(backend: Backend, name: string): Promise<boolean> {
   const ls = await backend.exec(name, { argv: ['ls', '-A', WORKSPACE_DIR], stdin: false })
   const lines = await followProgram(ls, () => undefined)
   return (await ls.exitStatus).status === 0 && lines.length > 0
 }
 
-/** The program that clones, with `gitEnvironment` around it. */
+/** Returns the command that clones; run it with `gitEnvironment`. */
 export function cloneCommand(repo: Repo, directory: string): readonly string[] {
   const settings = ['-c', 'protocol.file.allow=never', '-c', 'credential.helper=']
   return ['git', ...settings, 'clone', '--progress', '--no-recurse-submodules', '--', repo.url, directory]
 }
 
+/** Returns the environment that restricts git to safe protocols and passes the credentials. */
 export function gitEnvironment(repo: Repo): Record<string, string> {
   const environment: Record<string, string> = {
     GIT_ALLOW_PROTOCOL: 'https:http:ssh:git',
@@ -69,7 +74,7 @@ export function gitEnvironment(repo: Repo): Record<string, string> {
     LC_ALL: 'C.UTF-8',
   }
   if (repo.credentials === undefined) return environment
-  // By the environment: an argument would stand in the process list, a URL in the clone's own .git/config.
+  // An argument would be visible in the process list, and a URL would be stored in .git/config.
   const basic = Buffer.from(repo.credentials).toString('base64')
   return {
     ...environment,
@@ -81,8 +86,8 @@ export function gitEnvironment(repo: Repo): Record<string, string> {
 
 function cloneMessage(repo: Repo, status: number, lastLines: readonly string[]): string {
   if (status === 126 || status === 127) {
-    return `cloning ${repo.url} failed: the image has no git; use one that has, such as the default image`
+    return `cloning ${repo.url} failed: the image does not contain git; use one that does, such as the default image`
   }
   const words = lastLines.filter((line) => /^(fatal|error|remote|ssh):/i.test(line)).join('; ')
-  return `cloning ${repo.url} failed: ${words === '' ? `git ended with status ${status}` : words}`
+  return `cloning ${repo.url} failed: ${words === '' ? `git exited with status ${status}` : words}`
 }

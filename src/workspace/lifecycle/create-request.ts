@@ -7,7 +7,7 @@ import type { NetworkReach } from '../network/reach.ts'
 import { BACKEND_NAMES } from '../backend-name.ts'
 import type { BackendName } from '../backend-name.ts'
 import { isImageBackend } from '../image/image-backend.ts'
-import { withKnownImage } from './known-image.ts'
+import { withResolvedImage } from './resolve-image.ts'
 import { parseImage } from '../image-reference.ts'
 import { parseLocalDir } from './local-dir.ts'
 import { parseWorkspaceName } from '../name.ts'
@@ -16,7 +16,7 @@ import { parseRepo, type Repo } from './repo.ts'
 const MIN_UPPER_BYTES = 2 ** 30
 const MAX_UPPER_BYTES = 100 * 2 ** 30
 
-/** What a caller asks for, unchecked; null and absent are the same. */
+/** An unvalidated create request; null and absent are equivalent. */
 export interface CreateInput {
   readonly name: unknown
   readonly repo?: string | null | undefined
@@ -33,54 +33,55 @@ export interface CreateInput {
   readonly network?: WireNetworkLimits | null | undefined
 }
 
-/** What to make, checked and with defaults filled in. */
+/** A validated create request with defaults filled in. */
 export interface CreateRequest {
   readonly name: string
   readonly repo: Repo | undefined
   readonly image: string
-  /** Whether the caller named it: nothing then takes its place. */
+  /** Whether the caller named the image, which then takes precedence. */
   readonly isImageGiven: boolean
   readonly backend: BackendName
-  /** '' when the workspace's files live on a volume. */
+  /** '' when the workspace's files are on a volume. */
   readonly localDir: string
   readonly cpus: number
   readonly memoryMb: number
   /** 0 for the backend's default. */
   readonly upperBytes: number
-  /** The snapshot that its disk is to be a copy of; '' for none. */
+  /** The snapshot to copy the disk from; '' for none. */
   readonly fromSnapshot: string
-  /** Whether a devcontainer.json and dotfiles are honoured. */
+  /** Whether a devcontainer.json and dotfiles are honored. */
   readonly isProvisioned: boolean
-  /** What the mounted directory's devcontainer.json says; the one of a repository is read once it is cloned. */
+  /** devcontainer.json of the mounted directory; that of a repository is read after cloning. */
   readonly devContainer: DevContainerReading
-  /** The repository that sets up the user's home. */
+  /** The repository that sets up the user's home directory. */
   readonly dotfiles: Repo | undefined
-  /** The most that it may reach, below this server's policy. */
+  /** Network limits that narrow the server's policy. */
   readonly networkLimits: NetworkLimits | undefined
 }
 
+/** Settings that a create request is validated against and completed with. */
 export interface CreateDefaults {
   readonly backend: BackendName
   readonly image: string
   readonly imageAliases: ReadonlyMap<string, string>
-  /** For a workspace that names none. */
+  /** Dotfiles of workspaces created without any. */
   readonly dotfiles: Repo | undefined
-  /** Host directories that no workspace may mount. */
+  /** Host directories that workspaces must not mount. */
   readonly forbiddenDirs: readonly string[]
-  /** What a backend's workspaces reach. */
+  /** Returns the network policy of a backend's workspaces. */
   readonly reachOf: (backend: BackendName) => NetworkReach
-  /** @throws SNAPSHOT_NOT_FOUND, and what keeps one from being used */
+  /** Returns a usable snapshot. @throws SNAPSHOT_NOT_FOUND when there is none */
   readonly getSnapshot: (name: unknown) => Promise<Snapshot>
 }
 
-/** Checks a creation before anything is touched. */
+/** Validates a create request before anything is changed. */
 export async function parseCreateRequest(
   input: CreateInput,
   defaults: CreateDefaults,
 ): Promise<CreateRequest> {
   const name = parseWorkspaceName(input.name)
   if (isGiven(input.repo) && isGiven(input.localDir)) {
-    throw fault('INVALID_REQUEST', 'repo and local_dir exclude each other: give one of them, or neither')
+    throw fault('INVALID_REQUEST', 'repo and local_dir are mutually exclusive')
   }
   const snapshot = isGiven(input.fromSnapshot) ? await readSnapshot(input, defaults) : undefined
   const backend = snapshot?.backend ?? input.backend ?? defaults.backend
@@ -91,14 +92,14 @@ export async function parseCreateRequest(
     )
   }
   const localDir = isGiven(input.localDir) ? await parseLocalDir(input.localDir, defaults.forbiddenDirs) : ''
-  // What a snapshot was made of has been set up.
+  // A snapshot's source has already been set up.
   const isProvisioned = input.noProvision !== true && snapshot === undefined
   const devContainer =
     isProvisioned && localDir !== ''
-      ? withKnownImage(await readFromHost(localDir), defaults.imageAliases)
+      ? withResolvedImage(await readFromHost(localDir), defaults.imageAliases)
       : ({ is: 'none' } as const)
   const image = isGiven(input.image) ? parseImage(input.image, defaults.imageAliases) : undefined
-  // A container's image is none that a virtual machine could boot.
+  // VMs cannot boot a container image.
   const isMachine = isImageBackend(backend as BackendName)
   const wanted = devContainer.is === 'found' && !isMachine ? devContainer.config.image : undefined
   const dotfiles = isGiven(input.dotfiles) ? parseRepo(input.dotfiles) : defaults.dotfiles
@@ -125,13 +126,16 @@ async function readSnapshot(input: CreateInput, defaults: CreateDefaults): Promi
   const others = { repo, image, local_dir: localDir, upper_size_bytes: upperSize }
   for (const [field, value] of Object.entries(others)) {
     if (value !== undefined && value !== null && value !== '')
-      throw fault('INVALID_REQUEST', `from_snapshot and ${field} exclude each other: a snapshot has its own`)
+      throw fault(
+        'INVALID_REQUEST',
+        `from_snapshot and ${field} are mutually exclusive: a snapshot has its own`,
+      )
   }
   const snapshot = await defaults.getSnapshot(fromSnapshot)
   if (!isGiven(backend) || backend === snapshot.backend) return snapshot
   throw fault(
     'INVALID_REQUEST',
-    `snapshot "${snapshot.name}" is one of backend ${snapshot.backend}: leave backend out`,
+    `snapshot "${snapshot.name}" belongs to backend ${snapshot.backend}; omit backend`,
   )
 }
 
@@ -140,16 +144,16 @@ function parseUpperSize(bytes: number | null | undefined, backend: BackendName):
   if (backend === 'docker')
     throw fault(
       'INVALID_REQUEST',
-      'upper_size_bytes is for virtual machines: docker workspaces have no disk of their own',
+      'upper_size_bytes applies only to VMs: docker workspaces have no separate disk',
     )
   if (Number.isInteger(bytes) && bytes >= MIN_UPPER_BYTES && bytes <= MAX_UPPER_BYTES) return bytes
   throw fault(
     'INVALID_REQUEST',
-    `upper_size_bytes must be from ${MIN_UPPER_BYTES} to ${MAX_UPPER_BYTES} (1 to 100 GiB)`,
+    `upper_size_bytes must be between ${MIN_UPPER_BYTES} and ${MAX_UPPER_BYTES} (1 to 100 GiB)`,
   )
 }
 
-/** Clients of this API family send '' for what they leave out. */
+/** Clients of this API family send '' for omitted fields. */
 function isGiven(value: string | null | undefined): value is string {
   return value !== undefined && value !== null && value !== ''
 }

@@ -6,17 +6,17 @@ import { BACKEND_NAMES } from '../backend-name.ts'
 import type { BackendName } from '../backend-name.ts'
 import { isWorkspaceName, nameKey } from '../name.ts'
 
-/** A creation or a deletion that has begun and not ended; what it leaves is removed in either case. */
+/** An unfinished creation or deletion, whose remains are removed in either case. */
 export interface CreationMark {
   readonly name: string
   readonly backend: BackendName
-  /** Whether the volume must outlive it: it was there before the creation, or the deletion was asked to keep it. */
+  /** Whether to keep the volume: it existed before the creation, or the deletion was asked to keep it. */
   readonly keepVolume: boolean
 }
 
 /**
- * Remembers on disk which creations and deletions are under way, so that what a killed server left half made or half
- * deleted is removed at its next start, and neither shows up as a workspace nor leaves files behind (fault F1).
+ * Records unfinished creations and deletions on disk, so that a server removes the remains of a killed one at
+ * its next start (fault F1).
  */
 export class CreationMarks {
   readonly #directory: string
@@ -34,7 +34,7 @@ export class CreationMarks {
     await removeFileDurable(this.#path(name)).catch(ignoreMissing)
   }
 
-  /** What is marked under this name, or undefined. */
+  /** Returns the mark of this name, or undefined. */
   async find(name: string): Promise<CreationMark | undefined> {
     return this.#read(nameKey(name))
   }
@@ -46,7 +46,9 @@ export class CreationMarks {
     return marks.filter((mark) => mark !== undefined)
   }
 
-  /** A mark that cannot be read still names its workspace; what it does not tell is taken the careful way. */
+  /**
+   * Reads a mark. An unreadable one still names its workspace; its other fields default to the safe values.
+   */
   async #read(name: string): Promise<CreationMark | undefined> {
     const unreadable: CreationMark = { name, backend: 'docker', keepVolume: true }
     try {

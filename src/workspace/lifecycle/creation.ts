@@ -15,7 +15,7 @@ import { isImageBackend } from '../image/image-backend.ts'
 import type { Workspace } from '../workspace.ts'
 import { cloneInside, hasFiles, cloneCommand, gitEnvironment } from './clone.ts'
 import type { CreateRequest } from './create-request.ts'
-import { withKnownImage } from './known-image.ts'
+import { withResolvedImage } from './resolve-image.ts'
 import type { CreationMark, CreationMarks } from './creation-marks.ts'
 import type { Repo } from './repo.ts'
 
@@ -27,8 +27,8 @@ interface CreationContext {
 }
 
 /**
- * Makes one workspace, or undoes whatever it had made. Until it has succeeded, a mark on disk says so. When even the
- * undoing fails the mark stays, and `message` of the thrown fault says that remains are left.
+ * Creates one workspace, or rolls back. A mark on disk records the creation until it has succeeded. When even
+ * the rollback fails the mark stays, and UnfinishedCreation is thrown.
  */
 export async function createWorkspace(
   backend: Backend,
@@ -44,7 +44,7 @@ export async function createWorkspace(
   if (keepVolume && request.fromSnapshot !== '')
     throw fault(
       'INVALID_REQUEST',
-      `files of an earlier workspace "${request.name}" are kept: take another name, or make and delete it first`,
+      `files of an earlier workspace "${request.name}" are kept; choose another name, or create and delete that workspace first`,
     )
   const mark: CreationMark = { name: request.name, backend: backend.name, keepVolume }
   try {
@@ -53,26 +53,29 @@ export async function createWorkspace(
     throw fault('BACKEND_ERROR', `the state directory cannot be written: ${messageOf(error)}`, error)
   }
   try {
-    const made = await makeWithFiles(backend, request, createdAt, keepVolume, context)
+    const created = await createWithFiles(backend, request, createdAt, keepVolume, context)
     signal.throwIfAborted()
     await marks.remove(request.name)
-    // From here on it stays, whatever comes.
-    await prepare(backend, request, made.devContainer?.steps ?? [], context)
-    return made.workspace
+    // From here on the workspace is kept even when a preparation fails.
+    await prepare(backend, request, created.devContainer?.steps ?? [], context)
+    return created.workspace
   } catch (error) {
     const failure = isFault(error) ? error : fault('BACKEND_ERROR', messageOf(error), error)
     try {
       await undoCreation(backend, marks, mark)
     } catch (undoError) {
-      logger.error({ err: undoError, workspace: request.name }, 'a failed creation could not be undone yet')
+      logger.error(
+        { err: undoError, workspace: request.name },
+        'rolling back a failed creation did not succeed',
+      )
       throw new UnfinishedCreation(failure.message, { cause: failure })
     }
     throw failure
   }
 }
 
-/** Everything up to a running workspace with its files in it. */
-async function makeWithFiles(
+/** Creates a running workspace with its files. */
+async function createWithFiles(
   backend: Backend,
   request: CreateRequest,
   createdAt: Date,
@@ -95,47 +98,45 @@ async function makeWithFiles(
       signal,
     )
   if (request.localDir !== '') {
-    const devContainer = heed(request.devContainer, request.name, context)
+    const devContainer = acceptSettings(request.devContainer, request.name, context)
     return { workspace: await create(devContainer, request.image, false), devContainer }
   }
   const workspace = await create(undefined, request.image, keepVolume)
   let mayHaveFile = keepVolume
-  if (keepVolume) progress('the files of an earlier workspace of this name are taken over')
+  if (keepVolume) progress('using the files of an earlier workspace with this name')
   if (request.repo !== undefined) {
     if (keepVolume && (await hasFiles(backend, request.name)))
-      progress('its files are there: nothing is cloned')
+      progress('the workspace already has files; not cloning')
     else {
       progress(`cloning ${request.repo.url}`)
       mayHaveFile = await cloneInside(backend, request.name, request.repo, progress, signal)
     }
   }
   if (!request.isProvisioned || !mayHaveFile) return { workspace, devContainer: undefined }
-  const reading = withKnownImage(await readFromInside(backend, request.name), context.imageAliases)
-  const devContainer = heed(reading, request.name, context)
-  // A container's image is none that a virtual machine could boot.
+  const reading = withResolvedImage(await readFromInside(backend, request.name), context.imageAliases)
+  const devContainer = acceptSettings(reading, request.name, context)
+  // VMs cannot boot a container image.
   const wanted = isImageBackend(backend.name) ? undefined : devContainer?.image
   if (wanted === undefined && devContainer?.image !== undefined)
-    progress(
-      'devcontainer.json: image is not honored by virtual machines, which boot from images of their own',
-    )
+    progress('devcontainer.json: image is not supported for VMs, which boot from VM images')
   const image = request.isImageGiven ? request.image : (wanted ?? request.image)
   const asItIs =
     image === request.image &&
     (devContainer === undefined ||
       (Object.keys(devContainer.environment).length === 0 && devContainer.forwardPorts.length === 0))
   if (asItIs) return { workspace, devContainer }
-  // Its image, and what its programs find in their environment, is settled when a container is made.
+  // The image and the environment can be set only when a container is created.
   signal.throwIfAborted()
   await backend.remove(request.name, true)
   return { workspace: await create(devContainer, image, image !== request.image), devContainer }
 }
 
-/** Whether a command follows the start, and not the creation. */
+/** Returns whether a command belongs to the start rather than the creation. */
 const isLate = ({ command }: LifecycleStep): boolean => /^post(Start|Attach)/.test(command)
 
 /**
- * Runs the commands of a devcontainer.json one after the other, and the dotfiles before those that follow a start. As the
- * specification has it, the first that fails keeps the others from running.
+ * Runs the commands of a devcontainer.json in sequence, with the dotfiles before the start commands. As the
+ * specification requires, a failure prevents the remaining commands.
  */
 async function prepare(
   backend: Backend,
@@ -146,7 +147,7 @@ async function prepare(
   let failed: string | undefined
   const run = async (each: readonly LifecycleStep[]): Promise<void> => {
     for (const { command, programs } of each) {
-      if (failed !== undefined) context.progress(`${command} is not run: ${failed} failed`)
+      if (failed !== undefined) context.progress(`skipping ${command} because ${failed} failed`)
       else if (!(await runPreparations(backend, name, programs, context))) failed = command
     }
   }
@@ -155,8 +156,8 @@ async function prepare(
   await run(steps.filter(isLate))
 }
 
-/** Returns the settings to honor. Others are reported, and fail nothing. */
-function heed(
+/** Returns the settings to apply. Unusable ones are reported and do not fail the creation. */
+function acceptSettings(
   reading: DevContainerReading,
   name: string,
   { progress, logger }: CreationContext,
@@ -166,15 +167,15 @@ function heed(
     for (const note of reading.config.notes) progress(`devcontainer.json: ${note}`)
     return reading.config
   }
-  progress(`devcontainer.json cannot be used: ${reading.why}`)
-  logger.warn({ workspace: name, why: reading.why }, 'a devcontainer.json cannot be used')
+  progress(`devcontainer.json is unusable: ${reading.why}`)
+  logger.warn({ workspace: name, why: reading.why }, 'devcontainer.json is unusable')
   return undefined
 }
 
-/** A creation that failed and whose remains are still there; the mark on disk tells what to undo. */
+/** A failed creation whose remains still exist; the mark on disk describes what to remove. */
 export class UnfinishedCreation extends Error {}
 
-/** Removes what an unfinished creation left, but never a volume that was there before it. */
+/** Removes the remains of an unfinished creation, but never a volume that existed before it. */
 export async function undoCreation(
   backend: Backend,
   marks: CreationMarks,
@@ -185,8 +186,8 @@ export async function undoCreation(
 }
 
 /**
- * The names under which dotfiles repositories keep what installs them, and the order, are those of the devcontainer
- * command line and of GitHub Codespaces; as there, files that begin with a dot are linked where none is found.
+ * The installer names and their order are those of the devcontainer CLI and GitHub Codespaces; as there, dot
+ * files are linked when no installer is found.
  */
 const INSTALL = `
 cd || exit
@@ -208,7 +209,7 @@ for file in .[!.]*; do
   fi
 done`
 
-/** What sets up the home directory inside a workspace from a repository: cloned to `~/dotfiles`, and installed. */
+/** Returns the preparation that clones a dotfiles repository to `~/dotfiles` and installs it. */
 function dotfilesPreparation(repo: Repo): Preparation {
   const argv = ['/bin/sh', '-c', INSTALL, 'sh', ...cloneCommand(repo, 'dotfiles')]
   return { name: 'dotfiles', argv, environment: gitEnvironment(repo) }

@@ -5,9 +5,11 @@ import type { BackendName } from '../backend-name.ts'
 import type { WorkspaceTable } from './table.ts'
 
 /**
- * A workspace that can be entered, and what runs it.
+ * Returns a running workspace and its backend.
  *
- * @throws WORKSPACE_NOT_FOUND and WORKSPACE_NOT_RUNNING: for sessions of the kind `conflict`, for tunnels `unavailable`, as the wire format has it
+ * @throws WORKSPACE_NOT_FOUND when there is none
+ * @throws WORKSPACE_NOT_RUNNING when it is not running, with kind `conflict` for sessions and `unavailable`
+ * for tunnels, as the wire format requires
  */
 export function getRunning(
   table: WorkspaceTable,

@@ -24,6 +24,7 @@ interface RunningCreation {
   readonly ended: Promise<unknown>
 }
 
+/** Dependencies of a Lifecycle. */
 export interface LifecycleOptions {
   readonly table: WorkspaceTable
   readonly backends: ReadonlyMap<BackendName, Backend>
@@ -34,7 +35,10 @@ export interface LifecycleOptions {
   readonly clock: Clock
 }
 
-/** Creates, starts, stops and deletes workspaces, one operation a name at a time, and follows what backends report. */
+/**
+ * Creates, starts, stops and deletes workspaces, one operation per name at a time, and follows the backends'
+ * changes.
+ */
 export class Lifecycle {
   readonly #options: LifecycleOptions
   readonly #locks = new KeyedLock()
@@ -45,7 +49,7 @@ export class Lifecycle {
     this.#options = options
   }
 
-  /** Connects the backends and rebuilds the table from what they hold. */
+  /** Connects the backends and rebuilds the table from their workspaces. */
   async open(): Promise<void> {
     for (const backend of this.#options.backends.values()) {
       await backend.open((change) => void this.#onChange(backend, change))
@@ -53,7 +57,7 @@ export class Lifecycle {
     }
   }
 
-  /** Gives up creations under way, undoing them, and those that still come. */
+  /** Aborts and rolls back all creations, including those that still arrive. */
   async endCreations(): Promise<void> {
     this.#isClosing = true
     const reason = fault('BACKEND_UNAVAILABLE', 'the server is stopping')
@@ -62,13 +66,16 @@ export class Lifecycle {
     await Promise.allSettled(running.map(({ ended }) => ended))
   }
 
-  /** Ends the creations and lets the backends go. */
+  /** Aborts all creations and closes the backends. */
   async close(): Promise<void> {
     await this.endCreations()
     await Promise.all([...this.#options.backends.values()].map((backend) => backend.close()))
   }
 
-  /** Checks a request and takes its name; `make` then does the work. Split so that a caller can answer in between. */
+  /**
+   * Validates a request and reserves its name; `make` then does the work. Split so that a caller can respond
+   * in between.
+   */
   async prepareCreate(
     input: CreateInput,
   ): Promise<{ make: (progress: (message: string) => void) => Promise<Workspace> }> {
@@ -84,7 +91,7 @@ export class Lifecycle {
   async start(nameInput: unknown): Promise<Workspace> {
     return this.#change(nameInput, async (workspace, backend) => {
       if (workspace.state.is === 'running')
-        throw fault('WORKSPACE_ALREADY_RUNNING', `workspace "${workspace.name}" is running already`)
+        throw fault('WORKSPACE_ALREADY_RUNNING', `workspace "${workspace.name}" is already running`)
       this.#options.table.set({ ...workspace, state: { is: 'starting' } })
       return backend.start(workspace.name)
     })
@@ -93,24 +100,27 @@ export class Lifecycle {
   async stop(nameInput: unknown): Promise<Workspace> {
     return this.#change(nameInput, async (workspace, backend) => {
       if (workspace.state.is === 'stopped')
-        throw fault('WORKSPACE_ALREADY_STOPPED', `workspace "${workspace.name}" is stopped already`)
+        throw fault('WORKSPACE_ALREADY_STOPPED', `workspace "${workspace.name}" is already stopped`)
       return backend.stop(workspace.name)
     })
   }
 
-  /** Makes a stopped workspace as its image is: everything written in it is gone. */
+  /** Resets a stopped workspace to its image, discarding everything written in it. */
   async reset(nameInput: unknown): Promise<Workspace> {
     return this.#change(nameInput, async (workspace, backend) => {
       const { name, state } = workspace
       if (state.is !== 'stopped')
-        throw fault('WORKSPACE_NOT_STOPPED', `workspace "${name}" is ${state.is}; stop it before it is reset`)
-      const why = `${backend.name} workspaces cannot be reset: delete it and make it anew`
+        throw fault(
+          'WORKSPACE_NOT_STOPPED',
+          `workspace "${name}" is ${state.is}; stop it before resetting it`,
+        )
+      const why = `${backend.name} workspaces cannot be reset; delete the workspace and create it again`
       if (backend.reset === undefined) throw fault('INVALID_REQUEST', why)
       return backend.reset(workspace.name)
     })
   }
 
-  /** Takes a snapshot of a stopped workspace; throws as `SnapshotLibrary.take`. */
+  /** Takes a snapshot of a stopped workspace; throws like `SnapshotLibrary.take`. */
   async takeSnapshot(sourceInput: unknown, input: SnapshotInput): Promise<TakenSnapshot> {
     return this.#exclusively(sourceInput, (workspace, backend) =>
       this.#options.snapshots.take(workspace, backend, input),
@@ -118,8 +128,8 @@ export class Lifecycle {
   }
 
   /**
-   * Stops a running workspace if `isWanted` still says so when its turn has come, after whatever else was being done to
-   * it; tells whether it did.
+   * Stops a running workspace if `isWanted` still returns true once earlier operations on it are done.
+   * Returns whether it was stopped.
    */
   async stopIf(nameInput: unknown, isWanted: () => boolean): Promise<boolean> {
     let hasStopped = false
@@ -132,14 +142,14 @@ export class Lifecycle {
     return hasStopped
   }
 
-  /** Removes a workspace in any state; one that is still being made is given up first. */
+  /** Removes a workspace in any state, aborting its creation first if necessary. */
   async remove(nameInput: unknown, keepVolume: boolean): Promise<void> {
     const { table } = this.#options
     const name = parseWorkspaceName(nameInput)
     const creation = this.#creations.get(nameKey(name))
     if (creation !== undefined) {
       creation.controller.abort(
-        fault('WORKSPACE_BUSY', `workspace "${name}" was deleted while it was being made`),
+        fault('WORKSPACE_BUSY', `workspace "${name}" was deleted while it was being created`),
       )
       await creation.ended.catch(() => undefined)
       if (table.find(name) === undefined) return
@@ -147,7 +157,10 @@ export class Lifecycle {
     await this.#locks.run(nameKey(name), () => this.#remove(table.get(name), keepVolume))
   }
 
-  /** Runs work while nothing else is done to a name, with its workspace if any and a way to remove it; undefined while one is made. */
+  /**
+   * Runs work under a name's lock, with its workspace, if any, and a function to remove it. Resolves to
+   * undefined while a workspace of that name is being created.
+   */
   async whileIdle<T>(
     name: string,
     work: (workspace: Workspace | undefined, remove: () => Promise<void>) => Promise<T>,
@@ -159,7 +172,7 @@ export class Lifecycle {
     })
   }
 
-  /** With the name's lock held. */
+  /** Requires the name's lock. */
   #remove(workspace: Workspace, keepVolume: boolean): Promise<void> {
     const backend = getBackend(this.#options.backends, workspace.backend)
     return removeWorkspace(this.#options, backend, workspace, keepVolume)
@@ -191,7 +204,7 @@ export class Lifecycle {
         table.remove(request.name)
         throw error
       }
-      const message = `${error.message}; what is left of it is removed as soon as the backend answers`
+      const message = `${error.message}; its remains will be removed as soon as the backend responds`
       table.set(describe(request, createdAt, { is: 'error', message }))
       throw error.cause
     } finally {
@@ -208,7 +221,7 @@ export class Lifecycle {
       try {
         return table.set(await work(before, backend))
       } catch (error) {
-        // The backend knows why it failed; what was known before may be the reason of an earlier failure.
+        // The backend knows the cause; the previous state may describe an earlier failure.
         const found = await backend.find(before.name).catch(() => undefined)
         table.set(found ?? before)
         throw error
@@ -216,14 +229,14 @@ export class Lifecycle {
     })
   }
 
-  /** Nothing else is done to the workspace meanwhile. */
+  /** Runs work while nothing else changes the workspace. */
   async #exclusively<T>(
     nameInput: unknown,
     work: (workspace: Workspace, backend: Backend) => Promise<T>,
   ): Promise<T> {
     const name = parseWorkspaceName(nameInput)
     if (this.#creations.has(nameKey(name))) {
-      throw fault('WORKSPACE_BUSY', `workspace "${name}" is still being made`)
+      throw fault('WORKSPACE_BUSY', `workspace "${name}" is still being created`)
     }
     return this.#locks.run(nameKey(name), async () => {
       const workspace = this.#options.table.get(name)
@@ -234,34 +247,40 @@ export class Lifecycle {
   async #onChange(backend: Backend, change: BackendChange): Promise<void> {
     if (change.is === 'away') return this.#giveUpCreations(backend)
     if (change.is === 'outOfMemory') {
-      const said = 'a program in a workspace was killed: out of memory (memory_mb)'
-      return this.#options.logger.warn({ workspace: change.name }, said)
+      const message = 'a program in a workspace was killed because it ran out of memory (memory_mb)'
+      return this.#options.logger.warn({ workspace: change.name }, message)
     }
     try {
       if (change.is === 'rebooting') await this.#startAgain(backend, change.name)
       else await (change.is === 'resync' ? this.#resync(backend) : this.#refresh(backend, change.name))
     } catch (error) {
-      // The engine went away again; its return brings the next resync.
+      // The engine went away again; its return triggers the next resync.
       this.#options.logger.warn(
         { err: error, backend: backend.name },
-        'state could not be read from the backend',
+        'reading state from the backend failed',
       )
     }
   }
 
-  /** A program under way in a workspace, such as a clone, would wait for a hanging engine as long as it hangs. */
+  /**
+   * Aborts creations on a backend: a program running in a workspace, such as a clone, would otherwise wait
+   * for a hanging engine.
+   */
   #giveUpCreations(away: Backend): void {
-    const why = away.whyUnavailable ?? 'it does not answer'
-    const reason = unavailable(`backend ${away.name} went away during the creation: ${why}`)
+    const why = away.whyUnavailable ?? 'it does not respond'
+    const reason = unavailable(`backend ${away.name} became unavailable during the creation: ${why}`)
     for (const { backend, controller } of this.#creations.values())
       if (backend === away) controller.abort(reason)
   }
 
-  /** Starts a workspace that has ended to be started again, unless somebody has stopped or started it meanwhile. */
+  /**
+   * Restarts a workspace that stopped in order to reboot, unless somebody has stopped or started it in the
+   * meantime.
+   */
   async #startAgain(backend: Backend, name: string): Promise<void> {
     const { table, logger } = this.#options
     if (this.#isClosing || table.find(name)?.backend !== backend.name) return this.#refresh(backend, name)
-    logger.info({ workspace: name }, 'a workspace reboots')
+    logger.info({ workspace: name }, 'restarting a workspace that rebooted')
     await this.#change(name, async (workspace) => {
       const found = await backend.find(name)
       if (workspace.state.is === 'stopped' || found?.state.is !== 'stopped') return found ?? workspace
@@ -276,45 +295,51 @@ export class Lifecycle {
     })
   }
 
-  /** Undoes what earlier creations left, then looks again at every workspace whose picture differs from the backend's. */
+  /**
+   * Rolls back earlier unfinished creations, then refreshes every workspace whose state differs from the
+   * backend's.
+   */
   async #resync(backend: Backend): Promise<void> {
     if (!backend.isAvailable) return
     const { table, marks } = this.#options
     for (const { name, backend: where } of await marks.list()) {
       if (where === backend.name) await this.#undoUnfinished(backend, name)
     }
-    const held = new Map((await backend.list()).map((workspace) => [nameKey(workspace.name), workspace]))
-    const known = table.list().filter((workspace) => workspace.backend === backend.name)
-    for (const workspace of known) {
-      const other = held.get(nameKey(workspace.name))
+    const reported = new Map((await backend.list()).map((workspace) => [nameKey(workspace.name), workspace]))
+    const listed = table.list().filter((workspace) => workspace.backend === backend.name)
+    for (const workspace of listed) {
+      const other = reported.get(nameKey(workspace.name))
       const isSame = other?.containerId === workspace.containerId && other.state.is === workspace.state.is
-      held.delete(nameKey(workspace.name))
-      // Whoever is making or starting it will say how that ended, and holds its lock until then.
+      reported.delete(nameKey(workspace.name))
+      // The pending operation holds the lock and will report the outcome.
       if (!isSame && workspace.state.is !== 'starting') await this.#refresh(backend, workspace.name)
     }
-    for (const workspace of held.values()) await this.#refresh(backend, workspace.name)
+    for (const workspace of reported.values()) await this.#refresh(backend, workspace.name)
   }
 
-  /** One that cannot be undone must not keep the server from seeing the other workspaces. */
+  /**
+   * Rolls back an unfinished creation. A failure must not prevent the other workspaces from being refreshed.
+   */
   async #undoUnfinished(backend: Backend, name: string): Promise<void> {
     const { table, marks, logger } = this.#options
     if (this.#creations.has(nameKey(name))) return
     try {
       await this.#locks.run(nameKey(name), async () => {
-        // Since the marks were listed the creation can have ended well, or the name been deleted and made anew.
+        // Since the marks were listed, the creation may have succeeded, or the name may have been deleted and
+        // created again.
         const mark = await marks.find(name)
         if (mark === undefined) return
         await undoCreation(backend, marks, mark)
         table.remove(name)
-        logger.warn({ workspace: name }, 'removed what an unfinished creation had left')
+        logger.warn({ workspace: name }, 'removed the remains of an unfinished creation')
       })
     } catch (error) {
-      logger.warn({ err: error, workspace: name }, 'what an unfinished creation had left is still there')
+      logger.warn({ err: error, workspace: name }, 'cannot remove the remains of an unfinished creation')
     }
   }
 }
 
-/** A workspace that the backend has not made yet, or of which only remains are left. */
+/** Describes a workspace that the backend has not created yet, or of which only remains exist. */
 function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState): Workspace {
   const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits } = request
   const backendFields = { containerId: '', ipAddress: '', pid: 0, rootfsPath: '', forwardPorts: [] }
@@ -333,20 +358,23 @@ function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState
   }
 }
 
-/** Removes a workspace whose lock is held; a mark on disk has the next start finish what a crash cuts short. */
+/**
+ * Removes a workspace whose lock is held. A mark on disk makes the next start complete an interrupted
+ * removal.
+ */
 async function removeWorkspace(
   { table, marks }: { readonly table: WorkspaceTable; readonly marks: CreationMarks },
   backend: Backend,
   { name }: Workspace,
   keepVolume: boolean,
 ): Promise<void> {
-  // Best effort: what is asked for most on a full disk is to delete.
+  // Best effort, because deleting must work on a full disk.
   await marks.add({ name, backend: backend.name, keepVolume }).catch(() => undefined)
   try {
     await backend.remove(name, keepVolume)
     table.remove(name)
   } finally {
-    // Also after a failure: its caller is told, and must not find the workspace deleted later on.
+    // Also after a failure: the caller learns of it and must not find the workspace deleted later.
     await marks.remove(name)
   }
 }

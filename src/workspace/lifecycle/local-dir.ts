@@ -4,22 +4,23 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
 
 /**
- * A host directory that a workspace mounts, with links resolved once, here (threat W4). Refused: relative paths, `..`,
- * control characters, `/`, what is no directory, and anything that holds or lies in one of `forbidden` (our own state,
- * the engine's).
+ * Validates a host directory to mount and resolves its links once (threat W4).
+ *
+ * @throws INVALID_LOCAL_DIR for relative paths, `..`, control characters, `/`, anything that is not a
+ * directory, and any path that contains or is inside one of `forbidden` (our own state, the engine's)
  */
 export async function parseLocalDir(text: string, forbidden: readonly string[]): Promise<string> {
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
   if (text.length > 4096 || /[\u0000-\u001f\u007f]/.test(text)) {
-    throw invalid(text, 'is too long or holds control characters')
+    throw invalid(text, 'is too long or contains control characters')
   }
   if (!isAbsolute(text)) throw invalid(text, 'must be an absolute path')
-  if (text.split(sep).includes('..')) throw invalid(text, 'must not hold ".."')
+  if (text.split(sep).includes('..')) throw invalid(text, 'must not contain ".."')
   const path = await resolveDirectory(text)
-  if (path === sep) throw invalid(text, 'must not be the root of the host')
+  if (path === sep) throw invalid(text, "must not be the host's root directory")
   for (const root of forbidden) {
     if (isInside(path, root) || isInside(root, path)) {
-      throw invalid(text, `must be apart from ${root}, which belongs to the server`)
+      throw invalid(text, `must not overlap ${root}, which belongs to the server`)
     }
   }
   return path
@@ -33,7 +34,7 @@ async function resolveDirectory(text: string): Promise<string> {
   } catch (error) {
     throw fault(
       'INVALID_LOCAL_DIR',
-      `local_dir ${JSON.stringify(text)} cannot be used: ${messageOf(error)}`,
+      `local_dir ${JSON.stringify(text)} is not accessible: ${messageOf(error)}`,
       error,
     )
   }

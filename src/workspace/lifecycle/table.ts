@@ -3,12 +3,12 @@ import { fault } from '../errors.ts'
 import type { Workspace } from '../workspace.ts'
 import { nameKey } from '../name.ts'
 
-/** What became of a workspace. */
+/** A change to a workspace. */
 export type TableChange =
   | { readonly type: 'created' | 'changed'; readonly workspace: Workspace }
   | { readonly type: 'deleted'; readonly name: string }
 
-/** The server's picture of its workspaces: the one owner of their states, answered from memory. */
+/** The server's view of its workspaces: the only owner of their states, served from memory. */
 export class WorkspaceTable {
   readonly #entries = new Map<string, Workspace>()
   readonly #listeners: ((change: TableChange) => void)[] = []
@@ -33,8 +33,8 @@ export class WorkspaceTable {
   set(workspace: Workspace): Workspace {
     const before = this.find(workspace.name)
     this.#entries.set(nameKey(workspace.name), workspace)
-    if (before === undefined) this.#tell({ type: 'created', workspace })
-    else if (!isDeepStrictEqual(before, workspace)) this.#tell({ type: 'changed', workspace })
+    if (before === undefined) this.#notify({ type: 'created', workspace })
+    else if (!isDeepStrictEqual(before, workspace)) this.#notify({ type: 'changed', workspace })
     return workspace
   }
 
@@ -42,41 +42,49 @@ export class WorkspaceTable {
     const before = this.find(name)
     if (before === undefined) return
     this.#entries.delete(nameKey(name))
-    this.#tell({ type: 'deleted', name: before.name })
+    this.#notify({ type: 'deleted', name: before.name })
   }
 
-  /** Tells of every change from now on, and of nothing that leaves a workspace as it was. */
+  /**
+   * Calls the listener for every change from now on. A write that leaves a workspace unchanged is not
+   * reported.
+   */
   onChange(listener: (change: TableChange) => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Takes a name for a workspace about to be made. @throws WORKSPACE_ALREADY_EXISTS, whatever the letters' case */
+  /**
+   * Reserves a name for a workspace about to be created, regardless of case.
+   *
+   * @throws WORKSPACE_ALREADY_EXISTS when it is taken
+   */
   reserve(workspace: Workspace): void {
     const existing = this.find(workspace.name)
     if (existing !== undefined) {
       throw fault(
         'WORKSPACE_ALREADY_EXISTS',
-        `workspace "${existing.name}" exists already; enter it with: workspace ssh ${existing.name}`,
+        `workspace "${existing.name}" already exists; connect with: workspace ssh ${existing.name}`,
       )
     }
     this.set(workspace)
   }
 
   /**
-   * Takes over what a backend reports about one workspace. One that the backend no longer holds stays visible as
-   * `error` until it is deleted: its files may still be there. One that is being made is left to its maker.
+   * Applies a backend's report on one workspace. A workspace that the backend no longer has stays visible as
+   * `error` until it is deleted, because its files may still exist. A workspace in state `starting` is left
+   * to the pending operation.
    */
   reconcile(name: string, reported: Workspace | undefined): void {
-    const known = this.find(name)
-    if (known?.state.is === 'starting') return
+    const existing = this.find(name)
+    if (existing?.state.is === 'starting') return
     if (reported !== undefined) this.set(reported)
-    else if (known !== undefined) {
-      const message = `the ${known.backend} backend no longer has it; delete it (keep_volume=true keeps its files for the next of that name)`
-      this.set({ ...known, ipAddress: '', state: { is: 'error', message } })
+    else if (existing !== undefined) {
+      const message = `the ${existing.backend} backend no longer has this workspace; delete it (keep_volume=true keeps its files for the next workspace of that name)`
+      this.set({ ...existing, ipAddress: '', state: { is: 'error', message } })
     }
   }
 
-  #tell(change: TableChange): void {
+  #notify(change: TableChange): void {
     for (const listener of this.#listeners) listener(change)
   }
 }

@@ -2,17 +2,20 @@ import { lookup } from 'node:dns/promises'
 import { blockListOf, isNetwork, type NetworkPolicy, PRIVATE_NETWORKS } from './policy.ts'
 
 const LOOK_UP_EVERY_MS = 30_000
-/** Names of large services answer with other addresses each time: an address is kept for a while after it was last seen. */
+/**
+ * Names of large services resolve to different addresses each time: an address stays allowed for a while
+ * after it was last seen.
+ */
 const KEEP_MS = 10 * 60_000
 
 const PRIVATE = blockListOf(PRIVATE_NETWORKS)
 
-/** The networks that a list of names, addresses and networks stands for: names are looked up again and again. */
+/** The networks that a list of names, addresses and networks resolves to; names are resolved periodically. */
 export class AllowedNetworks {
   readonly #networks: readonly string[]
   readonly #names: readonly string[]
   readonly #isPublicOnly: boolean
-  /** By address, when it was last among a name's. */
+  /** When each address was last returned for a name. */
   readonly #seen = new Map<string, number>()
   readonly #onChange: () => void
   readonly #lookUp: (name: string) => Promise<readonly string[]>
@@ -36,7 +39,7 @@ export class AllowedNetworks {
     return [...this.#networks, ...this.#seen.keys()]
   }
 
-  /** Looks all names up, and from then on every 30 s. Names that cannot be found have no address. */
+  /** Resolves all names, and again every 30 s. A name that cannot be resolved has no addresses. */
   async start(): Promise<void> {
     if (this.#names.length === 0) return
     await this.#refresh()

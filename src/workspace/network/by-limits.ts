@@ -1,15 +1,15 @@
 import { keyOfLimits, narrowed, type NetworkLimits } from './narrow.ts'
 import type { NetworkPolicy } from './policy.ts'
 
-/** Values that are made once for all workspaces with the same limits. */
+/** Values that workspaces with the same limits share. */
 export class ByLimits<T> {
   readonly #policy: NetworkPolicy
   readonly #make: (key: string, policy: NetworkPolicy) => T
-  readonly #made = new Map<string, T>()
+  readonly #values = new Map<string, T>()
 
   /**
-   * @param policy the server's
-   * @param make gets the limits' key, '' for none, and what policy and limits allow together
+   * @param policy the server's policy
+   * @param make receives the limits' key, '' for none, and the policy narrowed by the limits
    */
   constructor(policy: NetworkPolicy, make: (key: string, policy: NetworkPolicy) => T) {
     this.#policy = policy
@@ -18,19 +18,19 @@ export class ByLimits<T> {
 
   of(limits: NetworkLimits | undefined): T {
     const key = keyOfLimits(limits)
-    const known = this.#made.get(key)
-    if (known !== undefined) return known
-    const made = this.#make(key, narrowed(this.#policy, limits))
-    this.#made.set(key, made)
-    return made
+    const existing = this.#values.get(key)
+    if (existing !== undefined) return existing
+    const value = this.#make(key, narrowed(this.#policy, limits))
+    this.#values.set(key, value)
+    return value
   }
 
   delete(limits: NetworkLimits | undefined): void {
-    this.#made.delete(keyOfLimits(limits))
+    this.#values.delete(keyOfLimits(limits))
   }
 
-  /** With the key of their limits. */
-  get all(): readonly (readonly [key: string, made: T])[] {
-    return [...this.#made]
+  /** All values with the keys of their limits. */
+  get all(): readonly (readonly [key: string, value: T])[] {
+    return [...this.#values]
   }
 }

@@ -10,26 +10,32 @@ import { type GuestBridge, removalOf, rulesetOf } from './ruleset.ts'
 const CHECK_EVERY_MS = 10_000
 const TIMEOUT_MS = 10_000
 
-/** Runs `nft` with these arguments and this standard input on the host that forwards the guests' packets. Rejects with nft's own message. */
+/**
+ * Runs `nft` with these arguments and this standard input on the host that forwards the guests' packets.
+ * Rejects with nft's error message.
+ */
 export interface Nft {
   (argv: readonly string[], script: string): Promise<void>
   /** Whether that host is this machine. */
   readonly isLocal: boolean
 }
 
-/** Runs nft on this machine. Needs root. Source: nft(8). */
+/** Runs nft on this machine, which requires root. Source: nft(8). */
 async function runLocally(argv: readonly string[], script: string): Promise<void> {
-  // It is in a directory that only root has in PATH.
+  // Its directory is only in root's PATH.
   const program = (await findProgram('nft')) ?? (await findProgram('/usr/sbin/nft'))
   if (program === undefined)
-    throw new Error('nft is not installed (Debian, Ubuntu, Fedora: the package nftables)')
+    throw new Error('nft is not installed (Debian, Ubuntu, Fedora: package nftables)')
   const { status, stderr } = await run(program, argv, { timeoutMs: TIMEOUT_MS, input: script })
-  if (status !== 0) throw new Error(`nft: ${stderr.trim().split('\n')[0] ?? 'it failed'}`)
+  if (status !== 0) throw new Error(`nft: ${stderr.trim().split('\n')[0] ?? 'unknown error'}`)
 }
 
+/** Runs nft on this machine. */
 export const localNft: Nft = Object.assign(runLocally, { isLocal: true })
 
-/** Keeps the rules of one bridge of guests in force: a table of its own, which no other program's rules can weaken. */
+/**
+ * Keeps the rules of one guest bridge in force, in a separate table that other programs' rules cannot weaken.
+ */
 export class Firewall {
   readonly #table: string
   readonly #policy: NetworkPolicy
@@ -40,7 +46,7 @@ export class Firewall {
   #turn: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
 
-  /** @param table the table's name, of letters, digits and `_`, unique on the host */
+  /** @param table the table's name: letters, digits and `_`, unique on the host */
   constructor(table: string, policy: NetworkPolicy, nft: Nft = localNft) {
     this.#table = table
     this.#policy = policy
@@ -52,7 +58,9 @@ export class Firewall {
     return this.#bridge
   }
 
-  /** Puts the rules for a bridge into force; they are before the call resolves. Rejects, with earlier rules still in force. */
+  /**
+   * Puts the rules for a bridge into force before it resolves. If it rejects, earlier rules stay in force.
+   */
   async protect(bridge: GuestBridge): Promise<void> {
     if (this.#timer === undefined) {
       await this.#allowed.start()
@@ -67,7 +75,7 @@ export class Firewall {
     })
   }
 
-  /** Removes the rules: nothing is connected to the bridge any more. */
+  /** Removes the rules; nothing may be connected to the bridge any more. */
   async remove(): Promise<void> {
     this.close()
     await this.#inTurn(async () => {
@@ -77,7 +85,7 @@ export class Firewall {
     })
   }
 
-  /** Leaves the rules in force, for guests that outlive the server. */
+  /** Stops watching the rules but leaves them in force, because guests outlive the server. */
   close(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
@@ -94,7 +102,7 @@ export class Firewall {
     })
   }
 
-  /** Puts rules into force again where the host's interfaces have changed, or another program has removed them. */
+  /** Reapplies the rules when the host's interfaces have changed or another program has removed them. */
   async #check(): Promise<void> {
     await this.#inTurn(async () => {
       if (this.#bridge === undefined) return
@@ -116,7 +124,7 @@ export class Firewall {
   }
 }
 
-/** Returns what keeps rules from being put into force here, as a sentence with a remedy; undefined where they can be. */
+/** Returns why rules cannot be applied here, as a sentence with a remedy; undefined when they can. */
 export async function firewallMissing(nft: Nft = localNft): Promise<string | undefined> {
   try {
     await nft(['list', 'tables'], '')

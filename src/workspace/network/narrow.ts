@@ -12,36 +12,39 @@ import {
   splitNetwork,
 } from './policy.ts'
 
-/** The most that one workspace may reach, below its server's policy. */
+/** Limits that narrow the server's network policy for one workspace. */
 export interface NetworkLimits {
-  /** Ports of this host; default the server's. */
+  /** Ports of this host; defaults to the server's. */
   readonly allowHostPorts?: readonly number[] | undefined
-  /** Default the server's. */
+  /** Defaults to the server's. */
   readonly egress?: Egress | undefined
 }
 
-/** Limits as clients and records write them. */
+/** Limits as written by clients and in records. */
 export const networkLimitsSchema = Type.Object(
   {
     allow_host_ports: Type.Optional(
       Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), {
-        description: 'of the ports that the server opens; default all of them',
+        description: 'subset of the host ports that the server opens; default all',
       }),
     ),
     egress: Type.Optional(
       Type.Union([Type.String(), Type.Array(Type.String({ minLength: 1 }))], {
-        description: "open, internet, none, or a list; no more than the server's network.egress, its default",
+        description:
+          "open, internet, none, or a list; at most the server's network.egress, which is the default",
       }),
     ),
   },
   { additionalProperties: false },
 )
+/** Wire format of network limits. */
 export type WireNetworkLimits = Static<typeof networkLimitsSchema>
 
 /**
- * Parses the limits of a workspace that is being created; undefined for none.
+ * Parses the limits in a create request; undefined for none.
  *
- * @throws INVALID_REQUEST for what the server's policy does not allow, and where its backend has a network that limits do not hold in
+ * @throws INVALID_REQUEST when the server's policy does not allow them, or the backend's network cannot
+ * enforce limits
  */
 export function parseNetworkLimits(
   wire: WireNetworkLimits | null | undefined,
@@ -52,7 +55,7 @@ export function parseNetworkLimits(
   if (!isIsolated)
     throw fault(
       'INVALID_REQUEST',
-      'network: this server does not isolate the network of that backend, so no limit would hold; leave network out',
+      "network: the server does not isolate that backend's network and cannot enforce limits; omit network",
     )
   const widened = (limits.allowHostPorts ?? []).find((port) => !policy.allowHostPorts.includes(port))
   if (widened !== undefined)
@@ -64,7 +67,11 @@ export function parseNetworkLimits(
   return limits
 }
 
-/** Returns limits that were checked when they were written down. @throws INVALID_REQUEST where they cannot be understood */
+/**
+ * Decodes limits that were validated when they were written.
+ *
+ * @throws INVALID_REQUEST when they are not valid
+ */
 export function limitsFromWire(wire: WireNetworkLimits | null | undefined): NetworkLimits | undefined {
   const { allow_host_ports: ports, egress } = wire ?? {}
   if (ports === undefined && egress === undefined) return undefined
@@ -74,6 +81,7 @@ export function limitsFromWire(wire: WireNetworkLimits | null | undefined): Netw
   }
 }
 
+/** Encodes limits. */
 export function limitsToWire({ allowHostPorts, egress }: NetworkLimits): WireNetworkLimits {
   return {
     ...(allowHostPorts !== undefined && { allow_host_ports: [...allowHostPorts] }),
@@ -81,12 +89,12 @@ export function limitsToWire({ allowHostPorts, egress }: NetworkLimits): WireNet
   }
 }
 
-/** Names limits: the same for the same ones, '' for none. */
+/** Returns a key for limits, '' for none; equal limits have equal keys. */
 export function keyOfLimits(limits: NetworkLimits | undefined): string {
   return limits === undefined ? '' : JSON.stringify(limitsToWire(limits))
 }
 
-/** Returns what a workspace reaches: what both the server's policy, which may be another than at its creation, and its limits allow. */
+/** Returns the effective policy: what both the server's current policy and the workspace's limits allow. */
 export function narrowed(policy: NetworkPolicy, limits: NetworkLimits | undefined): NetworkPolicy {
   const { allowHostPorts, egress } = limits ?? {}
   return {
@@ -118,7 +126,7 @@ function requireNarrower(own: Egress | undefined, policy: NetworkPolicy): void {
   if (own === undefined) return
   const allowed = egressOfBoth(policy, own).egress
   if (typeof own === 'string') {
-    // The public part of a list is narrower than either.
+    // The public part of a list is narrower than both.
     if (allowed === own || (own === 'internet' && typeof allowed !== 'string')) return
     throw widening(own, policy)
   }
@@ -129,7 +137,7 @@ function requireNarrower(own: Egress | undefined, policy: NetworkPolicy): void {
 function widening(entry: string, { egress }: NetworkPolicy) {
   return fault(
     'INVALID_REQUEST',
-    `network.egress: "${entry}" is more than the server allows (its network.egress: ${typeof egress === 'string' ? egress : egress.join(', ')})`,
+    `network.egress: "${entry}" exceeds what the server allows (its network.egress: ${typeof egress === 'string' ? egress : egress.join(', ')})`,
   )
 }
 
@@ -138,7 +146,9 @@ function isWithin(list: readonly string[], entry: string): boolean {
   return list.some((network) => isNetwork(network) && isPartOf(entry, network))
 }
 
-/** Whether a network has private addresses; those of a name are known once it is looked up. */
+/**
+ * Returns whether a network contains private addresses; those of a name are known only once it is resolved.
+ */
 function touchesPrivate(entry: string): boolean {
   return (
     isNetwork(entry) &&

@@ -2,15 +2,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const CLASS = '/sys/class/net'
-/** Kinds of interface that lead away from the host, as the kernel calls them. */
+/** Kinds of interfaces that lead off this host, by the kernel's names. */
 const OUTWARD_KINDS = /^DEVTYPE=(?:vlan|bond|team|wireguard|ppp|wwan|wlan|gre|ipip|vti|xfrm|macvlan)$/m
 const IFF_TUN = 1
 const MOST_NESTED = 4
 
 /**
- * Returns the interfaces that lead away from this host: those with a device or the default route, tunnels, bonds and VLANs, and bridges with
- * such a port. Bridges of containers, veth pairs and tap devices do not: what is behind them is on this host. The frame filter decides
- * alike (`native/net-filter/host-places.cc`).
+ * Returns the interfaces that lead off this host: those with a device or the default route, tunnels, bonds,
+ * VLANs, and bridges with such a port. Container bridges, veth pairs and tap devices lead to guests on this
+ * host. The frame filter uses the same rules (`native/net-filter/host-places.cc`).
  */
 export function outwardInterfaces(): readonly string[] {
   const withRoute = defaultRoutes()
@@ -35,7 +35,7 @@ function portsOf(bridge: string): readonly string[] {
   }
 }
 
-/** Source: proc(5), /proc/net/route and /proc/net/ipv6_route. */
+/** Returns the interfaces with a default route. Source: proc(5), /proc/net/route and /proc/net/ipv6_route. */
 function defaultRoutes(): ReadonlySet<string> {
   const names = new Set<string>()
   for (const line of read('/proc/net/route').split('\n').slice(1)) {

@@ -5,15 +5,18 @@ import { section } from '../../lib/config/fields.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 
-/** What workspaces reach beyond this host: everything, everything but private networks, nothing, or what is listed. */
+/**
+ * What workspaces can reach beyond this host: everything, everything except private networks, nothing, or a
+ * list.
+ */
 export type Egress = 'open' | 'internet' | 'none' | readonly string[]
 
-/** What workspaces reach. Whatever it says, they never reach each other or a link-local address. */
+/** Network policy of workspaces. Regardless of it, they never reach each other or a link-local address. */
 export interface NetworkPolicy {
   /** Ports of this host that they may connect to. */
   readonly allowHostPorts: readonly number[]
   readonly egress: Egress
-  /** Whether a list leaves out private addresses that its names stand for; default false. */
+  /** Whether to exclude private addresses that the names of a list resolve to; defaults to false. */
   readonly isPublicOnly?: boolean
 }
 
@@ -21,7 +24,7 @@ const MODES = ['open', 'internet', 'none'] as const
 const MOST_ENTRIES = 1_000
 const LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/i
 
-/** Networks of organizations, which `internet` leaves out. Source: RFC 1918, RFC 6598, RFC 2544. */
+/** Networks of organizations, which `internet` excludes. Source: RFC 1918, RFC 6598, RFC 2544. */
 export const PRIVATE_NETWORKS = [
   '10.0.0.0/8',
   '172.16.0.0/12',
@@ -35,18 +38,23 @@ const egressKey: TUnsafe<string | string[]> = Type.Unsafe<string | string[]>({
   items: { type: 'string', minLength: 1 },
   default: 'open',
   description:
-    'what workspaces reach beyond this host: open (everything), internet (everything but private networks), none, or a list of names, addresses and networks such as [registry.npmjs.org, 10.1.0.0/16]',
+    'what workspaces can reach beyond this host: open (everything), internet (everything except private networks), none, or a list of names, addresses and networks such as [registry.npmjs.org, 10.1.0.0/16]',
 })
 
+/** Config section `network`. */
 export const networkSection = section({
   allow_host_ports: Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), {
     default: [],
-    description: 'ports of this host that workspaces may connect to; by default none',
+    description: 'ports of this host that workspaces may connect to; default none',
   }),
   egress: egressKey,
 })
 
-/** @throws INVALID_REQUEST when an entry of the list is not a name, an IPv4 address or a network */
+/**
+ * Resolves the section.
+ *
+ * @throws INVALID_REQUEST when a list entry is not a name, an IPv4 address or a network
+ */
 export function networkPolicy(settings: Decoded<typeof networkSection>): NetworkPolicy {
   return {
     allowHostPorts: parsePorts(settings.allowHostPorts),
@@ -54,12 +62,16 @@ export function networkPolicy(settings: Decoded<typeof networkSection>): Network
   }
 }
 
-/** Returns ports in order, each once. */
+/** Sorts ports and removes duplicates. */
 export function parsePorts(ports: readonly number[]): readonly number[] {
   return [...new Set(ports)].toSorted((a, b) => a - b)
 }
 
-/** Parses a mode, or a list; as one text, its entries have commas between them. @throws INVALID_REQUEST */
+/**
+ * Parses a mode, or a list, which may be one comma-separated text.
+ *
+ * @throws INVALID_REQUEST when an entry is not valid
+ */
 export function parseEgress(value: string | readonly string[]): Egress {
   const mode = MODES.find((each) => each === value)
   if (mode !== undefined) return mode
@@ -67,13 +79,13 @@ export function parseEgress(value: string | readonly string[]): Egress {
   if (entries.length > MOST_ENTRIES)
     throw fault(
       'INVALID_REQUEST',
-      `network.egress has ${entries.length} entries; at most ${MOST_ENTRIES} are possible`,
+      `network.egress has ${entries.length} entries; the limit is ${MOST_ENTRIES}`,
     )
   for (const entry of entries) {
     if (!isNetwork(entry) && !isHostName(entry))
       throw fault(
         'INVALID_REQUEST',
-        `network.egress: "${entry}" is not ${MODES.join(', ')}, a host name, an IPv4 address or a network such as 10.1.0.0/16`,
+        `network.egress: "${entry}" is not one of ${MODES.join(', ')}, a host name, an IPv4 address or a network such as 10.1.0.0/16`,
       )
   }
   return entries
@@ -86,20 +98,20 @@ export function blockListOf(networks: readonly string[]): BlockList {
   return list
 }
 
-/** Returns the address and the prefix length of a network, or of an address. */
+/** Returns the address and prefix length of a network or an address. */
 export function splitNetwork(network: string): readonly [address: string, length: number] {
   const [address = '', length = '32'] = network.split('/')
   return [address, Number(length)]
 }
 
-/** Returns whether it is an IPv4 address or an IPv4 network in CIDR notation. */
+/** Returns whether a text is an IPv4 address or an IPv4 network in CIDR notation. */
 export function isNetwork(entry: string): boolean {
   const [address = '', length = '32', ...rest] = entry.split('/')
   return rest.length === 0 && isIPv4(address) && /^\d{1,2}$/.test(length) && Number(length) <= 32
 }
 
 function isHostName(entry: string): boolean {
-  // A name of digits and dots alone would be taken for an address by whoever resolves it.
+  // Resolvers treat a name of only digits and dots as an address.
   return (
     entry.length <= 253 &&
     isIP(entry) === 0 &&
@@ -108,7 +120,7 @@ function isHostName(entry: string): boolean {
   )
 }
 
-/** Describes what a policy opens, in one sentence for people. */
+/** Describes a policy in one sentence for people. */
 export function describePolicy({ allowHostPorts, egress }: NetworkPolicy): string {
   const host =
     allowHostPorts.length === 0 ? 'nothing on this host' : `ports ${allowHostPorts.join(', ')} of this host`
@@ -120,7 +132,7 @@ function describeEgress(egress: Egress): string {
     case 'open':
       return 'everything beyond it'
     case 'internet':
-      return 'everything beyond it but private networks'
+      return 'everything beyond it except private networks'
     case 'none':
       return 'nothing beyond it'
     default:

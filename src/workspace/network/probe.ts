@@ -5,7 +5,7 @@ import { firewallMissing } from './firewall.ts'
 import { describePolicy, type NetworkPolicy } from './policy.ts'
 import { reachOf } from './reach.ts'
 
-/** Returns what workspaces reach, and whether this machine can hold them to it. */
+/** Checks what workspaces can reach, and whether this machine can enforce the policy. */
 export async function probeNetwork(config: {
   readonly enabledBackends: readonly BackendName[]
   readonly network: NetworkPolicy
@@ -13,7 +13,7 @@ export async function probeNetwork(config: {
   readonly vm: { readonly network: string }
 }): Promise<readonly Check[]> {
   const policy: Check = {
-    name: 'workspaces reach',
+    name: 'workspace network',
     ok: true,
     found: describePolicy(config.network),
     remedy: '',
@@ -22,10 +22,10 @@ export async function probeNetwork(config: {
   const opened: readonly Check[] = open.map((backend) => ({
     name: `${backend} network`,
     ok: true,
-    found: 'not isolated: its workspaces may reach this host and each other',
+    found: 'not isolated: its workspaces can reach this host and each other',
     remedy:
       backend === 'docker'
-        ? 'leave docker.network out, and containers join a network that is'
+        ? 'remove docker.network, so that containers join an isolated network'
         : 'set vm.network to none',
   }))
   return [policy, ...opened, ...(await firewallCheck(config))]
@@ -47,15 +47,15 @@ async function firewallCheck({
       () => false,
     )
     return isThere
-      ? [{ name, ok: true, found: 'nftables, by the engine', remedy: '' }]
-      : [{ name, ok: false, found: 'nft is missing', remedy: 'install the package nftables' }]
+      ? [{ name, ok: true, found: 'nftables, through the engine', remedy: '' }]
+      : [{ name, ok: false, found: 'nft is missing', remedy: 'install nftables' }]
   }
   const missing = await firewallMissing()
   return [
     {
       name,
       ok: missing === undefined,
-      found: missing === undefined ? 'nftables' : 'not usable',
+      found: missing === undefined ? 'nftables' : 'unavailable',
       remedy: missing ?? '',
     },
   ]

@@ -2,14 +2,14 @@ import type { BackendName } from '../backend-name.ts'
 import { narrowed, type NetworkLimits } from './narrow.ts'
 import type { NetworkPolicy } from './policy.ts'
 
-/** What the workspaces of one backend reach. */
+/** Network policy of one backend's workspaces. */
 export interface NetworkReach {
-  /** Whether this server keeps them from the host and from each other. */
+  /** Whether the server isolates them from the host and from each other. */
   readonly isIsolated: boolean
   readonly policy: NetworkPolicy
 }
 
-/** Returns what a backend's workspaces reach by the configuration, or one that has limits. */
+/** Returns the network policy of a backend's workspaces, or of one with limits. */
 export function reachOf(
   backend: BackendName,
   {
@@ -23,8 +23,8 @@ export function reachOf(
   },
   limits?: NetworkLimits,
 ): NetworkReach {
-  // A network of somebody else's, or macOS's own address translation.
-  // macOS's engines run in a machine of their own, whose gateway is this host.
+  // Another network's policy applies, or macOS's address translation. On macOS, engines run in a VM whose
+  // gateway is this host.
   const isOpen =
     backend === 'docker'
       ? process.platform === 'darwin' || (docker.network !== undefined && docker.network !== 'none')

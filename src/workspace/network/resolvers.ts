@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 
 const FILES = ['/run/systemd/resolve/resolv.conf', '/etc/resolv.conf'] as const
 
-/** The DNS servers of this host, IPv4 alone. */
+/** The host's IPv4 DNS servers. */
 export interface Resolvers {
-  /** Those that can be reached from elsewhere than the host's loopback interface. */
+  /** Servers that are reachable from outside the host's loopback interface. */
   readonly reachable: readonly string[]
-  /** The first on the loopback interface, where there is no other. */
+  /** The first server on the loopback interface, when there is no other. */
   readonly local: string | undefined
 }
 
-/** Reads them from resolv.conf(5), of which systemd-resolved keeps one with the servers behind it. */
+/** Reads the DNS servers from resolv.conf(5); systemd-resolved maintains one with its upstream servers. */
 export function readResolvers(files: readonly string[] = FILES): Resolvers {
   let local: string | undefined
   for (const file of files) {

@@ -1,53 +1,59 @@
 import { type NetworkPolicy, PRIVATE_NETWORKS } from './policy.ts'
 import type { Resolvers } from './resolvers.ts'
 
-/** A bridge of this host's that workspaces are connected to. */
+/** A bridge on this host that workspaces are connected to. */
 export interface GuestBridge {
   readonly name: string
   /** In CIDR notation. */
   readonly subnet: string
   /** The bridge's own address. */
   readonly gateway: string
-  /** Ports that a machine's MAC and address are bound to; empty where an engine makes the ports. */
+  /** Ports bound to a VM's MAC and address; empty when an engine creates the ports. */
   readonly ports: readonly BridgePort[]
-  /** Whether another program translates the addresses of what leaves it, such as a container engine. */
+  /** Whether another program, such as a container engine, translates the addresses of outgoing packets. */
   readonly isTranslated: boolean
 }
 
+/** A port of a bridge and the VM it is bound to. */
 export interface BridgePort {
   readonly device: string
   readonly mac: string
   readonly address: string
 }
 
+/** Input of rulesetOf. */
 export interface RulesetParts {
   readonly bridge: GuestBridge
   readonly policy: NetworkPolicy
-  /** Networks that a listed egress stands for now. */
+  /** Networks that a listed egress currently resolves to. */
   readonly allowed: readonly string[]
-  /** Interfaces that lead away from the bridge's host; undefined where that is another machine, of which only the usual names are known. */
+  /**
+   * Interfaces that lead off the bridge's host; undefined when that is another machine, whose guest
+   * interfaces are recognized by their usual names.
+   */
   readonly outward: readonly string[] | undefined
   readonly resolvers: Resolvers
 }
 
-/** Addresses that nothing beyond the host has. Source: IANA's IPv4 special-purpose address registry. */
+/** Addresses that do not exist beyond the host. Source: IANA's IPv4 special-purpose address registry. */
 const NEVER = '0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 192.0.0.0/24, 224.0.0.0/4, 240.0.0.0/4'
 
 /**
- * Returns nftables' rules for one bridge, as a script that puts them in place of earlier ones in one step. A packet of a guest's goes out
- * by an interface that leads away from this host, as far as the policy allows, or nowhere: not to the host, to another guest, to another
- * bridge. All chains come before those of others, whose rules cannot allow what these drop. Source: nft(8).
+ * Returns the nftables rules for one bridge, as a script that atomically replaces earlier ones. A guest's
+ * packet may leave only through an interface that leads off this host, within the policy: never to the host,
+ * another guest or another bridge. All chains run before those of other programs, which cannot allow what
+ * these drop. Source: nft(8).
  */
 export function rulesetOf(table: string, parts: RulesetParts): string {
   return [...emptied('inet', table), inetTable(table, parts), ...bridgeTable(table, parts.bridge)].join('\n')
 }
 
-/** Returns a script that removes the rules, also where there are none. */
+/** Returns a script that removes the rules and succeeds without any. */
 export function removalOf(table: string): string {
   return [...emptied('inet', table), ...emptied('bridge', table)].join('\n')
 }
 
-/** Adding first makes the deletion succeed where there was none. */
+/** Adding the table first makes the deletion succeed when there was none. */
 function emptied(family: 'inet' | 'bridge', table: string): readonly string[] {
   return [`add table ${family} ${table}`, `delete table ${family} ${table}`]
 }
@@ -65,7 +71,7 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
         `ip saddr ${subnet} oifname != "${name}" masquerade`,
         '}',
       ]
-  // A server on the host's loopback interface is reached by the gateway's address.
+  // A server on the host's loopback interface is reached through the gateway's address.
   const localDns =
     resolvers.local === undefined || !hasDns || isTranslated
       ? []
@@ -77,7 +83,7 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
         ]
   return [
     `table inet ${table} {`,
-    // Before any translation: a bridge that may route to the loopback interface for DNS must not lead there otherwise.
+    // Before any translation: the bridge may route to the loopback interface for DNS, and for nothing else.
     'chain arriving {',
     'type filter hook prerouting priority raw; policy accept;',
     `iifname "${name}" ip daddr 127.0.0.0/8 drop`,
@@ -98,7 +104,7 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
     '}',
     'chain forward {',
     'type filter hook forward priority filter - 10; policy accept;',
-    // Nobody comes in, neither a neighbor on the same bridge.
+    // No incoming connections, not even from a neighbor on the same bridge.
     `oifname "${name}" ct state != { established, related } drop`,
     `iifname != "${name}" accept`,
     ANSWERS,
@@ -113,10 +119,13 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
   ].join('\n')
 }
 
-/** A guest may answer; what it asks is judged packet by packet, so that rules hold for connections that are already open. */
+/**
+ * Answers are always allowed. Requests are judged packet by packet, so that new rules apply to open
+ * connections as well.
+ */
 const ANSWERS = 'ct state established,related ct direction reply accept'
 
-/** Bridges and ports of container engines and of machines, by the names that programs give them. */
+/** Interfaces of container engines and VMs, by the names that programs give them. */
 const INWARD = [
   'docker*',
   'br-*',
@@ -150,7 +159,7 @@ function egressRules({ egress }: NetworkPolicy, allowed: readonly string[]): rea
   }
 }
 
-/** Binds each port to its machine's MAC and address, in ARP as well, and lets no frame pass from port to port. */
+/** Binds each port to its VM's MAC and address, including in ARP, and drops frames between ports. */
 function bridgeTable(table: string, { ports }: GuestBridge): readonly string[] {
   if (ports.length === 0) return emptied('bridge', table)
   const elements = (of: (port: BridgePort) => string) => `elements = { ${ports.map(of).join(', ')} }`
@@ -165,7 +174,7 @@ function bridgeTable(table: string, { ports }: GuestBridge): readonly string[] {
     'iifname != @taps accept',
     'iifname . ether saddr != @macs drop',
     'iifname . arp saddr ether @macs iifname . arp saddr ip @addresses accept',
-    // A probe for an address in use has no sender yet.
+    // A probe for a duplicate address has no sender address yet.
     'iifname . arp saddr ether @macs arp operation request arp saddr ip 0.0.0.0 accept',
     'iifname . ip saddr @addresses accept',
     'drop',

@@ -10,7 +10,7 @@ import type { BackendName } from '../backend-name.ts'
 import type { Session } from './session.ts'
 import { killTmuxSession, listTmuxSessions } from './tmux.ts'
 
-/** How long whoever asks about many workspaces waits for any one of them. */
+/** Timeout per workspace when many are queried. */
 const ONE_WORKSPACE_MS = 3_000
 
 /** The tmux sessions of running workspaces. */
@@ -25,20 +25,33 @@ export class SessionDirectory {
     this.#logger = logger
   }
 
-  /** @throws WORKSPACE_NOT_FOUND or WORKSPACE_NOT_RUNNING */
+  /**
+   * Lists a workspace's sessions.
+   *
+   * @throws WORKSPACE_NOT_FOUND when there is none
+   * @throws WORKSPACE_NOT_RUNNING when it is not running
+   */
   async list(nameInput: unknown): Promise<readonly Session[]> {
     const { workspace, backend } = this.#getRunning(nameInput)
     return listTmuxSessions(backend, workspace.name)
   }
 
-  /** Across all running workspaces, asked at once; one that fails or takes over 3 s is left out and logged. */
+  /**
+   * Lists the sessions of all running workspaces, queried concurrently. A workspace that fails or takes over
+   * 3 s is omitted and logged.
+   */
   async listAll(): Promise<readonly Session[]> {
     const running = this.#table.list().filter((workspace) => workspace.state.is === 'running')
     const lists = await Promise.all(running.map((workspace) => this.#listOrNone(workspace)))
     return lists.flat()
   }
 
-  /** Ends the session of exactly this name. @throws SESSION_NOT_FOUND beside what `list` throws */
+  /**
+   * Kills the session of exactly this name.
+   *
+   * @throws SESSION_NOT_FOUND when there is none
+   * @throws like `list`
+   */
   async kill(nameInput: unknown, sessionName: string): Promise<void> {
     const { workspace, backend } = this.#getRunning(nameInput)
     const sessions = await listTmuxSessions(backend, workspace.name)
@@ -50,7 +63,11 @@ export class SessionDirectory {
     await killTmuxSession(backend, session)
   }
 
-  /** Whether anybody is attached to one of a workspace's sessions. @throws as `list`, and when there is no answer in 3 s */
+  /**
+   * Returns whether anybody is attached to one of a workspace's sessions.
+   *
+   * @throws like `list`, and when there is no answer in 3 s
+   */
   async isAttached(nameInput: unknown): Promise<boolean> {
     return (await inTime(this.list(nameInput))).some((session) => session.isAttached)
   }
@@ -59,10 +76,7 @@ export class SessionDirectory {
     try {
       return await inTime(this.list(workspace.name))
     } catch (error) {
-      this.#logger.warn(
-        { workspace: workspace.name, why: messageOf(error) },
-        'its sessions are left out of the list',
-      )
+      this.#logger.warn({ workspace: workspace.name, why: messageOf(error) }, 'listing sessions failed')
       return []
     }
   }
@@ -74,7 +88,7 @@ export class SessionDirectory {
 
 async function inTime<T>(work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error('no answer in time')), ONE_WORKSPACE_MS)
+  const timer = setTimeout(() => late.reject(new Error('timed out')), ONE_WORKSPACE_MS)
   try {
     return await Promise.race([work, late.promise])
   } finally {

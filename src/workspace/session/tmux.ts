@@ -3,16 +3,16 @@ import { readProgram } from '../backend/read-program.ts'
 import { fault } from '../errors.ts'
 import type { Session } from './session.ts'
 
-/** The name comes last, because it alone can hold a tab. */
+/** The name is last, because only it can contain a tab. */
 const FORMAT = ['session_id', 'session_created', 'session_attached', 'session_windows', 'session_name']
   .map((variable) => `#{${variable}}`)
   .join('\t')
 
-/** What tmux says when there is no session because there is no server. */
+/** Errors of tmux when there is no session because there is no server. */
 const NO_SERVER =
   /no server running on|error connecting to .*No such file or directory|server exited unexpectedly/
 
-/** All tmux sessions of a workspace's user, oldest first; none where tmux is not installed. */
+/** Lists the tmux sessions of a workspace's user, oldest first; none when tmux is not installed. */
 export async function listTmuxSessions(backend: Backend, workspaceName: string): Promise<readonly Session[]> {
   const { status, stdout, stderr } = await tmux(backend, workspaceName, ['list-sessions', '-F', FORMAT])
   if (status === 0) return stdout.split('\n').flatMap((line) => parseSession(line, workspaceName) ?? [])
@@ -23,17 +23,17 @@ export async function listTmuxSessions(backend: Backend, workspaceName: string):
   )
 }
 
-/** Ends one session. One that has ended meanwhile is no error. */
+/** Kills one session. A session that has already ended is not an error. */
 export async function killTmuxSession(backend: Backend, session: Session): Promise<void> {
   const { status, stderr } = await tmux(backend, session.workspaceName, ['kill-session', '-t', session.id])
   if (status === 0 || NO_SERVER.test(stderr) || stderr.includes("can't find session")) return
-  throw fault('BACKEND_ERROR', `tmux could not end session "${session.name}": ${stderr.trim()}`)
+  throw fault('BACKEND_ERROR', `tmux could not kill session "${session.name}": ${stderr.trim()}`)
 }
 
-async function tmux(backend: Backend, workspaceName: string, words: readonly string[]) {
+async function tmux(backend: Backend, workspaceName: string, argv: readonly string[]) {
   const process = await backend.exec(workspaceName, {
-    // -u and the locale: without them names come back with their letters replaced.
-    argv: ['tmux', '-u', ...words],
+    // Without -u and the locale, tmux replaces non-ASCII letters in names.
+    argv: ['tmux', '-u', ...argv],
     environment: { LC_ALL: 'C.UTF-8' },
     stdin: false,
   })
@@ -48,7 +48,7 @@ function parseSession(line: string, workspaceName: string): Session | undefined 
     name: name.join('\t'),
     workspaceName,
     createdAt: new Date(Number(created) * 1000),
-    // tmux counts the terminals that are attached.
+    // tmux reports the number of attached terminals.
     isAttached: Number(attached) > 0,
     windowCount: Number(windows),
   }

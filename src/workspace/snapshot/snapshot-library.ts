@@ -6,18 +6,19 @@ import { isWorkspaceName, nameKey } from '../name.ts'
 import type { Workspace } from '../workspace.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
+/** A request to take a snapshot. */
 export interface SnapshotInput {
   readonly name: unknown
   readonly comment: string
 }
 
-/** A snapshot and what who took it should know. */
+/** A new snapshot and warnings for its creator. */
 export interface TakenSnapshot {
   readonly snapshot: Snapshot
   readonly warnings: readonly string[]
 }
 
-/** The snapshots of all backends; a name is one snapshot's on the whole server. */
+/** The snapshots of all backends; names are unique across the server. */
 export class SnapshotLibrary {
   readonly #backends: readonly Backend[]
   readonly #clock: Clock
@@ -29,12 +30,12 @@ export class SnapshotLibrary {
     this.#clock = clock
   }
 
-  /** Gives up copies under way; what they had made is removed. */
+  /** Aborts copies in progress, whose files are removed. */
   close(): void {
     this.#closing.abort(fault('BACKEND_UNAVAILABLE', 'the server is stopping'))
   }
 
-  /** Oldest first. */
+  /** Lists all snapshots, oldest first. */
   async list(): Promise<readonly Snapshot[]> {
     const lists = await Promise.all(
       this.#backends.map(async ({ snapshots }) => (await snapshots?.list()) ?? []),
@@ -42,12 +43,22 @@ export class SnapshotLibrary {
     return lists.flat().toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
   }
 
-  /** @throws INVALID_REQUEST and SNAPSHOT_NOT_FOUND, as all below do */
+  /**
+   * Returns a snapshot.
+   *
+   * @throws INVALID_REQUEST when the name is not valid
+   * @throws SNAPSHOT_NOT_FOUND when there is none
+   */
   async get(nameInput: unknown): Promise<Snapshot> {
     return (await this.#find(parseName(nameInput))).snapshot
   }
 
-  /** One of which a workspace can be made. @throws BACKEND_ERROR where it is not whole, or its image is not here */
+  /**
+   * Returns a snapshot from which a workspace can be created.
+   *
+   * @throws BACKEND_ERROR when it is damaged
+   * @throws IMAGE_NOT_FOUND when its image is missing
+   */
   async getUsable(nameInput: unknown): Promise<Snapshot> {
     const snapshot = await this.get(nameInput)
     if (snapshot.failure !== '') throw fault('BACKEND_ERROR', snapshot.failure)
@@ -56,9 +67,10 @@ export class SnapshotLibrary {
   }
 
   /**
-   * Copies a workspace's disk, which nobody else changes meanwhile.
+   * Copies the disk of a workspace whose lock the caller holds.
    *
-   * @throws SNAPSHOT_SOURCE_RUNNING, WORKSPACE_NOT_STOPPED and SNAPSHOT_ALREADY_EXISTS
+   * @throws SNAPSHOT_SOURCE_RUNNING, WORKSPACE_NOT_STOPPED when it is not stopped
+   * @throws SNAPSHOT_ALREADY_EXISTS when the name is taken
    */
   async take(
     { name: workspace, state, localDir }: Workspace,
@@ -68,21 +80,21 @@ export class SnapshotLibrary {
     const name = parseName(nameInput)
     const { snapshots } = backend
     if (snapshots === undefined)
-      throw fault('INVALID_REQUEST', `${backend.name} workspaces have no snapshots: virtual machines have`)
+      throw fault('INVALID_REQUEST', `${backend.name} workspaces do not support snapshots; VMs do`)
     if (state.is !== 'stopped') {
       const code = state.is === 'error' ? 'WORKSPACE_NOT_STOPPED' : 'SNAPSHOT_SOURCE_RUNNING'
-      throw fault(code, `workspace "${workspace}" is ${state.is}; stop it before its snapshot is taken`)
+      throw fault(code, `workspace "${workspace}" is ${state.is}; stop it before taking a snapshot`)
     }
     const request = { name, workspace, comment, createdAt: new Date(this.#clock.wallMs()) }
     const snapshot = await this.#locks.run(nameKey(name), async () => {
       if ((await this.#search(name)) !== undefined)
-        throw fault('SNAPSHOT_ALREADY_EXISTS', `there is a snapshot "${name}" already; delete it first`)
+        throw fault('SNAPSHOT_ALREADY_EXISTS', `snapshot "${name}" already exists; delete it first`)
       this.#closing.signal.throwIfAborted()
       return snapshots.take(request, this.#closing.signal)
     })
     const warnings = [
       ...(snapshot.isLowerCached ? [] : [lacksImage(snapshot)]),
-      ...(localDir === '' ? [] : [`${localDir}, which the workspace has mounted, is no part of it`]),
+      ...(localDir === '' ? [] : [`${localDir}, which the workspace has mounted, is not included`]),
     ]
     return { snapshot, warnings }
   }
@@ -95,7 +107,11 @@ export class SnapshotLibrary {
     })
   }
 
-  /** Runs work while no snapshot of that name is taken, read or deleted. @throws INVALID_REQUEST */
+  /**
+   * Runs work while no snapshot of that name is taken, read or deleted.
+   *
+   * @throws INVALID_REQUEST when the name is not valid
+   */
   async whileIdle<T>(nameInput: unknown, work: () => Promise<T>): Promise<T> {
     return this.#locks.run(nameKey(parseName(nameInput)), work)
   }
@@ -103,7 +119,7 @@ export class SnapshotLibrary {
   async #find(name: string): Promise<{ readonly snapshot: Snapshot; readonly snapshots: Snapshots }> {
     const found = await this.#search(name)
     if (found !== undefined) return found
-    throw fault('SNAPSHOT_NOT_FOUND', `there is no snapshot "${name}"`)
+    throw fault('SNAPSHOT_NOT_FOUND', `snapshot "${name}" not found`)
   }
 
   async #search(
@@ -118,7 +134,7 @@ export class SnapshotLibrary {
 }
 
 function lacksImage({ sourceImage, lowerDigest }: Snapshot): string {
-  return `its image ${sourceImage} (${lowerDigest}) is not here: pull or build it again before a workspace is made of it`
+  return `its image ${sourceImage} (${lowerDigest}) is missing; pull or build it before creating a workspace from the snapshot`
 }
 
 function parseName(value: unknown): string {
@@ -126,6 +142,6 @@ function parseName(value: unknown): string {
   const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value)
   throw fault(
     'INVALID_REQUEST',
-    `snapshot name ${shown} must be 1 to 63 letters, digits and hyphens, and begin with a letter or digit`,
+    `snapshot name ${shown} must be 1 to 63 letters, digits or hyphens, and start with a letter or digit`,
   )
 }

@@ -2,18 +2,25 @@ import type { Backend, ExecProcess } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
 import { listTmuxSessions } from '../session/tmux.ts'
 
-/** What a terminal is opened for. */
+/** Parameters of a terminal. */
 export interface TerminalRequest {
-  /** The tmux session to attach to, made if there is none of this name; undefined for a login shell. */
+  /** The tmux session to attach to, created if missing; undefined for a login shell. */
   readonly session: string | undefined
   readonly columns: number
   readonly rows: number
 }
 
-/** tmux expands what it is given as a name, down to running programs (threat W6): names of new sessions are plain. */
+/**
+ * tmux expands names and can even run programs from them (threat W6), so names of new sessions are
+ * restricted.
+ */
 const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
-/** Starts a login shell or tmux at a terminal inside a running workspace. @throws INVALID_REQUEST for a session's name */
+/**
+ * Starts a login shell or tmux in a terminal inside a running workspace.
+ *
+ * @throws INVALID_REQUEST when the session name is not valid
+ */
 export async function openTerminal(
   backend: Backend,
   workspaceName: string,
@@ -41,13 +48,13 @@ async function tmuxArguments(
   name: string,
 ): Promise<readonly string[]> {
   const sessions = await listTmuxSessions(backend, workspaceName)
-  const known = sessions.find((each) => each.name === name)
-  if (known !== undefined) return ['tmux', '-u', 'attach-session', '-t', known.id]
-  // `-A`: somebody may make it at the same time.
+  const existing = sessions.find((each) => each.name === name)
+  if (existing !== undefined) return ['tmux', '-u', 'attach-session', '-t', existing.id]
+  // `-A`, because another client may create it concurrently.
   if (PLAIN_NAME.test(name)) return ['tmux', '-u', 'new-session', '-A', '-s', name]
   const shown = JSON.stringify(name.slice(0, 80))
   throw fault(
     'INVALID_REQUEST',
-    `there is no tmux session ${shown}, and a new one is called by letters, digits, "_" and "-", at most 64`,
+    `tmux session ${shown} not found; the name of a new session must be 1 to 64 letters, digits, "_" or "-", starting with a letter or digit`,
   )
 }

@@ -2,44 +2,44 @@ import { fault } from '../errors.ts'
 import { nameKey } from '../name.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 
-/** For each costs a program inside and a stream of the engine. */
+/** Each terminal costs a program inside and a stream of the engine. */
 const MAX_PER_WORKSPACE = 32
 
-/** A place for a terminal, from before its program starts until it is closed. */
-export interface TerminalPlace {
-  /** Resolves when the workspace does not run any more. */
+/** A slot for a terminal, held from before its program starts until it is closed. */
+export interface TerminalSlot {
+  /** Resolves when the workspace stops running. */
   readonly workspaceEnded: Promise<void>
-  readonly leave: () => void
+  readonly release: () => void
 }
 
-/** Which workspaces have terminals open, so that these end with them and do not become too many. */
+/** Counts open terminals per workspace, to limit them and to close them with their workspace. */
 export class TerminalTable {
-  readonly #places = new Map<string, Set<() => void>>()
+  readonly #slots = new Map<string, Set<() => void>>()
 
   constructor(table: WorkspaceTable) {
     table.onChange((change) => {
       const isRunning = change.type !== 'deleted' && change.workspace.state.is === 'running'
       if (isRunning) return
       const key = nameKey(change.type === 'deleted' ? change.name : change.workspace.name)
-      for (const end of this.#places.get(key) ?? []) end()
+      for (const end of this.#slots.get(key) ?? []) end()
     })
   }
 
-  /** @throws TOO_MANY_TERMINALS */
-  enter(workspaceName: string): TerminalPlace {
+  /** Reserves a slot. @throws TOO_MANY_TERMINALS when the workspace has none left */
+  reserve(workspaceName: string): TerminalSlot {
     const key = nameKey(workspaceName)
-    const places = this.#places.get(key) ?? new Set()
-    if (places.size >= MAX_PER_WORKSPACE)
+    const slots = this.#slots.get(key) ?? new Set()
+    if (slots.size >= MAX_PER_WORKSPACE)
       throw fault(
         'TOO_MANY_TERMINALS',
-        `workspace "${workspaceName}" has ${MAX_PER_WORKSPACE} terminals open here already; close one`,
+        `workspace "${workspaceName}" has ${MAX_PER_WORKSPACE} open terminals, which is the limit; close one`,
       )
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#places.set(key, places.add(resolve))
-    const leave = (): void => {
-      places.delete(resolve)
-      if (places.size === 0 && this.#places.get(key) === places) this.#places.delete(key)
+    this.#slots.set(key, slots.add(resolve))
+    const release = (): void => {
+      slots.delete(resolve)
+      if (slots.size === 0 && this.#slots.get(key) === slots) this.#slots.delete(key)
     }
-    return { workspaceEnded: promise, leave }
+    return { workspaceEnded: promise, release }
   }
 }

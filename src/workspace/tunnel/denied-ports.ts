@@ -1,13 +1,13 @@
 import { fault } from '../errors.ts'
 
 /**
- * Keeps ports inside workspaces, such as the one that hands out credentials, from whoever can reach the server (threat
+ * Refuses ports inside workspaces, such as the one that serves credentials, to clients of the server (threat
  * W8).
  *
- * @throws PORT_DENIED
+ * @throws PORT_DENIED when the port is in tunnel.deny_ports
  */
 export function refuseDenied(port: number, deniedPorts: readonly number[]): void {
   if (deniedPorts.includes(port)) {
-    throw fault('PORT_DENIED', `port ${port} may not be reached through this server (tunnel.deny_ports)`)
+    throw fault('PORT_DENIED', `port ${port} is denied by this server (tunnel.deny_ports)`)
   }
 }

@@ -2,18 +2,18 @@ import type { Backend } from '../backend/backend.ts'
 import { readProgram } from '../backend/read-program.ts'
 import { fault } from '../errors.ts'
 
-/** A TCP port inside a workspace that something listens on. */
+/** A listening TCP port inside a workspace. */
 export interface ListeningPort {
   readonly port: number
   readonly address: string
-  /** What the program calls itself; undefined where it is not the workspace's user's. */
+  /** The program's name; undefined when it does not belong to the workspace's user. */
   readonly process: string | undefined
 }
 
 const SEPARATOR = '=='
 /**
- * All in one program, of what every image has. Without `ls` or `grep` ports have no programs, and a workspace with thousands of
- * connections says too much.
+ * One script using only tools that every image has. Without `ls` or `grep`, ports have no program names, and
+ * the output of a workspace with thousands of connections exceeds the limit.
  */
 const SCRIPT = `
 if command -v grep >/dev/null; then grep -hs ' 0A [0-9A-F]*:' /proc/net/tcp /proc/net/tcp6
@@ -24,19 +24,20 @@ echo ${SEPARATOR}
 ls -l /proc/[0-9]*/fd 2>/dev/null | grep -e '^/proc/' -e ' socket:'
 exit 0`
 
-/** The state of a socket that listens (TCP_LISTEN), and after it the fields up to the inode. Source: proc(5), /proc/net/tcp. */
+/** A socket in state TCP_LISTEN, and the fields up to its inode. Source: proc(5), /proc/net/tcp. */
 const LISTENING = /^\s*\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) [0-9A-F:]+ 0A (?:\S+\s+){5}(\d+)/
 
-/** Which of several sockets of one port is told: tunnels go to 127.0.0.1. */
+/** Which of several sockets on one port is reported: tunnels connect to 127.0.0.1. */
 const PREFERRED = ['127.0.0.1', '0.0.0.0', '::', '::1']
 
-/** The ports that something listens on inside a running workspace, lowest first, without those that may not be reached. */
+/** Lists the listening ports inside a running workspace in ascending order, without denied ones. */
 export async function listListeningPorts(
   backend: Backend,
   workspaceName: string,
   deniedPorts: readonly number[],
 ): Promise<readonly ListeningPort[]> {
-  // As the workspace's user, who sees what is theirs; root sees no more in a container, which may not look into processes.
+  // As the workspace's user, who sees their own processes. Root sees no more: in a container it may not
+  // inspect other processes.
   const process = await backend.exec(workspaceName, {
     argv: ['/bin/sh', '-c', SCRIPT],
     stdin: false,
@@ -46,7 +47,7 @@ export async function listListeningPorts(
   return parsePorts(stdout).filter(({ port }) => !deniedPorts.includes(port))
 }
 
-/** What the script said, as ports. */
+/** Parses the script's output. */
 export function parsePorts(said: string): readonly ListeningPort[] {
   const [sockets = '', names = '', files = ''] = said.split(`${SEPARATOR}\n`)
   const ownerOf = ownersOf(names, files)
@@ -65,7 +66,7 @@ export function parsePorts(said: string): readonly ListeningPort[] {
   return [...found.values()].toSorted((a, b) => a.port - b.port)
 }
 
-/** By a socket's inode, what the program that has it calls itself. */
+/** Returns the name of the program that owns each socket, by inode. */
 function ownersOf(names: string, files: string): ReadonlyMap<string, string> {
   const nameOf = new Map<string, string>()
   for (const line of names.split('\n')) {
@@ -83,14 +84,14 @@ function ownersOf(names: string, files: string): ReadonlyMap<string, string> {
   return owners
 }
 
-/** An address as the kernel prints it: words of 32 bits, each in the order of the machine's bytes, here little-endian. */
+/** Formats an address that the kernel prints as 32-bit words in host byte order, here little-endian. */
 function addressOf(hex: string): string {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => [...Buffer.from(word, 'hex')].toReversed())
   if (bytes.length === 4) return bytes.join('.')
   const groups = Array.from({ length: 8 }, (_, at) =>
     (((bytes[2 * at] ?? 0) << 8) | (bytes[2 * at + 1] ?? 0)).toString(16),
   )
-  // A URL writes an address in its shortest form.
+  // A URL formats an address in its shortest form.
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
 }
 

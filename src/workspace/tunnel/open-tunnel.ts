@@ -7,16 +7,20 @@ import type { WorkspaceTable } from '../lifecycle/table.ts'
 import type { BackendName } from '../backend-name.ts'
 import { refuseDenied } from './denied-ports.ts'
 
-/** A TCP port, in decimal and nothing else (threat W7). @throws INVALID_PORT */
+/** Parses a decimal TCP port (threat W7). @throws INVALID_PORT when it is not a port */
 export function parsePort(text: string): number {
   if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw fault('INVALID_PORT', `port ${JSON.stringify(text.slice(0, 20))} must be a number from 1 to 65535`)
 }
 
 /**
- * Connects to a port inside a running workspace, on its loopback address whatever the caller may have named. Throws
- * INVALID_WORKSPACE_NAME, INVALID_PORT, PORT_DENIED, WORKSPACE_NOT_FOUND, CONNECT_FAILED, and WORKSPACE_NOT_RUNNING, here of the
- * kind `unavailable`: the tunnel's own status for it is 503.
+ * Connects to a port on the loopback address inside a running workspace, regardless of the address the caller
+ * named.
+ *
+ * @throws INVALID_WORKSPACE_NAME, INVALID_PORT, PORT_DENIED, WORKSPACE_NOT_FOUND when the request is not
+ * valid
+ * @throws WORKSPACE_NOT_RUNNING with kind `unavailable`, because the tunnel's own status for it is 503
+ * @throws CONNECT_FAILED when nothing accepts the connection
  */
 export async function openTunnel(
   table: WorkspaceTable,

@@ -1,4 +1,4 @@
-/** The port of a workspace that a host name stands for. */
+/** The workspace port that a host name denotes. */
 export interface PortTarget {
   readonly workspace: string
   readonly port: number
@@ -8,20 +8,21 @@ const LABEL = /^([1-9]\d{0,4})--([a-z0-9][a-z0-9-]*)$/
 const MAX_LABEL_LENGTH = 63
 
 /**
- * Host names of ports, `3000--demo.localhost`: each port an origin of its own in browsers, which keeps what a workspace serves
- * from the server's own page and from other workspaces. Browsers find `*.localhost` on this machine by themselves.
+ * Host names of ports, such as `3000--demo.localhost`: each port is a separate origin in browsers, which
+ * isolates what a workspace serves from the server's own page and from other workspaces. Browsers resolve
+ * `*.localhost` to this machine.
  */
 export class PortHosts {
   readonly #domain: string | undefined
 
-  /** `domain`: below which they are for browsers elsewhere; undefined where there is none. */
+  /** @param domain parent domain for browsers on other machines, if any */
   constructor(domain: string | undefined) {
     this.#domain = domain?.toLowerCase()
   }
 
-  /** What a `Host` header stands for; undefined for a host that is no port's. */
+  /** Parses a `Host` header; returns undefined when it does not denote a port. */
   parse(host = ''): PortTarget | undefined {
-    // Asked of every request, and seldom the case.
+    // Runs for every request, and rarely matches.
     if (!host.includes('--')) return undefined
     const name = nameOf(host)
     for (const domain of ['localhost', this.#domain]) {
@@ -32,7 +33,10 @@ export class PortHosts {
     return undefined
   }
 
-  /** The host of a port for somebody who reached the server by `host`; undefined where they would find none. */
+  /**
+   * Returns the host of a port for a client that reached the server as `host`; undefined when it could not
+   * resolve one.
+   */
   hostFor({ workspace, port }: PortTarget, host: string): string | undefined {
     const label = `${port}--${workspace.toLowerCase()}`
     const domain = isHere(nameOf(host)) ? 'localhost' : this.#domain
@@ -41,12 +45,15 @@ export class PortHosts {
   }
 }
 
-/** Without its port. */
+/** Strips the port. */
 function nameOf(host: string): string {
   return host.toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '')
 }
 
-/** Whether a browser that reached the server by this name is on the same machine, or tunnels to it. */
+/**
+ * Returns whether a browser that reached the server by this name runs on the same machine, or through a
+ * tunnel.
+ */
 function isHere(name: string): boolean {
   return (
     name === 'localhost' ||

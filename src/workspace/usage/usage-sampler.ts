@@ -5,25 +5,27 @@ import type { BackendName } from '../backend-name.ts'
 import { type Clock, systemClock } from '../../lib/clock/clock.ts'
 
 const EVERY_MS = 2_000
-/** One who asks in between is told what was just read. */
+/** A sample is reused for callers within this time. */
 const FRESH_MS = 1_000
 
-/** What a running workspace uses. */
+/** Resource usage of a running workspace. */
 export interface Usage {
   readonly name: string
-  /** Of one CPU, so that two busy ones are 200; undefined until it has been looked at twice. */
+  /** Percentage of one CPU, so that two busy ones are 200; undefined before the second sample. */
   readonly cpuPercent: number | undefined
   readonly memoryBytes: number
 }
 
 interface Sample {
   readonly atMs: number
-  /** By container or machine: a workspace of the same name may be another one by now. */
+  /** By container or VM id: a workspace of the same name may have been replaced. */
   readonly loads: ReadonlyMap<string, Load>
   readonly usages: readonly Usage[]
 }
 
-/** Reads what running workspaces use, once for all who ask, and on its own only while somebody listens. */
+/**
+ * Samples the usage of running workspaces once for all callers, and periodically only while somebody listens.
+ */
 export class UsageSampler {
   readonly #table: WorkspaceTable
   readonly #backends: ReadonlyMap<BackendName, Backend>
@@ -43,18 +45,18 @@ export class UsageSampler {
     this.#clock = clock
   }
 
-  /** Running workspaces of which it can be told. */
+  /** Returns the usage of all running workspaces that can be measured. */
   async read(): Promise<readonly Usage[]> {
     if (this.#last !== undefined && this.#clock.nowMs() - this.#last.atMs < FRESH_MS) return this.#last.usages
-    // Those who ask meanwhile wait for the same.
+    // Concurrent callers share one sample.
     this.#sampling ??= this.#sample().finally(() => (this.#sampling = undefined))
     return (await this.#sampling).usages
   }
 
-  /** Tells every 2 s, until what it answers is called. */
+  /** Calls the listener every 2 s until the returned function is called. */
   listen(listener: (usages: readonly Usage[]) => void): () => void {
     this.#listeners.add(listener)
-    this.#timer ??= setInterval(() => void this.#tell(), EVERY_MS).unref()
+    this.#timer ??= setInterval(() => void this.#notify(), EVERY_MS).unref()
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size > 0) return
@@ -63,7 +65,7 @@ export class UsageSampler {
     }
   }
 
-  async #tell(): Promise<void> {
+  async #notify(): Promise<void> {
     const usages = await this.read().catch(() => undefined)
     if (usages !== undefined) for (const listener of this.#listeners) listener(usages)
   }
@@ -89,7 +91,7 @@ export class UsageSampler {
     if (load === undefined) return []
     const { cpuMs, memoryBytes } = load
     const before = this.#last?.loads.get(containerId)
-    // One that was started anew begins to count anew.
+    // After a restart, CPU time starts at zero again.
     if (this.#last === undefined || before === undefined || cpuMs < before.cpuMs)
       return [{ name, cpuPercent: undefined, memoryBytes }]
     const cpuPercent = ((cpuMs - before.cpuMs) / (atMs - this.#last.atMs)) * 100

@@ -66,7 +66,7 @@ describe('without the native addon, one error names the command that builds it',
       name: 'native addon',
       ok: false,
       found:
-        'missing: the analyzer and the supervisor do not start, the workspace server is slower (WORKSPACE_NATIVE is "off")',
+        'missing: the analyzer and the supervisor do not start, and the workspace server is slower (WORKSPACE_NATIVE is "off")',
       remedy: `run "npm run build:native" in ${packageRoot}, with g++, make and python3 installed`,
     })
   })

@@ -2,12 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { run } from '../../../src/lib/process/run.ts'
 import { DockerBackend } from '../../../src/workspace/backend/docker/docker-backend.ts'
 import type { EngineTiming } from '../../../src/workspace/backend/docker/engine/engine.ts'
-import type { InsideDirs } from '../../../src/workspace/backend/docker/exec/inside-dirs.ts'
+import type { MountedSocketDirs } from '../../../src/workspace/backend/docker/exec/mounted-socket-dirs.ts'
 
-/** The image that scripts/setup makes. */
+/** The image that scripts/setup builds. */
 export const TEST_IMAGE = 'workspace-base:1'
 
-/** A workspace name that no other test run uses: they share one engine. */
+/** Returns a workspace name that no other test run uses: they share one engine. */
 export function uniqueName(stem: string): string {
   return `${stem}-${randomBytes(4).toString('hex')}`
 }
@@ -18,29 +18,29 @@ export function dockerBackend(
     readonly serverId?: string
     readonly host?: string
     readonly network?: string
-    readonly insideDirs?: InsideDirs
+    readonly mountedSocketDirs?: MountedSocketDirs
     readonly timing?: EngineTiming
   } = {},
 ) {
   return new DockerBackend({
-    // As Docker's own client does, so that the suite runs against another engine, such as Podman's.
+    // Like Docker's own client, so that the suite runs against other engines such as Podman's.
     host: options.host ?? process.env['DOCKER_HOST'],
-    // The host's own network, so that workspaces reach test servers on 127.0.0.1.
+    // The host's network, so that workspaces reach test servers on 127.0.0.1.
     network: options.network ?? 'host',
     serverId: options.serverId ?? randomUUID(),
-    insideDirs: options.insideDirs,
+    mountedSocketDirs: options.mountedSocketDirs,
     timing: options.timing,
   })
 }
 
-/** Runs Docker's own CLI; fails with what it said. */
+/** Runs Docker's own CLI; fails with its error output. */
 export async function docker(...argv: readonly string[]): Promise<string> {
   const { status, stdout, stderr } = await run('docker', argv)
   if (status !== 0) throw new Error(`docker ${argv.join(' ')}: ${stderr}`)
   return stdout.trim()
 }
 
-/** Whether the engine holds a container or a volume of a workspace. */
+/** Returns whether the engine has a container or a volume of a workspace. */
 export async function leftovers(workspace: string): Promise<readonly string[]> {
   const filter = `name=^/?ws-${workspace.toLowerCase()}$`
   const containers = await docker('ps', '-a', '--filter', filter, '--format', 'container {{.Names}}')
@@ -55,7 +55,7 @@ export async function leftovers(workspace: string): Promise<readonly string[]> {
   return [containers, volumes].flatMap((lines) => lines.split('\n')).filter((line) => line !== '')
 }
 
-/** Removes what a test may have left of a workspace, whichever server made it. */
+/** Removes what a test may have left of a workspace, whichever server created it. */
 export async function removeLeftovers(workspace: string): Promise<void> {
   await run('docker', ['rm', '-f', '-v', `ws-${workspace.toLowerCase()}`])
   await run('docker', ['volume', 'rm', '-f', `ws-${workspace.toLowerCase()}`])

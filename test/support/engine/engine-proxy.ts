@@ -9,20 +9,25 @@ import { tempDir } from '../temp-dir.ts'
 
 const ENGINE = '/var/run/docker.sock'
 
-/** What becomes of a request: sent on, or kept from the engine for good. */
+/** What happens to a request: forwarded, or withheld from the engine for good. */
 type Verdict = 'pass' | 'drop'
 
-/** In place of a verdict: sent on after so long, while all else goes on, and even where nobody waits for the answer any more. */
+/**
+ * Instead of a verdict: forwarded after this delay while everything else continues, even when nobody waits
+ * for the answer any more.
+ */
 interface Delay {
   readonly delayMs: number
 }
 
-/** A socket in front of the machine's engine that can hang, go away and come back, and that sees every request. */
+/**
+ * A socket in front of the machine's engine that can hang, disappear and return, and that sees every request.
+ */
 export class EngineProxy {
   readonly path = join(tempDir(), 'engine.sock')
-  /** Asked with `POST /volumes/create` before a request goes on. */
+  /** Called with for example `POST /volumes/create` before a request is forwarded. */
   onRequest: (request: string) => Verdict | Delay = () => 'pass'
-  /** Told with the same when the first byte of its answer is there, before it is passed on. */
+  /** Called with the same once the first byte of its answer has arrived, before it is forwarded. */
   onAnswer: (request: string) => Verdict = () => 'pass'
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   #server: Server | undefined
@@ -41,8 +46,8 @@ export class EngineProxy {
   }
 
   /**
-   * Makes `freeze` leave connections unaccepted, as a stopped engine does: they wait at a process that is stopped. Node.js itself
-   * accepts all that come.
+   * Makes `freeze` leave connections unaccepted like a stopped engine: they wait at a stopped process,
+   * because Node.js itself accepts every connection.
    */
   async prepareFreeze(): Promise<void> {
     renameSync(this.path, `${this.path}.live`)
@@ -68,7 +73,7 @@ export class EngineProxy {
     this.#stopped?.kill('SIGKILL')
   }
 
-  /** As an engine that died. */
+  /** Behaves like an engine that died. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.#server?.close(resolve))
     for (const pair of this.#pairs) for (const socket of pair) socket.destroy()
@@ -113,7 +118,7 @@ function sendAlone(request: Buffer): void {
   engine.write(request)
 }
 
-/** Method and path without its version and query, when a chunk begins a request. */
+/** Returns the method and the path without version and query if a chunk starts a request. */
 function requestLine(chunk: Buffer): string | undefined {
   const match = /^(GET|POST|DELETE|PUT|HEAD) (?:\/v[\d.]+)?(\/[^? ]*)\S* HTTP/.exec(
     chunk.toString('latin1', 0, 4096),
@@ -121,7 +126,7 @@ function requestLine(chunk: Buffer): string | undefined {
   return match === null ? undefined : `${match[1]} ${match[2]}`
 }
 
-/** A proxy that goes with the test. */
+/** A proxy that is closed with the test. */
 export async function engineProxy(): Promise<EngineProxy> {
   const proxy = await new EngineProxy().open()
   onTestFinished(() => {

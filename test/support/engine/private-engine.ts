@@ -9,16 +9,16 @@ import { waitFor } from '../wait-for.ts'
 
 const START_MS = 60_000
 
-/** A Docker engine of a test's own, to be stopped, killed and frozen; Debian's dockerd, as root. */
+/** A test's own Docker engine, which may be stopped, killed and frozen; Debian's dockerd, run as root. */
 export interface PrivateEngine {
   readonly address: string
   readonly start: () => Promise<void>
-  /** Sends a signal to the engine alone; SIGTERM and SIGKILL wait for its end. */
+  /** Signals only the engine; SIGTERM and SIGKILL wait for its exit. */
   readonly signal: (name: NodeJS.Signals) => Promise<void>
   readonly docker: (...argv: readonly string[]) => Promise<string>
-  /** Brings an image from the machine's own engine, which set-up has given it. */
+  /** Copies an image from the machine's own engine, which the setup has loaded. */
   readonly copyImage: (name: string) => Promise<void>
-  /** Ends the engine and everything it started. */
+  /** Stops the engine and everything it started. */
   readonly remove: () => Promise<void>
 }
 
@@ -28,10 +28,10 @@ export function canRunEngine(): boolean {
 }
 
 /**
- * Prepares an engine below a directory. It gets a network namespace of its own: without a bridge it would take the
- * machine's bridge away from the machine's own engine.
+ * Prepares an engine below a directory. It gets its own network namespace: without a bridge it would delete
+ * the bridge of the machine's own engine.
  *
- * @param hasUserNamespace whether root inside is another user outside
+ * @param hasUserNamespace whether root inside is mapped to another user outside
  */
 export function privateEngine(directory: string, hasUserNamespace = false): PrivateEngine {
   const address = `unix://${join(directory, 'docker.sock')}`
@@ -55,7 +55,8 @@ export function privateEngine(directory: string, hasUserNamespace = false): Priv
     address,
     docker,
     async start() {
-      // Of a killed engine, whose containerd died with it and may still be a zombie: it would be waited for.
+      // Left behind by a killed engine, whose containerd died with it and may still be a zombie: the engine
+      // would wait for it.
       rmSync(containerdPid, { force: true })
       const remap = hasUserNamespace ? remapped(directory) : []
       const own = hasUserNamespace ? ['--userns-remap=daemon:daemon'] : []
@@ -96,17 +97,20 @@ export function privateEngine(directory: string, hasUserNamespace = false): Priv
   }
 }
 
-/** What `unshare` needs to run a command where the system's lists give users to its account `daemon`. The machine's own lists stay as they are. */
+/**
+ * What `unshare` needs to run a command where the system's lists assign subordinate ids to `daemon`. The
+ * machine's own lists are unchanged.
+ */
 function remapped(directory: string): readonly string[] {
   const list = join(directory, 'subordinates')
-  // The user that root becomes has to get at what is below.
+  // The user that root is mapped to must be able to reach the directory.
   chmodSync(directory, 0o711)
   writeFileSync(list, 'daemon:300000:65536\n')
   const script = `touch /etc/subuid /etc/subgid; mount --bind ${list} /etc/subuid; mount --bind ${list} /etc/subgid; exec "$@"`
   return ['--mount', 'sh', '-c', script, 'sh']
 }
 
-/** The deepest first. */
+/** Returns the mount points, deepest first. */
 async function mountsBelow(directory: string): Promise<readonly string[]> {
   const mounts = (await readFile('/proc/self/mounts', 'utf8'))
     .split('\n')

@@ -45,7 +45,7 @@ export async function plantHostileMachine(name: string): Promise<HostileMachine>
   const monitor = spawn('sleep', ['100000'], { stdio: 'ignore' })
   const process = await identify(monitor.pid ?? 0)
   if (process === undefined) throw new Error('sleep cannot be started')
-  const socketDir = await new SocketDirs(runDir).make(ID)
+  const socketDir = await new SocketDirs(runDir).create(ID)
   const files = new MachineFiles(root)
   mkdirSync(files.instanceOf(name), { recursive: true })
   mkdirSync(join(root, 'uppers', name), { recursive: true })

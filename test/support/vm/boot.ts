@@ -7,14 +7,15 @@ import type { BootImage } from '../../../src/workspace/image/image-store.ts'
 import { tempDir } from '../temp-dir.ts'
 
 /**
- * Under emulation on a busy machine the kernel measures its clock against a timer that does not come, and then hangs for
- * want of both. It is told the frequency, which needs not be right, and not to wait for the timer; nokaslr for the like.
+ * Under emulation on a busy machine, the kernel calibrates its clock against a timer that never fires, and
+ * hangs. It is given the frequency, which need not be exact, and told not to wait for the timer; nokaslr for
+ * the same reason.
  */
 const STEADY = 'nokaslr no_timer_check tsc_early_khz=2000000'
 const LIMIT_MS = 150_000
 const GIB = 2 ** 30
 
-/** A fresh upper: a file that holds nothing yet. */
+/** Creates a fresh upper: an empty file. */
 export function newUpper(gigabytes = 1, directory = tempDir()): string {
   const path = join(directory, 'upper.ext4')
   writeFileSync(path, '')
@@ -23,14 +24,14 @@ export function newUpper(gigabytes = 1, directory = tempDir()): string {
 }
 
 export interface BootOptions {
-  /** Of the kernel's command line, beside what makes the console work. */
+  /** Kernel arguments, in addition to those for the console. */
   readonly words?: string
   readonly memoryMb?: number
-  /** Given the machine, which can be killed. */
+  /** Receives the VM, which can be killed. */
   readonly onStart?: (machine: ChildProcess) => void
 }
 
-/** Boots an image in an emulated machine and waits until that is off; returns the lines of its console. */
+/** Boots an image in an emulated VM and waits until it powers off; returns the lines of its console. */
 export async function boot(
   image: Pick<BootImage, 'kernel' | 'initrd' | 'rootfs'>,
   upper: string | undefined,
@@ -73,7 +74,7 @@ export async function boot(
   return [...lines, rest]
 }
 
-/** What the first program of the VM said. */
+/** Output of the VM's first program. */
 export function saidByInit(console: readonly string[]): readonly string[] {
   return console.flatMap((line) => /workspace-init: .*/.exec(line)?.[0] ?? [])
 }

@@ -1,4 +1,4 @@
-// Converts an archive in a process of its own, which can be killed: node convert-child.ts TASK
+// Converts an archive in a separate process that can be killed: node convert-child.ts TASK
 import { Pool } from '../../../src/lib/pool/pool.ts'
 import { convert } from '../../../src/workspace/image/convert/convert.ts'
 import type { ConfiguredKernel } from '../../../src/workspace/image/convert/kernel-source.ts'

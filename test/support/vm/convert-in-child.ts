@@ -8,7 +8,9 @@ import { packageRoot } from '../../../src/lib/process/package.ts'
 
 const CHILD = fileURLToPath(new URL('./convert-child.ts', import.meta.url))
 
-/** `convert` in a process of its own, which can be killed: its lines are what is told, then the digest. */
+/**
+ * Runs `convert` in a separate process that can be killed: it prints the progress messages, then the digest.
+ */
 export function convertInChild(
   task: object,
   before: readonly string[] = ['env'],
@@ -33,7 +35,7 @@ export function convertInChild(
     try {
       process.kill(-(running.pid ?? 0), 'SIGKILL')
     } catch {
-      // It has ended.
+      // It has exited.
     }
   })
   return {

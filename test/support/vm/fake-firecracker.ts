@@ -1,5 +1,6 @@
-// Stands in for Firecracker where there is no KVM: takes its arguments and its requests, holds each against the published API
-// description, and boots what it was told through QEMU, so that the whole path behind the API is real. Run as a program.
+// Stands in for Firecracker on machines without KVM: accepts its arguments and requests, validates each
+// against the published API description, and boots the VM through QEMU, so that the whole path behind the API
+// is real. Run as a program.
 import { openSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -7,7 +8,7 @@ import { apiFaults } from './firecracker-api.ts'
 import { bootByQemu, end, hasBooted } from './stand-in.ts'
 
 const argv = process.argv.slice(2)
-/** What it takes for the root of the file system; a jail's when it is started in one. */
+/** The root of the file system as it sees it; the jail's when it is started in one. */
 const root = process.env['FAKE_JAIL'] ?? ''
 const told = new Map<string, Readonly<Record<string, unknown>>>()
 const say = (path: string, field: string): string => String(told.get(path)?.[field])
@@ -29,7 +30,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     return
   }
   told.set(url, body)
-  // As Firecracker does at once, and keeps it open.
+  // Like Firecracker, which opens it immediately and keeps it open.
   if (url.startsWith('/drives/'))
     openSync(file(url, 'path_on_host'), body['is_read_only'] === true ? 'r' : 'r+')
   if (body['action_type'] === 'InstanceStart') await start()
@@ -42,7 +43,7 @@ function start(): Promise<void> {
     memoryMb: say('/machine-config', 'mem_size_mib'),
     kernel: file('/boot-source', 'kernel_image_path'),
     initrd: file('/boot-source', 'initrd_path'),
-    // Its devices are not on PCI, those that stand in for them are.
+    // Its devices are not on PCI, but those that stand in for them are.
     words: say('/boot-source', 'boot_args').replace('pci=off', ''),
     lower: file('/drives/lower', 'path_on_host'),
     upper: file('/drives/upper', 'path_on_host'),

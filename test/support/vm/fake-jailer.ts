@@ -1,6 +1,6 @@
-// Stands in for Firecracker's jailer where there is no Firecracker: takes its documented arguments and no others, sees to it that the
-// jail holds what its user will need, makes of it what the jailer makes, and becomes the stand-in of Firecracker. Run as a program.
-// Source: Firecracker's docs/jailer.md.
+// Stands in for Firecracker's jailer on machines without Firecracker: accepts exactly its documented
+// arguments, checks that the jail contains what its user will need, creates what the jailer creates, and
+// becomes the stand-in of Firecracker. Run as a program. Source: Firecracker's docs/jailer.md.
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -31,7 +31,7 @@ for (const folder of ['', 'dev', 'dev/net', 'run']) {
 }
 copyFileSync(execFile, join(root, basename(execFile)))
 for (const device of ['dev/kvm', 'dev/net/tun']) {
-  // mknod(2) makes none where there is one.
+  // mknod(2) fails when the node exists.
   refuse(existsSync(join(root, device)), device)
   writeFileSync(join(root, device), '')
 }

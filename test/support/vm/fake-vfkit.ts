@@ -1,5 +1,5 @@
-// Stands in for vfkit where there is no macOS: takes its arguments, offers its sockets, and boots what it was told through QEMU.
-// Run as a program.
+// Stands in for vfkit on machines without macOS: accepts its arguments, provides its sockets, and boots the
+// VM through QEMU. Run as a program.
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -32,7 +32,7 @@ await bootByQemu({
   vsock,
   serial: ['-serial', `file:${serial}`],
 })
-// The others are the guest's to connect to, and come out at a socket of that name.
+// The other ports are for the guest to connect to, and arrive at a socket of that name.
 for (const device of devices('virtio-vsock').filter((value) => value.endsWith(',connect'))) {
   createServer({ allowHalfOpen: true }, (socket) => {
     dialHybrid(vsock, Number(part(device, 'port')), 5_000).then(

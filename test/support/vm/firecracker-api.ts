@@ -12,13 +12,16 @@ interface Operation {
   readonly parameters?: readonly { readonly in: string; readonly schema?: object }[]
 }
 
-// Firecracker's own, see README.md beside it.
+// Firecracker's own; see README.md beside it.
 const file = join(packageRoot, 'test/fixtures/firecracker/firecracker.yaml')
 const description = parse(readFileSync(file, 'utf8')) as Description
 const ajv = new Ajv({ strict: false, allErrors: true })
 const validators = new Map<string, ValidateFunction>()
 
-/** What is wrong with a request by Firecracker's published API description, in sentences; a field it does not name too. */
+/**
+ * Returns violations of Firecracker's published API description in a request as sentences, including unknown
+ * fields.
+ */
 export function apiFaults(method: string, path: string, body: unknown): string[] {
   const known = Object.keys(description.paths).find((each) =>
     new RegExp(`^${each.replaceAll(/\{\w+\}/g, '\\w+')}$`).test(path),
@@ -34,7 +37,7 @@ export function apiFaults(method: string, path: string, body: unknown): string[]
   return (validate.errors ?? []).map((error) => `${path}${error.instancePath} ${error.message}`)
 }
 
-/** The schema with its definitions, none of whose objects may have other fields. */
+/** The schema with its definitions, with additional properties forbidden. */
 function closed(schema: object): object {
   const definitions = Object.fromEntries(
     Object.entries(description.definitions).map(([name, definition]) => [

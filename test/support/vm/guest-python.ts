@@ -5,17 +5,19 @@ import { cloudPython } from '../services/moto.ts'
 import { tempDir } from '../temp-dir.ts'
 
 const PACKAGES = ['boto3', 'botocore', 's3transfer', 'jmespath', 'dateutil', 'urllib3', 'six.py']
-/** Of the some hundred services that botocore describes. */
+/** Subset of the hundred or so services that botocore describes. */
 const SERVICES = ['s3', 'sts']
-/** Parts of Python that boto3 does without. */
+/** Parts of Python that boto3 does not need. */
 const UNUSED =
   /\/(?:tests?|idlelib|tkinter|turtledemo|ensurepip|site-packages|lib2to3|pydoc_data|distutils|unittest|config-[^/]*)$|\.opt-\d\.pyc$/
 const HOME = '/opt/python'
 
-/** Runs this machine's Python, with boto3, inside a guest that has unpacked its archive. */
+/** Runs this machine's Python with boto3 inside a guest that has unpacked its archive. */
 export const GUEST_PYTHON = `LD_LIBRARY_PATH=${HOME}/lib PYTHONHOME=${HOME} PYTHONPATH=${HOME}/packages ${HOME}/bin/python3`
 
-/** An archive of this machine's Python and boto3, for a guest of the same Debian: its own image has neither. */
+/**
+ * An archive of this machine's Python and boto3 for a guest of the same Debian: its own image has neither.
+ */
 export function guestPythonArchive(): Buffer {
   const ask = (expression: string): string =>
     execFileSync(cloudPython, ['-c', `import os, boto3; print(${expression})`], {
@@ -29,7 +31,8 @@ export function guestPythonArchive(): Buffer {
   for (const folder of ['bin', 'lib', 'packages']) mkdirSync(join(home, folder), { recursive: true })
 
   copyFileSync(python, join(home, 'bin/python3'))
-  // With its times, by which Python knows what is compiled already: there all takes ten times as long.
+  // With its timestamps, by which Python recognizes compiled files: otherwise everything takes ten times as
+  // long.
   cpSync(library, join(home, 'lib', basename(library)), {
     recursive: true,
     preserveTimestamps: true,
@@ -56,7 +59,7 @@ function isNeeded(path: string): boolean {
   return top.endsWith('.json') || SERVICES.includes(top)
 }
 
-/** What these need beside the C library, which the guest has. */
+/** Libraries that these need besides the C library, which the guest has. */
 function sharedLibraries(patterns: readonly string[]): readonly string[] {
   const said = execFileSync('sh', ['-c', `ldd ${patterns.join(' ')}`], { encoding: 'utf8' })
   const found = [...said.matchAll(/=> (\/\S+)/g)].map(([, file = '']) => file)

@@ -11,8 +11,10 @@ import { waitFor } from '../wait-for.ts'
 const MAC = '06:00:00:00:00:01'
 
 /**
- * Starts the frame filter before a program that stands in for passt, until the test ends.
- * @param standIn a Python program: `s` is passt's socket, `at(name)` a path in `directory`; the first question is already answered
+ * Starts the frame filter in front of a program that stands in for passt, until the test ends.
+ *
+ * @param standIn a Python program: `s` is passt's socket, `at(name)` a path in `directory`; the first request
+ * is already answered
  */
 export async function startFilterBefore(standIn: string): Promise<{
   readonly guest: Socket
@@ -30,7 +32,7 @@ export async function startFilterBefore(standIn: string): Promise<{
   })
   onTestFinished(async () => {
     filter.kill('SIGKILL')
-    // The stand-in has the same output: it writes to the directory until it has ended too.
+    // The stand-in shares the output: it writes to the directory until it has exited, too.
     await once(filter.stdout.resume(), 'close')
   })
   await waitFor('the filter', () => existsSync(at('net.sock')), 20_000)
@@ -61,7 +63,10 @@ export function outwardFrame(): Buffer {
   return bytes
 }
 
-/** Starts the frame filter with passt behind it in a namespace, as the server does with a gateway that leads to the host. */
+/**
+ * Starts the frame filter and passt in a namespace like the server does, with a gateway that reaches the
+ * host.
+ */
 export async function startFilter(parts: {
   readonly namespace: string
   readonly socket: string

@@ -10,11 +10,14 @@ import type { NetworkPolicy } from '../../../src/workspace/network/policy.ts'
 import { ADDRESSES, createNamespaces } from '../../redteam/network/namespaces.ts'
 import { startFilter } from './net-filter.ts'
 
-/** A guest of one kind of network, in a namespace of its own, whose host and surroundings are the red team's. */
+/** A guest of one network kind in a separate namespace, whose host and surroundings are the red team's. */
 export interface NetworkGuest {
-  /** Returns those of the targets `NAME tcp|udp ADDRESS PORT` that answer. */
+  /** Returns the targets `NAME tcp|udp ADDRESS PORT` that answer. */
   readonly reach: (targets: readonly string[]) => Promise<ReadonlySet<string>>
-  /** Opens a connection to a canary and returns whether what it sends still gets an answer within a second, whenever it is asked. */
+  /**
+   * Opens a connection to a canary and returns a function that checks whether it still gets an answer within
+   * a second.
+   */
   readonly hold: (address: string) => Promise<() => Promise<boolean>>
   readonly gateway: string
   readonly resolver: string
@@ -29,7 +32,7 @@ const LOOK_EVERY_MS = 500
 const directory = import.meta.dirname
 const probe = join(directory, '../../redteam/network/guest/probe.pl')
 
-/** Connects, and after each line of its input says whether the other side answers what it sends. */
+/** Connects, and after each line of input reports whether the other side still answers. */
 const HELD = `
 import os, socket, sys
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)
@@ -44,7 +47,7 @@ for _ in sys.stdin:
         os.write(1, b'silent')
 `
 
-/** @param port where canaries listen on the host, on its loopback interface and beyond it */
+/** @param port where canaries listen on the host, on loopback and beyond */
 export async function createGuest(kind: (typeof KINDS)[number], port: number): Promise<NetworkGuest> {
   const namespaces = createNamespaces()
   const { host, beyond } = namespaces
@@ -60,7 +63,7 @@ export async function createGuest(kind: (typeof KINDS)[number], port: number): P
   }
   const ip = (...argv: readonly string[]) =>
     execFileSync('ip', argv, { stdio: ['ignore', 'pipe', 'inherit'] })
-  /** Starts a program in a namespace and waits until it says so. */
+  /** Starts a program in a namespace and waits until it reports that it is ready. */
   const start = async (namespace: string, argv: readonly string[]) => {
     const child = spawn('ip', ['netns', 'exec', namespace, ...argv], { stdio: ['pipe', 'pipe', 'inherit'] })
     children.push(child)
@@ -69,7 +72,7 @@ export async function createGuest(kind: (typeof KINDS)[number], port: number): P
   }
   try {
     const canary = join(directory, '../../redteam/network/canary.ts')
-    // One for each address beyond, so that answers come from the address that was asked.
+    // One per address beyond the host, so that answers come from the requested address.
     for (const [namespace, address] of [
       [host, '::'],
       ...[ADDRESSES.internet, ADDRESSES.lan, ADDRESSES.uplink, ADDRESSES.metadata].map((each) => [
@@ -78,7 +81,7 @@ export async function createGuest(kind: (typeof KINDS)[number], port: number): P
       ]),
     ] as const)
       await start(namespace ?? '', [process.execPath, canary, 'canary', address ?? '', String(port)])
-    // The host's own resolver listens on its loopback interface alone.
+    // The host's own resolver listens only on its loopback interface.
     mkdirSync(resolverFolder, { recursive: true })
     writeFileSync(join(resolverFolder, 'resolv.conf'), 'nameserver 127.0.0.53\n')
     await start(host, [process.execPath, canary, 'resolver', '127.0.0.53', '53'])
@@ -113,7 +116,7 @@ interface Parts {
   readonly ip: (...argv: readonly string[]) => unknown
 }
 
-/** A guest on a bridge with our rules, as tap devices and containers are. */
+/** A guest on a bridge with our rules, like tap devices and containers. */
 function bridged({ host, guest, ip }: Parts): Pick<NetworkGuest, 'gateway' | 'resolver' | 'apply'> {
   const gateway = '10.213.0.1'
   ip('-n', host, 'link', 'add', 'wsvmtest', 'type', 'bridge')
@@ -145,7 +148,7 @@ function bridged({ host, guest, ip }: Parts): Pick<NetworkGuest, 'gateway' | 're
   }
 }
 
-/** A guest whose frames pass the filter and passt. */
+/** A guest whose frames pass through the filter and passt. */
 function filtered({
   host,
   guest,
@@ -161,7 +164,7 @@ function filtered({
       writeFileSync(`${rules}.new`, filterRules(policy, allowed))
       execFileSync('mv', [`${rules}.new`, rules])
       if (isConnected) {
-        // A frame that comes so long after the last look at the rules makes the filter look again.
+        // A frame that arrives this long after the last check makes the filter reread its rules.
         await delay(LOOK_EVERY_MS + 100)
         return
       }

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 import type { MachineDisk } from '../workspace/machine-disk.ts'
 import { CLI } from '../workspace/workspace-cli.ts'
 
-/** A server in a process of its own whose machines these are; with options of strace(1) it runs under that. */
+/** A server in a separate process that owns these VMs; with options of strace(1) it runs under strace. */
 export async function serveDisk(
   disk: MachineDisk,
   stateDir: string,
@@ -36,7 +36,7 @@ export async function serveDisk(
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     } catch {
-      // It has ended.
+      // It has exited.
     }
     await exit
   }

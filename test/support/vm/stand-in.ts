@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findHelper } from '../../../src/workspace/backend/qemu/tools.ts'
 
-/** What a monitor that stands in for another was told. */
+/** Settings that a stand-in monitor received. */
 export interface StandInMachine {
   readonly cpus: string
   readonly memoryMb: string
@@ -13,15 +13,15 @@ export interface StandInMachine {
   readonly lower: string
   readonly upper: string
   readonly cid: string
-  /** Where the guest's vsock is to be, hybrid. */
+  /** Path of the guest's hybrid vsock. */
   readonly vsock: string
-  /** QEMU's own words for where the console goes. */
+  /** QEMU's arguments for the console. */
   readonly serial: readonly string[]
 }
 
 const children: ChildProcess[] = []
 
-/** Boots through QEMU what another monitor was told to; this process ends with it. */
+/** Boots through QEMU what another monitor was configured with; this process exits with it. */
 export async function bootByQemu(machine: StandInMachine): Promise<void> {
   const vhost = `${machine.vsock}.vhost`
   const helper = (await findHelper(undefined, 'vhost-device-vsock')) ?? 'vhost-device-vsock'
@@ -61,7 +61,7 @@ export async function bootByQemu(machine: StandInMachine): Promise<void> {
   run('qemu-system-x86_64', argv).once('exit', (status) => end(status ?? 1))
 }
 
-/** Ends the machine and this process. */
+/** Stops the VM and exits this process. */
 export function end(status: number): void {
   for (const child of children) child.kill('SIGKILL')
   process.exit(status)

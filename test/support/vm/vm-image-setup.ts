@@ -1,4 +1,4 @@
 import { makeVmImages } from './vm-image.ts'
 
-/** Before all suites of VMs, and after their parts are there: makes the images that workspaces boot from. */
+/** Runs before all VM suites, once their parts exist: converts the images that workspaces boot from. */
 export default makeVmImages

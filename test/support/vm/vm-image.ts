@@ -11,13 +11,13 @@ import { TEST_IMAGE } from '../engine/docker.ts'
 import { baseTar, testKernel } from './vm-parts.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
-/** What workspaces of these tests boot from: the base image with systemd, by its tag. */
+/** Tag of the image that workspaces in these tests boot from: the base image with systemd. */
 export const VM_IMAGE = 'base'
 const store = join(dirname(baseTar), 'images')
 
 /**
- * Makes the images once; a conversion for the same programs inside is found again. The second is that of containers, which
- * has no init of its own and boots in a third of the time.
+ * Converts the images once; a conversion with the same guest programs is reused. The second one is the
+ * container image, which has no init and boots in a third of the time.
  */
 export async function makeVmImages(): Promise<void> {
   if (!existsSync(join(GUEST_DIR, 'agent.js'))) throw new Error(`${GUEST_DIR} is missing: npm run build`)
@@ -56,7 +56,7 @@ async function make(
   await images.setTag(tag, digest, dockerRef)
 }
 
-/** The container image's files as an archive, kept for as long as the image is the same. */
+/** The container image's files as an archive, cached while the image is unchanged. */
 function exportedImage(): string {
   const docker = (...argv: readonly string[]) => execFileSync('docker', argv, { encoding: 'utf8' }).trim()
   const id = docker('image', 'inspect', '--format', '{{.Id}}', TEST_IMAGE).replace('sha256:', '')
@@ -69,7 +69,7 @@ function exportedImage(): string {
   return file
 }
 
-/** Lets a backend's root have these images. */
+/** Makes the images available below a backend's root. */
 export async function shareVmImages(root: string): Promise<void> {
   await mkdir(root, { recursive: true })
   if (!existsSync(join(root, 'images'))) symlinkSync(store, join(root, 'images'))

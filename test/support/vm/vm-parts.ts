@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 
-/** Before all suites of VMs: brings what they boot, which takes minutes the first time. */
+/** Runs before all VM suites: builds what they boot, which takes minutes the first time. */
 export default function setup(): void {
   execFileSync(join(packageRoot, 'scripts/vm-parts'), { stdio: ['ignore', 'inherit', 'inherit'] })
 }

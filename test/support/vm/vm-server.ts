@@ -9,11 +9,11 @@ import { QemuDriver, type QemuOptions } from '../../../src/workspace/backend/qem
 import { shareVmImages, VM_IMAGE } from './vm-image.ts'
 import { startWorkspaceServer, type TestServer } from '../workspace/workspace-server.ts'
 
-/** Emulated: what KVM runs is not the same everywhere that tests run. */
+/** Emulated, because KVM behaves differently on the machines that tests run on. */
 const QEMU = { accel: 'tcg' } as const
 const MACHINE = { cpus: 1, memoryMb: 512 }
 
-/** Directories of a test's own for machines; sockets' is short, whatever TMPDIR is. */
+/** A test's directories for VMs; that of the sockets is short regardless of TMPDIR. */
 export function machineRoots(): {
   readonly root: string
   readonly runDir: string
@@ -30,7 +30,7 @@ export function machineRoots(): {
   }
 }
 
-/** A backend whose machines are QEMU's, with the base image. */
+/** A backend of QEMU VMs with the base image. */
 export async function qemuBackend(
   roots: { readonly root: string; readonly runDir: string },
   options: Partial<MicroVmOptions> = {},
@@ -57,7 +57,7 @@ export async function qemuBackend(
   })
 }
 
-/** A whole server whose workspaces are virtual machines. */
+/** A complete server whose workspaces are VMs. */
 export async function vmServer(
   roots: { readonly root: string; readonly runDir: string },
   settings: Readonly<Record<string, unknown>> = {},
@@ -67,7 +67,7 @@ export async function vmServer(
   })
 }
 
-/** The configuration of such a server; the images are then in its root. */
+/** The configuration of such a server; the images are in its root. */
 export async function vmSettings(roots: { readonly root: string; readonly runDir: string }) {
   await shareVmImages(roots.root)
   return {

@@ -1,6 +1,6 @@
 import type { BackendCreate } from '../../../src/workspace/backend/backend.ts'
 
-/** A creation that asks for nothing beside a name and an image. */
+/** A creation with only a name and an image. */
 export function backendCreate(
   name: string,
   image: string,

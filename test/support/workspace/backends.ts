@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Backend, ExecRequest } from '../../../src/workspace/backend/backend.ts'
-import { InsideDirs } from '../../../src/workspace/backend/docker/exec/inside-dirs.ts'
+import { MountedSocketDirs } from '../../../src/workspace/backend/docker/exec/mounted-socket-dirs.ts'
 import type { Workspace } from '../../../src/workspace/workspace.ts'
 import type { BackendName } from '../../../src/workspace/backend-name.ts'
 import { backendCreate } from './backend-create.ts'
@@ -12,7 +12,7 @@ import { FakeBackend } from './fake-backend.ts'
 import type { QemuOptions } from '../../../src/workspace/backend/qemu/qemu-driver.ts'
 import { machineRoots, qemuBackend } from '../vm/vm-server.ts'
 
-/** What has to pass the suite over all backends, and where they differ by their nature. */
+/** The backends that must pass the common suite, and their inherent differences. */
 const EVERYDAY_BACKENDS: readonly TestedBackend[] = [
   { kind: 'docker', make: directBackend, isDocker: true, isReal: true, isDirect: true, name: 'docker' },
   {
@@ -38,14 +38,14 @@ interface TestedBackend {
   readonly name: BackendName
   readonly make: () => Backend | Promise<Backend>
   readonly isDocker: boolean
-  /** Whether programs run elsewhere than on this machine itself, as users of their own. */
+  /** Whether programs run elsewhere than on this machine, as separate users. */
   readonly isReal: boolean
   readonly isDirect: boolean
-  /** Whether it differs from another of these in nothing but how programs are reached. */
+  /** Whether it differs from another one only in how programs are started. */
   readonly isVariant?: boolean
 }
 
-/** A machine takes seconds to boot: these run in `npm run test:vm`, which says so by a variable. */
+/** VMs take seconds to boot: these run in `npm run test:vm`, which sets a variable. */
 const MACHINE_BACKENDS: readonly TestedBackend[] = [
   {
     kind: 'qemu',
@@ -79,10 +79,10 @@ async function machineBackend(qemu: Partial<QemuOptions>): Promise<Backend> {
   return backend
 }
 
-/** A backend whose workspaces have a directory of the server's mounted, which goes with it. */
+/** A backend whose workspaces have a server directory mounted, which is removed with the backend. */
 async function directBackend(): Promise<Backend> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'inside-')))
-  const backend = dockerBackend({ insideDirs: await InsideDirs.keep(root) })
+  const backend = dockerBackend({ mountedSocketDirs: await MountedSocketDirs.own(root) })
   const close = backend.close.bind(backend)
   backend.close = async () => {
     await close()
@@ -107,7 +107,7 @@ export function createIn(backend: Backend, name: string, localDir = ''): Promise
   )
 }
 
-/** Runs a program to its end. */
+/** Runs a program until it exits. */
 export async function outputOf(backend: Backend, name: string, request: ExecRequest) {
   const process = await backend.exec(name, request)
   const [stdout, stderr, { status }] = await Promise.all([

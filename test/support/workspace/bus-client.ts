@@ -4,7 +4,7 @@ import { simulatedGuest } from './guest-simulator.ts'
 import { waitFor } from '../wait-for.ts'
 import { call, type TestServer } from './workspace-server.ts'
 
-/** Both ends of the bus of a test's server, whichever that is when they are used. */
+/** Both ends of the bus of a test's server, resolved when they are used. */
 export function busClient(now: () => { readonly server: TestServer; readonly backend: FakeBackend }) {
   const api = (path: string, method?: string, body?: unknown) =>
     call(`${now().server.url}/api/plugins/${path}`, method, body)
@@ -12,7 +12,7 @@ export function busClient(now: () => { readonly server: TestServer; readonly bac
     api,
     listen: (namespace: string) =>
       readEventStream(`${now().server.url}/api/plugins/listeners/${namespace}/messages`),
-    /** A guest that is there. */
+    /** A connected guest. */
     connected: async (name = 'demo', timeoutMs?: number) => {
       const guest = await simulatedGuest(now().backend, name, timeoutMs)
       await waitFor('the guest', async () =>

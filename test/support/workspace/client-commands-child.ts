@@ -5,11 +5,11 @@ import { createSupervisorProgram, runSupervisorCli } from '../../../src/supervis
 import { createWorkspaceProgram, runWorkspaceCli } from '../../../src/workspace/faces/cli/main.ts'
 
 /**
- * Runs every client command of the four programs in the current folder, one after the other, and prints how each ended:
- * `{argv, status, ms}` a line. One that ends itself too late is not waited for.
+ * Runs every client command of the four programs in the current folder in sequence, and prints `{argv,
+ * status, ms}` for each. A command that exits too late is abandoned.
  */
 
-/** What runs a project, serves, or writes where it is: the user trusts the folder who calls it. */
+/** Commands that run a project, serve, or write in place: whoever calls these trusts the folder. */
 const NOT_CLIENTS = new Set([
   'supervisor up',
   'supervisor run',

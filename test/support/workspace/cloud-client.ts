@@ -1,4 +1,4 @@
-// A program that uses a cloud as programs of users do: prints who it is there, and which buckets there are.
+// A program that uses a cloud like users' programs do: prints its identity and the existing buckets.
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3'
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 

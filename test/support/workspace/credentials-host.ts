@@ -5,11 +5,11 @@ import { packageRoot } from '../../../src/lib/process/package.ts'
 import { compileCache } from '../compile-cache.ts'
 import { waitFor } from '../wait-for.ts'
 
-/** Keys of the user whose roles these are; they may be seen nowhere. */
+/** Keys of the user who owns the roles; they must not appear anywhere. */
 export const SOURCE_KEY = 'CANARYSOURCEKEY00000'
 export const SOURCE_SECRET = 'canary/source/secret/000000000000000000'
 
-/** Starts the host's part of cloud credentials as its user does, and resolves once it listens. */
+/** Starts the host part of cloud credentials like a user does, and resolves once it listens. */
 export async function startCredentialsHost(
   directory: string,
   serverUrl: string,
@@ -32,7 +32,7 @@ export async function startCredentialsHost(
       HOME: directory,
       AWS_SHARED_CREDENTIALS_FILE: credentials,
       AWS_ENDPOINT_URL_STS: stsUrl,
-      // Not the profile's: what the profile says goes before it.
+      // Differs from the profile's, which takes precedence.
       AWS_ACCESS_KEY_ID: 'NOTTHEPROFILES',
       AWS_SECRET_ACCESS_KEY: 'not the profile’s',
     },

@@ -2,7 +2,7 @@ import type { BackendUsage } from '../../../src/workspace/backend/backend.ts'
 import type { Workspace } from '../../../src/workspace/workspace.ts'
 import { FakeBackend } from './fake-backend.ts'
 
-/** An engine that holds more than the server has made, with whatever was written into its labels. */
+/** An engine with objects that the server did not create, and with arbitrary labels. */
 export class CrowdedBackend extends FakeBackend {
   readonly #crowd: Map<string, Workspace>
 
@@ -22,7 +22,7 @@ export class CrowdedBackend extends FakeBackend {
     return Promise.resolve(this.#crowd.get(name))
   }
 
-  /** Of the crowd each takes more than the one before it. */
+  /** Each of the crowd uses more than the previous one. */
   override usage(): Promise<BackendUsage> {
     const sizeOf = (index: number) => ({
       files: 1,
@@ -40,7 +40,7 @@ export class CrowdedBackend extends FakeBackend {
     })
   }
 
-  /** Something happens to one of the crowd behind the server's back. */
+  /** Reports a change of one of the crowd behind the server's back. */
   change(name: string, state: Workspace['state']): void {
     const workspace = this.#crowd.get(name)
     if (workspace === undefined) throw new Error(`no ${name} in the crowd`)
@@ -49,7 +49,7 @@ export class CrowdedBackend extends FakeBackend {
   }
 }
 
-/** A workspace that has been running for an hour, but for what is said of it. */
+/** A workspace that has been running for an hour, with overrides. */
 export function workspaceLike(name: string, fields: Partial<Workspace> = {}): Workspace {
   return {
     name,

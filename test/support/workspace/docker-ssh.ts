@@ -3,19 +3,21 @@ import { removeLeftovers, uniqueName } from '../engine/docker.ts'
 import { openSsh, type OpenSsh, runProgram, type SshResult } from './open-ssh.ts'
 import { call, makeWorkspace, startWorkspaceServer, type TestServer } from './workspace-server.ts'
 
-/** A server as it is shipped, whose child processes speak SSH, with one workspace in a real container. */
+/** A server as shipped, with SSH worker processes and one workspace in a real container. */
 export interface DockerSsh {
   readonly server: TestServer
   readonly ssh: OpenSsh
   readonly name: string
-  /** Runs a command in the workspace and fails unless it ends with 0. */
+  /** Runs a command in the workspace and fails unless it exits with 0. */
   readonly inside: (command: string, stdin?: string | Buffer) => Promise<string>
-  /** Runs scp, sftp or rsync with this server's options; `{}` in an argument stands for `name@127.0.0.1`. */
+  /**
+   * Runs scp, sftp or rsync with this server's options; `{}` in an argument is replaced by `name@127.0.0.1`.
+   */
   readonly client: (program: string, argv: readonly string[], stdin?: string) => Promise<SshResult>
   readonly remove: () => Promise<void>
 }
 
-/** The workspace is on the host's network, so that test servers on 127.0.0.1 are inside it. */
+/** The workspace uses the host's network, so that test servers on 127.0.0.1 are reachable inside. */
 export async function dockerSsh(ssh: Readonly<Record<string, unknown>> = {}): Promise<DockerSsh> {
   const settings = { docker: { network: 'host' }, ssh: { processes: 2, ...ssh } }
   const server = await startWorkspaceServer({ settings })
@@ -34,7 +36,7 @@ export async function dockerSsh(ssh: Readonly<Record<string, unknown>> = {}): Pr
     client(program, argv, stdin = '') {
       const filled = argv.map((word) => word.replace('{}', `${name}@127.0.0.1`))
       const options = program === 'rsync' ? ['-e', `ssh ${client.options.join(' ')}`] : client.options
-      // Without it sftp shows every letter beyond ASCII by number.
+      // Without it, sftp shows non-ASCII letters as numbers.
       return runProgram(program, [...options, ...filled], stdin, { LC_ALL: 'C.UTF-8' })
     },
     async remove() {
@@ -46,7 +48,7 @@ export async function dockerSsh(ssh: Readonly<Record<string, unknown>> = {}): Pr
   }
 }
 
-/** The processes that speak SSH for a server in this process, by id. */
+/** Returns the ids of the SSH worker processes of a server in this process. */
 export function crewProcesses(): readonly number[] {
   return readdirSync('/proc/self/task')
     .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').trim().split(' '))
@@ -54,7 +56,7 @@ export function crewProcesses(): readonly number[] {
     .map(Number)
 }
 
-/** What a process holds in memory. */
+/** Returns the resident memory of a process. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kilobytes) * 1024

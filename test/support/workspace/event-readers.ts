@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const PROGRAM = fileURLToPath(new URL('../../fixtures/events/readers.ts', import.meta.url))
 
-/** When the first, the 99th of a hundred and the last reader had an event, in epoch milliseconds. */
+/** When the first, the 99th of a hundred and the last reader received an event, in epoch milliseconds. */
 interface Arrival {
   readonly id: number
   readonly firstMs: number
@@ -13,9 +13,12 @@ interface Arrival {
   readonly lastMs: number
 }
 
-/** Many readers of an event stream, in a process of their own so that they do not slow the server. */
+/** Many readers of an event stream, in a separate process so that they do not slow the server. */
 export interface EventReaders {
-  /** The next event that all of them have; the first is their snapshot. Fails when one of them lost its stream. */
+  /**
+   * The next event that all of them received; the first is their snapshot. Fails when one of them lost its
+   * stream.
+   */
   readonly next: () => Promise<Arrival>
   readonly stop: () => Promise<void>
 }

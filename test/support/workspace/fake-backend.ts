@@ -23,8 +23,9 @@ import { fault } from '../../../src/workspace/errors.ts'
 import { WORKSPACE_DIR, type Workspace } from '../../../src/workspace/workspace.ts'
 
 /**
- * Workspaces as directories of this machine, whose programs are this machine's. It passes the suite that real backends
- * pass, terminals aside, and can be told to fail or to wait where a real engine would.
+ * A backend whose workspaces are directories of this machine and whose programs run on it. It passes the
+ * suite of the real backends, except for terminals, and can be made to fail or wait where a real engine
+ * would.
  */
 export class FakeBackend implements Backend {
   readonly name = 'docker'
@@ -47,14 +48,14 @@ export class FakeBackend implements Backend {
     this.#onGuest = onConnection
   }
 
-  /** Connects to the host as a guest does; the guest's end of it. */
+  /** Connects to the host like a guest; returns the guest's end. */
   callHost(workspace: string, token: string): Duplex {
     const [connection, guest] = duplexPair()
     this.admitGuest(workspace, token, connection)
     return guest
   }
 
-  /** Takes what came in elsewhere for a connection of a guest. */
+  /** Treats a connection accepted elsewhere as a guest's. */
   admitGuest(workspace: string, token: string, connection: Duplex): void {
     this.#onGuest({ workspace, token, connection })
   }
@@ -178,7 +179,7 @@ export class FakeBackend implements Backend {
     return Promise.resolve({ user: username, userId: uid, home: tmpdir(), shell: '/bin/bash' })
   }
 
-  /** What its workspaces use, by their container's id; as long as nobody says so, of none can it be told. */
+  /** Loads of its workspaces by container id; unknown until set. */
   readonly loadsNow = new Map<string, Load>()
 
   loads(running: readonly Workspace[]): Promise<ReadonlyMap<string, Load>> {
@@ -186,7 +187,7 @@ export class FakeBackend implements Backend {
     return Promise.resolve(new Map([...this.loadsNow].filter(([id]) => isAsked(id))))
   }
 
-  /** What its workspaces have printed. */
+  /** Output of its workspaces. */
   printed = ''
 
   logs(_name: string, lines: number): Promise<readonly string[]> {
@@ -206,14 +207,14 @@ export class FakeBackend implements Backend {
     })
   }
 
-  /** When each was stopped; one that is not in it just now. */
+  /** When each workspace was stopped; missing entries count as stopped now. */
   readonly changes = new Map<string, Date>()
 
   changedAt(name: string): Promise<Date> {
     return Promise.resolve(this.changes.get(key(name)) ?? new Date())
   }
 
-  /** What an engine reports when something happened to a container behind the server's back. */
+  /** Reports a change of a container behind the server's back. */
   happen(name: string, state: Workspace['state'] | 'gone'): void {
     const workspace = this.#workspaces.get(key(name))
     if (state === 'gone') this.#workspaces.delete(key(name))
@@ -221,14 +222,14 @@ export class FakeBackend implements Backend {
     this.#onChange({ is: 'changed', name })
   }
 
-  /** It has ended, and asks to be started again. */
+  /** Reports that a workspace stopped and asks to be started again. */
   reboot(name: string): void {
     const workspace = this.#workspaces.get(key(name))
     if (workspace !== undefined) this.#workspaces.set(key(name), { ...workspace, state: { is: 'stopped' } })
     this.#onChange({ is: 'rebooting', name })
   }
 
-  /** The engine goes away or comes back. */
+  /** Makes the engine unavailable or available. */
   setAvailable(isAvailable: boolean): void {
     this.isAvailable = isAvailable
     this.#onChange({ is: isAvailable ? 'resync' : 'away' })
@@ -258,7 +259,7 @@ export class FakeBackend implements Backend {
     const process = spawn(program, argv, {
       cwd: directory,
       detached: true,
-      // As a real backend does: a mounted directory stays its owner's.
+      // Like a real backend: a mounted directory stays its owner's.
       ...(userInfo().uid === 0 && { uid, gid }),
       env: {
         PATH: '/usr/bin:/bin',

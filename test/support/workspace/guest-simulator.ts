@@ -18,7 +18,7 @@ const TOKEN = 'what the agent was told'
 
 export type SimulatedGuest = Awaited<ReturnType<typeof startSimulatedGuest>>
 
-/** As `startSimulatedGuest`, until the test has ended. */
+/** Like `startSimulatedGuest`, stopped with the test. */
 export async function simulatedGuest(
   backend: FakeBackend,
   name: string,
@@ -30,7 +30,7 @@ export async function simulatedGuest(
   return guest
 }
 
-/** The bus's part of a guest's agent, in this process, on a port of its own. */
+/** The bus part of a guest's agent in this process, on its own port. */
 export async function startSimulatedGuest(
   backend: FakeBackend,
   name: string,
@@ -53,7 +53,7 @@ export async function startSimulatedGuest(
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/publish`
   return {
     url,
-    /** Posts a message; the status, and the body as far as there is one. */
+    /** Posts a message; returns the status and the body, if any. */
     async publish(message: unknown, headers: Readonly<Record<string, string>> = {}) {
       const body = typeof message === 'string' ? message : JSON.stringify(message)
       const response = await fetch(url, { method: 'POST', body, headers })
@@ -64,7 +64,7 @@ export async function startSimulatedGuest(
         body: text.startsWith('{') ? JSON.parse(text.split('\n')[0] ?? '') : undefined,
       }
     },
-    /** Loses its connection, and gets no other until told to. */
+    /** Closes its connection and does not reconnect until allowed. */
     lose() {
       isReachable = false
       for (const connection of connections.splice(0)) connection.destroy()

@@ -8,13 +8,13 @@ import { tempDir } from '../temp-dir.ts'
 export const sha256 = (content: string | Buffer): string =>
   `sha256:${createHash('sha256').update(content).digest('hex')}`
 
-/** A store in a directory of the test's own; nothing in it is pinned unless told. */
+/** A store in a directory of the test; nothing in it is pinned by default. */
 export function openStore(options: Partial<ImageStoreOptions> = {}): Promise<ImageStore> {
   const { root = tempDir(), pinnedDigests = () => Promise.resolve(new Set<string>()) } = options
   return ImageStore.open({ root, pinnedDigests })
 }
 
-/** Puts an image into the store whose files hold a few bytes, which is all that a store knows of files. */
+/** Stores an image whose files contain a few bytes, which is all that a store checks. */
 export async function storeImage(store: ImageStore, content: string, tag?: string): Promise<Manifest> {
   const staging = await store.stage()
   const facts = (text: string): FileFacts => ({ digest: sha256(text), bytes: Buffer.byteLength(text) })
@@ -39,7 +39,7 @@ export async function storeImage(store: ImageStore, content: string, tag?: strin
   return manifest
 }
 
-/** Names of everything in the directory of a store's images. */
+/** Names of all entries in a store's image directory. */
 export const allBlobs = (store: ImageStore): readonly string[] =>
   readdirSync(join(store.root, 'blobs/sha256'))
 export const wholeBlobs = (store: ImageStore) => allBlobs(store).filter((name) => !name.endsWith('.tmp'))

@@ -12,8 +12,8 @@ import { createGate } from '../../../src/workspace/faces/ssh/gate.ts'
 import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 
-// Logs in over SSH as often as its argument says, and prints how many acknowledgements the kernel delayed meanwhile. To be run in a
-// separate network namespace, whose counters no other program changes.
+// Logs in over SSH as often as its argument says, and prints how many acknowledgments the kernel delayed in
+// the meantime. Runs in a separate network namespace, whose counters no other program changes.
 
 const root = mkdtempSync(join(tmpdir(), 'logins-'))
 const { privateKey } = await loadHostKey(join(root, 'host_key'))
@@ -34,7 +34,7 @@ const options = [
 ]
 const argv = ['-F', '/dev/null', ...options.flatMap((option) => ['-o', option]), '-p', String(port)]
 for (let login = 0; login < Number(process.argv[2]); login++) {
-  // Its algorithms and its key are sent before it learns that there is no key to log in with.
+  // The client sends its algorithms and its key before it learns that there is no key to log in with.
   await once(spawn('ssh', [...argv, 'dev@127.0.0.1', 'true'], { stdio: 'ignore' }), 'close')
 }
 console.log(delayed())
@@ -42,7 +42,7 @@ server.close()
 await keeper.stop()
 rmSync(root, { recursive: true })
 
-/** Source: DelayedACKs of TcpExt in /proc/net/netstat. */
+/** Returns DelayedACKs of TcpExt. Source: /proc/net/netstat. */
 function delayed(): number {
   const [names = '', values = ''] = readFileSync('/proc/net/netstat', 'utf8').split('\n')
   return Number(values.split(' ')[names.split(' ').indexOf('DelayedACKs')])

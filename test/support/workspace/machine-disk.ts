@@ -26,10 +26,10 @@ import { startWorkspaceServer, type TestServer, type TestServerOptions } from '.
 
 export const HOUR_MS = 3_600_000
 
-/** Walks in this process: to start another takes longer than most of these tests. */
+/** Walks in this process: starting another takes longer than most of these tests. */
 const HERE: Walker = { walk: walkTrees, close: () => Promise.resolve() }
 
-/** The files of virtual machines that never ran, as a server finds them. */
+/** Files of VMs that never ran, as a server finds them. */
 export class MachineDisk {
   readonly root: string
   readonly #backend: 'qemu' | 'vz' | 'firecracker'
@@ -45,7 +45,7 @@ export class MachineDisk {
     return join(this.root, ...parts)
   }
 
-  /** A stopped machine to which nothing has been done for so long. */
+  /** Adds a stopped VM that has not changed for the given time. */
   machine(name: string, { ageMs = 0, ...known }: Partial<Metadata> & { readonly ageMs?: number } = {}): void {
     mkdirSync(this.at('instances', name), { recursive: true })
     this.upper(name)
@@ -71,7 +71,7 @@ export class MachineDisk {
     utimesSync(file, then, then)
   }
 
-  /** A snapshot whose making has ended. */
+  /** Adds a complete snapshot. */
   snapshot(name: string, digest = `sha256:${'0'.repeat(64)}`): void {
     mkdirSync(this.at('snapshots', name), { recursive: true })
     const record: SnapshotRecord = {
@@ -93,7 +93,7 @@ export class MachineDisk {
     writeFileSync(this.at('snapshots', name, 'snapshot.json'), JSON.stringify(record))
   }
 
-  /** A sparse disk with some bytes in it. */
+  /** Creates a sparse disk with a few bytes of content. */
   upper(name: string, bytes = 8192): void {
     mkdirSync(this.at('uppers', name), { recursive: true })
     const file = this.at('uppers', name, 'upper.ext4')
@@ -122,7 +122,7 @@ export class MachineDisk {
     return existsSync(this.at(...parts))
   }
 
-  /** A server whose machines these are. */
+  /** Starts a server that owns these VMs. */
   async serve(
     settings: Readonly<Record<string, unknown>> = {},
     options: TestServerOptions = {},
@@ -147,7 +147,7 @@ export class MachineDisk {
   }
 }
 
-/** Names, kinds and contents of everything below a directory, as one text. */
+/** Returns names, kinds and contents of everything below a directory as one text. */
 export function fingerprint(directory: string): string {
   const hash = createHash('sha256')
   const entries = readdirSync(directory, { recursive: true, encoding: 'utf8' }).toSorted()

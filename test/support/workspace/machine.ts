@@ -1,6 +1,6 @@
 import type { Machine } from '../../../src/workspace/backend/microvm/driver.ts'
 
-/** A machine about to be started, which never is. */
+/** A VM to start, which is never started. */
 export function machine(more: Partial<Machine> = {}): Machine {
   const directory = '/images/blobs/sha256/abc'
   return {

@@ -1,4 +1,4 @@
 import type { NetworkReach } from '../../../src/workspace/network/reach.ts'
 
-/** Everything beyond the host, and nothing on it: what workspaces reach by default. */
+/** The default network policy: everything beyond the host, and nothing on it. */
 export const OPEN_REACH: NetworkReach = { isIsolated: true, policy: { allowHostPorts: [], egress: 'open' } }

@@ -6,20 +6,20 @@ import { buffer } from 'node:stream/consumers'
 import { call } from './workspace-server.ts'
 
 export interface SshResult {
-  /** What ssh ended with; null when a signal ended it. */
+  /** Exit status of ssh; null when a signal terminated it. */
   readonly status: number | null
   readonly stdout: Buffer
   readonly stderr: string
 }
 
-/** OpenSSH's own client, with a key of its own and nothing of this machine's settings, pinned to one server. */
+/** OpenSSH's client with its own key and none of this machine's settings, pinned to one server. */
 export interface OpenSsh {
   readonly directory: string
   readonly keyFile: string
   readonly knownHosts: string
-  /** Options that ssh, scp and sftp all take, the port among them. */
+  /** Options that ssh, scp and sftp all accept, including the port. */
   readonly options: readonly string[]
-  /** Everything before the command, for whoever starts ssh themselves. */
+  /** Everything before the command, for callers that start ssh themselves. */
   readonly argv: (user: string, ...flags: readonly string[]) => readonly string[]
   readonly run: (
     user: string,
@@ -33,7 +33,7 @@ export interface OpenSsh {
   readonly remove: () => void
 }
 
-/** Makes a key and pins the server's, as it tells it by HTTP. */
+/** Generates a key and pins the server's host key, as reported over HTTP. */
 export async function openSsh(server: { readonly url: string; readonly sshPort: number }): Promise<OpenSsh> {
   const { body } = await call(`${server.url}/api/ssh-host-key`)
   const directory = mkdtempSync(join(tmpdir(), 'open-ssh-'))
@@ -53,7 +53,7 @@ export async function openSsh(server: { readonly url: string; readonly sshPort: 
   const argv: OpenSsh['argv'] = (user, ...flags) => [
     '-F',
     '/dev/null',
-    // What comes first holds.
+    // The first value of an option takes precedence.
     ...flags,
     ...flagged,
     '-l',
@@ -72,7 +72,7 @@ export async function openSsh(server: { readonly url: string; readonly sshPort: 
   }
 }
 
-/** Makes a key pair and returns the private file's path. */
+/** Generates a key pair and returns the private file's path. */
 export function makeKey(directory: string, type: string, name = `id_${type}`): string {
   const file = join(directory, name)
   const size = type === 'rsa' ? ['-b', '2048'] : []
@@ -80,12 +80,12 @@ export function makeKey(directory: string, type: string, name = `id_${type}`): s
   return file
 }
 
-/** A key's fingerprint, as `ssh-keygen -l` prints it. */
+/** Returns a key's fingerprint like `ssh-keygen -l`. */
 export function fingerprint(file: string): string {
   return execFileSync('ssh-keygen', ['-l', '-f', file], { encoding: 'utf8' }).split(' ')[1] ?? ''
 }
 
-/** The one line of a public key file. */
+/** Returns the line of a public key file. */
 export function publicKey(file: string): string {
   return readFileSync(`${file}.pub`, 'utf8').trim()
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { onTestFinished } from 'vitest'
 import type { TestServer } from './workspace-server.ts'
 
-/** What a workspace serves; the fake's workspaces are on this machine. */
+/** A service inside a workspace; the fake's workspaces run on this machine. */
 export async function serveInside(listener: (asked: IncomingMessage, answer: ServerResponse) => unknown) {
   const inside = createServer((asked, answer) => void listener(asked, answer))
   await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
@@ -21,7 +21,7 @@ interface Asked {
   readonly body?: string | Buffer
 }
 
-/** Asks for a host that this machine's resolver need not know. */
+/** Sends a request for a host name that this machine's resolver need not know. */
 export async function ask(
   server: TestServer,
   host: string,

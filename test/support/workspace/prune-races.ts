@@ -65,18 +65,18 @@ async function world(disk?: MachineDisk) {
     images,
     logger,
     walker: { walk: walkTrees },
-    // To look at the whole machine takes so long that a start would always come first.
+    // Inspecting the whole machine takes so long that a start would always win.
     findInUse: () => Promise.resolve(new FilesInUse()),
   })
   return { table, backend, lifecycle, pruner, snapshots, machines }
 }
 
-/** Lets other work go on a few times. */
+/** Yields to other work a few times. */
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise(setImmediate)
 }
 
-/** A workspace is started while it is being pruned: it is either started or gone, never both (threat P4). */
+/** Starts a workspace while it is being pruned: it is either started or deleted, never both (threat P4). */
 export async function raceStartWithPrune(numRuns: number): Promise<void> {
   const { table, backend, lifecycle, pruner } = await world()
   let [started, pruned] = [0, 0]
@@ -112,7 +112,7 @@ export async function raceStartWithPrune(numRuns: number): Promise<void> {
   await lifecycle.close()
 }
 
-/** A machine is made while orphans are pruned: its disk is never taken for one of nothing (threat P5). */
+/** Creates a VM while orphans are pruned: its disk is never treated as an orphan (threat P5). */
 export async function raceCreateWithPrune(numRuns: number): Promise<void> {
   const disk = new MachineDisk()
   const { lifecycle, pruner } = await world(disk)
@@ -135,7 +135,7 @@ export async function raceCreateWithPrune(numRuns: number): Promise<void> {
       await make(name, waits)
       await pruning
       expect(existsSync(join(disk.root, 'uppers', name, 'upper.ext4'))).toBe(true)
-      expect(await files.read(name)).toMatchObject({ is: 'known' })
+      expect(await files.read(name)).toMatchObject({ is: 'valid' })
       expect(existsSync(disk.at('uppers/stray'))).toBe(false)
       await files.removeUpper(name)
       await files.removeInstance(name)
@@ -145,12 +145,12 @@ export async function raceCreateWithPrune(numRuns: number): Promise<void> {
   await lifecycle.close()
 }
 
-/** A snapshot is taken where a crash left half of one, while orphans are pruned: it is taken, and whole (threat P5). */
+/** Takes a snapshot over the partial one of a crash while orphans are pruned: it is complete (threat P5). */
 export async function raceSnapshotWithPrune(numRuns: number): Promise<void> {
   const disk = new MachineDisk()
   const { lifecycle, pruner, snapshots, machines } = await world(disk)
   disk.machine('demo')
-  // They are looked at between the snapshots and the removal.
+  // Orphans are inspected between the snapshots and the removal.
   for (let i = 0; i < 100; i++) mkdirSync(disk.at('uppers', `other_${i}`))
   const workspace: Workspace = {
     ...(await (await lifecycle.prepareCreate({ name: 'demo' })).make(() => undefined)),
@@ -178,7 +178,10 @@ export async function raceSnapshotWithPrune(numRuns: number): Promise<void> {
   await lifecycle.close()
 }
 
-/** An image that a workspace comes to want while it is being deleted gets its name back, whoever clears away what deletions left (threat P4). */
+/**
+ * Restores an image that a workspace requests while it is being deleted, whoever removes the remains of
+ * deletions (threat P4).
+ */
 export async function raceImageWithPrune(clear: 'prune' | 'resume'): Promise<void> {
   const disk = new MachineDisk()
   const digest = await disk.image('wanted')

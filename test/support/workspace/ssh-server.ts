@@ -10,7 +10,7 @@ import { SshServer } from '../../../src/workspace/faces/ssh/server.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 import { tempDir } from '../temp-dir.ts'
 
-/** The SSH face alone, with no workspace behind it, for what happens before anyone is let in; goes with the test. */
+/** The SSH face alone, without workspaces, for tests of what precedes a login; stopped with the test. */
 export async function sshServer(options: { readonly graceMs?: number } = {}) {
   const lines: string[] = []
   const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))

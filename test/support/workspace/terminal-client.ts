@@ -2,14 +2,14 @@ import { onTestFinished } from 'vitest'
 import WebSocket from 'ws'
 import { waitFor } from '../wait-for.ts'
 
-/** A page's end of a terminal. */
+/** The page's side of a terminal connection. */
 export interface TerminalClient {
   readonly socket: WebSocket
   readonly type: (text: string) => void
   readonly say: (message: unknown) => void
   readonly screen: () => string
   readonly receivedBytes: () => number
-  /** What the server said beside what was shown. */
+  /** Messages from the server other than output. */
   readonly told: readonly unknown[]
   readonly shows: (what: string | RegExp) => Promise<void>
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
@@ -17,12 +17,12 @@ export interface TerminalClient {
 
 interface TerminalOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether what comes is said to be taken at once; default true. */
+  /** Whether output is acknowledged immediately; defaults to true. */
   readonly takes?: boolean
   readonly onData?: (data: Buffer) => void
 }
 
-/** Connects; an answer that is no WebSocket rejects with its status and body. */
+/** Connects; a response without an upgrade rejects with its status and body. */
 export async function openTerminal(url: string, options: TerminalOptions = {}): Promise<TerminalClient> {
   const { headers = {}, takes = true, onData } = options
   const socket = new WebSocket(url.replace(/^http/, 'ws'), 'terminal', { headers })

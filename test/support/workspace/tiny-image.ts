@@ -11,10 +11,10 @@ import { tempDir } from '../temp-dir.ts'
 import { testKernel } from '../vm/vm-parts.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
-/** Puts everything on disk and turns the VM off, from a shell that has hardly another program. */
+/** Syncs all disks and powers the VM off, from a shell with hardly any other program. */
 export const POWER_OFF = 'sync; echo o > /proc/sysrq-trigger; while read -r _ < /dev/console; do :; done'
 
-/** A tree with a shell and `sync`, the libraries they need, and nothing else. */
+/** A tree with only a shell, `sync` and their libraries. */
 export function tinyTree(above = tempDir()): string {
   const tree = join(above, 'tiny')
   for (const directory of ['bin', 'etc', 'proc', 'dev', 'sys', 'tmp'])
@@ -28,14 +28,14 @@ export function tinyTree(above = tempDir()): string {
   return tree
 }
 
-/** The tree as an archive, owned by root whoever runs the test. */
+/** The tree as an archive owned by root, whoever runs the test. */
 export function pack(tree: string, ...options: readonly string[]): string {
   const archive = `${tree}.tar`
   execFileSync('tar', ['-C', tree, '--owner=0', '--group=0', ...options, '-cf', archive, '.'])
   return archive
 }
 
-/** What would be programs for guests: an init that is a shell script. */
+/** Stands in for the guest programs: an init that is a shell script. */
 export function guestDir(script: string, above = tempDir()): string {
   const directory = join(above, 'guest')
   mkdirSync(join(directory, 'units'), { recursive: true })
@@ -48,7 +48,7 @@ export function guestDir(script: string, above = tempDir()): string {
   return directory
 }
 
-/** What conversions need, in a store of the test's own. */
+/** Dependencies of a conversion, with a separate store per test. */
 export async function converter(options: Partial<Converter> = {}): Promise<Converter> {
   const { file, modules } = testKernel()
   return {
@@ -68,7 +68,7 @@ function ownPool(): Pool {
   return pool
 }
 
-/** Converts an archive, and tells what was said on the way. */
+/** Converts an archive and returns the progress messages. */
 export async function convertTar(
   parts: Converter,
   archive: string,

@@ -7,10 +7,10 @@ import { run, type RunResult } from '../../../src/lib/process/run.ts'
 import { compileCache } from '../compile-cache.ts'
 import { tempDir } from '../temp-dir.ts'
 
-/** The command line as a checkout runs it. */
+/** The command line as run from a checkout. */
 export const CLI = [process.execPath, join(packageRoot, 'src/bin/workspace.ts')] as const
 
-/** A user's environment with a home of its own and nothing of the tester's. */
+/** A user's environment with a separate home and nothing of the tester's. */
 export function userEnvironment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const home = tempDir()
   return {
@@ -22,7 +22,7 @@ export function userEnvironment(extra: Readonly<Record<string, string>> = {}): N
   }
 }
 
-/** Runs `workspace …` to its end, its output piped. */
+/** Runs `workspace …` until it exits, with piped output. */
 export function workspaceCli(
   argv: readonly string[],
   environment: NodeJS.ProcessEnv = userEnvironment(),
@@ -31,7 +31,7 @@ export function workspaceCli(
   return run(node, [program, ...argv], { environment })
 }
 
-/** Runs `workspace …` on a terminal, and returns all that the terminal was sent. */
+/** Runs `workspace …` on a terminal and returns everything the terminal received. */
 export async function workspaceCliOnTerminal(
   argv: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -41,7 +41,7 @@ export async function workspaceCliOnTerminal(
   return stdout
 }
 
-/** Starts `workspace …` and collects what it prints; it does not outlive the test. */
+/** Starts `workspace …` and collects its output; it does not outlive the test. */
 export function spawnCli(argv: readonly string[], environment: NodeJS.ProcessEnv) {
   const [node, program] = CLI
   const child = spawn(node, [program, ...argv], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })

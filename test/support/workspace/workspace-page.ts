@@ -4,19 +4,19 @@ import type { BrowserPage } from '../browser/browser.ts'
 import { openPage } from '../browser/chromium.ts'
 import { waitFor } from '../wait-for.ts'
 
-/** The page of a workspace server in a browser, with what tests do to it. */
+/** The page of a workspace server in a browser, with the actions that tests perform. */
 export interface WorkspacePage extends BrowserPage {
   /** Waits until an expression in the page is true. */
   readonly until: (what: string, expression: string) => Promise<void>
-  /** Waits until the text of what a selector finds has this in it. */
+  /** Waits until the text of the selected element contains the given text. */
   readonly untilText: (selector: string, text: string) => Promise<void>
   readonly untilGone: (selector: string) => Promise<void>
-  /** Clicks what a selector finds, once it is there. */
+  /** Clicks the selected element once it exists. */
   readonly choose: (selector: string) => Promise<void>
-  /** Writes into a field what it then holds. */
+  /** Replaces the content of a field. */
   readonly fill: (selector: string, text: string) => Promise<void>
   readonly goTo: (hash: string) => Promise<void>
-  /** Where a reader can look at what the browser drew, light, dark and on a phone: PAGE_SCREENSHOTS=folder. */
+  /** Saves light, dark and phone screenshots for review: PAGE_SCREENSHOTS=folder. */
   readonly keep: (name: string) => Promise<void>
 }
 

@@ -22,13 +22,13 @@ export interface TestServerOptions {
   readonly backends?: () => readonly Backend[]
   readonly settings?: Readonly<Record<string, unknown>>
   readonly stateDir?: string
-  /** The programs for guests. */
+  /** Directory of the guest programs. */
   readonly guestDir?: string
   readonly clock?: AlarmClock
   readonly walker?: Walker
 }
 
-/** A whole server on free ports of 127.0.0.1, with a state directory of its own. */
+/** A complete server on free ports of 127.0.0.1, with a separate state directory. */
 export async function startWorkspaceServer(options: TestServerOptions = {}): Promise<TestServer> {
   const stateDir = options.stateDir ?? (await mkdtemp(join(tmpdir(), 'workspace-state-')))
   const lines: string[] = []
@@ -92,7 +92,7 @@ export async function call(
   }
 }
 
-/** Makes a workspace that the test needs; fails with the server's answer when it cannot. */
+/** Creates a workspace for the test; fails with the server's response when it cannot. */
 export async function makeWorkspace(
   url: string,
   body: { readonly name: string; readonly repo?: string; readonly from_snapshot?: string },

@@ -21,7 +21,9 @@ describe('faults', () => {
     const parts = await converter({ kernel: { file: undefined, modules: '/no/such/modules' } })
     const failing = convertTar(parts, pack(tinyTree()))
     await expect(failing).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
-    await expect(failing).rejects.toThrow(/no kernel with its modules.*set image\.kernel and image\.modules/)
+    await expect(failing).rejects.toThrow(
+      /contains a kernel with its modules.*set image\.kernel and image\.modules/,
+    )
     expect(allBlobs(parts.store)).toEqual([])
   })
 
@@ -30,9 +32,9 @@ describe('faults', () => {
     [
       'is cut short',
       (file: string) => writeFileSync(file, readFileSync(testKernel().file).subarray(0, 500_000)),
-      /is cut short/,
+      /is truncated/,
     ],
-    ['is none', (file: string) => writeFileSync(file, 'no kernel'), /is no kernel image/],
+    ['is none', (file: string) => writeFileSync(file, 'no kernel'), /is not a supported kernel image/],
   ])('a configured kernel that %s is told', async (_how, damage, says) => {
     const file = join(tempDir(), 'vmlinuz-x')
     writeFileSync(file, '')
@@ -102,7 +104,7 @@ test('two processes that want one image at once convert it once', async () => {
   const both = [convertInChild(task), convertInChild(task)]
   await Promise.all(both.map(({ ended }) => ended))
   const said = both.map(({ lines }) => lines)
-  expect(said.filter((lines) => lines.includes('checking it'))).toHaveLength(1)
+  expect(said.filter((lines) => lines.includes('checking the file system'))).toHaveLength(1)
   expect(new Set(said.map((lines) => lines.at(-1))).size).toBe(1)
   expect(wholeBlobs(parts.store)).toHaveLength(1)
 })

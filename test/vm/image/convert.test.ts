@@ -90,7 +90,7 @@ test('an image holds what the archive held, with its owners, modes and times, an
   })
   expect(manifest.rootfsPhysicalBytes).toBe(statSync(rootfs).blocks * 512)
   expect(told.join('\n')).toMatch(
-    /unpacking tiny\.tar\nleft out device nodes and FIFOs.*: 1\n.*kernel.*\nmaking a file system of \d+ MiB\nchecking it/,
+    /unpacking tiny\.tar\nleft out device nodes and FIFOs.*: 1\n.*kernel.*\ncreating a file system of \d+ MiB\nchecking the file system/,
   )
 })
 

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { DockerImages } from '../../../src/workspace/backend/docker/images/images.ts'
-import { MicrovmShelf } from '../../../src/workspace/image/microvm-shelf.ts'
+import { MicrovmImages } from '../../../src/workspace/image/microvm-images.ts'
 import { boot, newUpper, saidByInit } from '../../support/vm/boot.ts'
 import { docker, uniqueName } from '../../support/engine/docker.ts'
 import { openStore } from '../../support/workspace/images.ts'
@@ -49,11 +49,11 @@ test('an image of the engine becomes one that a VM boots, once', async () => {
   const name = `${uniqueName('vm')}:1`
   const id = await imported(name)
   const parts = await converter({ guestDir: guestDir(`echo "guest: up"; ${POWER_OFF}`) })
-  const shelf = new MicrovmShelf(parts, await engine())
+  const shelf = new MicrovmImages(parts, await engine())
   const told: string[] = []
   const first = await shelf.pull({ dockerRef: name, tag: '' }, work(told))
   expect(first.tag).toBe(name.replace(':', '-'))
-  expect(told.at(-1)).toBe('checking it')
+  expect(told.at(-1)).toBe('checking the file system')
   const again: string[] = []
   expect(await shelf.pull({ dockerRef: name, tag: 'other' }, work(again))).toEqual({
     tag: 'other',
@@ -86,7 +86,7 @@ test('many pulls of one image at once are one conversion', async () => {
   const name = `${uniqueName('vm')}:1`
   await imported(name)
   const parts = await converter()
-  const shelf = new MicrovmShelf(parts, await engine())
+  const shelf = new MicrovmImages(parts, await engine())
   const told: string[] = []
   const all = await Promise.all(
     [1, 2, 3, 4].map((n) => shelf.pull({ dockerRef: name, tag: `t${n}` }, work(told))),
@@ -107,7 +107,7 @@ test('an image is pulled from a registry by tag and by digest, anew when the tag
     return digest
   }
   const parts = await converter()
-  const shelf = new MicrovmShelf(parts, await engine())
+  const shelf = new MicrovmImages(parts, await engine())
   const byDigest = await push('USER one')
   const first = await shelf.pull({ dockerRef: reference, tag: '' }, work())
   expect(first.tag).toBe('app-1')
@@ -125,7 +125,7 @@ test('an image is pulled from a registry by tag and by digest, anew when the tag
   expect(await shelf.pull({ dockerRef: reference, tag: 'late' }, work(told))).toMatchObject({
     digest: second.digest,
   })
-  expect(told.join('\n')).toMatch(/no newer .* can be had \(.*\): taking the one that is here/)
+  expect(told.join('\n')).toMatch(/pulling .* failed \(.*\); using the local copy/)
   await docker('rmi', '-f', reference)
   await expect(shelf.pull({ dockerRef: reference, tag: '' }, work())).rejects.toMatchObject({
     code: 'REGISTRY_UNAVAILABLE',
@@ -139,7 +139,7 @@ test('F5 an export that meets a full disk is told, and leaves no container', asy
   mkdirSync(root)
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', root])
   onTestFinished(() => void execFileSync('umount', ['-l', root]))
-  const shelf = new MicrovmShelf(await converter({ store: await openStore({ root }) }), await engine())
+  const shelf = new MicrovmImages(await converter({ store: await openStore({ root }) }), await engine())
   await expect(shelf.pull({ dockerRef: name, tag: '' }, work())).rejects.toThrow('the disk is full')
   expect(readdirSync(join(root, 'blobs/sha256'))).toEqual([])
   await exportsAreGone()
@@ -190,7 +190,7 @@ test('the engine’s own images are listed, inspected, tagged and removed, and o
 test('an image for another architecture is refused', async () => {
   const parts = await converter()
   const source = await (await engine()).source('workspace-base:1', work())
-  const shelf = new MicrovmShelf(parts, { source: () => Promise.resolve({ ...source, arch: 'riscv64' }) })
+  const shelf = new MicrovmImages(parts, { source: () => Promise.resolve({ ...source, arch: 'riscv64' }) })
   await expect(shelf.pull({ dockerRef: 'workspace-base:1', tag: '' }, work())).rejects.toMatchObject({
     code: 'INVALID_REQUEST',
   })

@@ -33,7 +33,7 @@ test('F1 a machine that is killed becomes an error that says so, and starts agai
     changes.some((change) => change.is === 'changed' && change.name === 'killed'),
   )
   expect(await backend.find('killed')).toMatchObject({
-    state: { is: 'error', message: 'its virtual machine ended unexpectedly; start it again' },
+    state: { is: 'error', message: 'its VM exited unexpectedly; start it again' },
     pid: 0,
   })
   expect(await backend.start('killed')).toMatchObject({ state: { is: 'running' } })
@@ -93,14 +93,14 @@ test('a disk that is damaged is told by the guest and not formatted', async () =
   truncateSync(upper, 0)
   truncateSync(upper, 2 ** 30)
   await expect(backend.start('killed')).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
-  expect(await backend.find('killed')).toMatchObject({ state: { is: 'error', message: /does not boot/ } })
+  expect(await backend.find('killed')).toMatchObject({ state: { is: 'error', message: /failed to boot/ } })
   await backend.remove('killed', false)
 })
 
 test('a guest that never answers is given up within the time that it has, and nothing of it runs on', async () => {
   await backend.close()
   await open({ bootTimeoutMs: 1_000 })
-  await expect(createIn(backend, 'silent')).rejects.toThrow(/did not answer within [1-6] s/)
+  await expect(createIn(backend, 'silent')).rejects.toThrow(/did not respond within [1-6] s/)
   expect(metadata('silent')).toMatchObject({ run: null })
   await backend.remove('silent', false)
   expect(existsSync(metadataFile('silent'))).toBe(false)

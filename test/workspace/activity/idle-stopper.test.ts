@@ -21,7 +21,7 @@ import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 const TIMEOUT_MS = 60_000
 
-/** A stopper whose clock is set by hand, over a workspace `demo`. */
+/** A stopper with a manual clock, for a workspace `demo`. */
 async function idleWorld() {
   const backend = new FakeBackend()
   const backends = new Map([['docker', backend]] as const)
@@ -73,7 +73,7 @@ async function idleWorld() {
     create,
     log: () => lines.join(''),
     status: (name = 'demo') => table.find(name)?.state.is,
-    /** Lets time pass and checks. */
+    /** Advances the clock and checks. */
     async pass(ms: number): Promise<void> {
       nowMs += ms
       await stopper.check()
@@ -82,18 +82,16 @@ async function idleWorld() {
   }
 }
 
-test('idle stop stops a workspace once nobody has used it for the time, and says so', async () => {
+test('idle stop stops a workspace after the timeout and logs it', async () => {
   const world = await idleWorld()
   await world.pass(TIMEOUT_MS - 1)
   expect(world.status()).toBe('running')
   await world.pass(1)
   expect(world.status()).toBe('stopped')
-  expect(world.log()).toContain(
-    '"workspace":"demo","idleTimeoutMs":60000,"msg":"stopped a workspace that nobody used"',
-  )
+  expect(world.log()).toContain('"workspace":"demo","idleTimeoutMs":60000,"msg":"stopped an idle workspace"')
 })
 
-test('idle stop never stops a workspace in use, and counts anew when the last use ends', async () => {
+test('idle stop never stops a workspace in use, and starts counting when the last use ends', async () => {
   const world = await idleWorld()
   const [end, endOther] = [world.activity.begin('demo'), world.activity.begin('DEMO')]
   for (let i = 0; i < 100; i++) await world.pass(TIMEOUT_MS)
@@ -108,7 +106,7 @@ test('idle stop never stops a workspace in use, and counts anew when the last us
   expect(world.status()).toBe('stopped')
 })
 
-test('idle stop leaves alone who is attached to a tmux session from elsewhere', async () => {
+test('idle stop spares a workspace with a client attached to tmux by another route', async () => {
   const world = await idleWorld()
   const tmux = async (...argv: readonly string[]) => {
     const process = await world.backend.exec('demo', { argv: ['tmux', ...argv], stdin: false })
@@ -122,7 +120,7 @@ test('idle stop leaves alone who is attached to a tmux session from elsewhere', 
     stdin: false,
   })
   const path = (await socket.stdout.setEncoding('utf8').toArray()).join('').trim()
-  // Whoever is attached has a terminal.
+  // An attached client has a terminal.
   const client = spawn('script', ['-qec', `tmux -S ${path} attach -t work`, '/dev/null'], {
     stdio: ['pipe', 'ignore', 'ignore'],
     env: { ...process.env, TERM: 'xterm' },
@@ -137,7 +135,7 @@ test('idle stop leaves alone who is attached to a tmux session from elsewhere', 
   expect(world.status()).toBe('running')
   expect(await tmux('detach-client', '-s', 'work')).toBe(0)
   await waitFor('its end', async () => !(await attached()))
-  // A session that nobody is attached to does not count; the time does, from when somebody last was.
+  // A session without attached clients does not count, but idle time starts when the last one detached.
   await world.pass(TIMEOUT_MS - 1)
   expect(world.status()).toBe('running')
   await world.pass(1)
@@ -153,10 +151,10 @@ test('idle stop counts from the start of a workspace', async () => {
   expect(world.status()).toBe('running')
 })
 
-test('idle stop leaves a workspace running that is taken into use while its turn to be stopped has not come', async () => {
+test('idle stop spares a workspace that is used while its stop is queued', async () => {
   const world = await idleWorld()
   const held = Promise.withResolvers<void>()
-  // The engine takes its time to say what became of the workspace, and that is told first.
+  // The engine is slow to report the workspace's state, which is queried first.
   world.backend.before.set('find', () => held.promise)
   world.backend.happen('demo', { is: 'running' })
   const check = world.pass(TIMEOUT_MS)
@@ -189,7 +187,7 @@ test.each(['stop', 'remove'] as const)(
   },
 )
 
-test('idle stop tries again when the engine refuses, and stops the others meanwhile', async () => {
+test('idle stop retries when the engine refuses, and stops the others in the meantime', async () => {
   const world = await idleWorld()
   await world.create('other')
   let refusals = 1
@@ -204,14 +202,14 @@ test('idle stop tries again when the engine refuses, and stops the others meanwh
   expect(statuses()).toEqual(['stopped', 'stopped'])
 })
 
-test('idle stop leaves a workspace alone that does not say whether it is in use', async () => {
+test('idle stop spares a workspace whose use cannot be determined', async () => {
   const world = await idleWorld()
   world.backend.before.set('exec', () => Promise.reject(new Error('no programs today')))
   await world.pass(TIMEOUT_MS)
   expect(world.status()).toBe('running')
 })
 
-test('idle stop in a server leaves open tunnels alone and is off unless configured', async () => {
+test('idle stop in a server spares open tunnels, and is off by default', async () => {
   const echo = createServer((socket) => socket.pipe(socket)).listen(0, '127.0.0.1')
   await new Promise((resolve) => echo.once('listening', resolve))
   onTestFinished(() => void echo.close())

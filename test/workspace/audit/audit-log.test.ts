@@ -19,7 +19,7 @@ const entriesOf = (file: string) =>
     .slice(0, -1)
     .map((line) => JSON.parse(line))
 
-test('the audit log tells who did what, and how it ended', async () => {
+test('the audit log records who did what with which outcome', async () => {
   const file = join(tempDir(), 'audit.jsonl')
   const settings = { audit: { file }, idle_timeout: '300ms' }
   const backend = new FakeBackend()
@@ -76,7 +76,7 @@ test('W12 no secret reaches the audit log or the log', async () => {
   expect(server.log()).not.toMatch(/canary-(?:password|token)/)
 })
 
-test('the audit log appends to what is there, and to a new file once the old one is renamed', async () => {
+test('the audit log appends to an existing file, and to a new one after a rename', async () => {
   const file = join(tempDir(), 'audit.jsonl')
   for (const name of ['one', 'two']) {
     const log = await AuditLog.open(file, logger, systemClock)
@@ -91,7 +91,7 @@ test('the audit log appends to what is there, and to a new file once the old one
   expect(entriesOf(file)).toMatchObject([{ action: 'ssh.login', fingerprint: 'SHA256:x' }])
 })
 
-test('the audit log writes whole lines in order, however many come at once and whatever is in them', async () => {
+test('the audit log writes whole lines in order under concurrency and with any content', async () => {
   const file = join(tempDir(), 'audit.jsonl')
   const log = await AuditLog.open(file, logger, systemClock)
   const names = Array.from({ length: 2_000 }, (_, i) => `${i}\n"${'x'.repeat(i)}`)
@@ -105,11 +105,11 @@ test('a server whose audit file cannot be written does not start', async () => {
   const settings = { audit: { file: directory } }
   await expect(startWorkspaceServer({ backends: () => [], settings })).rejects.toMatchObject({
     code: 'AUDIT_FILE_UNUSABLE',
-    message: expect.stringContaining('set audit.file'),
+    message: expect.stringContaining('change audit.file'),
   })
 })
 
-test('entries that cannot be written stand in the log instead', async () => {
+test('entries that cannot be written go to the log instead', async () => {
   const directory = tempDir()
   const file = join(directory, 'audit.jsonl')
   let lines = ''

@@ -30,7 +30,7 @@ async function start(settings: object = {}) {
   return { server, file, entries }
 }
 
-test('a login is one event and the way into a workspace another, with why somebody did not come in', async () => {
+test('a login and entering a workspace are separate events, refusals with their reason', async () => {
   const { server, entries } = await start()
   await makeWorkspace(server.url, { name: 'demo' })
   const ssh = await openSsh(server)
@@ -49,7 +49,7 @@ test('a login is one event and the way into a workspace another, with why somebo
   )
 })
 
-test('a login that is refused is one event, without the key that nobody has shown to own', async () => {
+test('a refused login is one event, without the unproven key', async () => {
   const authorizedKeys = join(tempDir(), 'authorized_keys')
   writeFileSync(authorizedKeys, '')
   const { server, entries } = await start({ ssh: { port: 0, authorized_keys: authorizedKeys } })
@@ -64,7 +64,7 @@ test('a login that is refused is one event, without the key that nobody has show
 
 const TOKEN = 'a-token-that-is-long-enough'
 
-test('a wrong token is an event, a right one is named in what it did, and neither can be read there', async () => {
+test('a wrong token is an event, a valid one is named in its actions, and neither is readable', async () => {
   const tokenFile = join(tempDir(), 'token')
   writeFileSync(tokenFile, TOKEN, { mode: 0o600 })
   const { server, file, entries } = await start({ http: { port: 0, token_file: tokenFile } })
@@ -82,13 +82,13 @@ test('a wrong token is an event, a right one is named in what it did, and neithe
     { workspace: 'demo', token: expect.stringMatching(/^[0-9a-f]{8}$/), outcome: 'ok' },
   ])
   expect(readFileSync(file, 'utf8')).not.toMatch(/wrong-token|a-token/)
-  // Below the path of a port as well.
+  // Including below a port's path.
   await fetch(`${server.url}/api/workspaces/demo/proxy/3000/`)
   await waitFor('the refusal', () => entries('port.enter').length === 1)
   expect(entries('port.enter')).toEqual([{ ...refused, workspace: 'demo', left_out: 15 }])
 })
 
-test('the first request to a port is an event, by its host and by its path, and those after it are none', async () => {
+test('the first request to a port is an event, by host and by path, and later ones are not', async () => {
   const { server, entries } = await start()
   await makeWorkspace(server.url, { name: 'demo' })
   const { port } = await serveInside((_request, answer) => answer.end('here'))
@@ -100,7 +100,7 @@ test('the first request to a port is an event, by its host and by its path, and 
   expect(entries('port.enter')).toEqual([{ workspace: 'demo', address: '127.0.0.1', outcome: 'ok' }])
 })
 
-test('a flood of refusals leaves a hundred lines a minute, and says how many it left out', async () => {
+test('a flood of refusals leaves a hundred lines a minute and a count of the rest', async () => {
   const file = join(tempDir(), 'audit.jsonl')
   let nowMs = 1_000_000
   const logger = createLogger({ level: 'silent', format: 'json' })

@@ -49,37 +49,31 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
       memoryMb: 256,
     })
     expect(workspace.containerId).not.toBe('')
-    // An engine may tell whole seconds.
+    // An engine may report whole seconds.
     expect(workspace.createdAt.getTime()).toBeGreaterThan(beganMs - 1_000)
     expect(await backend.find(name)).toEqual(workspace)
     expect((await backend.list()).map((each) => each.name)).toContain(name)
   })
 
-  test.runIf(isReal)(
-    'a program that computes is seen in its workspace’s CPU time, and its memory too',
-    async () => {
-      const workspace = await backend.find(shared)
-      const look = async () =>
-        (await backend.loads(workspace === undefined ? [] : [workspace])).get(workspace?.containerId ?? '')
-      const before = await look()
-      await output(shared, sh('i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'))
-      const after = await look()
-      expect((after?.cpuMs ?? 0) - (before?.cpuMs ?? 0)).toBeGreaterThan(50)
-      expect(after?.memoryBytes).toBeGreaterThan(10_000)
-    },
-  )
+  test.runIf(isReal)('a busy program is visible in its workspace’s CPU time and memory', async () => {
+    const workspace = await backend.find(shared)
+    const look = async () =>
+      (await backend.loads(workspace === undefined ? [] : [workspace])).get(workspace?.containerId ?? '')
+    const before = await look()
+    await output(shared, sh('i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'))
+    const after = await look()
+    expect((after?.cpuMs ?? 0) - (before?.cpuMs ?? 0)).toBeGreaterThan(50)
+    expect(after?.memoryBytes).toBeGreaterThan(10_000)
+  })
 
-  test.runIf(isDocker)(
-    'the log has what the container’s own process printed, and its last lines alone',
-    async () => {
-      const { name } = await makeForTest('log')
-      const printed = await output(name, sh('for i in 1 2 3; do echo "line $i" >/proc/1/fd/1; done'))
-      expect(printed).toMatchObject({ status: 0 })
-      await expect.poll(() => backend.logs(name, 2)).toEqual(['line 2', 'line 3'])
-      await backend.stop(name)
-      expect(await backend.logs(name, 200)).toEqual(['line 1', 'line 2', 'line 3'])
-    },
-  )
+  test.runIf(isDocker)('the log contains the last lines of the container’s main process', async () => {
+    const { name } = await makeForTest('log')
+    const printed = await output(name, sh('for i in 1 2 3; do echo "line $i" >/proc/1/fd/1; done'))
+    expect(printed).toMatchObject({ status: 0 })
+    await expect.poll(() => backend.logs(name, 2)).toEqual(['line 2', 'line 3'])
+    await backend.stop(name)
+    expect(await backend.logs(name, 200)).toEqual(['line 1', 'line 2', 'line 3'])
+  })
 
   test('stop and start keep the files', async () => {
     const { name } = await makeForTest('keep')
@@ -89,7 +83,7 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
     expect(await output(name, sh(`cat ${WORKSPACE_DIR}/file`))).toMatchObject({ stdout: 'kept\n', status: 0 })
   })
 
-  test('remove takes the volume with it unless told to keep it', async () => {
+  test('remove deletes the volume unless keepVolume is set', async () => {
     const { name } = await makeForTest('volume')
     await output(name, sh(`echo kept > ${WORKSPACE_DIR}/file`))
     await backend.remove(name, true)
@@ -102,12 +96,12 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
     if (isDocker) expect(await leftovers(name)).toEqual([])
   })
 
-  test('remove of what is not there does nothing', async () => {
+  test('remove of a missing workspace does nothing', async () => {
     await backend.remove(uniqueName('absent'), false)
     expect(await backend.find(uniqueName('absent'))).toBeUndefined()
   })
 
-  test('a local directory is the workspace', async () => {
+  test('a local directory is mounted as the workspace', async () => {
     const directory = tempDir()
     const { name, workspace } = await makeForTest('local', directory)
     expect(workspace.localDir).toBe(directory)
@@ -118,7 +112,7 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
   })
 
   test.each([0, 1000, 4711])(
-    'a local directory of user %i can be written, and stays that user’s',
+    'a local directory of user %i is writable and stays that user’s',
     async (uid) => {
       const directory = tempDir()
       chownSync(directory, uid, uid)
@@ -128,7 +122,7 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
     },
   )
 
-  test('a change behind the server is told', async () => {
+  test('a change behind the server’s back is reported', async () => {
     const { name, workspace } = await makeForTest('told')
     changes.length = 0
     if (workspace.pid > 0) process.kill(workspace.pid, 'SIGKILL')
@@ -139,7 +133,7 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
     )
   })
 
-  test('the login environment names user, home and shell', async () => {
+  test('the login environment contains user, home and shell', async () => {
     const login = await backend.loginEnvironment(shared)
     expect(login.shell).toBe('/bin/bash')
     expect(login.home).toMatch(/^\//)
@@ -147,7 +141,7 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
       expect(login).toEqual({ user: 'workspace', userId: 1000, home: '/home/workspace', shell: '/bin/bash' })
   })
 
-  test('usage names the workspace', async () => {
+  test('usage lists the workspace', async () => {
     expect([...(await backend.usage()).workspaces.keys()]).toContain(shared)
   })
 })

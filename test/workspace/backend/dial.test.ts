@@ -6,7 +6,7 @@ import { dialContainer } from '../../../src/workspace/backend/docker/exec/dial.t
 import { backendCreate } from '../../support/workspace/backend-create.ts'
 import { dockerBackend, TEST_IMAGE, uniqueName } from '../../support/engine/docker.ts'
 
-/** What an engine on another machine reports: a process that is not here. */
+/** The report of an engine on another machine: a process that does not exist here. */
 const ELSEWHERE = { id: 'f'.repeat(64), pid: 1 }
 
 const backend = dockerBackend()
@@ -24,17 +24,17 @@ afterAll(async () => {
 
 const dial = (port: number) => dialContainer(ELSEWHERE, port, (argv) => backend.exec(name, { argv }))
 
-test('a port on which nothing listens is reported as that, without a path of this machine', async () => {
+test('a closed port is reported without a path on this machine', async () => {
   await expect(backend.dial(name, 1)).rejects.toThrow(
-    /^port 1 inside the workspace cannot be reached: nothing listens there$/,
+    /^port 1 inside the workspace cannot be reached: connection refused$/,
   )
 })
 
-test('a port is reached by a program in the workspace where its network is out of reach', async () => {
+test('a port is dialed by a program in the workspace when its network cannot be entered', async () => {
   const data = randomBytes(2 ** 20)
   const inside = createServer((socket) => {
     socket.on('error', () => undefined)
-    // Answers what it was asked for and ends.
+    // Replies to the request and exits.
     socket.once('data', (asked) => socket.end(Buffer.concat([asked, data])))
   })
   await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
@@ -46,6 +46,6 @@ test('a port is reached by a program in the workspace where its network is out o
   expect(hash(answer)).toBe(hash(Buffer.concat([Buffer.from('ask'), data])))
 })
 
-test('a port where nothing listens is refused by that program too', async () => {
+test('a closed port is refused by that program, too', async () => {
   await expect(dial(1)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
 })

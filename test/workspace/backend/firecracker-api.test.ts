@@ -14,7 +14,7 @@ async function listenAt(path: string) {
   return server
 }
 
-test('a monitor whose socket is there before it listens is asked again', async () => {
+test('a request is retried while the monitor’s socket does not listen yet', async () => {
   const path = join(tempDir(), 'api.sock')
   const gone = await listenAt(path)
   gone.close()

@@ -12,7 +12,7 @@ describe.each(BACKENDS.filter(({ isReal }) => isReal))('the login of the $kind b
     expect([status, stderr]).toEqual([0, ''])
     return stdout
   }
-  /** As if the workspace had this name. */
+  /** Reads the login environment as if the workspace had this name. */
   const read = (called: string) =>
     readLoginEnvironment(called, (argv, user) =>
       backend.exec(name, { argv, stdin: false, ...(user !== undefined && { user }) }),
@@ -40,13 +40,13 @@ describe.each(BACKENDS.filter(({ isReal }) => isReal))('the login of the $kind b
     expect(stdout).toBe(`${home}\n${numbers.stdout}${user}\n`)
   })
 
-  test('it is added once', async () => {
+  test('the entry is added once', async () => {
     await Promise.all([read('twin'), read('another')])
     await read('twin')
     expect(await asRoot('grep -c ^twin: /etc/passwd; grep -c ^another: /etc/passwd')).toBe('1\n1\n')
   })
 
-  test('a last line without an end stays a line', async () => {
+  test('an unterminated last line stays a separate line', async () => {
     await asRoot('printf "last:*:77:77::/last:/bin/sh" >>/etc/passwd')
     const before = await asRoot('cat /etc/passwd')
     await read('twin')
@@ -62,7 +62,7 @@ describe.each(BACKENDS.filter(({ isReal }) => isReal))('the login of the $kind b
     ['a user whom the image has', 'root'],
     ['a number', '0'],
     ['a number that nobody has', '4321'],
-  ])('a workspace that is called like %s changes nothing', async (_what, called) => {
+  ])('a workspace named %s changes nothing', async (_what, called) => {
     const before = await asRoot('cat /etc/passwd')
     await read(called)
     expect(await asRoot('cat /etc/passwd')).toBe(before)
@@ -75,7 +75,7 @@ describe.each(BACKENDS.filter(({ isReal }) => isReal))('the login of the $kind b
       'cat /workspace/passwd',
     ],
     ['nowhere', 'rm /etc/passwd', 'ls /etc/passwd 2>/dev/null || :'],
-  ])('where /etc/passwd is %s a login is possible, and nothing is written', async (_what, prepare, show) => {
+  ])('with /etc/passwd %s login works and nothing is written', async (_what, prepare, show) => {
     await asRoot(prepare)
     expect(await read('twin')).toMatchObject({ shell: expect.stringMatching(/sh$/) })
     expect(await asRoot(show)).not.toContain('twin')

@@ -24,7 +24,7 @@ describe.each(BACKENDS)(
       await backend.remove(shared, false)
       await backend.close()
     })
-    /** Reads all that a socket says, answers, and prints the hash of what it read. */
+    /** Reads everything from a socket, replies, and prints a hash of what it read. */
     const client = (path: string): ExecRequest => ({
       argv: [
         'perl',
@@ -38,7 +38,7 @@ describe.each(BACKENDS)(
       ],
       stdin: false,
     })
-    test('exec tells the exit status and keeps the two outputs apart', async () => {
+    test('exec reports the exit status and separates the two outputs', async () => {
       expect(await output(shared, sh('echo out; echo err >&2; exit 7'))).toEqual({
         stdout: 'out\n',
         stderr: 'err\n',
@@ -53,26 +53,26 @@ describe.each(BACKENDS)(
       expect(mark).toBe('a b=c"')
     })
 
-    test('exec runs with the environment that the workspace was made with, and its own above it', async () => {
+    test('exec runs with the environment of the workspace, overridden by its own', async () => {
       const { stdout } = await output(shared, sh('echo $FROM_CREATION'))
       expect(stdout).toBe('a = b\n')
       const own = { ...sh('echo $FROM_CREATION'), environment: { FROM_CREATION: 'own' } }
       expect((await output(shared, own)).stdout).toBe('own\n')
     })
 
-    test('exec of a missing program ends with 126 or 127', async () => {
+    test('exec of a missing program exits with 126 or 127', async () => {
       const { status } = await output(shared, { argv: ['/no/such/program'], stdin: false })
       expect([126, 127]).toContain(status)
     })
 
-    test('end of standard input reaches the program, and the output still arrives', async () => {
+    test('the end of standard input reaches the program, and the output still arrives', async () => {
       const process = await backend.exec(shared, { argv: ['wc', '-c'] })
       process.stdin.end(Buffer.alloc(1_000_000))
       expect((await text(process.stdout)).trim()).toBe('1000000')
       expect(await process.exitStatus).toEqual({ status: 0 })
     })
 
-    test('32 MB pass both ways unchanged', async () => {
+    test('32 MB pass unchanged in both directions', async () => {
       const data = randomBytes(32 * 2 ** 20)
       const process = await backend.exec(shared, { argv: ['cat'] })
       process.stdin.end(data)
@@ -105,16 +105,16 @@ describe.each(BACKENDS)(
       expect(await process.exitStatus).toEqual({ status: 9 })
     })
 
-    test('exec tells which signal ended a program', async () => {
+    test('exec reports which signal terminated a program', async () => {
       const process = await backend.exec(shared, sh('kill -TERM $$'))
       process.stdout.resume()
       process.stderr.resume()
       const { status, signal } = await process.exitStatus
-      // The engine knows the number alone.
+      // The engine knows only the number.
       expect([status, signal]).toEqual([143, isDirect ? 'SIGTERM' : undefined])
     })
 
-    test.runIf(isDirect)('each direction of a program ends by itself', async () => {
+    test.runIf(isDirect)('each direction of a program ends separately', async () => {
       const process = await backend.exec(shared, {
         argv: ['/bin/sh', '-c', 'exec >&-; cat >&2; echo end >&2'],
       })
@@ -124,7 +124,7 @@ describe.each(BACKENDS)(
       expect(await process.exitStatus).toEqual({ status: 0 })
     })
 
-    test('100 programs at once each get their own bytes', async () => {
+    test('100 concurrent programs each get their own bytes', async () => {
       const outputs = await Promise.all(
         Array.from({ length: 100 }, async (_, index) => {
           const process = await backend.exec(shared, { argv: ['cat'] })
@@ -136,7 +136,7 @@ describe.each(BACKENDS)(
       expect(outputs).toEqual(Array(100).fill(true))
     })
 
-    test('an input that the program does not read is no error of the server’s', async () => {
+    test('input that the program does not read is not a server error', async () => {
       const process = await backend.exec(shared, { argv: ['/bin/sh', '-c', 'exec <&-; exit 4'] })
       process.stdin.write(Buffer.alloc(4 * 2 ** 20))
       process.stdout.resume()
@@ -145,37 +145,43 @@ describe.each(BACKENDS)(
       expect(await process.exitStatus).toEqual({ status: 4 })
     })
 
-    test.runIf(isDirect)('a socket inside joins the workspace’s user and the server, both ways', async () => {
-      const data = randomBytes(2 ** 20)
-      const seen: Promise<string>[] = []
-      const listener = await backend.listenInside(shared, (connection) => {
-        connection.write(data)
-        connection.end()
-        // Its own end has been said, and it still hears.
-        seen.push(text(connection))
-      })
-      onTestFinished(() => listener.close())
-      expect(backend.canListenInside(shared)).toBe(true)
-      const { stdout } = await output(shared, client(listener.path))
-      expect(stdout).toBe(`${createHash('sha256').update(data).digest('hex')}\n`)
-      expect(await seen[0]).toBe('from inside')
-      await listener.close()
-      expect(await output(shared, client(listener.path))).toMatchObject({ stdout: '', status: 2 })
-    })
+    test.runIf(isDirect)(
+      'a socket inside connects the workspace’s user with the server in both directions',
+      async () => {
+        const data = randomBytes(2 ** 20)
+        const seen: Promise<string>[] = []
+        const listener = await backend.listenInside(shared, (connection) => {
+          connection.write(data)
+          connection.end()
+          // Its own half has ended, and it still receives.
+          seen.push(text(connection))
+        })
+        onTestFinished(() => listener.close())
+        expect(backend.canListenInside(shared)).toBe(true)
+        const { stdout } = await output(shared, client(listener.path))
+        expect(stdout).toBe(`${createHash('sha256').update(data).digest('hex')}\n`)
+        expect(await seen[0]).toBe('from inside')
+        await listener.close()
+        expect(await output(shared, client(listener.path))).toMatchObject({ stdout: '', status: 2 })
+      },
+    )
 
-    test.runIf(isDirect && isReal)('a socket inside is not for another user of the workspace', async () => {
+    test.runIf(isDirect && isReal)('a socket inside refuses another user of the workspace', async () => {
       const listener = await backend.listenInside(shared, (connection) => connection.destroy())
       onTestFinished(() => listener.close())
       const { status, stderr } = await output(shared, { ...client(listener.path), user: '1234' })
       expect([status, stderr]).toEqual([13, expect.stringContaining('Permission denied')])
     })
 
-    test.runIf(!isDirect)('a workspace that shares nothing with the server has no socket of it', async () => {
-      expect(backend.canListenInside(shared)).toBe(false)
-      await expect(backend.listenInside(shared, () => undefined)).rejects.toMatchObject({
-        code: 'BACKEND_ERROR',
-      })
-    })
+    test.runIf(!isDirect)(
+      'a workspace that shares nothing with the server has no server socket',
+      async () => {
+        expect(backend.canListenInside(shared)).toBe(false)
+        await expect(backend.listenInside(shared, () => undefined)).rejects.toMatchObject({
+          code: 'BACKEND_ERROR',
+        })
+      },
+    )
 
     test('hanging up leaves no process behind', async () => {
       const seconds = 300_000 + Math.floor(Math.random() * 100_000)
@@ -183,13 +189,13 @@ describe.each(BACKENDS)(
       process.stdout.resume()
       // The brackets keep the search from finding itself.
       const running = async () => (await output(shared, sh(`pgrep -cf '[s]leep ${seconds}'`))).stdout.trim()
-      // The shell, whose own line names the program too, and its two children.
+      // The shell, whose own command line names the program too, and its two children.
       await waitFor('the program', async () => (await running()) === '3')
       await process.hangUp()
       await waitFor('its end', async () => (await running()) === '0')
     })
 
-    test.runIf(isReal)('a terminal has the size asked for, and follows a new one', async () => {
+    test.runIf(isReal)('a terminal has the requested size and follows a resize', async () => {
       const process = await backend.exec(shared, {
         argv: ['/bin/bash', '--norc', '-i'],
         terminal: { columns: 123, rows: 45 },

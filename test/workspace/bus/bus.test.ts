@@ -25,7 +25,7 @@ const withPayload = ({ payloadJson, ...same }: ReceivedEnvelope): Envelope => ({
   payload: JSON.parse(payloadJson),
 })
 
-/** A guest's end of a connection, as its agent has it. */
+/** A guest's end of a connection as its agent sees it. */
 async function guestOf(bus: Bus, name: string, token = 'right') {
   const [host, guest] = duplexPair()
   serveGuest(host, { name, backend: 'qemu', token: 'right' }, bus, {
@@ -49,7 +49,7 @@ const answerTo = ({ envelope, workspace }: GuestMessage, more: object = {}) => (
   ...more,
 })
 
-test('a request goes to its namespace’s listener, and the answer to who asked', async () => {
+test('a request reaches its namespace’s listener, and the answer reaches the sender', async () => {
   const bus = newBus()
   const [one, two] = [await guestOf(bus, 'one'), await guestOf(bus, 'two')]
   const messages: GuestMessage[] = []
@@ -76,7 +76,7 @@ test('a request goes to its namespace’s listener, and the answer to who asked'
   expect(bus.workspaces().map(({ name }) => name)).toEqual(['one', 'two'])
 })
 
-test('B1 a namespace has one listener, and is free again when that leaves', () => {
+test('B1 a namespace has one listener, and is free again once that unsubscribes', () => {
   const bus = newBus()
   const leave = bus.listen('demo', () => undefined)
   expect(() => bus.listen('demo', () => undefined)).toThrow(
@@ -98,11 +98,11 @@ test.each([
   ['a\r\nb', 'INVALID_NAMESPACE'],
   ['x'.repeat(129), 'INVALID_NAMESPACE'],
   [undefined, 'INVALID_NAMESPACE'],
-])('B6 nobody listens to %j', (namespace, code) => {
+])('B6 namespace %j is refused', (namespace, code) => {
   expect(() => newBus().listen(namespace, () => undefined)).toThrow(expect.objectContaining({ code }))
 })
 
-test('B2 each request gets one final answer, and never another’s, whoever answers how often', async () => {
+test('B2 each request gets one final answer from the right listener, regardless of other answers', async () => {
   const bus = newBus()
   const guests = await Promise.all(['one', 'two', 'three'].map((name) => guestOf(bus, name)))
   const messages: GuestMessage[] = []
@@ -135,7 +135,7 @@ test('B2 each request gets one final answer, and never another’s, whoever answ
   expect(bus.counts).toMatchObject({ requests: 300, responses: 600, lateResponses: 900 })
 })
 
-test('B3 a guest is who its connection says, and its agent is who has the token', async () => {
+test('B3 a guest is identified by its connection, and its agent by the token', async () => {
   const bus = newBus()
   const forged = await guestOf(bus, 'one', 'wrong')
   await forged.channel.closed
@@ -162,7 +162,7 @@ test('B3 a guest is who its connection says, and its agent is who has the token'
   expect(heard).toEqual([])
 })
 
-test('B4 a frame over the bound ends its connection and no other', async () => {
+test('B4 a frame over the limit closes only its own connection', async () => {
   const bus = newBus()
   const [one, two] = [await guestOf(bus, 'one'), await guestOf(bus, 'two')]
   one.channel.send(made('event', 'demo', { text: 'x'.repeat(5000) }))
@@ -171,7 +171,7 @@ test('B4 a frame over the bound ends its connection and no other', async () => {
   expect(two.connection.destroyed).toBe(false)
 })
 
-test('B5 what waits for a listener is bounded, what is too much is refused, and a listener gets the rest', async () => {
+test('B5 waiting requests are bounded, excess ones are refused, and a listener receives the rest', async () => {
   const bus = newBus()
   const { channel, heard } = await guestOf(bus, 'one')
   for (let i = 0; i < 1_010; i++) channel.send(made('request', 'demo', { i }))
@@ -184,7 +184,7 @@ test('B5 what waits for a listener is bounded, what is too much is refused, and 
   expect(bus.counts).toMatchObject({ requests: 1_010, refusedRequests: 10 })
 })
 
-test('B5 a workspace that fills the queue of a namespace leaves the others their share', async () => {
+test('B5 a workspace that fills a namespace’s queue leaves the others their share', async () => {
   const count = 1_000
   const bus = newBus()
   const [greedy, modest] = [await guestOf(bus, 'greedy'), await guestOf(bus, 'modest')]
@@ -203,13 +203,13 @@ test('B5 a workspace that fills the queue of a namespace leaves the others their
   bus.listen('demo', (message) => messages.push(message))
   const ofModest = messages.filter(({ workspace }) => workspace.name === 'modest')
   expect(ofModest.map(({ envelope }) => envelope.id)).toEqual(requests.map(({ id }) => id))
-  // What was replaced has been refused: each request of the greedy one is waiting or answered, and none twice.
+  // Replaced requests were refused: each request of the greedy workspace is waiting or answered once.
   await waitFor('the refusals', () => greedy.heard.length === bus.counts.refusedRequests)
   expect(messages.length + bus.counts.refusedRequests).toBe(bus.counts.requests)
   expect(new Set(greedy.heard.map(({ inReplyTo }) => inReplyTo)).size).toBe(greedy.heard.length)
 })
 
-test('an event that nobody listens for is dropped and counted', async () => {
+test('an event without a listener is dropped and counted', async () => {
   const bus = newBus()
   const { channel } = await guestOf(bus, 'one')
   channel.send(made('event', 'demo'))
@@ -217,7 +217,7 @@ test('an event that nobody listens for is dropped and counted', async () => {
   expect(bus.counts.droppedEvents).toBe(1)
 })
 
-test('F18 a request that nobody answers is forgotten after its time, and its answer is late then', async () => {
+test('F18 an unanswered request expires, and a later answer counts as late', async () => {
   const clock = new FakeClock()
   const bus = newBus(30_000, clock)
   const { channel, heard } = await guestOf(bus, 'one')
@@ -234,7 +234,7 @@ test('F18 a request that nobody answers is forgotten after its time, and its ans
   expect([messages, heard, bus.counts.lateResponses]).toEqual([[], [], 1])
 })
 
-test('a workspace that is not connected cannot be answered, and one that left is not there', async () => {
+test('an answer to a workspace that is not connected, or has left, is refused', async () => {
   const bus = newBus()
   const { channel } = await guestOf(bus, 'one')
   const answer = { workspaceName: 'one', inReplyTo: uuidV7(1), isFinal: true, payload: {} }
@@ -246,7 +246,7 @@ test('a workspace that is not connected cannot be answered, and one that left is
   )
 })
 
-test('F17 a guest that goes in the middle of a message leaves nothing that waits, a hundred times', async () => {
+test('F17 a guest that disconnects in the middle of a message leaves nothing pending, 100 times', async () => {
   const bus = newBus()
   for (let i = 0; i < 100; i++) {
     const { channel, connection } = await guestOf(bus, 'one')
@@ -262,7 +262,7 @@ test('F17 a guest that goes in the middle of a message leaves nothing that waits
   }
 })
 
-test('an agent that connects anew takes the place of what was there', async () => {
+test('an agent that reconnects replaces its earlier connection', async () => {
   const bus = newBus()
   const first = await guestOf(bus, 'one')
   const second = await guestOf(bus, 'One')

@@ -25,11 +25,11 @@ const actions = fc.array(
 const shareOf = (sizes: readonly number[]) =>
   Math.max(sizes.length / MAX_REQUESTS, sizes.reduce((sum, bytes) => sum + bytes, 0) / MAX_BYTES)
 
-test('B5 a queue stays within its bounds, and a workspace below its fair share is never refused', () => {
+test('B5 a queue stays within its bounds and never refuses a workspace below its fair share', () => {
   fc.assert(
     fc.property(actions, (steps) => {
       const waiting = new WaitingRequests()
-      /** What should be waiting: bytes by id, by workspace. */
+      /** Expected queue: bytes by id, by workspace. */
       const model = new Map(['a', 'b', 'c'].map((name) => [name, new Map<string, number>()]))
       const sizesOf = (name: string) => [...(model.get(name)?.values() ?? [])]
       let next = 0

@@ -7,7 +7,7 @@ import type { Credentials } from '../../../src/workspace/credentials/credentials
 const MINUTE = 60_000
 const LIFE_MS = 60 * MINUTE
 
-/** A cache on clocks of the test's own, before an STS that does what it is told. */
+/** A cache on controlled clocks, in front of a controllable STS. */
 function cacheOf(options: { readonly serveWhileValid?: boolean; readonly stsClockAheadMs?: number } = {}) {
   const clock = { wallMs: Date.UTC(2026, 10, 21), monotonicMs: 5_000 }
   const sts = { calls: 0, answer: (): Promise<void> => Promise.resolve() }
@@ -42,7 +42,7 @@ function cacheOf(options: { readonly serveWhileValid?: boolean; readonly stsCloc
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('C3 a thousand that ask at once are one call, and each workspace has its own', async () => {
+test('C3 a thousand concurrent callers share one call, and each workspace has its own', async () => {
   const { sts, id } = cacheOf()
   const all = await Promise.all(Array.from({ length: 1_000 }, () => id()))
   expect([new Set(all), sts.calls]).toEqual([new Set(['demo-1']), 1])
@@ -50,14 +50,14 @@ test('C3 a thousand that ask at once are one call, and each workspace has its ow
   expect(await id('DEMO')).toBe('demo-1')
 })
 
-test('what lives for long is given out without a call', async () => {
+test('credentials with enough time left are returned without a call', async () => {
   const { sts, pass, id } = cacheOf()
   await id()
   pass(44 * MINUTE)
   expect([await id(), sts.calls]).toEqual(['demo-1', 1])
 })
 
-test('the last quarter of a life brings new ones beside the answer', async () => {
+test('the last quarter of a lifetime triggers a refresh in the background', async () => {
   const { sts, pass, id } = cacheOf()
   await id()
   pass(46 * MINUTE)
@@ -66,23 +66,23 @@ test('the last quarter of a life brings new ones beside the answer', async () =>
   expect(sts.calls).toBe(2)
 })
 
-test('what lives for less than cache_refresh_before is issued anew for who asks', async () => {
+test('credentials with less than cache_refresh_before left are refreshed first', async () => {
   const { pass, id } = cacheOf()
   await id()
   pass(56 * MINUTE)
   expect(await id()).toBe('demo-2')
 })
 
-test('C3 with STS down four minutes before the end the old ones are still given out', async () => {
+test('C3 while STS is down, credentials are returned until four minutes before they expire', async () => {
   const { sts, pass, id, breakDown, log } = cacheOf()
   await id()
   pass(56 * MINUTE)
   breakDown()
   expect([await id(), sts.calls]).toEqual(['demo-1', 2])
-  expect(log.join('')).toContain('credentials could not be issued')
+  expect(log.join('')).toContain('issuing credentials failed')
 })
 
-test('C3 with STS slow the old ones are given out before an SDK gives up', async () => {
+test('C3 while STS is slow, old credentials are returned before an SDK times out', async () => {
   const { sts, pass, id } = cacheOf()
   await id()
   pass(56 * MINUTE)
@@ -95,7 +95,7 @@ test('C3 with STS slow the old ones are given out before an SDK gives up', async
   await vi.waitFor(async () => expect(await id()).toBe('demo-2'))
 })
 
-test('C3 told so, old ones are not given out while new ones cannot be had', async () => {
+test('C3 with serve_while_valid off, old credentials are not returned while new ones cannot be issued', async () => {
   const { pass, id, breakDown } = cacheOf({ serveWhileValid: false })
   await id()
   pass(56 * MINUTE)
@@ -103,7 +103,7 @@ test('C3 told so, old ones are not given out while new ones cannot be had', asyn
   await expect(id()).rejects.toThrow('STS is down')
 })
 
-test('F21 what has expired is not given out, and STS in trouble is asked with growing pauses', async () => {
+test('F21 expired credentials are not returned, and a failing STS is called with growing pauses', async () => {
   const { sts, pass, id, breakDown } = cacheOf()
   await id()
   pass(61 * MINUTE)
@@ -127,7 +127,7 @@ test.each([
   ['set forward', 7_201_000, 0],
   ['kept while the machine slept', 61 * MINUTE, 0],
 ])(
-  'F20 with the clock %s, what has expired by either clock is not given out',
+  'F20 with the clock %s, credentials expired by either clock are not returned',
   async (_, wallMs, passedMs) => {
     const { clock, pass, id } = cacheOf()
     await id()
@@ -137,14 +137,14 @@ test.each([
   },
 )
 
-test('F20 a clock hours before that of STS does not make every request a call', async () => {
+test('F20 a clock hours behind that of STS does not turn every request into a call', async () => {
   const { sts, pass, id } = cacheOf({ stsClockAheadMs: -3 * 3_600_000 })
   await id()
   pass(10 * MINUTE)
   expect([await id(), sts.calls]).toEqual(['demo-1', 1])
 })
 
-test('W12 neither key nor token is logged', async () => {
+test('W12 keys and tokens are not logged', async () => {
   const { log, id } = cacheOf()
   await id()
   expect(log.join('')).toContain('credentials issued')

@@ -53,7 +53,7 @@ test.each(COMMANDS)('%s is a string, a list or an object of both', (key) => {
   for (const nothing of [undefined, null, '', {}]) expect(commands(nothing)).toEqual([])
 })
 
-test('commands run in the order of the specification, whatever that of the file', () => {
+test('commands run in the specification’s order, whatever the file’s', () => {
   fc.assert(
     fc.property(fc.shuffledSubarray(COMMANDS), (keys) => {
       const { steps } = found(Object.fromEntries(keys.map((key) => [key, 'true'])))
@@ -62,29 +62,30 @@ test('commands run in the order of the specification, whatever that of the file'
   )
 })
 
-// Every property of the reference that changes what a workspace is: https://containers.dev/implementors/json_reference/
+// Every property of the reference that changes the workspace:
+// https://containers.dev/implementors/json_reference/
 const UNSUPPORTED =
   'build dockerFile context dockerComposeFile service runServices features overrideFeatureInstallOrder initializeCommand remoteUser containerUser updateRemoteUserUID mounts workspaceMount workspaceFolder runArgs appPort portsAttributes otherPortsAttributes capAdd securityOpt privileged overrideCommand shutdownAction waitFor userEnvProbe hostRequirements secrets'.split(
     ' ',
   )
 
-test.each(UNSUPPORTED)('that %s is not honored is noted', (key) => {
-  expect(found({ [key]: 'x' }).notes).toEqual([expect.stringMatching(`^${key} is not honored`)])
+test.each(UNSUPPORTED)('unsupported %s is noted', (key) => {
+  expect(found({ [key]: 'x' }).notes).toEqual([expect.stringMatching(`^${key} is not supported`)])
 })
 
-test('what runs once in place of many times is noted', () => {
+test('a command that runs only once is noted', () => {
   expect(found({ postStartCommand: 'a', postAttachCommand: 'b' }).notes).toEqual([
-    'postStartCommand runs after the creation, and not again',
-    'postAttachCommand runs after the creation, and not again',
+    'postStartCommand runs only after the creation',
+    'postAttachCommand runs only after the creation',
   ])
 })
 
-test('what changes nothing is not noted', () => {
+test('a property without effect is not noted', () => {
   const harmless = { name: 'x', $schema: 'x', customizations: {}, init: true, unknown: 1, constructor: 1 }
   expect(found({ ...harmless, workspaceFolder: '/workspace' }).notes).toEqual([])
 })
 
-test.each(['local', 'container'])('${%sWorkspaceFolder} is the folder that programs inside see', (whose) => {
+test.each(['local', 'container'])('${%sWorkspaceFolder} is the folder as seen from inside', (whose) => {
   const containerEnv = { A: `\${${whose}WorkspaceFolder}/x`, B: `\${${whose}WorkspaceFolderBasename}` }
   expect(found({ containerEnv })).toMatchObject({
     environment: { A: '/workspace/x', B: 'workspace' },
@@ -92,28 +93,28 @@ test.each(['local', 'container'])('${%sWorkspaceFolder} is the folder that progr
   })
 })
 
-test('a port that is not the workspace’s own is noted, and the others forwarded', () => {
+test('a port outside the workspace is noted, and the others are forwarded', () => {
   const { forwardPorts, notes } = found({ forwardPorts: ['db:5432', 0, 65_536, -1, 1.5, null, 443] })
   expect(forwardPorts).toEqual([443])
   expect(notes).toHaveLength(6)
-  expect(notes[0]).toBe('forwardPorts: "db:5432" is not honored: it is not a port of the workspace itself')
+  expect(notes[0]).toBe('forwardPorts: "db:5432" is not supported: it is not a port of the workspace itself')
 })
 
-test('W12 a variable of the server is not given away', () => {
+test('W12 a variable of the server is not exposed', () => {
   const { environment, notes } = found({
     remoteEnv: { KEY: '${localEnv:HOME}', PATH: '${containerEnv:PATH}:/x' },
   })
   expect(environment).toEqual({})
   expect(notes).toEqual([
-    'remoteEnv.KEY refers to what is not known and is left out',
-    'remoteEnv.PATH refers to what is not known and is left out',
+    'remoteEnv.KEY contains an unknown reference and is ignored',
+    'remoteEnv.PATH contains an unknown reference and is ignored',
   ])
 })
 
 test.each([
-  ['{"image": ', 'it is not JSON: ValueExpected in line 1'],
-  ['{\n"a": 1\n"b": 2}', 'it is not JSON: CommaExpected in line 3'],
-  ['', 'it is not JSON: ValueExpected in line 1'],
+  ['{"image": ', 'it is not valid JSON: ValueExpected in line 1'],
+  ['{\n"a": 1\n"b": 2}', 'it is not valid JSON: CommaExpected in line 3'],
+  ['', 'it is not valid JSON: ValueExpected in line 1'],
   ['[]', 'it is not an object'],
   [{ image: 1 }, 'image must be a string'],
   [{ containerEnv: [] }, 'containerEnv must be an object'],
@@ -124,7 +125,7 @@ test.each([
   [{ postCreateCommand: 1 }, 'postCreateCommand must be a string, a list or an object'],
   [{ postCreateCommand: [] }, 'postCreateCommand must be a string or a list of strings'],
   [{ postCreateCommand: { a: [1] } }, 'postCreateCommand.a must be a string or a list of strings'],
-])('%j cannot be used: %s', (content, why) => {
+])('%j is unusable: %s', (content, why) => {
   expect(read(content)).toEqual({ is: 'bad', why })
 })
 
@@ -170,17 +171,17 @@ test.each([
   ['braces', '}'.repeat(250_000)],
   ['escapes', `{"image":"${'\\u0000'.repeat(40_000)}"}`],
   ['a name of a port', `{"forwardPorts":["${'1'.repeat(250_000)}"]}`],
-])('a file full of %s is read or refused', (_what, text) => {
+])('a file full of %s is accepted or refused', (_what, text) => {
   expect(['found', 'bad']).toContain(read(text).is)
 })
 
-test('H9 names of the prototype of objects are properties like any other', () => {
+test('H9 names of Object.prototype are ordinary properties', () => {
   const config = found('{"constructor":{"prototype":{"image":"evil"}},"containerEnv":{"toString":"x"}}')
   expect(config).toMatchObject({ image: undefined, environment: { toString: 'x' } })
   expect(({} as { image?: string }).image).toBeUndefined()
 })
 
-test('nothing that can be in the file throws', () => {
+test('no content of the file throws', () => {
   expect(read('['.repeat(200_000)).is).toBe('bad')
   const keys = [
     'image',

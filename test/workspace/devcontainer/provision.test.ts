@@ -18,7 +18,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
 
-/** A directory with a devcontainer.json, and what it is to be called. */
+/** A directory with a devcontainer.json, and the name for its workspace. */
 function directoryWith(content: unknown, file = '.devcontainer/devcontainer.json'): string {
   const directory = tempDir()
   chmodSync(directory, 0o755)
@@ -27,7 +27,7 @@ function directoryWith(content: unknown, file = '.devcontainer/devcontainer.json
   return directory
 }
 
-/** Creates with progress: everything that was told, and how it ended. */
+/** Creates a workspace and returns its progress messages and outcome. */
 async function create(server: TestServer, body: object) {
   const progress: string[] = []
   let ended: { readonly event: string | undefined; readonly data: any } | undefined
@@ -46,7 +46,7 @@ async function create(server: TestServer, body: object) {
   return { progress, ...ended }
 }
 
-/** The base image, with another user; goes with the test. */
+/** The base image with another user, removed with the test. */
 async function imageOf(user: string): Promise<string> {
   const tag = `${uniqueName('other')}:1`
   const container = await docker('create', TEST_IMAGE)
@@ -85,7 +85,7 @@ describe.each([
     return (await process.stdout.setEncoding('utf8').toArray()).join('')
   }
 
-  test('of a local_dir is honored', async () => {
+  test('of a local_dir is applied', async () => {
     const directory = directoryWith(config)
     const { progress, event } = await create(server, { name, local_dir: directory })
     expect(event).toBe('complete')
@@ -97,7 +97,7 @@ describe.each([
     expect(await output('echo "$WHO"')).toBe('world\n')
   })
 
-  test('of which the commands run in order, and what is not honored is reported', async () => {
+  test('runs its commands in order and reports unsupported properties', async () => {
     const said = (text: string) => `echo ${text} >> said`
     const directory = directoryWith({
       postAttachCommand: said('attach'),
@@ -110,19 +110,19 @@ describe.each([
     const { progress } = await create(server, { name, local_dir: directory })
     expect(readFileSync(join(directory, 'said'), 'utf8')).toBe('on\nupdate\ncreate\nstart\nattach\n')
     expect(progress).toContain(
-      "devcontainer.json: remoteUser is not honored: programs run as the image's user",
+      "devcontainer.json: remoteUser is not supported: programs run as the image's user",
     )
   })
 
-  test('of which the first command that fails keeps the others from running', async () => {
+  test('skips the remaining commands after the first failure', async () => {
     const directory = directoryWith({ onCreateCommand: 'exit 3', postStartCommand: 'touch started' })
     const { progress, event } = await create(server, { name, local_dir: directory })
     expect(event).toBe('complete')
-    expect(progress).toContain('postStartCommand is not run: onCreateCommand failed')
+    expect(progress).toContain('skipping postStartCommand because onCreateCommand failed')
     expect(await output('ls')).toBe('')
   })
 
-  test('of a repository is honored once it is cloned, its image and ports too', async () => {
+  test('of a repository is applied once it is cloned, including image and ports', async () => {
     const image = kind === 'docker' ? await imageOf('games') : 'other:1'
     const content = JSON.stringify({ ...config, image, forwardPorts: [3000] })
     const daemon = await serveRepository('repository.git', { '.devcontainer.json': content, file: 'x\n' })
@@ -133,7 +133,7 @@ describe.each([
       image,
       ports: [3000],
     })
-    // git refuses a tree that is not its user's.
+    // git refuses a tree that does not belong to its user.
     expect(await output('cat file said; git status --porcelain | grep -c said; echo "$GREETING"')).toBe(
       'x\nhello world\n1\nhello\n',
     )
@@ -145,7 +145,7 @@ describe.each([
     }
   })
 
-  test('of a repository does not name the image where the request does', async () => {
+  test('of a repository does not override the image of the request', async () => {
     const files = { '.devcontainer.json': JSON.stringify({ ...config, image: 'other:1' }) }
     const daemon = await serveRepository('repository.git', files)
     onTestFinished(() => daemon.stop())
@@ -153,27 +153,27 @@ describe.each([
     expect((await create(server, request)).data.image).toBe(TEST_IMAGE)
   })
 
-  test('is left unheeded with no_provision', async () => {
+  test('is ignored with no_provision', async () => {
     const directory = directoryWith({ ...config, image: 'other:1' })
     const { data } = await create(server, { name, local_dir: directory, no_provision: true })
     expect(data.image).toBe(TEST_IMAGE)
     expect(await output('ls; echo "[$WHO]"')).toBe('[]\n')
   })
 
-  test('whose postCreateCommand fails leaves the workspace, and says so', async () => {
+  test('whose postCreateCommand fails keeps the workspace and reports the failure', async () => {
     const postCreateCommand = { good: 'touch good', bad: 'echo canary-words >&2; exit 3', none: ['/no/such'] }
     const { progress, event } = await create(server, {
       name,
       local_dir: directoryWith({ postCreateCommand }),
     })
     expect(event).toBe('complete')
-    expect(progress).toContain('bad failed with status 3: canary-words; the workspace runs all the same')
+    expect(progress).toContain('bad failed with status 3: canary-words; the workspace is running anyway')
     expect(progress).toContainEqual(
-      expect.stringMatching(/^none failed .*; the workspace runs all the same$/),
+      expect.stringMatching(/^none failed .*; the workspace is running anyway$/),
     )
     expect(await output('ls')).toBe('good\n')
     expect(server.log()).toContain('"command":"bad","why":"failed with status 3"')
-    // W12: programs print what they like.
+    // W12: programs may print anything.
     expect(server.log()).not.toContain('canary-words')
   })
 })
@@ -190,7 +190,7 @@ describe('a devcontainer.json', () => {
   })
   afterEach(() => server.stop())
 
-  test('names the image of a local_dir unless the request does', async () => {
+  test('sets the image of a local_dir unless the request does', async () => {
     const local_dir = directoryWith({ image: 'js' })
     expect((await create(server, { name: 'one', local_dir })).data).toMatchObject({ image: 'node:24' })
     expect((await create(server, { name: 'two', local_dir, image: 'x:1' })).data).toMatchObject({
@@ -199,27 +199,27 @@ describe('a devcontainer.json', () => {
   })
 
   test.each([
-    ['is not JSON', () => directoryWith('{'), 'it is not JSON'],
+    ['is not JSON', () => directoryWith('{'), 'it is not valid JSON'],
     ['names no image', () => directoryWith({ image: '--privileged' }), 'is not an image reference'],
     ['is too large', () => directoryWith(`{${' '.repeat(300_000)}}`), 'larger than 256 KiB'],
     [
-      'leads out of the directory',
+      'is outside the directory',
       () => {
         const directory = tempDir()
         symlinkSync('/etc/passwd', join(directory, '.devcontainer.json'))
         return directory
       },
-      'leads out of the directory',
+      'is outside the directory',
     ],
     [
-      'leads out of the directory by a directory',
+      'is outside the directory by a directory',
       () => {
         const [directory, elsewhere] = [tempDir(), tempDir()]
         writeFileSync(join(elsewhere, 'devcontainer.json'), '{"image":"root:1"}')
         symlinkSync(elsewhere, join(directory, '.devcontainer'))
         return directory
       },
-      'leads out of the directory',
+      'is outside the directory',
     ],
     [
       'is a device',
@@ -228,7 +228,7 @@ describe('a devcontainer.json', () => {
         symlinkSync('/dev/zero', join(directory, '.devcontainer.json'))
         return directory
       },
-      'leads out of the directory',
+      'is outside the directory',
     ],
     [
       'is a pipe',
@@ -239,15 +239,15 @@ describe('a devcontainer.json', () => {
       },
       'it is not a file',
     ],
-  ])('that %s is told and fails nothing', async (_how, make, why) => {
+  ])('that %s is reported without failing the creation', async (_how, make, why) => {
     const { progress, event, data } = await create(server, { name: 'demo', local_dir: make() })
     expect({ event, image: data.image }).toEqual({ event: 'complete', image: TEST_IMAGE })
     expect(progress).toContainEqual(expect.stringContaining(why))
     expect(progress.join('')).not.toContain('root:')
-    expect(server.log()).toContain('a devcontainer.json cannot be used')
+    expect(server.log()).toContain('devcontainer.json is unusable')
   })
 
-  test('whose postCreateCommand runs when the server stops leaves a workspace', async () => {
+  test('whose postCreateCommand runs when the server stops keeps the workspace', async () => {
     const directory = directoryWith({ postCreateCommand: 'touch begun; sleep 60' })
     const creation = create(server, { name: 'demo', local_dir: directory })
     await waitFor('the command', () => backend.find('demo').then((found) => found !== undefined))
@@ -264,7 +264,7 @@ describe('a devcontainer.json', () => {
     expect((await call(`${server.url}/api/workspaces/demo`)).body).toMatchObject({ status: 'running' })
   })
 
-  test('whose postCreateCommand runs can be deleted with its workspace', async () => {
+  test('whose postCreateCommand is running can be deleted with its workspace', async () => {
     const local_dir = directoryWith({ postCreateCommand: 'sleep 60' })
     const creation = create(server, { name: 'demo', local_dir })
     await waitFor('the workspace', async () => (await backend.find('demo')) !== undefined)

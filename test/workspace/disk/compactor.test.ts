@@ -9,7 +9,7 @@ import { call } from '../../support/workspace/workspace-server.ts'
 
 const MIB = 2 ** 20
 
-/** Mounts a disk, does something to what is on it, and unmounts it in order. */
+/** Mounts a disk, changes its content, and unmounts it cleanly. */
 function onDisk<T>(file: string, work: (path: string) => T, mountOptions = 'loop'): T {
   const path = tempDir()
   execFileSync('mount', ['-o', mountOptions, file, path])
@@ -40,7 +40,7 @@ describe.runIf(canMount)('compact', () => {
     ['4 KiB', ['-b', '4096']],
     ['1 KiB', ['-b', '1024']],
   ] as const)(
-    'gives back what was freed in a file system with blocks of %s, and every file survives',
+    'frees unused blocks in a file system with blocks of %s, and every file survives',
     async (_size, flags) => {
       const disk = new MachineDisk()
       const file = makeUpper(disk, 'demo', ...flags)
@@ -55,7 +55,7 @@ describe.runIf(canMount)('compact', () => {
           writeFileSync(join(path, 'large'), Buffer.alloc(60 * MIB, 'large '))
           for (let d = 0; d < 20; d += 2)
             writeFileSync(join(path, `dir-${d}`, 'more'), Buffer.alloc(3 * MIB, 'm'))
-          // What was never written to the disk has nothing to give back.
+          // Blocks that were never written to disk cannot be freed.
           execFileSync('sync', ['-f', path])
           for (let d = 0; d < 20; d += 4) rmSync(join(path, `dir-${d}`, 'more'))
           rmSync(join(path, 'large'))
@@ -73,7 +73,7 @@ describe.runIf(canMount)('compact', () => {
       expect(freed).toBeGreaterThan(60 * MIB)
       expect(body.totals.freed.physical_bytes).toBe(freed)
       expect(statSync(file).size).toBe(512 * MIB)
-      // Fails where anything is not in order.
+      // Fails when anything is inconsistent.
       admin('e2fsck', '-f', '-n', file)
       expect(onDisk(file, fingerprint)).toBe(before)
       expect(
@@ -82,7 +82,7 @@ describe.runIf(canMount)('compact', () => {
     },
   )
 
-  test('leaves a disk alone that was not unmounted in order, is no file system, or has other names', async () => {
+  test('skips a disk that was not unmounted cleanly, is not a file system, or has other links', async () => {
     const disk = new MachineDisk()
     const dirty = makeUpper(disk, 'dirty')
     const mounted = tempDir()
@@ -96,7 +96,7 @@ describe.runIf(canMount)('compact', () => {
     const linked = makeUpper(disk, 'linked')
     execFileSync('ln', [linked, join(tempDir(), 'elsewhere')])
     const damaged = makeUpper(disk, 'damaged')
-    // Blocks that are in use and that its bitmap calls free.
+    // Blocks in use that the bitmap marks as free.
     admin('debugfs', '-w', '-R', 'freeb 1 40', damaged)
     const before = ['other', 'garbage', 'linked', 'damaged'].map(
       (name) => statSync(disk.at('uppers', name, 'upper.ext4')).blocks,
@@ -107,10 +107,10 @@ describe.runIf(canMount)('compact', () => {
       'POST',
     )
     expect(body.items.map(({ error }: any) => error)).toEqual([
-      expect.stringMatching(/not unmounted in order/),
+      expect.stringMatching(/not unmounted cleanly/),
       expect.stringMatching(/dumpe2fs cannot read it/),
-      expect.stringMatching(/other names/),
-      expect.stringMatching(/e2fsck does not find it in order/),
+      expect.stringMatching(/other hard links/),
+      expect.stringMatching(/e2fsck reports errors/),
     ])
     expect(
       ['other', 'garbage', 'linked', 'damaged'].map(
@@ -119,7 +119,7 @@ describe.runIf(canMount)('compact', () => {
     ).toEqual(before)
   })
 
-  test('knows no workspace of another name, and has nothing to do for one in error', async () => {
+  test('refuses an unknown name, and skips a workspace in error', async () => {
     const disk = new MachineDisk()
     disk.machine('broken', { failure: 'it does not boot' })
     const server = await disk.serve()

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { FilesInUse } from '../../../src/workspace/disk/files-in-use.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
-/** A file that this process has open; both go with the test. */
+/** A file that this process has open; removed with the test. */
 function openFile(dir: string): string {
   const path = join(dir, 'disk.img')
   const fd = openSync(path, 'w')

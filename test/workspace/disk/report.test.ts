@@ -8,7 +8,7 @@ import { waitFor } from '../../support/wait-for.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
-test('df counts images, workspaces, snapshots and orphans apart, and all of them together', async () => {
+test('df counts images, workspaces, snapshots and orphans separately and in total', async () => {
   const disk = new MachineDisk()
   disk.machine('demo')
   disk.machine('kept', { isKept: true })
@@ -19,7 +19,7 @@ test('df counts images, workspaces, snapshots and orphans apart, and all of them
   writeFileSync(disk.at('snapshots/whole/snapshot.json'), '{}')
   mkdirSync(disk.at('images/blobs/sha256/0123.tmp'))
   const server = await disk.serve()
-  // What is there when it starts is removed then.
+  // Trash that exists at startup is removed then.
   await call(`${server.url}/api/system/df`)
   mkdirSync(disk.at('uppers/.trash-01'))
   const askedMs = Date.now()
@@ -66,7 +66,7 @@ test('df counts images, workspaces, snapshots and orphans apart, and all of them
   expect(shared).toBe(0)
 })
 
-test('df counts a file that two images have in both, and tells it as shared', async () => {
+test('df counts a file shared by two images in both, and reports it as shared', async () => {
   const disk = new MachineDisk()
   const images = await disk.images()
   const [one, two] = [await disk.image('one', 'one'), await disk.image('two', 'two')]
@@ -77,7 +77,7 @@ test('df counts a file that two images have in both, and tells it as shared', as
   expect(body.totals.shared_bytes).toBe(duPhysicalBytes(big))
 })
 
-test('F8 df tells of a workspace whose metadata cannot be read, and counts it', async () => {
+test('F8 df reports a workspace with unreadable metadata and counts it', async () => {
   const disk = new MachineDisk()
   disk.machine('broken')
   disk.metadata('broken', '')
@@ -88,7 +88,7 @@ test('F8 df tells of a workspace whose metadata cannot be read, and counts it', 
   expect(body.notes.join()).toMatch(/broken.*metadata\.json/)
 })
 
-test('df of an engine that is away tells that, and counts the rest', async () => {
+test('df reports an unavailable engine and counts the rest', async () => {
   const backend = new FakeBackend()
   backend.usage = () => Promise.reject(new Error('the engine does not answer'))
   const server = await startWorkspaceServer({ backends: () => [backend] })
@@ -97,7 +97,7 @@ test('df of an engine that is away tells that, and counts the rest', async () =>
   expect([status, body.notes]).toEqual([200, ['docker: not measured (the engine does not answer)']])
 })
 
-test('df with cached answers with the last report, and makes one that is no longer fresh anew behind it', async () => {
+test('df with cached returns the last report and refreshes a stale one in the background', async () => {
   let now = Date.now()
   const backend = new FakeBackend()
   const server = await startWorkspaceServer({

@@ -10,7 +10,7 @@ import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspa
 
 const good = JSON.stringify({ name: 'half', backend: 'docker', keepVolume: true })
 
-/** What a mark's file may hold after the disk or someone has damaged it. */
+/** Possible contents of a damaged mark file. */
 const DAMAGE: readonly (readonly [string, string | Buffer])[] = [
   ['nothing', ''],
   ['a blank', ' '],
@@ -34,7 +34,7 @@ const DAMAGE: readonly (readonly [string, string | Buffer])[] = [
   ['nothing about the volume', JSON.stringify({ name: 'half', backend: 'docker' })],
 ]
 
-test.each(DAMAGE)('F8 a mark that holds %s costs nothing that was not marked', async (_what, content) => {
+test.each(DAMAGE)('F8 a mark that contains %s affects only the marked workspace', async (_what, content) => {
   const stateDir = tempDir()
   const backend = new (class extends FakeBackend {
     // One engine outlives two servers.
@@ -50,13 +50,13 @@ test.each(DAMAGE)('F8 a mark that holds %s costs nothing that was not marked', a
   onTestFinished(() => second.stop())
   const { body } = await call(`${second.url}/api/workspaces`)
   expect(body.workspaces.map((each: { name: string }) => each.name)).toEqual(['whole'])
-  // What the mark does not tell is taken the careful way.
+  // Missing fields of the mark default to the safe values.
   expect([await backend.hasVolume('whole'), await backend.hasVolume('half')]).toEqual([true, true])
   expect(readdirSync(join(stateDir, 'creating'))).toEqual([])
   await makeWorkspace(second.url, { name: 'half' })
 })
 
-test('F8 what is no mark is left alone', async () => {
+test('F8 a file that is not a mark is left alone', async () => {
   const stateDir = tempDir()
   const directory = join(stateDir, 'creating')
   mkdirSync(directory)
@@ -66,7 +66,7 @@ test('F8 what is no mark is left alone', async () => {
   expect(readdirSync(directory).toSorted()).toEqual(strangers.toSorted())
 })
 
-test('F8 a mark that cannot be removed does not hide the other workspaces', async () => {
+test('F8 a mark that cannot be removed does not hide other workspaces', async () => {
   const stateDir = tempDir()
   const backend = new FakeBackend()
   mkdirSync(join(stateDir, 'creating', 'half.json'), { recursive: true })
@@ -81,11 +81,13 @@ test('F8 a mark that cannot be removed does not hide the other workspaces', asyn
   const server = await startWorkspaceServer({ stateDir, backends: () => [backend] })
   onTestFinished(() => server.stop())
   expect((await call(`${server.url}/api/workspaces/whole`)).body.status).toBe('running')
-  expect(server.log()).toContain('what an unfinished creation had left is still there')
+  expect(server.log()).toContain('cannot remove the remains of an unfinished creation')
 })
 
-/** The list of marks was read once and then worked off: a creation that ended meanwhile was taken for an unfinished one. */
-test('F8 a creation that ends while older marks are undone is kept', async () => {
+/**
+ * Regression: the list of marks was read once, so a creation that finished in the meantime was rolled back.
+ */
+test('F8 a creation that finishes while older marks are rolled back is kept', async () => {
   const stateDir = tempDir()
   const backend = new FakeBackend()
   const server = await startWorkspaceServer({ stateDir, backends: () => [backend] })

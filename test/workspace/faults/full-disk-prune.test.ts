@@ -5,7 +5,7 @@ import { canMount, mountFileSystem } from '../../support/files/file-systems.ts'
 import { HOUR_MS, MachineDisk } from '../../support/workspace/machine-disk.ts'
 import { call } from '../../support/workspace/workspace-server.ts'
 
-/** Takes every byte, or every inode, that is left. */
+/** Uses up all remaining bytes or inodes. */
 function fill(disk: string): void {
   const { bavail, bsize } = statfsSync(disk)
   for (let i = 0; i < 100_000; i++) {
@@ -25,7 +25,7 @@ test.runIf(canMount).each([
   ['F5', 'bytes', []],
   ['F11', 'inodes', ['-N', '128']],
 ] as const)(
-  '%s on a disk without free %s df and prune still work, and make room',
+  '%s on a disk without free %s df and prune still work and free space',
   async (_id, _what, flags) => {
     const mounted = mountFileSystem('ext4', 16 * 2 ** 20, ...flags)
     const disk = new MachineDisk('qemu', join(mounted, 'machines'))

@@ -7,7 +7,7 @@ import { admin, canMount, mountFileSystem } from '../../support/files/file-syste
 import { tempDir } from '../../support/temp-dir.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
 
-/** A file system of 256 KiB; goes with the test. */
+/** A file system of 256 KiB, removed with the test. */
 function tinyDisk(): string {
   const path = join(tempDir(), 'disk')
   mkdirSync(path)
@@ -23,37 +23,40 @@ function fill(path: string): string {
   return file
 }
 
-test.runIf(canMount)('F5 a full disk fails a creation clearly, and deleting still works', async () => {
-  const stateDir = tinyDisk()
-  const backend = new FakeBackend()
-  const server = await startWorkspaceServer({ stateDir, backends: () => [backend] })
-  onTestFinished(() => server.stop())
-  await makeWorkspace(server.url, { name: 'before' })
-  const filler = fill(stateDir)
+test.runIf(canMount)(
+  'F5 a full disk fails a creation with a clear error, and deleting still works',
+  async () => {
+    const stateDir = tinyDisk()
+    const backend = new FakeBackend()
+    const server = await startWorkspaceServer({ stateDir, backends: () => [backend] })
+    onTestFinished(() => server.stop())
+    await makeWorkspace(server.url, { name: 'before' })
+    const filler = fill(stateDir)
 
-  const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'new' })
-  expect([status, body.error.code]).toEqual([500, 'BACKEND_ERROR'])
-  expect(body.error.message).toMatch(/state directory.*no space left/)
-  expect(await backend.find('new')).toBeUndefined()
-  expect(await backend.hasVolume('new')).toBe(false)
-  expect(readdirSync(join(stateDir, 'creating'))).toEqual([])
-  expect((await call(`${server.url}/api/workspaces`)).body.workspaces).toHaveLength(1)
-  expect(await call(`${server.url}/api/workspaces/before`, 'DELETE')).toMatchObject({ status: 204 })
-  expect(await backend.find('before')).toBeUndefined()
+    const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'new' })
+    expect([status, body.error.code]).toEqual([500, 'BACKEND_ERROR'])
+    expect(body.error.message).toMatch(/state directory.*no space left/)
+    expect(await backend.find('new')).toBeUndefined()
+    expect(await backend.hasVolume('new')).toBe(false)
+    expect(readdirSync(join(stateDir, 'creating'))).toEqual([])
+    expect((await call(`${server.url}/api/workspaces`)).body.workspaces).toHaveLength(1)
+    expect(await call(`${server.url}/api/workspaces/before`, 'DELETE')).toMatchObject({ status: 204 })
+    expect(await backend.find('before')).toBeUndefined()
 
-  rmSync(filler)
-  await makeWorkspace(server.url, { name: 'new' })
-})
+    rmSync(filler)
+    await makeWorkspace(server.url, { name: 'new' })
+  },
+)
 
 test.runIf(canMount)(
-  'F10 a disk that becomes read-only fails a creation clearly, and reading goes on',
+  'F10 a disk that becomes read-only fails a creation with a clear error, and reading still works',
   async () => {
     const stateDir = mountFileSystem('ext4', 32 * 2 ** 20)
     const backend = new FakeBackend()
     const server = await startWorkspaceServer({ stateDir, backends: () => [backend] })
     onTestFinished(() => server.stop())
     await makeWorkspace(server.url, { name: 'before' })
-    // As the kernel does after an error of the device.
+    // Like the kernel after a device error.
     admin('mount', '-o', 'remount,abort', stateDir)
 
     const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'new' })
@@ -64,16 +67,13 @@ test.runIf(canMount)(
   },
 )
 
-test.runIf(canMount)(
-  'F5 a first start on a full disk ends, and leaves no half-written identity',
-  async () => {
-    const stateDir = tinyDisk()
-    const filler = fill(stateDir)
-    await expect(startWorkspaceServer({ stateDir, backends: () => [new FakeBackend()] })).rejects.toThrow(
-      /space/,
-    )
-    rmSync(filler)
-    const server = await startWorkspaceServer({ stateDir, backends: () => [new FakeBackend()] })
-    await server.stop()
-  },
-)
+test.runIf(canMount)('F5 a first start on a full disk fails and leaves no partial identity', async () => {
+  const stateDir = tinyDisk()
+  const filler = fill(stateDir)
+  await expect(startWorkspaceServer({ stateDir, backends: () => [new FakeBackend()] })).rejects.toThrow(
+    /space/,
+  )
+  rmSync(filler)
+  const server = await startWorkspaceServer({ stateDir, backends: () => [new FakeBackend()] })
+  await server.stop()
+})

@@ -37,7 +37,7 @@ test('a published image is found by its tag, its digest and the reference its ta
   expect(readdirSync(blobsOf(store))).toEqual([digest.slice('sha256:'.length)])
 })
 
-test('an image is named by its files alone: the same ones made anew are one image', async () => {
+test('an image is identified by its files: creating the same ones again yields one image', async () => {
   const store = await openStore()
   const first = await storeImage(store, 'one')
   const second = await storeImage(store, 'one')
@@ -56,7 +56,7 @@ test.each(['missing', sha256('nothing'), 'workspace-base:1', '../../etc/passwd',
   },
 )
 
-test('a tag whose image is gone is IMAGE_NOT_FOUND, and is still listed', async () => {
+test('a tag whose image is missing is IMAGE_NOT_FOUND, and is still listed', async () => {
   const store = await openStore()
   const { digest } = await storeImage(store, 'one', 'base')
   rmSync(store.directoryOf(digest), { recursive: true })
@@ -67,7 +67,7 @@ test('a tag whose image is gone is IMAGE_NOT_FOUND, and is still listed', async 
 })
 
 describe('W5 tags are file names and nothing else', () => {
-  test.each(GOOD_TAGS)('W5 the tag %j is taken', async (tag) => {
+  test.each(GOOD_TAGS)('W5 the tag %j is accepted', async (tag) => {
     const store = await openStore()
     const { digest } = await storeImage(store, 'one', tag)
     expect((await store.resolve(tag)).digest).toBe(digest)
@@ -99,9 +99,9 @@ describe('W5 tags are file names and nothing else', () => {
   })
 })
 
-describe('F8 what is damaged is told and never taken for absent', () => {
+describe('F8 damage is reported and never treated as absence', () => {
   test.each([
-    ['is cut short', (file: string) => truncateSync(file, 3), /has 3 bytes and should have/],
+    ['is cut short', (file: string) => truncateSync(file, 3), /has 3 bytes, expected/],
     ['is gone', (file: string) => rmSync(file), /no such file/],
     [
       'is a link',
@@ -109,7 +109,7 @@ describe('F8 what is damaged is told and never taken for absent', () => {
         rmSync(file)
         symlinkSync('/etc/passwd', file)
       },
-      /is no regular file/,
+      /is not a regular file/,
     ],
   ])('F8 an image whose rootfs.ext4 %s does not resolve', async (_how, damage, says) => {
     const store = await openStore()
@@ -138,7 +138,7 @@ describe('F8 what is damaged is told and never taken for absent', () => {
     ],
   ]
   test.each(manifests)(
-    'F8 an image whose manifest holds %s does not resolve, and is replaced',
+    'F8 an image whose manifest contains %s does not resolve, and is replaced',
     async (_what, damage) => {
       const store = await openStore()
       const { digest } = await storeImage(store, 'one', 'base')
@@ -169,7 +169,7 @@ describe('F8 what is damaged is told and never taken for absent', () => {
 })
 
 describe('deleting', () => {
-  test('P3 nothing is deleted while it cannot be told what is pinned', async () => {
+  test('P3 nothing is deleted while pins are unknown', async () => {
     const pinnedDigests = () => Promise.reject(new Error('instances/demo/metadata.json cannot be read'))
     const store = await openStore({ pinnedDigests })
     const { digest } = await storeImage(store, 'one', 'base')
@@ -187,7 +187,7 @@ describe('deleting', () => {
     expect((await store.resolve(digest)).digest).toBe(digest)
   })
 
-  test('P4 an image that is pinned while it is being deleted comes back whole', async () => {
+  test('P4 an image pinned during its deletion is restored', async () => {
     let asked = 0
     let digest = ''
     const pinnedDigests = () => Promise.resolve(new Set(asked++ === 0 ? [] : [digest]))
@@ -199,7 +199,7 @@ describe('deleting', () => {
     expect(readdirSync(blobsOf(store))).toHaveLength(1)
   })
 
-  test('an image is deleted with its tags and leaves nothing', async () => {
+  test('an image is deleted with its tags and leaves nothing behind', async () => {
     const store = await openStore()
     const { digest } = await storeImage(store, 'one', 'base')
     await store.setTag('other', digest, '')
@@ -209,32 +209,38 @@ describe('deleting', () => {
   })
 })
 
-test('an image asked for many times at once is made once, by whichever of two stores', async () => {
+test('concurrent requests across two stores create an image once', async () => {
   const root = tempDir()
   const [one, two] = await Promise.all([openStore({ root }), openStore({ root })])
   let made = 0
   const ask = (store: ImageStore) =>
-    store.once(sha256('key one'), () => (made++, storeImage(store, 'one')), { onWait: () => undefined })
+    store.singleflight(sha256('key one'), () => (made++, storeImage(store, 'one')), {
+      onWait: () => undefined,
+    })
   const all = await Promise.all([one, two, one, two, one, two].map(ask))
   expect(made).toBe(1)
   expect(new Set(all.map(({ digest }) => digest)).size).toBe(1)
 })
 
-test('an image that could not be made is made by the next that asks', async () => {
+test('after a failure the next caller creates the image', async () => {
   const store = await openStore()
   const options = { onWait: () => undefined }
   const key = sha256('key one')
-  await expect(store.once(key, () => Promise.reject(new Error('full')), options)).rejects.toThrow('full')
-  expect(await store.once(key, () => storeImage(store, 'one'), options)).toMatchObject({ sourceRef: 'one' })
+  await expect(store.singleflight(key, () => Promise.reject(new Error('full')), options)).rejects.toThrow(
+    'full',
+  )
+  expect(await store.singleflight(key, () => storeImage(store, 'one'), options)).toMatchObject({
+    sourceRef: 'one',
+  })
 })
 
-test('whoever waits for another can be told to stop', async () => {
+test('a caller that waits for another can be aborted', async () => {
   const root = tempDir()
   const [one, two] = await Promise.all([openStore({ root }), openStore({ root })])
   const stop = new AbortController()
   const begun = Promise.withResolvers<void>()
   const mayEnd = Promise.withResolvers<void>()
-  const first = one.once(
+  const first = one.singleflight(
     sha256('key one'),
     async () => {
       begun.resolve()
@@ -244,7 +250,7 @@ test('whoever waits for another can be told to stop', async () => {
     { onWait: () => undefined },
   )
   await begun.promise
-  const second = two.once(sha256('key one'), () => storeImage(two, 'one'), {
+  const second = two.singleflight(sha256('key one'), () => storeImage(two, 'one'), {
     signal: stop.signal,
     onWait: () => stop.abort(new Error('enough')),
   })
@@ -253,7 +259,7 @@ test('whoever waits for another can be told to stop', async () => {
   expect((await first).sourceRef).toBe('one')
 })
 
-test('what a crash left is no image and in nobody’s way', async () => {
+test('remains of a crash are not an image and do not get in the way', async () => {
   const store = await openStore()
   writeFileSync(join(await store.stage(), 'rootfs.ext4'), 'half')
   await storeImage(store, 'one', 'base')

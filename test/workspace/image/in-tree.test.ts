@@ -34,16 +34,16 @@ test.each([
   ['/self/self/etc', 'etc'],
   ['/not/there/yet', 'not/there/yet'],
   ['/', ''],
-])('the path %s of an image leads to %s in its tree', (path, to) => {
+])('the path %s of an image resolves to %s in its tree', (path, to) => {
   const root = tree()
   expect(pathInTree(root, path)).toBe(join(root, to))
 })
 
-test('links that lead in circles are told', () => {
-  expect(() => pathInTree(tree(), '/one/x')).toThrow('leads in circles')
+test('a link cycle is reported', () => {
+  expect(() => pathInTree(tree(), '/one/x')).toThrow('contains a link cycle')
 })
 
-test('what is made and what is looked at is in the tree', () => {
+test('every created or inspected path is in the tree', () => {
   const root = tree()
   expect(directoryInTree(root, '/out/new/deep')).toBe(join(root, 'etc/new/deep'))
   expect([
@@ -53,7 +53,7 @@ test('what is made and what is looked at is in the tree', () => {
   ]).toEqual(['directory', 'file', undefined])
 })
 
-test('no path leads out of the tree', () => {
+test('no path leaves the tree', () => {
   const root = tree()
   const part = fc.constantFrom('..', '.', '', 'lib', 'out', 'absolute', 'usr', 'up', 'self', 'etc', 'x')
   fc.assert(

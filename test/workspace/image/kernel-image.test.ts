@@ -8,7 +8,7 @@ const ELF = Buffer.concat([Buffer.from('\x7fELF', 'latin1'), Buffer.alloc(100_00
 const SETUP_SECTORS = 3
 const PAYLOAD_OFFSET = 100
 
-/** An x86 boot image as Documentation/arch/x86/boot.rst of the kernel has it, around a packed kernel. */
+/** An x86 boot image around a packed kernel, as described in the kernel's Documentation/arch/x86/boot.rst. */
 function bootImage(payload: Buffer): Buffer {
   const head = Buffer.alloc((SETUP_SECTORS + 1) * 512)
   head[0x1f1] = SETUP_SECTORS
@@ -37,19 +37,19 @@ test.each([
   ['lz4', () => sized(packedBy('lz4', '-l'))],
   ['bzip2', () => sized(packedBy('bzip2'))],
   ['nothing', () => ELF],
-])('a kernel that its boot image has packed with %s comes out as it was', (_format, pack) => {
+])('a kernel packed with %s is unpacked exactly', (_format, pack) => {
   const unpacked = unpackKernel(bootImage(pack()), 'vmlinuz')
   expect(unpacked.equals(ELF)).toBe(true)
 })
 
-test('a kernel that is not packed stays as it is, and a packed arm64 image comes out', () => {
+test('an unpacked kernel stays as it is, and a packed arm64 image is unpacked', () => {
   expect(unpackKernel(ELF, 'vmlinux')).toBe(ELF)
   const image = Buffer.alloc(4_096)
   image.write('ARM\x64', 56, 'latin1')
   expect(unpackKernel(gzipSync(image), 'Image.gz').equals(image)).toBe(true)
 })
 
-test('a boot image tells its release, and nothing else does', () => {
+test('a boot image contains its release, and nothing else does', () => {
   expect(releaseOf(bootImage(ELF))).toBe(RELEASE)
   for (const other of [ELF, Buffer.alloc(0), Buffer.alloc(4_096)]) expect(releaseOf(other)).toBeUndefined()
 })
@@ -63,6 +63,6 @@ test.each([
   ['a boot image that is cut short', bootImage(gzipSync(ELF)).subarray(0, 2_200)],
   ['a boot image around a text', bootImage(gzipSync(Buffer.from('no kernel')))],
   ['a boot image around damaged xz', bootImage(Buffer.from('fd377a585a00ffff', 'hex'))],
-])('what is no kernel is refused: %s', (_what, bytes) => {
+])('an invalid kernel is refused: %s', (_what, bytes) => {
   expect(() => unpackKernel(bytes, 'vmlinuz-x')).toThrow(expect.objectContaining({ code: 'BACKEND_ERROR' }))
 })

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { modulesToLoad } from '../../../src/workspace/image/convert/kernel-modules.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
-/** A kernel's directory of modules, of which some are built in. */
+/** A kernel's module directory, with some modules built in. */
 function modules(
   needs: Readonly<Record<string, readonly string[]>>,
   builtIn: readonly string[] = [],
@@ -20,7 +20,7 @@ function modules(
   return directory
 }
 
-test('every module comes after those it needs, once, and what is built in is left out', () => {
+test('every module follows its dependencies once, and built-in ones are left out', () => {
   const directory = modules(
     {
       virtio_blk: ['virtio', 'virtio_ring'],
@@ -45,7 +45,7 @@ test('every module comes after those it needs, once, and what is built in is lef
   expect(loaded[0]?.content.toString()).toBe('module virtio_ring')
 })
 
-test('a compressed module is unpacked, and a circle of needs ends', () => {
+test('a compressed module is unpacked, and a dependency cycle terminates', () => {
   const directory = modules({ virtio_blk: ['virtio_pci'], virtio_pci: ['virtio_blk'] }, ['ext4', 'overlay'])
   writeFileSync(join(directory, 'kernel/virtio_pci.ko'), gzipSync('packed'))
   const loaded = modulesToLoad((path) => join(directory, path))
@@ -61,6 +61,6 @@ test.each([
   expect(() => modulesToLoad((path) => join(directory, path))).toThrow(says)
 })
 
-test('a directory without modules.dep says how to make it', () => {
-  expect(() => modulesToLoad((path) => join('/no/such', path))).toThrow(/modules\.dep is missing: run depmod/)
+test('a directory without modules.dep fails with a remedy', () => {
+  expect(() => modulesToLoad((path) => join('/no/such', path))).toThrow(/modules\.dep is missing; run depmod/)
 })

@@ -4,8 +4,11 @@ import { stuckGitServer } from '../../support/services/stuck-git-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
 
-/** The clone heard of being given up only while git ran: told while git was being started, it waited for git's own end. */
-test('F36 a clone given up while git is being started ends at once', async () => {
+/**
+ * Regression: a clone noticed the abort only while git was running; aborted during git's start, it waited for
+ * git to exit.
+ */
+test('F36 a clone aborted while git is starting stops immediately', async () => {
   const backend = new FakeBackend()
   const server = await startWorkspaceServer({ backends: () => [backend] })
   onTestFinished(() => server.stop())
@@ -19,7 +22,7 @@ test('F36 a clone given up while git is being started ends at once', async () =>
   const creation = call(`${server.url}/api/workspaces`, 'POST', { name: 'dev', repo: git.repo })
   await waitFor('git', () => isStarting)
   const removal = call(`${server.url}/api/workspaces/dev`, 'DELETE')
-  // One more answer means that the removal has been heard.
+  // One more answer means that the removal was noticed.
   await call(`${server.url}/api/info`)
   starting.resolve()
   expect((await creation).body.error.code).toBe('WORKSPACE_BUSY')

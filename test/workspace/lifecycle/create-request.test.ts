@@ -20,23 +20,23 @@ test.each([
   ['Go', 'Go'],
   ['golang:1.25', 'golang:1.25'],
   [undefined, 'node:24'],
-])('an image asked for as %j is %j', async (image, expected) => {
+])('the requested image %j resolves to %j', async (image, expected) => {
   const image_aliases = { go: 'registry.example:5000/lang/golang:1.25', js: 'node:24' }
   expect(await imageOf({ image_aliases, default_image: 'js' }, image)).toBe(expected)
 })
 
-test('W5 an alias that leads to no image reference is refused', async () => {
+test('W5 an alias of an invalid image reference is refused', async () => {
   expect(await imageOf({ image_aliases: { evil: '--privileged' } }, 'evil')).toEqual({
     code: 'INVALID_REQUEST',
     message: 'image "--privileged" is not an image reference',
   })
 })
 
-test('an alias does not lead to another alias', async () => {
+test('an alias does not resolve to another alias', async () => {
   expect(await imageOf({ image_aliases: { one: 'two', two: 'three:3' } }, 'one')).toBe('two')
 })
 
-test('image aliases of a configuration file are shown and checked', async () => {
+test('image aliases in a config file are shown and validated', async () => {
   const config = join(tempDir(), 'config.yaml')
   writeFileSync(config, 'image_aliases:\n  go: golang:1.25\n')
   const { stdout } = await workspaceCli(['config', 'show', '--config', config])
@@ -48,7 +48,7 @@ test('image aliases of a configuration file are shown and checked', async () => 
 test.each([
   ['docker', 'golang:1.25'],
   ['qemu', 'base'],
-])('for %s the image that a devcontainer.json names gives %s', async (backend, expected) => {
+])('for %s, the image in a devcontainer.json yields %s', async (backend, expected) => {
   const localDir = tempDir()
   writeFileSync(join(localDir, '.devcontainer.json'), '{"image": "golang:1.25"}')
   const defaults = {
@@ -63,7 +63,7 @@ test.each([
   expect((await parseCreateRequest({ name: 'demo', backend, localDir }, defaults)).image).toBe(expected)
 })
 
-test('the size of an own disk is from 1 to 100 GiB, and not for containers', async () => {
+test('a disk size must be 1 to 100 GiB and is refused for containers', async () => {
   const defaults = {
     backend: 'qemu',
     image: 'base',

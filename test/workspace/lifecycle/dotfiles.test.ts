@@ -46,18 +46,18 @@ describe.each([
     expect(await output('cat ~/.installed; ls ~/.profile-like 2>/dev/null')).toBe('dotfiles\n0\n')
   })
 
-  test('without a script are linked into the home directory, where no directory is in their place', async () => {
+  test('without a script are linked into the home directory unless a directory is in the way', async () => {
     const dotfiles = await serve({ '.toolrc': 'from the repository\n', '.kept/new': 'x', README: 'x' })
     await start({ dotfiles })
     expect((await call(`${server.url}/api/workspaces`, 'POST', { name })).status).toBe(201)
     expect(await output('cat ~/.toolrc ~/.kept/new; ls ~/README ~/.git 2>/dev/null | wc -l')).toBe(
       'from the repository\nx0\n',
     )
-    // Once more, with what a user may have made meanwhile.
+    // Once more, with a file that a user may have created in the meantime.
     expect(await output('readlink ~/.toolrc | sed "s:^$HOME/::"')).toBe('dotfiles/.toolrc\n')
   })
 
-  test('that cannot be had leave the workspace, and say so', async () => {
+  test('that are unavailable keep the workspace and report the failure', async () => {
     await start({ dotfiles: 'git://127.0.0.1:1/dots.git' })
     const response = await fetch(`${server.url}/api/workspaces`, {
       method: 'POST',
@@ -66,16 +66,16 @@ describe.each([
     })
     const told = await response.text()
     expect(told).toContain('event: complete')
-    expect(told).toMatch(/dotfiles failed with status 128.*the workspace runs all the same/)
+    expect(told).toMatch(/dotfiles failed with status 128.*the workspace is running anyway/)
   })
 
-  test('are left out with no_provision', async () => {
+  test('are skipped with no_provision', async () => {
     await start({ dotfiles: await serve({ '.toolrc': 'x' }) })
     await call(`${server.url}/api/workspaces`, 'POST', { name, no_provision: true })
     expect(await output('ls ~/dotfiles ~/.toolrc 2>/dev/null')).toBe('')
   })
 
-  test('that are no repository are refused before anything is made', async () => {
+  test('that are not a repository are refused before anything is created', async () => {
     await start()
     const answer = await call(`${server.url}/api/workspaces`, 'POST', { name, dotfiles: '/etc' })
     expect([answer.status, answer.body.error.code]).toEqual([400, 'INVALID_REPO_URL'])
@@ -85,7 +85,7 @@ describe.each([
 
 test.each([
   ['/etc', 'is neither owner/repo nor a URL'],
-  ['https://user:canary@example.com/dots', 'must hold no user name and password'],
+  ['https://user:canary@example.com/dots', 'must not contain a user name or password'],
 ])('a server whose dotfiles are %s does not start', async (dotfiles, why) => {
   const started = startWorkspaceServer({ backends: () => [new FakeBackend()], settings: { dotfiles } })
   await expect(started).rejects.toThrow(why)

@@ -7,19 +7,19 @@ import { tempDir } from '../../support/temp-dir.ts'
 describe('parseLocalDir', () => {
   const state = '/var/lib/some-state'
 
-  test('W4 takes a directory', async () => {
+  test('W4 accepts a directory', async () => {
     const path = tempDir()
     expect(await parseLocalDir(path, [state])).toBe(path)
     expect(await parseLocalDir(`${path}/`, [state])).toBe(path)
   })
 
-  test('W4 takes names with colons, commas and blanks as they are', async () => {
+  test('W4 accepts names with colons, commas and blanks unchanged', async () => {
     const path = join(tempDir(), 'a:ro,b c')
     mkdirSync(path)
     expect(await parseLocalDir(path, [state])).toBe(path)
   })
 
-  test('W4 resolves a link once, to what it means now', async () => {
+  test('W4 resolves a link once, at creation', async () => {
     const path = tempDir()
     mkdirSync(join(path, 'real'))
     symlinkSync(join(path, 'real'), join(path, 'link'))
@@ -47,7 +47,7 @@ describe('parseLocalDir', () => {
     await expect(parseLocalDir(path, [state])).rejects.toMatchObject({ code: 'INVALID_LOCAL_DIR' })
   })
 
-  test('W4 refuses the server’s own directories, what holds them and what lies in them', async () => {
+  test('W4 refuses the server’s own directories, their parents and their children', async () => {
     const parent = tempDir()
     const own = join(parent, 'state')
     mkdirSync(join(own, 'inside'), { recursive: true })

@@ -30,22 +30,22 @@ test('a workspace that reboots is started again, and the event stream shows it',
   expect(told.map(({ data }) => data.workspace.status)).toEqual(['starting', 'running'])
 })
 
-test('a workspace whose start fails at its reboot is shown as its backend has it', async () => {
+test('a workspace that fails to start after its reboot has the backend’s state', async () => {
   backend.before.set('start', () => Promise.reject(new Error('no')))
   backend.reboot('demo')
   await waitFor('the end', async () => (await statusOf()) === 'stopped')
   backend.before.clear()
 })
 
-test('a workspace that was stopped at the moment of its reboot stays so', async () => {
+test('a workspace stopped during its reboot stays stopped', async () => {
   await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
   backend.reboot('demo')
-  // What is done to a name is done one at a time: this comes after it.
+  // Operations on one name run in sequence: this one comes after the restart.
   await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
   expect(await statusOf()).toBe('stopped')
 })
 
-test('a machine that reboots again and again is left off, and may then begin again', async () => {
+test('a VM in a reboot loop is left off, and may be started again', async () => {
   const clock = new FakeClock()
   const limit = new RebootLimit(clock)
   const admitted = Array.from({ length: 7 }, () => limit.admits('demo'))

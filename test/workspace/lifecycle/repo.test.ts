@@ -3,7 +3,7 @@ import { parseRepo } from '../../../src/workspace/lifecycle/repo.ts'
 import { BAD_REPOS, GOOD_REPOS, SECRET_REPOS } from '../../contract/repos.ts'
 
 describe('parseRepo', () => {
-  test.each(GOOD_REPOS)('W3 reads %j', (text, url) => {
+  test.each(GOOD_REPOS)('W3 accepts %j', (text, url) => {
     expect(parseRepo(text)).toEqual({ url })
   })
 

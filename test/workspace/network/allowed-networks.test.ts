@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { AllowedNetworks } from '../../../src/workspace/network/allowed-networks.ts'
 
-test('names become addresses, networks stay as they are', async () => {
+test('names are resolved to addresses, and networks are kept', async () => {
   const allowed = new AllowedNetworks(
     { egress: ['10.1.0.0/16', 'a.example', 'b.example'] },
     () => undefined,
@@ -15,7 +15,7 @@ test('names become addresses, networks stay as they are', async () => {
   expect(allowed.all).toEqual(['10.1.0.0/16', '192.0.2.1', '192.0.2.2'])
 })
 
-test('a mode looks nothing up', async () => {
+test('a mode resolves nothing', async () => {
   const allowed = new AllowedNetworks(
     { egress: 'internet' },
     () => undefined,
@@ -27,7 +27,7 @@ test('a mode looks nothing up', async () => {
   expect(allowed.all).toEqual([])
 })
 
-test('private addresses of names can be left out', async () => {
+test('private addresses of names can be excluded', async () => {
   const allowed = new AllowedNetworks(
     { egress: ['a.example', '192.0.2.9'], isPublicOnly: true },
     () => undefined,

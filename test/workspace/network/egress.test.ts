@@ -5,7 +5,7 @@ import { ADDRESSES, createGuest, KINDS, type NetworkGuest } from '../../support/
 const PORT = 7_777
 const OPEN = { allowHostPorts: [], egress: 'open' } as const satisfies NetworkPolicy
 
-/** Everything that a guest could want, by names that the expectations use. */
+/** Every kind of destination, by the names that the expectations use. */
 const targets = ({ gateway, resolver }: NetworkGuest): readonly string[] => [
   `internet tcp ${ADDRESSES.internet} ${PORT}`,
   `internet-udp udp ${ADDRESSES.internet} ${PORT}`,
@@ -42,7 +42,7 @@ const cases: readonly (readonly [string, NetworkPolicy, readonly string[], reado
   ['N3 another port is not', { allowHostPorts: [PORT + 1], egress: 'none' }, [], []],
 ]
 
-/** Connections that are open when the rules change: where to, what allowed them, and what no longer does. */
+/** Connections that are open when the rules change: destination, previous permission, and the change. */
 const held: readonly (readonly [string, NetworkPolicy, NetworkPolicy])[] = [
   [ADDRESSES.internet, OPEN, egress('none')],
   [ADDRESSES.lan, OPEN, egress('internet')],
@@ -55,7 +55,7 @@ function egress(value: Egress): NetworkPolicy {
   return { allowHostPorts: [], egress: value }
 }
 
-// Most of it is waiting for what does not answer: each kind has its own surroundings.
+// Most of the time is spent waiting for destinations that do not answer; each kind has its own surroundings.
 describe.runIf(process.getuid?.() === 0).concurrent.each(KINDS)('%s', (kind) => {
   let guest: NetworkGuest
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describe.runIf(process.getuid?.() === 0).concurrent.each(KINDS)('%s', (kind) => 
   })
 
   test.each(held)(
-    'N2 a connection to %s ends with what allowed it',
+    'N2 a connection to %s is closed when its permission ends',
     { concurrent: false },
     async (address, before, after) => {
       await guest.apply(before, networksOf(before))

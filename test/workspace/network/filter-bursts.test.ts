@@ -5,9 +5,9 @@ import { expect, test } from 'vitest'
 import { outwardFrame, startFilterBefore } from '../../support/vm/net-filter.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-/** What a Unix socket holds by default; passt's queue has room for that. */
+/** Default capacity of a Unix socket; passt's queue fits that much. */
 const MOST_BYTES = 512 * 1024
-/** A busy passt: reads once, when told to, all that waits. */
+/** A busy passt: reads everything pending once, on request. */
 const BUSY = `
 while not os.path.exists(at('go')): time.sleep(0.01)
 report(len(s.recv(1 << 25)))

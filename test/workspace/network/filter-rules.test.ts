@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { outwardFrame, startFilterBefore } from '../../support/vm/net-filter.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-/** Counts what passes the filter. */
+/** Counts frames that pass the filter. */
 const COUNTING = `
 n = 0
 while chunk := s.recv(1 << 20):
@@ -14,7 +14,7 @@ while chunk := s.recv(1 << 20):
 `
 const WAIT_MS = 10_000
 
-/** How rules may be replaced, and how a guest may be busy: new rules hold for every one of them. */
+/** Ways of replacing the rules while a guest is busy; new rules must apply in each case. */
 const replacements = {
   'a new file': (rules: string, text: string) => {
     writeFileSync(`${rules}.new`, text)
@@ -26,7 +26,7 @@ const pauses = { 'never pauses': 5, 'pauses for less than a look at the rules': 
 
 describe.runIf(process.platform === 'linux').each(Object.entries(replacements))('%s', (_name, replace) => {
   test.each(Object.entries(pauses))(
-    'a guest that %s loses what its rules no longer allow',
+    'a guest that %s loses what its rules no longer permit',
     async (_pauses, pause) => {
       const { guest, directory, rules } = await startFilterBefore(COUNTING)
       const passed = () => Number(readFileSync(join(directory, 'count'), 'utf8'))

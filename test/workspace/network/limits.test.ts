@@ -30,7 +30,7 @@ afterAll(async () => {
 const networkOf = async (name: string) => (await call(`${server.url}/api/workspaces/${name}`)).body.network
 const networks = async () => (await docker('network', 'ls', '--format', '{{.Name}}')).split('\n')
 
-/** What a workspace gets from the service at its router's address, which is this host's. */
+/** The response that a workspace gets from the service at its router's address, which is this host's. */
 function ask(name: string): Promise<string> {
   const program =
     'open F, "/proc/net/route"; my ($hex) = map { (split)[1] eq "00000000" ? (split)[2] : () } <F>;' +
@@ -39,7 +39,7 @@ function ask(name: string): Promise<string> {
   return docker('exec', `ws-${name}`, 'perl', '-MIO::Socket::INET', '-e', program)
 }
 
-test('N3 a workspace that was created with less reaches less than others, also after a restart', async () => {
+test('N3 a workspace created with limits reaches less than others, even after a restart', async () => {
   const created = await Promise.all([
     call(`${server.url}/api/workspaces`, 'POST', { name: wide }),
     call(`${server.url}/api/workspaces`, 'POST', {
@@ -61,15 +61,15 @@ test('N3 a workspace that was created with less reaches less than others, also a
 
   const before = await networks()
   await call(`${server.url}/api/workspaces/${narrow}`, 'DELETE')
-  // The network for these limits went with the last workspace that had them.
+  // The network for these limits was removed with the last workspace that had them.
   expect(before.length - (await networks()).length).toBe(1)
 })
 
 test.each([
-  [{ egress: 'open' }, 'network.egress: "open" is more than the server allows'],
+  [{ egress: 'open' }, 'network.egress: "open" exceeds what the server allows'],
   [{ allow_host_ports: [1] }, 'does not open port 1'],
   [{ egres: 'none' }, 'egres'],
-])('N2 a creation that asks for %j is refused', async (network, message) => {
+])('N2 a create request with %j is refused', async (network, message) => {
   const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', {
     name: uniqueName('more'),
     network,

@@ -27,7 +27,7 @@ function networks(mode: NetworkMode): Networks {
 }
 const progress = () => undefined
 
-test('N2 N3 the filter of a machine has the limits of its workspace, also under a later server', async () => {
+test('N2 N3 a VM’s filter enforces the limits of its workspace, also under a later server', async () => {
   const limited = await networks('user').attach(FIRST, LIMITS, new Set(), progress)
   expect(limited).toMatchObject({ is: 'user', policy: LIMITS, allowed: ['203.0.113.0/24'] })
   const directory = tempDir()
@@ -50,7 +50,7 @@ describe.runIf(process.getuid?.() === 0)('machines on tap devices', () => {
       /workspace_vm_\w+/g,
     ) ?? []
 
-  test('N2 N3 are behind rules for their limits, which go with them', async () => {
+  test('N2 N3 have rules for their limits, which are removed with them', async () => {
     const before = new Set(tables())
     const made = networks('tap')
     try {

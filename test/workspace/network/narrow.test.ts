@@ -36,7 +36,7 @@ const limits: fc.Arbitrary<WireNetworkLimits> = fc.record(
 )
 const policy: fc.Arbitrary<NetworkPolicy> = fc.record({ egress, allowHostPorts: ports })
 
-/** Whether a policy lets through to an address, by its definition. */
+/** Whether a policy permits an address, by its definition. */
 function allows(value: Egress, address: string): boolean {
   const isIn = (networks: readonly string[]): boolean =>
     networks.some((network) => {
@@ -63,7 +63,7 @@ test('N2 limits never widen a policy, and those that would are refused at creati
         return
       }
       const both = narrowed(server, own)
-      // Of a list with networks that are private in part, the public part is left out as well.
+      // The public part of a partly private network in a list is excluded as well.
       const isExact = wire.egress !== 'internet' || typeof server.egress === 'string'
       for (const address of ADDRESSES) {
         const asked = wire.egress === undefined || allows(parseEgress(wire.egress), address)
@@ -79,7 +79,7 @@ test('N2 limits never widen a policy, and those that would are refused at creati
   )
 })
 
-test('N2 a policy that was narrowed since the creation holds for older limits', () => {
+test('N2 a policy narrowed after the creation applies to older limits', () => {
   fc.assert(
     fc.property(policy, policy, limits, (before, now, wire) => {
       let own
@@ -98,19 +98,19 @@ test('N2 a policy that was narrowed since the creation holds for older limits', 
 })
 
 test.each([
-  [{ egress: 'open' }, 'network.egress: "open" is more than the server allows'],
-  [{ egress: ['a.example', '10.0.0.0/8'] }, 'network.egress: "10.0.0.0/8" is more than the server allows'],
-  [{ egress: ['0.0.0.0/0'] }, 'network.egress: "0.0.0.0/0" is more'],
+  [{ egress: 'open' }, 'network.egress: "open" exceeds what the server allows'],
+  [{ egress: ['a.example', '10.0.0.0/8'] }, 'network.egress: "10.0.0.0/8" exceeds what the server allows'],
+  [{ egress: ['0.0.0.0/0'] }, 'network.egress: "0.0.0.0/0" exceeds'],
   [{ allow_host_ports: [443, 80] }, 'the server does not open port 80 (its network.allow_host_ports: 443)'],
-  [{ egress: 'opne!' }, 'network.egress: "opne!" is not open, internet, none'],
+  [{ egress: 'opne!' }, 'network.egress: "opne!" is not one of open, internet, none'],
 ])('%j is refused below internet and port 443', (wire, message) => {
   expect(() => parse(wire, { egress: 'internet', allowHostPorts: [443] })).toThrow(message)
 })
 
-test('names are narrowed by name, and below internet they count with public addresses alone', () => {
+test('names are narrowed by name, and below internet only their public addresses count', () => {
   const server: NetworkPolicy = { egress: ['a.example', 'b.example'], allowHostPorts: [] }
   expect(narrowed(server, parse({ egress: ['A.example'] }, server)).egress).toEqual(['A.example'])
-  expect(() => parse({ egress: ['c.example'] }, server)).toThrow('"c.example" is more')
+  expect(() => parse({ egress: ['c.example'] }, server)).toThrow('"c.example" exceeds')
   const internet: NetworkPolicy = { egress: 'internet', allowHostPorts: [] }
   expect(narrowed(internet, parse({ egress: ['c.example'] }, internet))).toMatchObject({ isPublicOnly: true })
   expect(narrowed(server, parse({ egress: 'internet' }, server))).toMatchObject({
@@ -119,8 +119,8 @@ test('names are narrowed by name, and below internet they count with public addr
   })
 })
 
-test('limits are refused where no firewall of this server would hold them', () => {
+test('limits are refused where no firewall of this server could enforce them', () => {
   const open: NetworkPolicy = { egress: 'open', allowHostPorts: [] }
-  expect(() => parse({ egress: 'none' }, open, false)).toThrow('does not isolate the network')
+  expect(() => parse({ egress: 'none' }, open, false)).toThrow('does not isolate that backend')
   expect(parse({}, open, false)).toBeUndefined()
 })

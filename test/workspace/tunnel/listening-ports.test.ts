@@ -8,7 +8,7 @@ const line = (address: string, state: string, inode: number) =>
 const said = (sockets: readonly string[], names = '', files = '') =>
   `${HEAD}\n${sockets.join('\n')}\n==\n${names}==\n${files}`
 
-test('sockets that listen are ports, lowest first, and others are not', () => {
+test('listening sockets are ports in ascending order, and others are not', () => {
   const sockets = [
     line('0100007F:1F90', '0A', 11),
     line('00000000:0BB8', '0A', 12),
@@ -20,7 +20,7 @@ test('sockets that listen are ports, lowest first, and others are not', () => {
   ])
 })
 
-test('addresses of either family are written as people write them', () => {
+test('addresses of both families are formatted for people', () => {
   const addresses = [
     '00000000000000000000000000000000',
     '00000000000000000000000001000000',
@@ -30,12 +30,12 @@ test('addresses of either family are written as people write them', () => {
   expect(parsePorts(said(sockets)).map(({ address }) => address)).toEqual(['::', '::1', '2001:db8::ff00:1'])
 })
 
-test('a port that has several sockets is told once, by the one that tunnels reach', () => {
+test('a port with several sockets is reported once, with the one that tunnels reach', () => {
   const sockets = [line('0200000A:1F90', '0A', 1), line(`${'0'.repeat(32)}:1F90`, '0A', 2)]
   expect(parsePorts(said(sockets))).toEqual([{ port: 8080, address: '::', process: undefined }])
 })
 
-test('a socket’s program is the one whose files it is among, whatever that is called', () => {
+test('a socket’s program is the one that has it open, whatever its name', () => {
   const names = '/proc/1/comm:init\n/proc/7/comm:<b>: /x\n'
   const files =
     '/proc/1/fd:\nlrwx------ 1 root root 64 Jan  1 00:00 3 -> socket:[5]\n/proc/7/fd:\nlrwx------ 1 root root 64 Jan  1 00:00 4 -> socket:[11]\n'
@@ -44,7 +44,7 @@ test('a socket’s program is the one whose files it is among, whatever that is 
   ])
 })
 
-test('what is no list of sockets has no ports', () => {
+test('text that is not a list of sockets has no ports', () => {
   for (const text of ['', 'x', '==\n==\n', said(['garbage', '0: ZZ:11 0A'])])
     expect(parsePorts(text)).toEqual([])
 })

@@ -18,7 +18,7 @@ describe.each([
 ])('a tunnel through the $kind backend', ({ open }) => {
   let server: TestServer
   const name = uniqueName('tunnel')
-  // One for all servers of the test: a restarted one has to find its workspace.
+  // Shared by all servers of the test: a restarted one must find its workspace.
   const serverId = randomUUID()
   const url = (port: number | string) => `${server.url}/api/workspaces/${name}/connect/${port}`
   beforeAll(async () => {
@@ -45,9 +45,9 @@ describe.each([
     return answer.stream
   }
 
-  test('W7 bytes pass unchanged, also those sent with the request, and the end of one half leaves the other', async () => {
+  test('W7 bytes pass unchanged, including those sent with the request, and ending one half keeps the other', async () => {
     const port = await listen((socket) => {
-      // Answers only after the client has ended its half.
+      // Responds only after the client has ended its half.
       void buffer(socket).then((all) => socket.end(createHash('sha256').update(all).digest('hex')))
     })
     const early = randomBytes(1_000)
@@ -58,7 +58,7 @@ describe.each([
     expect(await text(stream)).toBe(expected)
   })
 
-  test('W7 twenty tunnels at once carry 4 MiB both ways, while others are cut in between', async () => {
+  test('W7 twenty concurrent tunnels carry 4 MiB in both directions while others are cut', async () => {
     const port = await listen((socket) => socket.pipe(socket))
     const whole = Array.from({ length: 20 }, async () => {
       const data = randomBytes(4 * 2 ** 20)
@@ -75,7 +75,7 @@ describe.each([
     await Promise.all([...whole, ...cut])
   })
 
-  test('W7 an end that vanishes takes the other with it', async () => {
+  test('W7 an end that vanishes closes the other', async () => {
     const sockets: Socket[] = []
     const port = await listen((socket) => sockets.push(socket))
     const stream = await tunnel(port)
@@ -120,7 +120,7 @@ describe.each([
     })
   })
 
-  test('an upgrade to something else is answered as if it had not been asked for', async () => {
+  test('an upgrade to another protocol is ignored', async () => {
     const request =
       'GET /api/info HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n'
     expect(statusOf(await sendRaw(server.httpPort, request))).toBe(200)
@@ -135,7 +135,7 @@ describe.each([
     await call(`${server.url}/api/workspaces/${name}/start`, 'POST')
   })
 
-  test('stopping the server ends tunnels', async () => {
+  test('stopping the server closes tunnels', async () => {
     const port = await listen((socket) => socket.resume())
     const stream = await tunnel(port)
     stream.on('error', () => undefined).resume()
@@ -145,7 +145,7 @@ describe.each([
   })
 })
 
-test('W8 a denied port is reached neither by a tunnel nor by a forward, and any other is', async () => {
+test('W8 a denied port is refused for tunnels and forwards, and any other is reachable', async () => {
   const inside = createServer((socket) => socket.on('error', () => undefined).end('hello'))
   await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void inside.close())

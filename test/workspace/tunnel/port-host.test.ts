@@ -18,7 +18,7 @@ test.each([
   ['3000--demo.evil.example', undefined],
   ['3000--demo.localhost.evil', undefined],
   ['', undefined],
-])('%s stands for %j', (host, target) => {
+])('%s denotes %j', (host, target) => {
   expect(hosts.parse(host)).toEqual(target)
 })
 
@@ -28,11 +28,11 @@ test.each([
   ['[::1]:99', '3000--demo.localhost:99'],
   ['x.localhost', '3000--demo.localhost'],
   ['server.example:8080', '3000--demo.ports.example:8080'],
-])('who comes by %s finds %s', (host, own) => {
+])('a client at %s gets %s', (host, own) => {
   expect(hosts.hostFor({ workspace: 'Demo', port: 3000 }, host)).toBe(own)
 })
 
-test('who comes from elsewhere finds none without a domain, and nobody one that is too long', () => {
+test('a remote client gets no host without a domain, and nobody gets one that is too long', () => {
   expect(
     new PortHosts(undefined).hostFor({ workspace: 'demo', port: 3000 }, 'server.example'),
   ).toBeUndefined()

@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => backend.close())
 
-test('CPU is told from the second look on, in percent of one', async () => {
+test('CPU usage is reported from the second sample on, in percent of one CPU', async () => {
   expect(await sampler.read()).toEqual([
     { name: 'busy', cpuPercent: undefined, memoryBytes: 300 },
     { name: 'idle', cpuPercent: undefined, memoryBytes: 200 },
@@ -34,14 +34,14 @@ test('CPU is told from the second look on, in percent of one', async () => {
   ])
 })
 
-test('one that was started anew is not told to have used less than nothing', async () => {
+test('CPU usage is undefined, not negative, after a restart', async () => {
   await sampler.read()
   nowMs += 2_000
   backend.loadsNow.set('fake-busy', { cpuMs: 1, memoryBytes: 300 })
   expect(await sampler.read()).toContainEqual({ name: 'busy', cpuPercent: undefined, memoryBytes: 300 })
 })
 
-test('whoever asks within a second, or meanwhile, is told what was read already', async () => {
+test('callers within a second, or during a sample, share it', async () => {
   const [first, second] = await Promise.all([sampler.read(), sampler.read()])
   expect(second).toBe(first)
   nowMs += 900
@@ -50,7 +50,7 @@ test('whoever asks within a second, or meanwhile, is told what was read already'
   expect(await sampler.read()).not.toBe(first)
 })
 
-test('what does not run, and what cannot be told, is left out', async () => {
+test('workspaces that are stopped or cannot be measured are left out', async () => {
   table.set({ ...table.get('busy'), state: { is: 'stopped' } })
   expect((await sampler.read()).map(({ name }) => name)).toEqual(['idle'])
   nowMs += 2_000
@@ -58,7 +58,7 @@ test('what does not run, and what cannot be told, is left out', async () => {
   expect(await sampler.read()).toEqual([])
 })
 
-test('a server tells it of containers, once and as a stream', async () => {
+test('a server reports the usage of containers, once and as a stream', async () => {
   const server = await startWorkspaceServer({ backends: () => [dockerBackend()] })
   const name = uniqueName('usage')
   onTestFinished(async () => {

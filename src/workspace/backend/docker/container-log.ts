@@ -3,7 +3,7 @@ import type { DockerEngine } from './engine/engine.ts'
 
 const HEADER_BYTES = 8
 
-/** The last lines that a container's own process printed, on either stream. */
+/** Returns the last lines printed by a container's main process on either stream. */
 export async function readContainerLog(
   engine: DockerEngine,
   container: string,
@@ -17,7 +17,9 @@ export async function readContainerLog(
   return lastLogLines(payloadsOf(printed), lines)
 }
 
-/** What the engine's frames hold: a header of 8 bytes whose last four are the length (see demux.ts), and that many bytes. */
+/**
+ * Strips the engine's frame headers: 8 bytes, the last four of which are the payload length (see demux.ts).
+ */
 function payloadsOf(frames: Buffer): string {
   const payloads: Buffer[] = []
   for (let at = 0; at + HEADER_BYTES <= frames.length;) {

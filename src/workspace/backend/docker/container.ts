@@ -3,31 +3,34 @@ import type { ContainerCreateOptions } from 'dockerode'
 import { WORKSPACE_DIR } from '../../workspace.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import type { BackendCreate } from '../backend.ts'
-import { INSIDE } from './exec/inside-dirs.ts'
+import { MOUNT_POINT } from './exec/mounted-socket-dirs.ts'
 import type { Labels } from './engine/labels.ts'
 
-/** Half of what other control groups have: workspaces share among themselves what the server, the engine and its host leave. */
+/**
+ * Half of the default weight: workspaces share among themselves what the server, the engine and the host
+ * leave over.
+ */
 const CPU_SHARES = 512
-/** How long a container's log may grow, in two files. */
+/** Bounds the size of a container's log, in two files. */
 const LOG_BOUNDS = { 'max-size': '8m', 'max-file': '2' } as const
 
-/** What every container is bounded by, whatever its image and its user ask for. */
+/** Limits of every container, regardless of its image and user. */
 export interface ContainerLimits {
-  /** Processes and threads at once. */
+  /** Maximum number of processes and threads. */
   readonly pidsLimit: number
-  /** Of a container whose creation names no memory. */
+  /** Memory limit of a container created without one. */
   readonly memoryMb: number
-  /** Whether programs gain no privileges by setuid files; `sudo` does not work then. */
+  /** Whether setuid programs gain no privileges; `sudo` does not work then. */
   readonly noNewPrivileges: boolean
-  /** The engine's name for another runtime, such as `runsc`. */
+  /** Runtime by the engine's name for it, such as `runsc`. */
   readonly runtime: string | undefined
-  /** The engine's name for another user namespace, such as Podman's `auto`. */
+  /** User namespace mode by the engine's name for it, such as Podman's `auto`. */
   readonly usernsMode: string | undefined
-  /** Capabilities beside the engine's default ones without NET_RAW. */
+  /** Capabilities in addition to the engine's defaults, which lose NET_RAW. */
   readonly capAdd: readonly string[]
 }
 
-/** Returns how a workspace's container is created. */
+/** Returns the engine options for creating a workspace's container. */
 export function containerOptions(
   request: BackendCreate,
   labels: Labels,
@@ -36,11 +39,11 @@ export function containerOptions(
     readonly policy: NetworkPolicy | undefined
     readonly limits: ContainerLimits | undefined
     readonly user: string | undefined
-    /** This server's directory for it, to be mounted. */
-    readonly insideDir: string | undefined
+    /** The server's socket directory for this workspace, to be mounted. */
+    readonly mountedSocketDir: string | undefined
   },
 ): ContainerCreateOptions {
-  const { network, policy, limits, user, insideDir } = place
+  const { network, policy, limits, user, mountedSocketDir } = place
   const memoryMb = request.memoryMb > 0 ? request.memoryMb : (limits?.memoryMb ?? 0)
   return {
     name: engineName(request.name),
@@ -48,25 +51,25 @@ export function containerOptions(
     Image: request.image,
     Labels: { ...labels },
     Env: Object.entries(request.environment).map(([name, value]) => `${name}=${value}`),
-    // Whatever the image would run, a workspace waits for its user.
+    // The image's own command is never run: a workspace waits for its user.
     Entrypoint: ['sleep', 'infinity'],
     Cmd: [],
     WorkingDir: WORKSPACE_DIR,
     ...(user !== undefined && { User: user }),
     HostConfig: {
-      // Reaps what sessions leave behind, and makes the wait end at once when asked to stop.
+      // Reaps orphans of sessions, and lets the container stop immediately when asked.
       Init: true,
-      // Mounts and never Binds, whose colons a path could use to mount something else (threat W4).
+      // Mounts rather than Binds: a path with colons in a Bind could mount something else (threat W4).
       Mounts: [
         request.localDir === ''
           ? { Type: 'volume', Source: engineName(request.name), Target: WORKSPACE_DIR }
           : { Type: 'bind', Source: request.localDir, Target: WORKSPACE_DIR },
-        ...(insideDir === undefined
+        ...(mountedSocketDir === undefined
           ? []
-          : [{ Type: 'bind' as const, Source: insideDir, Target: INSIDE, ReadOnly: true }]),
+          : [{ Type: 'bind' as const, Source: mountedSocketDir, Target: MOUNT_POINT, ReadOnly: true }]),
       ],
       CpuShares: CPU_SHARES,
-      // Every program inside can write to what the container's own process prints.
+      // Every program inside can write to the main process's output.
       LogConfig: { Type: 'json-file', Config: LOG_BOUNDS },
       ...(request.cpus > 0 && { NanoCpus: request.cpus * 1e9 }),
       ...(memoryMb > 0 && { Memory: memoryMb * 2 ** 20 }),
@@ -74,7 +77,7 @@ export function containerOptions(
       ...(limits?.runtime !== undefined && { Runtime: limits.runtime }),
       ...(limits?.usernsMode !== undefined && { UsernsMode: limits.usernsMode }),
       ...(limits?.noNewPrivileges === true && { SecurityOpt: ['no-new-privileges'] }),
-      // With it a container could send frames in the name of others.
+      // With NET_RAW a container could send frames under another container's address.
       CapDrop: ['NET_RAW'],
       CapAdd: [...(limits?.capAdd ?? [])],
       ...((policy?.allowHostPorts.length ?? 0) > 0 && {

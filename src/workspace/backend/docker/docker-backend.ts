@@ -31,7 +31,7 @@ import {
 } from './engine/engine.ts'
 import { followEvents } from './engine/events.ts'
 import { ProgramStarter } from './exec/exec.ts'
-import { INSIDE, type InsideDirs } from './exec/inside-dirs.ts'
+import { MOUNT_POINT, type MountedSocketDirs } from './exec/mounted-socket-dirs.ts'
 import {
   isOwn,
   labelsOf,
@@ -46,37 +46,38 @@ import { listenForUser } from './exec/listen-for-user.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
 import { prepareOwner } from './engine/owner.ts'
 import type { PulledImages } from './images/pulled-images.ts'
-import { startContainer, takenByAnother } from './start-container.ts'
+import { startContainer, ownedByAnotherServer } from './start-container.ts'
 import { readUsage } from './usage.ts'
 
 const STOP_GRACE_S = 10
 const STOP_DEADLINE_MS = (STOP_GRACE_S + 20) * 1_000
 const RECONNECT_MS = 500
-/** A server has ten seconds to stop; what is left of a network is found again by the next one. */
+/** A server has ten seconds to stop; the next one finds and removes leftover networks. */
 const CLOSE_NETWORK_MS = 3_000
 
+/** Options of the Docker backend. */
 export interface DockerBackendOptions {
-  /** Where the engine listens: `unix:///…` or `tcp://host:port`; a known socket when left out. */
+  /** Engine address, `unix:///…` or `tcp://host:port`; the first existing well-known socket when absent. */
   readonly host: string | undefined
-  /** The network that workspaces join in place of the isolated one. */
+  /** The network that workspaces join instead of the isolated one. */
   readonly network: string | undefined
-  /** What workspaces reach on the isolated network. Left out where this process creates and starts none. */
+  /** Network policy of the isolated network. Absent in processes that create and start no workspaces. */
   readonly policy?: NetworkPolicy | undefined
-  /** The image of helpers on an engine whose machine this process cannot change itself. */
+  /** Image of helper containers, for engines whose machine this process cannot change directly. */
   readonly helperImage?: string | undefined
-  /** What every container is bounded by. */
+  /** Limits of every container. */
   readonly limits?: ContainerLimits | undefined
   /** Marks this server's containers and volumes, so that two servers can share an engine. */
   readonly serverId: string
-  /** Where workspaces meet this server's processes; left out, all that programs say passes the engine. */
-  readonly insideDirs?: InsideDirs | undefined
-  /** Where it is noted which images this server brings to the engine. */
+  /** Socket directories shared with workspaces; when absent, all program I/O passes through the engine. */
+  readonly mountedSocketDirs?: MountedSocketDirs | undefined
+  /** Records which images this server pulled. */
   readonly pulled?: PulledImages | undefined
-  /** How long the engine is waited for. */
+  /** Timeouts of engine calls. */
   readonly timing?: EngineTiming | undefined
 }
 
-/** Workspaces as containers of a Docker-compatible engine, with their files on a named volume. */
+/** Runs workspaces as containers of a Docker-compatible engine, with their files on a named volume. */
 export class DockerBackend implements Backend {
   readonly name = 'docker'
   readonly #engine: DockerEngine
@@ -85,9 +86,12 @@ export class DockerBackend implements Backend {
   readonly #programs: ProgramStarter
   readonly #loads = new ContainerLoads()
   readonly #logins = new Map<string, LoginEnvironment>()
-  /** Main processes by workspace, as last reported. Each use finds out whether one is still its container's. */
+  /**
+   * Main processes by workspace, as last reported. Each use verifies that the process still belongs to the
+   * container.
+   */
   readonly #processes = new Map<string, ContainerProcess>()
-  /** Undefined where workspaces join another network, or this process starts none. */
+  /** Undefined when workspaces join another network, or this process starts none. */
   readonly #networks: IsolatedNetworks | undefined
   #events: Promise<void> | undefined
 
@@ -97,7 +101,7 @@ export class DockerBackend implements Backend {
     const { network, policy, helperImage = '', serverId } = options
     if (network === undefined && policy !== undefined)
       this.#networks = new IsolatedNetworks(this.#engine, serverId, policy, helperImage)
-    this.#programs = new ProgramStarter(this.#engine, options.insideDirs)
+    this.#programs = new ProgramStarter(this.#engine, options.mountedSocketDirs)
   }
 
   get isAvailable(): boolean {
@@ -110,8 +114,9 @@ export class DockerBackend implements Backend {
 
   async open(onChange: (change: BackendChange) => void): Promise<void> {
     await this.#engine.open((isAvailable) => onChange({ is: isAvailable ? 'resync' : 'away' }))
-    // What workspaces that went behind the server's back have left; the next start does what this one cannot.
-    await this.#options.insideDirs
+    // Cleans up after workspaces that were removed behind the server's back. Best effort: the next start
+    // retries.
+    await this.#options.mountedSocketDirs
       ?.prune(async () => (await this.list()).map(({ name }) => name))
       .catch(() => undefined)
     await this.#reopenNetworks().catch(() => undefined)
@@ -124,7 +129,7 @@ export class DockerBackend implements Backend {
     await Promise.all([this.#engine.close(), this.#events, this.#programs.close()])
   }
 
-  /** Removes networks and their rules where no workspace needs them any more. */
+  /** Removes networks and their rules that no workspace needs any more. */
   async #closeNetworks(): Promise<void> {
     await this.#networks?.close(await this.#limitsInUse().catch(() => undefined))
   }
@@ -133,7 +138,7 @@ export class DockerBackend implements Backend {
     await this.#networks?.reopen(await this.#limitsInUse())
   }
 
-  /** The limits of every workspace, with or without any. */
+  /** Returns the limits of every workspace; undefined for a workspace without limits. */
   async #limitsInUse(): Promise<readonly (NetworkLimits | undefined)[]> {
     return (await this.list()).map(({ networkLimits }) => networkLimits)
   }
@@ -144,7 +149,7 @@ export class DockerBackend implements Backend {
     )
     return Promise.all(
       rows.map(async (row) => {
-        // The list does not say whether a killed container ran out of memory.
+        // The list does not report whether a killed container ran out of memory.
         const killed = row.State === 'exited' && row.Status.startsWith('Exited (137)')
         const report = killed ? await this.#inspect(row.Id) : undefined
         return report === undefined ? workspaceFromRow(row) : workspaceFromInspect(report)
@@ -163,7 +168,7 @@ export class DockerBackend implements Backend {
     const labels = await this.#volumeLabels(name)
     if (labels === undefined) return false
     if (isOwn(labels, this.#options.serverId)) return true
-    throw takenByAnother(name)
+    throw ownedByAnotherServer(name)
   }
 
   async create(
@@ -181,11 +186,11 @@ export class DockerBackend implements Backend {
         }),
       )
     }
-    const { insideDirs, pulled, limits } = this.#options
+    const { mountedSocketDirs, pulled, limits } = this.#options
     const policy = this.#options.policy && narrowed(this.#options.policy, request.networkLimits)
     const opening = this.#networks?.of(request.networkLimits).open()
     const network = opening === undefined ? this.#options.network : await unlessAborted(opening, signal)
-    const parts = { request, labels, network, policy, limits, insideDirs, pulled, progress, signal }
+    const parts = { request, labels, network, policy, limits, mountedSocketDirs, pulled, progress, signal }
     const container = await startContainer(this.#engine, parts)
     const report = await this.#engine.make('starting the container', signal, (abortSignal) =>
       container.inspect({ abortSignal }),
@@ -203,8 +208,8 @@ export class DockerBackend implements Backend {
         const { Id, Mounts, NetworkSettings, Config } = await container.inspect({ abortSignal })
         const network = this.#networks?.of(networkLimitsOf(Config.Labels))
         await network?.adopt(Id, Object.keys(NetworkSettings.Networks))
-        const mount = Mounts.find(({ Destination }) => Destination === INSIDE)
-        if (mount !== undefined) await this.#options.insideDirs?.restore(name, mount.Source)
+        const mount = Mounts.find(({ Destination }) => Destination === MOUNT_POINT)
+        if (mount !== undefined) await this.#options.mountedSocketDirs?.restore(name, mount.Source)
         await container.start({ abortSignal })
       },
     )
@@ -228,7 +233,7 @@ export class DockerBackend implements Backend {
       const limits = networkLimitsOf(report.Config.Labels)
       if (limits !== undefined) await this.#networks?.releaseUnused(limits, await this.#limitsInUse())
     }
-    await this.#options.insideDirs?.remove(name)
+    await this.#options.mountedSocketDirs?.remove(name)
     if (keepVolume || !isOwn(await this.#volumeLabels(name), this.#options.serverId)) return
     const volume = this.#engine.docker.getVolume(engineName(name))
     await this.#removal('removing the volume', (abortSignal) => volume.remove({ abortSignal }))
@@ -239,8 +244,8 @@ export class DockerBackend implements Backend {
   }
 
   async dial(name: string, port: number): Promise<Duplex> {
-    const known = this.#processes.get(name)
-    const stream = known && (await dialProcess(known, port))
+    const cached = this.#processes.get(name)
+    const stream = cached && (await dialProcess(cached, port))
     if (stream !== undefined) return stream
     const report = await this.#inspect(engineName(name))
     const process = { id: report?.Id ?? '', pid: report?.State.Pid ?? 0 }
@@ -253,16 +258,16 @@ export class DockerBackend implements Backend {
   }
 
   async listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
-    const { insideDirs } = this.#options
-    if (insideDirs === undefined || !this.canListenInside(name))
-      throw fault('BACKEND_ERROR', `no socket of this server can be reached from inside workspace "${name}"`)
+    const { mountedSocketDirs } = this.#options
+    if (mountedSocketDirs === undefined || !this.canListenInside(name))
+      throw fault('BACKEND_ERROR', `workspace "${name}" cannot reach a socket of this server`)
     const { userId } = await this.loginEnvironment(name)
-    return listenForUser(insideDirs, name, userId, onConnection)
+    return listenForUser(mountedSocketDirs, name, userId, onConnection)
   }
 
   async loginEnvironment(name: string): Promise<LoginEnvironment> {
-    const known = this.#logins.get(name)
-    if (known !== undefined) return known
+    const cached = this.#logins.get(name)
+    if (cached !== undefined) return cached
     const login = await readLoginEnvironment(name, (argv, user) =>
       this.exec(name, { argv, stdin: false, ...(user !== undefined && { user }) }),
     )
@@ -284,8 +289,9 @@ export class DockerBackend implements Backend {
 
   async changedAt(name: string): Promise<Date> {
     const report = await this.#inspect(engineName(name))
-    if (report === undefined) throw fault('BACKEND_ERROR', `the container of workspace "${name}" is gone`)
-    // The engine says of one that never ran that it ended in the year 1.
+    if (report === undefined)
+      throw fault('BACKEND_ERROR', `the container of workspace "${name}" no longer exists`)
+    // The engine reports year 1 as the end of a container that never ran.
     const { StartedAt, FinishedAt } = report.State
     const times = [report.Created, StartedAt, FinishedAt].map((time) => Date.parse(time))
     return new Date(Math.max(...times.filter((time) => !Number.isNaN(time))))
@@ -301,10 +307,11 @@ export class DockerBackend implements Backend {
     ) => Promise<unknown>,
   ): Promise<Workspace> {
     const container = this.#engine.docker.getContainer(engineName(name))
-    // 304: it is already as asked, for instance because someone else did it a moment ago.
+    // 304: already in the requested state, for example because another client changed it a moment ago.
     await this.#ignoring(304, what, (abortSignal) => change(container, abortSignal), deadlineMs)
     const workspace = await this.find(name)
-    if (workspace === undefined) throw fault('BACKEND_ERROR', `${what} failed: the container is gone`)
+    if (workspace === undefined)
+      throw fault('BACKEND_ERROR', `${what} failed: the container no longer exists`)
     return workspace
   }
 
@@ -343,7 +350,7 @@ export class DockerBackend implements Backend {
     return ownFilter(this.#options.serverId)
   }
 
-  /** Keeps an event stream open; before each time it opens, something may have been missed. */
+  /** Keeps an event stream open. Events may have been missed before each time it opens, hence `resync`. */
   async #follow(onChange: (change: BackendChange) => void): Promise<void> {
     const { signal } = this.#stopped
     while (!signal.aborted) {

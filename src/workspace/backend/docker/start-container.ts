@@ -5,7 +5,7 @@ import { type ContainerLimits, containerOptions } from './container.ts'
 import { engineName } from './engine/labels.ts'
 import { type DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine/engine.ts'
 import { isReference, pullImage } from './images/image.ts'
-import { INSIDE, type InsideDirs } from './exec/inside-dirs.ts'
+import { MOUNT_POINT, type MountedSocketDirs } from './exec/mounted-socket-dirs.ts'
 import type { Labels } from './engine/labels.ts'
 import { userFor } from './engine/owner.ts'
 import type { PulledImages } from './images/pulled-images.ts'
@@ -18,26 +18,26 @@ interface Start {
   readonly network: string | undefined
   readonly policy: NetworkPolicy | undefined
   readonly limits: ContainerLimits | undefined
-  readonly insideDirs: InsideDirs | undefined
+  readonly mountedSocketDirs: MountedSocketDirs | undefined
   readonly pulled: PulledImages | undefined
   readonly progress: (message: string) => void
   readonly signal: AbortSignal
 }
 
 /**
- * Makes and starts a workspace's container, pulling its image where that is missing. It gets this server's directory where the
- * engine can mount that, and goes without where this machine's files are not the engine's.
+ * Creates and starts a workspace's container, pulling its image when missing. It mounts the server's socket
+ * directory if the engine can, and goes without if the engine does not share this machine's files.
  */
 export async function startContainer(engine: DockerEngine, start: Start): Promise<Container> {
-  const { request, insideDirs } = start
-  // On a full disk, for one.
-  const insideDir = await insideDirs?.create(request.name).catch(() => undefined)
+  const { request, mountedSocketDirs } = start
+  // Creating it can fail, for example on a full disk.
+  const mountedSocketDir = await mountedSocketDirs?.create(request.name).catch(() => undefined)
   try {
-    return await makeAndStart(engine, start, insideDir)
+    return await makeAndStart(engine, start, mountedSocketDir)
   } catch (error) {
-    if (insideDir === undefined || !isAboutMount(error, insideDir)) throw error
+    if (mountedSocketDir === undefined || !isAboutMount(error, mountedSocketDir)) throw error
     await removeUnstarted(engine, request.name)
-    await insideDirs?.remove(request.name)
+    await mountedSocketDirs?.remove(request.name)
     return makeAndStart(engine, start, undefined)
   }
 }
@@ -45,40 +45,49 @@ export async function startContainer(engine: DockerEngine, start: Start): Promis
 async function makeAndStart(
   engine: DockerEngine,
   start: Start,
-  insideDir: string | undefined,
+  mountedSocketDir: string | undefined,
 ): Promise<Container> {
   start.progress('creating the container')
-  const container = await make(engine, start, insideDir)
+  const container = await make(engine, start, mountedSocketDir)
   start.progress('starting the container')
   await engine.make('starting the container', start.signal, (abortSignal) => container.start({ abortSignal }))
   return container
 }
 
-async function make(engine: DockerEngine, start: Start, insideDir: string | undefined): Promise<Container> {
+async function make(
+  engine: DockerEngine,
+  start: Start,
+  mountedSocketDir: string | undefined,
+): Promise<Container> {
   const { request, labels, network, policy, limits, progress, signal, pulled } = start
   const user = request.localDir === '' ? undefined : await userFor(request.localDir)
   const create = () =>
     engine.make('creating the container', signal, (abortSignal) =>
       engine.docker.createContainer({
-        ...containerOptions(request, labels, { network, policy, limits, user, insideDir }),
+        ...containerOptions(request, labels, { network, policy, limits, user, mountedSocketDir }),
         abortSignal,
       }),
     )
   try {
     return await create()
   } catch (error) {
-    if (engineStatus(error) === 409) throw takenByAnother(request.name)
+    if (engineStatus(error) === 409) throw ownedByAnotherServer(request.name)
     const status = engineStatus(error)
-    // What is no reference for the engine either is refused by the pull.
+    // If the engine rejects the reference as well, the pull reports that.
     if (status !== 404 && (status !== 400 || isReference(request.image))) throw error
     await pullImage(engine, request.image, { progress, signal, pulled })
     return create()
   }
 }
 
-/** Engines name the path that they could not mount; some say so when the container is made, some when it starts. */
-function isAboutMount(error: unknown, insideDir: string): boolean {
-  return error instanceof Error && [insideDir, INSIDE].some((path) => error.message.includes(path))
+/**
+ * Returns whether an error concerns the mount. Engines name the path, some when the container is created and
+ * some when it starts.
+ */
+function isAboutMount(error: unknown, mountedSocketDir: string): boolean {
+  return (
+    error instanceof Error && [mountedSocketDir, MOUNT_POINT].some((path) => error.message.includes(path))
+  )
 }
 
 async function removeUnstarted(engine: DockerEngine, name: string): Promise<void> {
@@ -93,9 +102,10 @@ async function removeUnstarted(engine: DockerEngine, name: string): Promise<void
   }
 }
 
-export function takenByAnother(name: string) {
+/** Returns the error for a container or volume that belongs to another server. */
+export function ownedByAnotherServer(name: string) {
   return fault(
     'WORKSPACE_ALREADY_EXISTS',
-    `the engine holds a container or volume ${engineName(name)} of another server; choose another name`,
+    `container or volume ${engineName(name)} belongs to another server; choose another name`,
   )
 }

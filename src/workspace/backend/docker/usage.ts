@@ -4,8 +4,8 @@ import type { DockerEngine } from './engine/engine.ts'
 import { workspaceNameOf } from './engine/labels.ts'
 
 /**
- * Where this server's containers and volumes are: the writable layer and the volume of each, on the engine's machine; and the
- * images they are made of.
+ * Returns the paths of this server's containers and volumes (writable layer and volume, on the engine's
+ * machine) and the images they use.
  */
 export async function readUsage(engine: DockerEngine, ownLabels: readonly string[]): Promise<BackendUsage> {
   const rows = await engine.call('listing containers', (abortSignal) =>
@@ -48,12 +48,15 @@ async function imageSizes(engine: DockerEngine, ids: ReadonlySet<string>): Promi
       name: image.RepoTags?.[0] ?? image.Id,
       path: image.Id,
       dockerRef: image.RepoTags?.[0] ?? '',
-      // The engine keeps images in its own layers and tells one figure, what they take.
+      // The engine keeps images in its own layers and reports a single figure, their disk usage.
       size: { files: 0, logicalBytes: image.Size, physicalBytes: image.Size },
     }))
 }
 
-/** Where the overlay2 driver keeps a container's own files; undefined for other drivers and vanished containers. */
+/**
+ * Returns the directory in which overlay2 stores a container's own files; undefined for other drivers and
+ * vanished containers.
+ */
 async function upperDirectory(engine: DockerEngine, id: string): Promise<string | undefined> {
   try {
     const report = await engine.call('inspecting the container', (abortSignal) =>

@@ -8,8 +8,8 @@ const TIMEOUT_MS = 10_000
 const RETRY_MS = 20
 
 /**
- * Says one thing to a Firecracker by its socket. Source: its API description, firecracker.yaml. Rejects with its words when it
- * refuses, and when it does not answer within 10 s.
+ * Sends one request to a Firecracker process over its socket. Source: its API description, firecracker.yaml.
+ * Rejects with Firecracker's error message when it refuses, and when it does not respond within 10 s.
  */
 export async function callFirecracker(
   socketPath: string,
@@ -22,7 +22,7 @@ export async function callFirecracker(
     try {
       return await call(socketPath, method, path, body)
     } catch (error) {
-      // Its socket is there a moment before it listens.
+      // The socket exists a moment before Firecracker listens on it.
       if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED' || performance.now() > untilMs) throw error
       await delay(RETRY_MS)
     }
@@ -51,19 +51,19 @@ function call(
         answer.once('error', reject)
         answer.once('end', () => {
           if (answer.statusCode === 204) return resolve()
-          reject(new Error(`${method} ${path}: ${faultOf(Buffer.concat(pieces).toString())}`))
+          reject(new Error(`${method} ${path}: ${errorMessageOf(Buffer.concat(pieces).toString())}`))
         })
       },
     )
-    sent.once('timeout', () => sent.destroy(new Error(`${method} ${path}: no answer`)))
+    sent.once('timeout', () => sent.destroy(new Error(`${method} ${path}: timed out`)))
     sent.once('error', reject)
     sent.end(json)
   })
 }
 
-const faultSchema = Type.Object({ fault_message: Type.String() })
+const errorSchema = Type.Object({ fault_message: Type.String() })
 
-/** Returns what an answer says is wrong; one of another shape is told as it is. */
-function faultOf(text: string): string {
-  return (parseJson(faultSchema, text)?.fault_message ?? text).slice(0, 500)
+/** Returns the error message of a response, or the whole text when it has another shape. */
+function errorMessageOf(text: string): string {
+  return (parseJson(errorSchema, text)?.fault_message ?? text).slice(0, 500)
 }

@@ -14,26 +14,27 @@ import { callFirecracker } from './api.ts'
 import { FirecrackerJails, type MonitorCommand } from './firecracker-jails.ts'
 import { bootRequests } from './requests.ts'
 
+/** Options of the Firecracker driver. */
 export interface FirecrackerOptions {
   /** Name or path of the program. */
   readonly binary: string
-  /** Name or path of its jailer; undefined where machines run as the server's own user. */
+  /** Name or path of the jailer; undefined when VMs run as the server's own user. */
   readonly jailer?: string | undefined
-  /** Where the machines' files are. */
+  /** Directory of the VMs' files. */
   readonly root: string
-  /** The kernel's device for it. */
+  /** Path of the KVM device. */
   readonly kvm: string
 }
 
-/** What it is told at its start, where its sockets are in a directory. */
+/** Returns the arguments of a monitor whose sockets are in a directory. */
 const argvAt = (directory: string) => ['--api-sock', join(directory, API_SOCKET), '--level', 'Warning']
 
-/** Firecracker's machines: one process each, told by its socket what the machine consists of. */
+/** Runs Firecracker VMs: one process each, configured over its socket. */
 export class FirecrackerDriver implements Driver {
   readonly name = 'firecracker'
-  /** Its own output is the guest's console. */
+  /** The guest's console is the monitor's own output. */
   readonly console = 'output'
-  readonly endsBy = 'reboot'
+  readonly shutdownBy = 'reboot'
   readonly userNetwork = undefined
   readonly jails: FirecrackerJails | undefined
   readonly userOf: Driver['userOf']
@@ -50,17 +51,18 @@ export class FirecrackerDriver implements Driver {
     const { binary, kvm } = this.#options
     if (process.platform !== 'linux') return 'firecracker needs Linux'
     if ((await findProgram(binary)) === undefined)
-      return `${binary} is not installed: take a release from https://github.com/firecracker-microvm/firecracker/releases, or set firecracker.binary`
+      return `${binary} is not installed: download a release from https://github.com/firecracker-microvm/firecracker/releases, or set firecracker.binary`
     const unjailable = await this.#cannotJail()
     if (unjailable !== undefined) return unjailable
     return access(kvm, constants.R_OK | constants.W_OK).then(
       () => undefined,
-      () => `${kvm} cannot be used: firecracker needs KVM, and the user who runs the server access to it`,
+      () =>
+        `${kvm} is not accessible: firecracker requires KVM, and the server's user needs read and write access`,
     )
   }
 
   cannotShare(): Promise<string> {
-    return Promise.resolve('firecracker shares no directories: use repo, or the qemu backend')
+    return Promise.resolve('firecracker cannot share directories; use repo, or the qemu backend')
   }
 
   async start(machine: Machine, signal: AbortSignal): Promise<StartedMachine> {
@@ -81,11 +83,11 @@ export class FirecrackerDriver implements Driver {
     } catch (error) {
       await signalProcess(monitor.process, 'SIGKILL')
       signal.throwIfAborted()
-      throw fault('BACKEND_ERROR', `the machine cannot be started: ${messageOf(error)}`, error)
+      throw fault('BACKEND_ERROR', `the VM cannot be started: ${messageOf(error)}`, error)
     }
   }
 
-  /** On x86-64 a guest heeds it as the keys of that name; on others there is none. */
+  /** Sends Ctrl+Alt+Del, which x86-64 guests treat as a power button. Other architectures have none. */
   async pressPower({ socketDir }: { readonly socketDir: string }): Promise<void> {
     await callFirecracker(join(socketDir, API_SOCKET), 'PUT', '/actions', { action_type: 'SendCtrlAltDel' })
   }
@@ -100,22 +102,22 @@ export class FirecrackerDriver implements Driver {
     }
   }
 
-  /** Why the jailer that is asked for cannot be had. */
+  /** Returns why the configured jailer cannot be used, or undefined. */
   async #cannotJail(): Promise<string | undefined> {
     const { binary, jailer } = this.#options
     if (jailer === undefined) return undefined
     if ((await findProgram(jailer)) === undefined)
-      return `${jailer} is not installed: it comes with Firecracker's releases, and firecracker.jailer names it`
+      return `${jailer} is not installed: install it from a Firecracker release, or change firecracker.jailer`
     if (process.getuid?.() !== 0)
-      return 'the jailer must be run by root: run the server so, or leave firecracker.jailer out'
-    // The jailer's own rule.
+      return 'the jailer requires root: run the server as root, or remove firecracker.jailer'
+    // A rule of the jailer itself.
     if (!basename(binary).includes('firecracker'))
-      return `${binary} must have "firecracker" in its name for the jailer: set firecracker.binary`
+      return `${binary} does not have "firecracker" in its name, which the jailer requires; set firecracker.binary`
     return undefined
   }
 
-  /** It takes its socket away in neither case. */
-  hasEndedInOrder(): undefined {
+  /** Unknown: Firecracker leaves its socket behind in both cases. */
+  hasExitedCleanly(): undefined {
     return undefined
   }
 }

@@ -9,7 +9,10 @@ import type { Jails, Machine } from '../microvm/driver.ts'
 import { machineUser } from '../microvm/monitor/machine-user.ts'
 import type { MachinePaths } from './requests.ts'
 
-/** Where jails are below the root, and what a jail calls its own sockets' directory, which the jailer makes itself. */
+/**
+ * Directory of the jails below the root, and the name of the sockets' directory inside a jail, which the
+ * jailer creates itself.
+ */
 const JAILS = 'jail'
 const RUN = 'run'
 const PATHS: MachinePaths = {
@@ -20,24 +23,25 @@ const PATHS: MachinePaths = {
   socketDir: `/${RUN}`,
 }
 
-/** How a machine's monitor is started, and the paths by which it finds the machine's files. */
+/** The command that starts a VM's monitor, and the paths at which the monitor finds the VM's files. */
 export interface MonitorCommand {
   readonly program: string
   readonly argv: readonly string[]
   readonly paths: MachinePaths
 }
 
+/** Options of FirecrackerJails. */
 export interface FirecrackerJailsOptions {
-  /** Where images and disks are as well: a jail has them by hard links. */
+  /** Also the directory of images and disks: a jail contains them as hard links. */
   readonly root: string
-  /** Path of Firecracker: the jailer copies it into each jail, and names a directory of them after it. */
+  /** Path of Firecracker: the jailer copies it into each jail and names their parent directory after it. */
   readonly binary: string
   readonly jailer: string
 }
 
 /**
- * Jails of Firecracker's own jailer: each machine's monitor sees its directory as the whole file system, is a user of its own
- * there, and has the files of its machine alone. Source: Firecracker's docs/jailer.md.
+ * Jails created by Firecracker's jailer. Each VM's monitor sees its directory as the whole file system, runs
+ * as a separate user, and has only the files of its own VM. Source: Firecracker's docs/jailer.md.
  */
 export class FirecrackerJails implements Jails {
   readonly #options: FirecrackerJailsOptions
@@ -52,9 +56,9 @@ export class FirecrackerJails implements Jails {
   }
 
   /**
-   * Makes a machine's jail, of which nothing may be left from before, and puts its sockets' directory into it.
+   * Creates a VM's jail, of which no remains may exist, and moves its socket directory into it.
    *
-   * @throws BACKEND_ERROR
+   * @throws BACKEND_ERROR when the jail cannot be created
    */
   async enclose(machine: Machine, argvAt: (directory: string) => readonly string[]): Promise<MonitorCommand> {
     const { id, image, upper, socketDir } = machine
@@ -65,7 +69,7 @@ export class FirecrackerJails implements Jails {
     try {
       await mkdir(base, { recursive: true, mode: 0o700 })
       await mkdir(join(inside, RUN), { recursive: true, mode: 0o700 })
-      // All may read them, but nobody else gets at them: the directory they are in is the server's user's alone.
+      // World-readable files are safe: only the server's user can enter the directory that contains them.
       for (const [shared, path] of [
         [image.kernel, PATHS.kernel],
         [image.initrd, PATHS.initrd],
@@ -79,7 +83,7 @@ export class FirecrackerJails implements Jails {
       await rmdir(socketDir)
       await symlink(join(inside, RUN), socketDir)
     } catch (error) {
-      throw fault('BACKEND_ERROR', `the machine's jail ${inside} cannot be made: ${messageOf(error)}`, error)
+      throw fault('BACKEND_ERROR', `the VM's jail ${inside} cannot be created: ${messageOf(error)}`, error)
     }
     const program = await findProgram(binary)
     const words = ['--id', id, '--exec-file', program ?? binary, '--uid', String(user), '--gid', String(user)]

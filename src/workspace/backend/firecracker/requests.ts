@@ -4,11 +4,11 @@ import { cidOf, VSOCK_SOCKET } from '../microvm/guest/guest-line.ts'
 interface FirecrackerRequest {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
-  /** In place of the body, for versions that do not know one of its fields. */
+  /** Replacement body for versions that reject one of its fields. */
   readonly olderBody?: Readonly<Record<string, unknown>>
 }
 
-/** Where Firecracker finds what a machine consists of: paths as it sees them, which in a jail are others. */
+/** Paths of a VM's files as Firecracker sees them; in a jail they differ from the host's. */
 export interface MachinePaths {
   readonly kernel: string
   readonly initrd: string
@@ -18,8 +18,8 @@ export interface MachinePaths {
 }
 
 /**
- * Everything said to a Firecracker before its machine runs, in this order, and last that it may run; all of it by PUT. The
- * first drive is the image's and the second the workspace's own, as the init inside expects them.
+ * Returns the PUT requests that configure and finally start a VM, in this order. The first drive is the image
+ * and the second the workspace's own disk, as the init inside expects.
  */
 export function bootRequests(machine: Machine, paths: MachinePaths): readonly FirecrackerRequest[] {
   const { cpus, memoryMb, id, network } = machine
@@ -53,10 +53,12 @@ export function bootRequests(machine: Machine, paths: MachinePaths): readonly Fi
   ]
 }
 
-/** Returns memory to the host when the guest frees it, from the version on that reports free pages. */
+/** Returns memory to the host when the guest frees it, in versions that support free page reporting. */
 const BALLOON = { amount_mib: 0, deflate_on_oom: true, stats_polling_interval_s: 0 } as const
 
-/** A guest's reboot ends the monitor, which has no power to switch off: `reboot=k` is the way it notices. */
+/**
+ * Firecracker cannot power off: a guest's reboot ends the monitor, and `reboot=k` is the method it detects.
+ */
 const KERNEL_ARGUMENTS = [
   'console=ttyS0',
   'panic=-1',
@@ -74,14 +76,14 @@ function drive(name: string, path: string, isReadOnly: boolean): FirecrackerRequ
       path_on_host: path,
       is_root_device: false,
       is_read_only: isReadOnly,
-      // What the guest has been told is written must be: it flushes, and the host then does.
+      // Data that the guest was told is written must be on disk: the guest flushes, and then the host does.
       cache_type: isReadOnly ? 'Unsafe' : 'Writeback',
       io_engine: 'Sync',
     },
   }
 }
 
-/** One, or an even number of at most 32. */
+/** Firecracker accepts one CPU, or an even number up to 32. */
 function vcpusOf(cpus: number): number {
   return cpus <= 1 ? 1 : Math.min(32, cpus + (cpus % 2))
 }

@@ -1,6 +1,6 @@
 import { unlessAborted } from '../../../lib/process/unless-aborted.ts'
 
-/** Lets so many pieces of work run at once; the others wait in the order they came. */
+/** Limits how many pieces of work run concurrently; the others wait in order of arrival. */
 export class Admission {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -9,7 +9,9 @@ export class Admission {
     this.#free = most
   }
 
-  /** Runs work when its turn has come; `onWait` is called if that is not at once. Rejects when `signal` is aborted first. */
+  /**
+   * Runs work when its turn comes; calls `onWait` if it has to wait. Rejects when `signal` is aborted first.
+   */
   async run<T>(signal: AbortSignal, onWait: () => void, work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--
     else {
@@ -31,13 +33,13 @@ export class Admission {
     } catch (error) {
       const at = this.#waiting.indexOf(turn.resolve)
       if (at >= 0) this.#waiting.splice(at, 1)
-      // Its turn had come at the same moment.
+      // Its turn came at the same moment.
       else this.#leave()
       throw error
     }
   }
 
-  /** The next one takes over the place. */
+  /** Frees a slot, or hands it to the next one in line. */
   #leave(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#free++

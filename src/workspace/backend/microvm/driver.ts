@@ -4,7 +4,7 @@ import type { MachineProcess } from './monitor/machine-process.ts'
 import type { MachineRun } from './files/metadata.ts'
 import type { GuestAddress, NetworkPlan } from './network/network.ts'
 
-/** A machine about to be started. */
+/** A VM to start. */
 export interface Machine {
   readonly id: string
   readonly name: string
@@ -12,65 +12,68 @@ export interface Machine {
   readonly upper: string
   readonly cpus: number
   readonly memoryMb: number
-  /** Empty, and short enough for sockets. */
+  /** An empty directory whose path is short enough for sockets. */
   readonly socketDir: string
-  /** What the guest's console prints is appended to it. */
+  /** File to which the guest's console output is appended. */
   readonly consoleLog: string
-  /** What the monitor itself says. */
+  /** File of the monitor's own output. */
   readonly monitorLog: string
-  /** What the init inside wants to know, beside what the driver knows of its console and its clock. */
+  /** Kernel arguments for the init inside, in addition to the driver's own for console and clock. */
   readonly commandLine: readonly string[]
   readonly network: NetworkPlan
-  /** A directory of the host's that the guest mounts by its tag. */
+  /** A host directory that the guest mounts by its tag. */
   readonly share: { readonly tag: string; readonly directory: string } | undefined
 }
 
-/** A machine that has been started; whether it boots is seen later. */
+/** A started VM; whether it boots becomes known later. */
 export interface StartedMachine {
   /** The monitor first, then its helpers. */
   readonly processes: readonly [MachineProcess, ...MachineProcess[]]
   readonly line: MachineRun['line']
 }
 
-/** Directories that machines' monitors see as the whole file system. */
+/** Directories that VM monitors see as the whole file system. */
 export interface Jails {
-  /** Takes a machine's jail away, where there is one. Its processes have ended. */
+  /** Removes a VM's jail, if it has one. Its processes have exited. */
   readonly remove: (id: string) => Promise<void>
 }
 
-/** A network that needs no device of the host's. */
+/** A network that requires no device on the host. */
 export interface UserNetwork {
   readonly address: GuestAddress | 'dhcp'
-  /** Returns what it lacks on this machine, as a sentence with a remedy; undefined when nothing is missing. */
+  /** Returns what is missing on this machine, as a sentence with a remedy; undefined when nothing is. */
   readonly missing: () => Promise<string | undefined>
-  /** Whether it applies a policy. One that does not is used only where the configuration asks for it by name. */
+  /**
+   * Whether it enforces a network policy. A network that does not is used only if the configuration names it
+   * explicitly.
+   */
   readonly isIsolated: boolean
 }
 
-/** One program that runs virtual machines: what differs between them, and nothing else. */
+/** A program that runs VMs: exactly what differs between such programs. */
 export interface Driver {
   readonly name: ImageBackend
   /**
-   * Where the guest's console goes: `appended` to console.log, which may then be cut at any time; `overwritten`, which may
-   * not; or `output`, what the monitor itself says.
+   * Destination of the guest's console: `appended` to console.log, which may then be truncated at any time;
+   * `overwritten`, which may not; or `output`, the monitor's own output.
    */
   readonly console: 'appended' | 'overwritten' | 'output'
-  /** How it connects guests to the outside without a device of the host's; undefined where it cannot. */
+  /** Connects guests to the outside without a device on the host; undefined if unsupported. */
   readonly userNetwork: UserNetwork | undefined
-  /** How a guest is told to end: some monitors have no power to switch off. */
-  readonly endsBy: 'poweroff' | 'reboot'
-  /** The number of the user that a machine's monitor becomes; undefined where it stays the server's own. */
+  /** How a guest shuts down: some monitors cannot power off. */
+  readonly shutdownBy: 'poweroff' | 'reboot'
+  /** UID that a VM's monitor switches to; undefined when it stays the server's. */
   readonly userOf: (id: string) => number | undefined
-  /** Undefined where machines have no files of a jail. */
+  /** Undefined when VMs have no jail. */
   readonly jails: Jails | undefined
-  /** What keeps it from running machines here, as a sentence that says what to do; undefined when nothing does. */
+  /** Returns why it cannot run VMs here, as a sentence with a remedy; undefined when it can. */
   readonly missing: () => Promise<string | undefined>
-  /** Whether a host's directory can be given to machines here; a sentence where not. */
+  /** Returns why host directories cannot be shared with VMs here; undefined when they can. */
   readonly cannotShare: () => Promise<string | undefined>
-  /** Starts a machine. @throws BACKEND_ERROR with nothing left running */
+  /** Starts a VM. @throws BACKEND_ERROR with nothing left running */
   readonly start: (machine: Machine, signal: AbortSignal) => Promise<StartedMachine>
-  /** Presses its power button, as far as it has one; does nothing where it has none. */
+  /** Presses the VM's power button; does nothing when it has none. */
   readonly pressPower: (at: { readonly socketDir: string }) => Promise<void>
-  /** Whether a monitor that has ended did so because its machine had; undefined where that cannot be told. */
-  readonly hasEndedInOrder: (at: { readonly socketDir: string }) => boolean | undefined
+  /** Whether an exited monitor exited because its VM shut down; undefined when that cannot be determined. */
+  readonly hasExitedCleanly: (at: { readonly socketDir: string }) => boolean | undefined
 }

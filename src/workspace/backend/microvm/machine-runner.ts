@@ -12,11 +12,11 @@ import type { BootImage } from '../../image/image-store.ts'
 import { Admission } from './admission.ts'
 import { askGuest } from './guest/ask-guest.ts'
 import { awaitAgent } from './guest/await-agent.ts'
-import { consoleSize, findInitFault, findLastWords } from './monitor/console-log.ts'
+import { consoleSize, findInitError, findLastKernelMessage } from './monitor/console-log.ts'
 import type { Driver, StartedMachine } from './driver.ts'
 import { API_SOCKET, cidOf, dialGuest, SERIAL_SOCKET, VSOCK_SOCKET } from './guest/guest-line.ts'
 import type { MachineFiles } from './files/machine-files.ts'
-import { hasEndedWithin, isRunning, type MachineProcess, signalProcess } from './monitor/machine-process.ts'
+import { hasExitedWithin, isRunning, type MachineProcess, signalProcess } from './monitor/machine-process.ts'
 import type { Metadata, MachineRun } from './files/metadata.ts'
 import type { Networks } from './networks.ts'
 import { SerialBridge } from './guest/serial-bridge.ts'
@@ -25,13 +25,14 @@ import { findMachine } from './stray-machines.ts'
 import { GuestPorts } from './guest/guest-ports.ts'
 import { listenToPeer } from './guest/host-vsock.ts'
 
-const ASK_TO_END_MS = 20_000
-const END_MS = 40_000
+const REQUEST_SHUTDOWN_MS = 20_000
+const SHUTDOWN_MS = 40_000
 const POWER_MS = 10_000
 const TERMINATE_MS = 5_000
 const KILL_MS = 5_000
 const SHARE_TAG = 'workspace'
 
+/** Options of a MachineRunner. */
 export interface RunnerOptions {
   readonly driver: Driver
   readonly files: MachineFiles
@@ -39,32 +40,36 @@ export interface RunnerOptions {
   readonly networks: Networks
   readonly bootTimeoutMs: number
   readonly hostBoot: string
-  /** Whether programs inside must show a token to get cloud credentials. */
+  /** Whether programs inside must present a token to get cloud credentials. */
   readonly isHardened: boolean
-  /** Who hears of connections that guests make to the host, by the port. */
+  /** Handlers of guests' connections to the host, by port. */
   readonly guestPorts: ReadonlyMap<number, (caller: GuestCaller) => void>
 }
 
-/** `rebooting`: it is to be started again, which its monitor does not do. */
-export type MachineEnd =
+/** How a VM exited. `rebooting`: it must be started again, which its monitor does not do. */
+export type MachineExit =
   { readonly is: 'off' | 'rebooting' } | { readonly is: 'failed'; readonly why: string }
 
-/** Starts machines and ends them. Callers see to it that one thing at a time is done to a machine. */
+/** Starts and stops VMs. Callers serialize the operations on one VM. */
 export class MachineRunner {
   readonly #options: RunnerOptions
-  /** As many at once as there are processors: each keeps one busy, and more would all become slower. */
+  /**
+   * As many concurrent boots as there are processors: each keeps one busy, and more would slow all of them
+   * down.
+   */
   readonly #boots = new Admission(Math.max(2, availableParallelism()))
   readonly #bridges = new Map<string, SerialBridge>()
-  readonly #doors = new Map<string, { readonly close: () => void }>()
+  readonly #guestPorts = new Map<string, { readonly close: () => void }>()
 
   constructor(options: RunnerOptions) {
     this.#options = options
   }
 
   /**
-   * Starts a machine and waits until its agent answers; returns what is then known of it, written down.
+   * Starts a VM and waits until its agent responds. Returns the resulting metadata, which it has also
+   * written.
    *
-   * @throws BACKEND_ERROR with nothing left running, and the reason written down
+   * @throws BACKEND_ERROR with nothing left running and the reason recorded
    */
   async boot(
     known: Metadata,
@@ -72,7 +77,7 @@ export class MachineRunner {
     progress: (message: string) => void,
     signal: AbortSignal,
   ): Promise<Metadata> {
-    const onWait = (): void => progress('waiting for other machines to boot')
+    const onWait = (): void => progress('waiting for other VMs to boot')
     return this.#boots.run(signal, onWait, () => this.#boot(known, image, progress, signal))
   }
 
@@ -85,10 +90,10 @@ export class MachineRunner {
     const { driver, files } = this.#options
     const missing = await driver.missing()
     if (missing !== undefined) throw fault('BACKEND_UNAVAILABLE', `backend ${driver.name}: ${missing}`)
-    await this.endRemains(known)
+    await this.killRemains(known)
     let metadata = known
     try {
-      progress('starting the virtual machine')
+      progress('starting the VM')
       const { started, setting, consoleStart, ipAddress } = await this.#start(known, image, progress, signal)
       const run: MachineRun = {
         hostBoot: this.#options.hostBoot,
@@ -108,84 +113,85 @@ export class MachineRunner {
       await files.write(metadata)
       return metadata
     } catch (error) {
-      await this.endRemains(metadata)
-      // On a full disk the reason cannot be written down, and is told all the same.
+      await this.killRemains(metadata)
+      // On a full disk the reason cannot be recorded; it is reported all the same.
       await files.write({ ...known, run: null, failure: messageOf(error) }).catch(() => undefined)
       throw error
     }
   }
 
-  /** Lets a machine end in its own way, and makes it end where it does not: its agent, its power button, then signals. */
+  /** Shuts a VM down, escalating from its agent to its power button to signals. */
   async stop(metadata: Metadata): Promise<void> {
     const { run } = metadata
     const [monitor] = run?.processes ?? []
     if (run !== null && monitor !== undefined && (await this.#isCurrent(run, monitor))) {
-      if (!((await this.#askToEnd(metadata, run)) && (await hasEndedWithin(monitor, END_MS)))) {
-        await this.#options.driver.pressPower(this.#placeOf(metadata)).catch(() => undefined)
-        await hasEndedWithin(monitor, POWER_MS)
+      if (!((await this.#requestShutdown(metadata, run)) && (await hasExitedWithin(monitor, SHUTDOWN_MS)))) {
+        await this.#options.driver.pressPower(this.#addressOf(metadata)).catch(() => undefined)
+        await hasExitedWithin(monitor, POWER_MS)
       }
     }
-    await this.endRemains(metadata)
+    await this.killRemains(metadata)
   }
 
-  /** Ends whatever still runs of a machine, at once, and takes its sockets and its network away. */
-  async endRemains(metadata: Metadata): Promise<void> {
+  /** Kills all processes of a VM immediately, and removes its sockets and network. */
+  async killRemains(metadata: Metadata): Promise<void> {
     const { driver, files, sockets, networks, hostBoot } = this.#options
     this.#bridges.get(metadata.id)?.close()
     this.#bridges.delete(metadata.id)
-    this.#doors.get(metadata.id)?.close()
-    this.#doors.delete(metadata.id)
-    const known = metadata.run?.hostBoot === hostBoot ? metadata.run.processes : []
+    this.#guestPorts.get(metadata.id)?.close()
+    this.#guestPorts.delete(metadata.id)
+    const recorded = metadata.run?.hostBoot === hostBoot ? metadata.run.processes : []
     const stray = await findMachine({
       disk: files.upperOf(metadata.name),
       socket: join(sockets.pathOf(metadata.id), API_SOCKET),
       id: metadata.id,
     })
-    for (const each of [...known, ...stray]) await endProcess(each)
+    for (const each of [...recorded, ...stray]) await terminate(each)
     await networks.release(metadata.id)
     await sockets.remove(metadata.id)
     await driver.jails?.remove(metadata.id)
   }
 
-  /** Ends machines of which nothing is known but whose disk they have. */
-  async endStray(name: string): Promise<void> {
-    for (const each of await findMachine({ disk: this.#options.files.upperOf(name) })) await endProcess(each)
+  /** Kills the processes of a VM whose metadata is lost, identified by its disk. */
+  async killStray(name: string): Promise<void> {
+    for (const each of await findMachine({ disk: this.#options.files.upperOf(name) })) await terminate(each)
   }
 
-  /** Takes over a machine that runs: from a server before this one, or just started. */
+  /** Attaches to a running VM that this or an earlier server started. */
   async adopt({ id, name, run, network }: Metadata): Promise<void> {
-    if (run === null || this.#doors.has(id)) return
-    const { socketDir } = this.#placeOf({ id })
+    if (run === null || this.#guestPorts.has(id)) return
+    const { socketDir } = this.#addressOf({ id })
     const { guestPorts, networks } = this.#options
     await networks.adopt(id, limitsFromWire(network), socketDir, run.ipAddress)
     const onConnection = (port: number, connection: Duplex): void =>
       guestPorts.get(port)?.({ workspace: name, token: run.agentToken, connection })
     const ports = [...guestPorts.keys()]
-    if (run.line === 'vsock') return void this.#doors.set(id, listenToPeer(cidOf(id), ports, onConnection))
-    this.#doors.set(id, await GuestPorts.open(socketDir, ports, onConnection))
+    if (run.line === 'vsock')
+      return void this.#guestPorts.set(id, listenToPeer(cidOf(id), ports, onConnection))
+    this.#guestPorts.set(id, await GuestPorts.open(socketDir, ports, onConnection))
     if (run.line !== 'serial') return
     const bridge = await SerialBridge.open(join(socketDir, SERIAL_SOCKET), join(socketDir, VSOCK_SOCKET))
     this.#bridges.set(id, bridge)
   }
 
-  /** How a machine ended that was to run: by its user's will or not. */
-  async howEnded(metadata: Metadata): Promise<MachineEnd> {
+  /** Determines how a VM exited that was supposed to be running. */
+  async determineExit(metadata: Metadata): Promise<MachineExit> {
     const { driver } = this.#options
     const console = this.consoleOf(metadata.name)
     const start = metadata.run?.consoleStart ?? 0
-    const said = await findInitFault(console, start)
-    if (said !== undefined) return { is: 'failed', why: `the machine does not boot: ${said}` }
-    const kernelSaid = await findLastWords(console, start)
-    if (!(driver.hasEndedInOrder(this.#placeOf(metadata)) ?? kernelSaid !== undefined))
-      return { is: 'failed', why: 'its virtual machine ended unexpectedly; start it again' }
-    return kernelSaid === 'rebooting' ? { is: 'rebooting' } : { is: 'off' }
+    const failure = await findInitError(console, start)
+    if (failure !== undefined) return { is: 'failed', why: `the VM failed to boot: ${failure}` }
+    const lastMessage = await findLastKernelMessage(console, start)
+    if (!(driver.hasExitedCleanly(this.#addressOf(metadata)) ?? lastMessage !== undefined))
+      return { is: 'failed', why: 'its VM exited unexpectedly; start it again' }
+    return lastMessage === 'rebooting' ? { is: 'rebooting' } : { is: 'off' }
   }
 
-  /** Lets the bridges go; machines go on. */
+  /** Closes the bridges; VMs keep running. */
   close(): void {
-    for (const each of [...this.#bridges.values(), ...this.#doors.values()]) each.close()
+    for (const each of [...this.#bridges.values(), ...this.#guestPorts.values()]) each.close()
     this.#bridges.clear()
-    this.#doors.clear()
+    this.#guestPorts.clear()
   }
 
   async #start(
@@ -203,10 +209,10 @@ export class MachineRunner {
     const { id, name, cpus, memoryMb, localDir } = metadata
     const upper = files.upperOf(name)
     if (!(await files.hasUpper(name)))
-      throw fault('BACKEND_ERROR', `${upper} is gone: the workspace's files with it`)
-    const socketDir = await sockets.make(id)
+      throw fault('BACKEND_ERROR', `${upper} no longer exists: the workspace's files are lost`)
+    const socketDir = await sockets.create(id)
     const limits = limitsFromWire(metadata.network)
-    const network = await networks.attach(id, limits, await this.#takenAddresses(), progress)
+    const network = await networks.attach(id, limits, await this.#usedAddresses(), progress)
     const consoleLog = this.consoleOf(name)
     const consoleStart = await consoleSize(consoleLog)
     const share = localDir === '' ? undefined : { tag: SHARE_TAG, directory: localDir }
@@ -224,9 +230,9 @@ export class MachineRunner {
         consoleLog: files.consoleOf(name),
         monitorLog: files.monitorLogOf(name),
         commandLine: [
-          // Else all that come from one image, or from one snapshot, would take themselves for the same machine.
+          // Otherwise all VMs created from one image or snapshot would have the same machine id.
           `systemd.machine_id=${createHash('sha256').update(`machine ${id}`).digest('hex').slice(0, 32)}`,
-          // Only as long as nothing can be on it: a damaged disk is never formatted.
+          // Only while the disk must be empty: a damaged disk is never formatted.
           ...(metadata.isFormatted ? [] : ['workspace.format=1']),
         ],
       },
@@ -241,7 +247,7 @@ export class MachineRunner {
         network.address !== 'dhcp' && { network: { mac: network.mac, ...network.address } }),
       ...(owner !== undefined && { share: { tag: SHARE_TAG, uid: owner.uid, gid: owner.gid } }),
     }
-    // By its monitor's own network nobody comes in.
+    // User-mode networks accept no incoming connections.
     const ipAddress = network.is === 'tap' ? network.address.address : ''
     return { started, setting, consoleStart, ipAddress }
   }
@@ -259,17 +265,21 @@ export class MachineRunner {
       setting,
       signal,
       consoleStart: run.consoleStart,
-      dialGuest: (port) => dialGuest(run.line, this.#placeOf(metadata), port),
+      dialGuest: (port) => dialGuest(run.line, this.#addressOf(metadata), port),
       consoleLog: this.consoleOf(metadata.name),
       monitorLog: this.#options.files.monitorLogOf(metadata.name),
       timeoutMs: this.#options.bootTimeoutMs,
     })
   }
 
-  async #askToEnd(metadata: Metadata, { line }: MachineRun): Promise<boolean> {
+  async #requestShutdown(metadata: Metadata, { line }: MachineRun): Promise<boolean> {
     try {
-      const connection = await dialGuest(line, this.#placeOf(metadata), AGENT_PORT)
-      await askGuest(connection, { do: 'shut-down', by: this.#options.driver.endsBy }, ASK_TO_END_MS)
+      const connection = await dialGuest(line, this.#addressOf(metadata), AGENT_PORT)
+      await askGuest(
+        connection,
+        { do: 'shut-down', by: this.#options.driver.shutdownBy },
+        REQUEST_SHUTDOWN_MS,
+      )
       connection.destroy()
       return true
     } catch {
@@ -281,26 +291,26 @@ export class MachineRunner {
     return run.hostBoot === this.#options.hostBoot && (await isRunning(monitor))
   }
 
-  async #takenAddresses(): Promise<ReadonlySet<string>> {
+  async #usedAddresses(): Promise<ReadonlySet<string>> {
     const readings = (await this.#options.files.list()).map(({ reading }) => reading)
-    return new Set(readings.map((each) => (each.is === 'known' ? (each.record.run?.ipAddress ?? '') : '')))
+    return new Set(readings.map((each) => (each.is === 'valid' ? (each.record.run?.ipAddress ?? '') : '')))
   }
 
-  /** What its guest's console says. */
+  /** Returns the path of the guest's console log. */
   consoleOf(name: string): string {
     const { driver, files } = this.#options
     return files.guestConsoleOf(name, driver.console)
   }
 
-  #placeOf({ id }: Pick<Metadata, 'id'>): { readonly id: string; readonly socketDir: string } {
+  #addressOf({ id }: Pick<Metadata, 'id'>): { readonly id: string; readonly socketDir: string } {
     return { id, socketDir: this.#options.sockets.pathOf(id) }
   }
 }
 
-async function endProcess(machine: MachineProcess): Promise<void> {
+async function terminate(machine: MachineProcess): Promise<void> {
   await signalProcess(machine, 'SIGTERM')
-  if (await hasEndedWithin(machine, TERMINATE_MS)) return
+  if (await hasExitedWithin(machine, TERMINATE_MS)) return
   await signalProcess(machine, 'SIGKILL')
-  if (await hasEndedWithin(machine, KILL_MS)) return
-  throw fault('BACKEND_ERROR', `process ${machine.pid} of the machine does not end: kill it by hand`)
+  if (await hasExitedWithin(machine, KILL_MS)) return
+  throw fault('BACKEND_ERROR', `process ${machine.pid} of the VM does not exit; kill it manually`)
 }

@@ -7,7 +7,7 @@ import type { MachineFiles } from './files/machine-files.ts'
 import { SnapshotFiles } from './files/snapshot-files.ts'
 import type { SnapshotReading, SnapshotRecord } from './files/snapshot-record.ts'
 
-/** Snapshots of machines that do not run: of their disks, without what was in memory. */
+/** Snapshots of stopped VMs: copies of their disks, without memory. */
 export class MachineSnapshots implements Snapshots {
   readonly #backend: BackendName
   readonly #machines: MachineFiles
@@ -36,9 +36,9 @@ export class MachineSnapshots implements Snapshots {
     signal: AbortSignal,
   ): Promise<Snapshot> {
     const reading = await this.#machines.read(workspace)
-    if (reading.is !== 'known') {
-      const why = reading.is === 'absent' ? 'it is gone' : reading.why
-      throw fault('BACKEND_ERROR', `metadata.json of "${workspace}" cannot be used: ${why}`)
+    if (reading.is !== 'valid') {
+      const why = reading.is === 'absent' ? 'it no longer exists' : reading.why
+      throw fault('BACKEND_ERROR', `metadata.json of "${workspace}" is unreadable: ${why}`)
     }
     const { image, digest, repo, forwardPorts, environment, cpus, memoryMb, upperBytes, isFormatted } =
       reading.record
@@ -59,7 +59,7 @@ export class MachineSnapshots implements Snapshots {
       throw fault('BACKEND_ERROR', `the disk of "${workspace}" cannot be copied: ${messageOf(error)}`, error)
     }
     const snapshot = await this.find(name)
-    if (snapshot === undefined) throw fault('BACKEND_ERROR', `snapshot "${name}" is gone again`)
+    if (snapshot === undefined) throw fault('BACKEND_ERROR', `snapshot "${name}" no longer exists`)
     return snapshot
   }
 
@@ -67,15 +67,20 @@ export class MachineSnapshots implements Snapshots {
     await this.#files.remove(name)
   }
 
-  /** @throws SNAPSHOT_NOT_FOUND, and BACKEND_ERROR when it cannot be read */
+  /**
+   * Returns a snapshot's record.
+   *
+   * @throws SNAPSHOT_NOT_FOUND when there is none
+   * @throws BACKEND_ERROR when it is unreadable
+   */
   async read(name: string): Promise<SnapshotRecord> {
     const reading = await this.#files.read(name)
-    if (reading.is === 'known') return reading.record
-    if (reading.is === 'absent') throw fault('SNAPSHOT_NOT_FOUND', `there is no snapshot "${name}"`)
+    if (reading.is === 'valid') return reading.record
+    if (reading.is === 'absent') throw fault('SNAPSHOT_NOT_FOUND', `snapshot "${name}" not found`)
     throw fault('BACKEND_ERROR', unusable(name, reading.why))
   }
 
-  /** Gives a machine that is being made a copy of a snapshot's disk. @throws BACKEND_ERROR */
+  /** Copies a snapshot's disk for a VM that is being created. @throws BACKEND_ERROR when the copy fails */
   async restore(name: string, workspace: string, signal: AbortSignal): Promise<void> {
     try {
       await this.#machines.copyUpper(this.#files.upperOf(name), workspace, signal)
@@ -121,5 +126,5 @@ export class MachineSnapshots implements Snapshots {
 }
 
 function unusable(name: string, why: string): string {
-  return `snapshot.json of "${name}" cannot be used (${why}): restore the file, or delete the snapshot`
+  return `snapshot.json of "${name}" is unreadable (${why}); restore the file, or delete the snapshot`
 }

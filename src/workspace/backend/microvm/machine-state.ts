@@ -6,19 +6,19 @@ import type { MachineFiles } from './files/machine-files.ts'
 import { isRunning } from './monitor/machine-process.ts'
 import type { Metadata, MetadataReading } from './files/metadata.ts'
 
-/** Where a machine is in its life, from what is remembered of it and what runs. */
+/** Derives a VM's state from its metadata and its processes. */
 async function stateOf({ run, failure }: Metadata, hostBoot: string): Promise<WorkspaceState> {
-  // The host was started anew, and everything that ran on it is gone.
+  // The host has rebooted, and everything that ran on it stopped.
   if (run !== null && run.hostBoot !== hostBoot) return { is: 'stopped' }
   if (run === null) return failure === '' ? { is: 'stopped' } : { is: 'error', message: failure }
   const [monitor] = run.processes
   if (monitor === undefined || !(await isRunning(monitor)))
-    return { is: 'error', message: 'its virtual machine ended unexpectedly; start it again' }
+    return { is: 'error', message: 'its VM exited unexpectedly; start it again' }
   if (run.isReady) return { is: 'running' }
-  return { is: 'error', message: 'it was being started when the server ended; start it again' }
+  return { is: 'error', message: 'the server stopped while starting it; start it again' }
 }
 
-/** A machine as a workspace; undefined for one that was deleted but for its files. */
+/** Converts a VM to a workspace; undefined for a deleted workspace whose files were kept. */
 export async function workspaceOf(
   backend: BackendName,
   files: MachineFiles,
@@ -52,9 +52,9 @@ export async function workspaceOf(
   }
 }
 
-/** One of which nothing is known but that it is there: it stays until someone deletes it (fault F8). */
+/** Returns a workspace whose metadata is unreadable: it stays until someone deletes it (fault F8). */
 function brokenWorkspace(backend: BackendName, key: string, why: string): Workspace {
-  const message = `its metadata.json cannot be used (${messageOf(why)}): restore the file, or delete the workspace`
+  const message = `its metadata.json is unreadable (${messageOf(why)}); restore the file, or delete the workspace`
   return {
     name: key,
     backend,

@@ -1,51 +1,51 @@
 import { nameKey } from '../../name.ts'
-import { boundLog, findLastWords } from './monitor/console-log.ts'
+import { boundLog, findLastKernelMessage } from './monitor/console-log.ts'
 import type { Driver } from './driver.ts'
 import type { MachineFiles } from './files/machine-files.ts'
 import { isRunning } from './monitor/machine-process.ts'
 import type { Metadata } from './files/metadata.ts'
 
-const LOOK_EVERY_MS = 500
-/** At every so many looks the consoles' logs are looked at too. */
+const CHECK_EVERY_MS = 500
+/** Number of checks after which log sizes are checked, too. */
 const BOUND_EVERY = 20
 
-/** At every so many looks, whether each metadata.json can still be read, and what consoles said last. */
+/** Number of checks after which metadata and the last console output are checked, too. */
 const READ_EVERY = 4
 
 /**
- * Notices machines that end by themselves, and metadata that becomes unreadable or readable again. By looking: machines that an
- * earlier server started are nobody's children, and report to nobody.
+ * Detects VMs that exit and metadata that becomes unreadable or readable again. It polls, because VMs that an
+ * earlier server started are not children of this process.
  */
 export class MachineWatch {
   readonly #files: MachineFiles
   readonly #driver: Driver
-  readonly #onEnd: (name: string) => Promise<void>
+  readonly #onExit: (name: string) => Promise<void>
   readonly #onReadable: (key: string) => void
-  /** Machines whose metadata.json could not be read when last looked at. */
+  /** VMs whose metadata.json was unreadable at the last check. */
   #unreadable: ReadonlySet<string> = new Set()
-  /** Machines that are to run, by name. */
+  /** VMs that are supposed to run, by name. */
   readonly #machines = new Map<string, Metadata>()
   #timer: NodeJS.Timeout | undefined
-  #looks = 0
-  #isLooking = false
+  #checks = 0
+  #isChecking = false
 
   constructor(
     files: MachineFiles,
     driver: Driver,
-    on: { readonly onEnd: (name: string) => Promise<void>; readonly onReadable: (key: string) => void },
+    on: { readonly onExit: (name: string) => Promise<void>; readonly onReadable: (key: string) => void },
   ) {
     this.#files = files
     this.#driver = driver
-    this.#onEnd = on.onEnd
+    this.#onExit = on.onExit
     this.#onReadable = on.onReadable
   }
 
   start(): void {
     this.#timer = setInterval(() => {
-      if (this.#isLooking) return
-      this.#isLooking = true
-      void this.#look().finally(() => (this.#isLooking = false))
-    }, LOOK_EVERY_MS)
+      if (this.#isChecking) return
+      this.#isChecking = true
+      void this.#check().finally(() => (this.#isChecking = false))
+    }, CHECK_EVERY_MS)
     this.#timer.unref()
   }
 
@@ -65,21 +65,25 @@ export class MachineWatch {
     return this.#machines.has(nameKey(name))
   }
 
-  async #cutLogs(name: string): Promise<void> {
+  async #boundLogs(name: string): Promise<void> {
     const logs = [this.#files.monitorLogOf(name)]
-    // Cut under a writer that does not append, its next line would land where the end was, behind a hole.
+    // If a log is truncated under a writer that does not append, its next line lands at the old offset,
+    // behind a hole.
     if (this.#driver.console === 'appended') logs.push(this.#files.consoleOf(name))
     for (const log of logs) await boundLog(log).catch(() => undefined)
   }
 
-  /** Whether a machine is off whose monitor goes on: one with no power to switch off only ends at a reboot. */
+  /**
+   * Returns whether a VM is off although its monitor runs: some monitors cannot power off and exit only at a
+   * reboot.
+   */
   async #isOff({ name, run }: Metadata): Promise<boolean> {
-    if (this.#driver.endsBy !== 'reboot') return false
+    if (this.#driver.shutdownBy !== 'reboot') return false
     const console = this.#files.guestConsoleOf(name, this.#driver.console)
-    return (await findLastWords(console, run?.consoleStart ?? 0)) === 'off'
+    return (await findLastKernelMessage(console, run?.consoleStart ?? 0)) === 'off'
   }
 
-  async #lookForUnreadable(): Promise<void> {
+  async #checkReadable(): Promise<void> {
     const unreadable = new Set(
       (await this.#files.list()).filter(({ reading }) => reading.is === 'unreadable').map(({ key }) => key),
     )
@@ -89,21 +93,21 @@ export class MachineWatch {
       if (unreadable.has(key) !== before.has(key)) this.#onReadable(key)
   }
 
-  async #look(): Promise<void> {
-    const looksClosely = this.#looks % READ_EVERY === 0
-    if (looksClosely) await this.#lookForUnreadable().catch(() => undefined)
-    const hasTimeForLogs = ++this.#looks % BOUND_EVERY === 0
+  async #check(): Promise<void> {
+    const checksClosely = this.#checks % READ_EVERY === 0
+    if (checksClosely) await this.#checkReadable().catch(() => undefined)
+    const hasTimeForLogs = ++this.#checks % BOUND_EVERY === 0
     for (const [key, metadata] of this.#machines) {
       const [monitor] = metadata.run?.processes ?? []
-      const isOff = looksClosely && (await this.#isOff(metadata))
+      const isOff = checksClosely && (await this.#isOff(metadata))
       if (!isOff && monitor !== undefined && (await isRunning(monitor))) {
-        if (hasTimeForLogs) await this.#cutLogs(metadata.name)
+        if (hasTimeForLogs) await this.#boundLogs(metadata.name)
         continue
       }
-      // Meanwhile it can have been started anew, or be about to be.
+      // It may have been started again in the meantime, or be about to be.
       if (this.#machines.get(key) !== metadata) continue
       this.#machines.delete(key)
-      await this.#onEnd(metadata.name)
+      await this.#onExit(metadata.name)
     }
   }
 }

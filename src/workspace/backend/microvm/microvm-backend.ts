@@ -20,17 +20,17 @@ import type {
 } from '../backend.ts'
 import { readConsole } from './monitor/console-log.ts'
 import type { Driver } from './driver.ts'
-import { GuestDoor } from './guest/guest-door.ts'
+import { GuestClient } from './guest/guest-client.ts'
 import { readHostBoot } from './files/host-boot.ts'
 import { MachineFiles } from './files/machine-files.ts'
 import { readMachineLoads } from './monitor/machine-load.ts'
-import { type MachineEnd, MachineRunner } from './machine-runner.ts'
+import { type MachineExit, MachineRunner } from './machine-runner.ts'
 import { MachineSnapshots } from './machine-snapshots.ts'
 import { MachineWatch } from './machine-watch.ts'
 import { workspaceOf } from './machine-state.ts'
 import type { Metadata } from './files/metadata.ts'
 import { type MachineDefaults, planMachine } from './plan-machine.ts'
-import { holdRoot } from './files/hold-root.ts'
+import { lockRoot } from './files/lock-root.ts'
 import { readMachineUsage } from './usage.ts'
 import type { NetworkMode } from './network/network.ts'
 import { Networks } from './networks.ts'
@@ -39,30 +39,31 @@ import { reachMachine } from './guest/reach-machine.ts'
 import { RebootLimit } from './reboot-limit.ts'
 import { SocketDirs } from './guest/socket-dir.ts'
 
-const TOO_MANY_REBOOTS: MachineEnd = {
+const TOO_MANY_REBOOTS: MachineExit = {
   is: 'failed',
   why: 'it rebooted more than 5 times within 10 minutes; start it again',
 }
 
+/** Options of a VM backend. */
 export interface MicroVmOptions {
   readonly driver: Driver
-  /** The directory of this backend's instances and uppers. */
+  /** Directory of this backend's instances and uppers. */
   readonly root: string
-  /** The directory of its images. */
+  /** Directory of its images. */
   readonly imageRoot: string
-  /** Where machines have their sockets. */
+  /** Root directory of the VMs' sockets. */
   readonly socketRoot: string
   readonly network: NetworkMode
-  /** Whether programs in machines must show a token to get cloud credentials. */
+  /** Whether programs in VMs must present a token to get cloud credentials. */
   readonly isHardened?: boolean
-  /** What machines reach. */
+  /** Network policy of the VMs. */
   readonly policy: NetworkPolicy
-  /** For a workspace that names none. */
+  /** Defaults for creations that leave them out. */
   readonly defaults: MachineDefaults
   readonly bootTimeoutMs: number
 }
 
-/** Workspaces as virtual machines: an image that many share, and above it a disk of each one's own. */
+/** Runs workspaces as VMs: an image shared by many, and a separate disk per workspace above it. */
 export class MicroVmBackend implements Backend {
   readonly name: Backend['name']
   readonly snapshots: MachineSnapshots
@@ -70,7 +71,7 @@ export class MicroVmBackend implements Backend {
   readonly #options: MicroVmOptions
   readonly #files: MachineFiles
   readonly #sockets: SocketDirs
-  readonly #door: GuestDoor
+  readonly #guests: GuestClient
   readonly #locks = new KeyedLock()
   readonly #guestPorts = new Map<number, (caller: GuestCaller) => void>()
   readonly #watch: MachineWatch
@@ -95,13 +96,13 @@ export class MicroVmBackend implements Backend {
     this.#images.catch(() => undefined)
     this.snapshots = new MachineSnapshots(this.name, this.#files, this.#images)
     this.#watch = new MachineWatch(this.#files, options.driver, {
-      onEnd: async (name) => {
-        const end = await this.#locks.run(nameKey(name), () => this.#noteEnd(name)).catch(() => undefined)
-        this.#onChange({ is: end?.is === 'rebooting' ? 'rebooting' : 'changed', name })
+      onExit: async (name) => {
+        const exit = await this.#locks.run(nameKey(name), () => this.#recordExit(name)).catch(() => undefined)
+        this.#onChange({ is: exit?.is === 'rebooting' ? 'rebooting' : 'changed', name })
       },
       onReadable: (name) => this.#onChange({ is: 'changed', name }),
     })
-    this.#door = new GuestDoor(reachMachine(this.#files, this.#sockets))
+    this.#guests = new GuestClient(reachMachine(this.#files, this.#sockets))
   }
 
   get isAvailable(): boolean {
@@ -111,7 +112,7 @@ export class MicroVmBackend implements Backend {
   async open(onChange: (change: BackendChange) => void): Promise<void> {
     const { driver, root, bootTimeoutMs } = this.#options
     this.#onChange = onChange
-    this.#release = await holdRoot(root, this.name)
+    this.#release = await lockRoot(root, this.name)
     await this.#images
     this.#hostBoot = await readHostBoot()
     this.#runner = new MachineRunner({
@@ -126,16 +127,17 @@ export class MicroVmBackend implements Backend {
     })
     this.#isAvailable = (await driver.missing()) === undefined
     for (const { reading } of await this.#files.list()) {
-      if (reading.is !== 'known' || reading.record.run === null) continue
+      if (reading.is !== 'valid' || reading.record.run === null) continue
       if (reading.record.run.hostBoot !== this.#hostBoot) continue
       this.#watch.add(reading.record)
-      // What ended while no server was there has no sockets to be reached by; nor may it keep the others from being seen.
+      // A VM that exited while no server was running has no sockets to attach to, and must not prevent the
+      // others from being watched.
       await this.#runner.adopt(reading.record).catch(() => undefined)
     }
     this.#watch.start()
   }
 
-  /** Machines go on, and are found again by the next server. */
+  /** Closes the backend. VMs keep running, and the next server finds them again. */
   async close(): Promise<void> {
     this.#watch.stop()
     this.#runner?.close()
@@ -160,9 +162,9 @@ export class MicroVmBackend implements Backend {
     if (reading.is === 'unreadable')
       throw fault(
         'BACKEND_ERROR',
-        `metadata.json of "${name}" cannot be used (${reading.why}); delete the workspace first`,
+        `metadata.json of "${name}" is unreadable (${reading.why}); delete the workspace first`,
       )
-    return reading.is === 'known' && reading.record.isKept
+    return reading.is === 'valid' && reading.record.isKept
   }
 
   async create(
@@ -175,17 +177,18 @@ export class MicroVmBackend implements Backend {
     if (request.localDir !== '') {
       const why = await this.#options.driver.cannotShare()
       if (why !== undefined)
-        throw fault('INVALID_LOCAL_DIR', `local_dir cannot be mounted in a ${this.name} machine: ${why}`)
+        throw fault('INVALID_LOCAL_DIR', `local_dir cannot be mounted in a ${this.name} VM: ${why}`)
     }
     return this.#locks.run(nameKey(request.name), async () => {
       const { name, fromSnapshot } = request
       const reading = await this.#files.read(name)
-      const kept = reading.is === 'known' ? reading.record : undefined
+      const kept = reading.is === 'valid' ? reading.record : undefined
       const snapshot = fromSnapshot === '' ? undefined : await this.snapshots.read(fromSnapshot)
       const { defaults } = this.#options
       const { metadata, disk } = await planMachine(request, { kept, snapshot }, images, defaults)
       await this.#files.begin(name)
-      // Pinned from here on, so that nobody prunes it; then it is there or not.
+      // The written metadata pins the image against pruning. Only then does resolving it prove that it
+      // exists.
       await this.#files.write(metadata)
       const image = await images.resolve(metadata.digest)
       if (disk === 'new') await this.#files.makeUpper(name, metadata.upperBytes)
@@ -214,11 +217,12 @@ export class MicroVmBackend implements Backend {
     })
   }
 
-  /** Drops what was written in a stopped workspace: at its next start it is as its image. */
+  /** Discards everything written in a stopped workspace; it starts from its image again. */
   async reset(name: string): Promise<Workspace> {
     return this.#change(name, async (metadata) => {
-      await this.#running.endRemains(metadata)
-      // In this order: after a crash between the two it starts with its files, where the other way round it would not start.
+      await this.#running.killRemains(metadata)
+      // In this order, a crash between the two leaves a workspace that starts with its files; the reverse
+      // would not start.
       await this.#files.write({ ...metadata, isFormatted: false, run: null, failure: '' })
       await this.#files.makeUpper(name, metadata.upperBytes)
     })
@@ -228,7 +232,7 @@ export class MicroVmBackend implements Backend {
     await this.#locks.run(nameKey(name), async () => {
       this.#watch.remove(name)
       const reading = await this.#files.read(name)
-      const metadata = reading.is === 'known' ? reading.record : undefined
+      const metadata = reading.is === 'valid' ? reading.record : undefined
       if (metadata !== undefined) {
         if (keepVolume && metadata.isFormatted) {
           await this.#running.stop(metadata)
@@ -236,12 +240,12 @@ export class MicroVmBackend implements Backend {
           await this.#files.write({ ...metadata, isKept: true, run: null, failure: '' })
           return this.#files.end(name)
         }
-        await this.#running.endRemains(metadata)
-      } else await this.#running.endStray(name)
+        await this.#running.killRemains(metadata)
+      } else await this.#running.killStray(name)
       if (keepVolume && metadata === undefined && reading.is === 'unreadable')
         throw fault(
           'BACKEND_ERROR',
-          `files of "${name}" cannot be kept: its metadata.json cannot be used (${reading.why})`,
+          `the files of "${name}" cannot be kept: its metadata.json is unreadable (${reading.why})`,
         )
       await this.#files.removeUpper(name)
       await this.#files.removeInstance(name)
@@ -249,21 +253,21 @@ export class MicroVmBackend implements Backend {
   }
 
   exec(name: string, request: ExecRequest): Promise<ExecProcess> {
-    return this.#door.exec(name, request)
+    return this.#guests.exec(name, request)
   }
 
   dial(name: string, port: number): Promise<Duplex> {
-    return this.#door.dial(name, port)
+    return this.#guests.dial(name, port)
   }
 
   readonly canListenInside = (): boolean => true
 
   listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
-    return this.#door.listenInside(name, onConnection)
+    return this.#guests.listenInside(name, onConnection)
   }
 
   loginEnvironment(name: string): Promise<LoginEnvironment> {
-    return this.#door.loginEnvironment(name)
+    return this.#guests.loginEnvironment(name)
   }
 
   listenGuests(port: number, onConnection: (caller: GuestCaller) => void): void {
@@ -309,18 +313,19 @@ export class MicroVmBackend implements Backend {
 
   async #get(name: string): Promise<Workspace> {
     const workspace = await this.find(name)
-    if (workspace === undefined) throw fault('BACKEND_ERROR', `the files of workspace "${name}" are gone`)
+    if (workspace === undefined)
+      throw fault('BACKEND_ERROR', `the files of workspace "${name}" no longer exist`)
     return workspace
   }
 
-  /** Writes down how a machine ended; undefined when it has been started again meanwhile. */
-  async #noteEnd(name: string): Promise<MachineEnd | undefined> {
+  /** Records how a VM exited; resolves to undefined when it has been started again in the meantime. */
+  async #recordExit(name: string): Promise<MachineExit | undefined> {
     const reading = await this.#files.read(name)
-    if (reading.is !== 'known' || reading.record.run === null || this.#watch.has(name)) return undefined
-    const how = await this.#running.howEnded(reading.record)
-    const end = how.is === 'rebooting' && !this.#reboots.admits(nameKey(name)) ? TOO_MANY_REBOOTS : how
-    await this.#running.endRemains(reading.record)
-    await this.#files.write({ ...reading.record, run: null, failure: end.is === 'failed' ? end.why : '' })
-    return end
+    if (reading.is !== 'valid' || reading.record.run === null || this.#watch.has(name)) return undefined
+    const how = await this.#running.determineExit(reading.record)
+    const exit = how.is === 'rebooting' && !this.#reboots.admits(nameKey(name)) ? TOO_MANY_REBOOTS : how
+    await this.#running.killRemains(reading.record)
+    await this.#files.write({ ...reading.record, run: null, failure: exit.is === 'failed' ? exit.why : '' })
+    return exit
   }
 }

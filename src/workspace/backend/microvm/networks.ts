@@ -9,7 +9,7 @@ import { hasFilterRules, writeFilterRules } from './network/filter-rules.ts'
 import { macOf, type NetworkMode, type NetworkPlan } from './network/network.ts'
 import { tapMissing, Taps } from './network/tap.ts'
 
-/** Gives machines their network, and takes it away when they end. */
+/** Connects VMs to networks, and disconnects them when they stop. */
 export class Networks {
   readonly #mode: NetworkMode
   readonly #driver: Driver
@@ -27,12 +27,13 @@ export class Networks {
   }
 
   /**
-   * Connects a machine as `vm.network` says. With `auto` it is a tap device where this process may make one, else user-mode networking, else
-   * nothing; a device that cannot be made is an error, never a reason for another kind.
+   * Connects a VM as `vm.network` specifies. `auto` selects a tap device if this process may create one, else
+   * user-mode networking, else no network. A device that cannot be created is an error and never causes a
+   * fallback.
    *
-   * @param taken addresses that other machines have
-   * @param progress gets a sentence when the machine has no network
-   * @throws BACKEND_ERROR when the configured network is not possible
+   * @param taken addresses of other VMs
+   * @param progress receives a sentence when the VM has no network
+   * @throws BACKEND_ERROR when the configured network is not available
    */
   async attach(
     id: string,
@@ -46,19 +47,19 @@ export class Networks {
         return { is: 'none' }
       case 'user': {
         if (userNetwork === undefined)
-          throw fault('BACKEND_ERROR', `${name} has no user-mode networking: set vm.network to tap or none`)
-        const missing = await userNetwork.missing()
-        if (missing !== undefined)
           throw fault(
             'BACKEND_ERROR',
-            `the machine's network cannot be created (vm.network: user): ${missing}`,
+            `${name} does not support user-mode networking; set vm.network to tap or none`,
           )
+        const missing = await userNetwork.missing()
+        if (missing !== undefined)
+          throw fault('BACKEND_ERROR', `the VM's network cannot be created (vm.network: user): ${missing}`)
         return (await this.#groupOf(limits)).planUser(id, userNetwork)
       }
       case 'tap': {
         const missing = await tapMissing()
         if (missing === undefined) return this.#tap(id, limits, taken)
-        throw fault('BACKEND_ERROR', `the machine's network cannot be created (vm.network: tap): ${missing}`)
+        throw fault('BACKEND_ERROR', `the VM's network cannot be created (vm.network: tap): ${missing}`)
       }
       case 'auto':
       default: {
@@ -66,13 +67,13 @@ export class Networks {
         const missing = await whyNoUserNetwork(name, userNetwork)
         if (missing === undefined && userNetwork !== undefined)
           return (await this.#groupOf(limits)).planUser(id, userNetwork)
-        progress(`the machine has no network: ${missing}`)
+        progress(`the VM has no network: ${missing}`)
         return { is: 'none' }
       }
     }
   }
 
-  /** Applies the policy of now to a machine that runs. `ipAddress` is '' for one without a tap device. */
+  /** Applies the current policy to a running VM. `ipAddress` is '' for a VM without a tap device. */
   async adopt(
     id: string,
     limits: NetworkLimits | undefined,
@@ -104,7 +105,7 @@ export class Networks {
       await taps.remove(id).catch(() => undefined)
       throw fault(
         'BACKEND_ERROR',
-        `the machine's network cannot be created (vm.network: ${this.#mode}): ${messageOf(error)}`,
+        `the VM's network cannot be created (vm.network: ${this.#mode}): ${messageOf(error)}`,
         error,
       )
     }
@@ -117,17 +118,17 @@ export class Networks {
   }
 }
 
-/** The machines for which one policy holds. */
+/** The VMs that share one policy. */
 class PolicyGroup {
   readonly taps: Taps
-  /** Resolves once the names of the policy have been looked up. */
+  /** Resolves once the policy's host names have been resolved. */
   readonly opened: Promise<void>
   readonly #policy: NetworkPolicy
   readonly #allowed: AllowedNetworks
-  /** By machine, where its filter's rules belong to. */
+  /** Socket directories of VMs with a frame filter, by VM. */
   readonly #filtered = new Map<string, string>()
 
-  /** @param name tells its bridge from those of others on this host */
+  /** @param name distinguishes its bridge from others on this host */
   constructor(name: string, policy: NetworkPolicy) {
     this.#policy = policy
     this.taps = new Taps(name, policy)
@@ -141,7 +142,7 @@ class PolicyGroup {
     return { is: 'user', mac: macOf(id), address, policy: this.#policy, allowed: this.#allowed.all }
   }
 
-  /** Keeps the rules of a machine's filter as the policy has them, from now on. */
+  /** Keeps the rules of a VM's filter up to date from now on. */
   async followRules(id: string, socketDir: string): Promise<void> {
     this.#filtered.set(id, socketDir)
     await this.#writeRules(socketDir)
@@ -166,8 +167,8 @@ async function whyNoUserNetwork(
   userNetwork: UserNetwork | undefined,
 ): Promise<string | undefined> {
   if (userNetwork === undefined)
-    return `${name} connects machines by tap devices alone, which need root and /dev/net/tun`
+    return `${name} connects VMs only through tap devices, which require root and /dev/net/tun`
   if (!userNetwork.isIsolated)
-    return `set vm.network: user to connect it; it then reaches what this machine serves on all its addresses`
+    return `set vm.network to user to connect it; it can then reach services that this host exposes on all its addresses`
   return userNetwork.missing()
 }

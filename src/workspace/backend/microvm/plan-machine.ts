@@ -6,24 +6,26 @@ import type { BackendCreate } from '../backend.ts'
 import type { Metadata } from './files/metadata.ts'
 import type { SnapshotRecord } from './files/snapshot-record.ts'
 
+/** Resources of VMs whose creation leaves them out. */
 export interface MachineDefaults {
   readonly cpus: number
   readonly memoryMb: number
   readonly upperBytes: number
 }
 
-/** What a machine is to be, and where its disk comes from. */
+/** The metadata of a new VM, and where its disk comes from. */
 interface MachinePlan {
   readonly metadata: Metadata
   readonly disk: 'new' | 'kept' | 'copied'
 }
 
 /**
- * What is known of a machine before anything of it is made.
+ * Plans a VM before anything of it is created.
  *
- * @throws IMAGE_NOT_FOUND, and BACKEND_ERROR where kept files do not fit
- * @param kept what an earlier workspace of that name left
- * @param snapshot what its disk is to be a copy of
+ * @param kept metadata of an earlier workspace of that name whose files were kept
+ * @param snapshot the snapshot to copy the disk from
+ * @throws IMAGE_NOT_FOUND when the image does not exist
+ * @throws BACKEND_ERROR when kept files belong to another image
  */
 export async function planMachine(
   request: BackendCreate,
@@ -42,11 +44,12 @@ export async function planMachine(
   if (kept.digest !== digest)
     throw fault(
       'BACKEND_ERROR',
-      `the files kept from the earlier workspace "${request.name}" lie above image ${kept.image} (${kept.digest}), which must be used again`,
+      `the files kept from the earlier workspace "${request.name}" depend on image ${kept.image} (${kept.digest}); create the workspace with that image`,
     )
   return { metadata: { ...kept, ...factsOf(request), isKept: false }, disk: 'kept' }
 }
 
+/** Returns the metadata of a VM with a new disk. */
 export function newMetadata(request: BackendCreate, digest: string, defaults: MachineDefaults): Metadata {
   return {
     ...factsOf(request),
@@ -63,7 +66,7 @@ export function newMetadata(request: BackendCreate, digest: string, defaults: Ma
   }
 }
 
-/** What a creation says of a machine, and what one that takes over kept files says anew. */
+/** Returns the metadata that comes from the request, also for a VM that adopts kept files. */
 function factsOf(
   request: BackendCreate,
 ): Pick<

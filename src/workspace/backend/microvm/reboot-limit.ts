@@ -3,7 +3,7 @@ import type { Clock } from '../../../lib/clock/clock.ts'
 const MOST = 5
 const WITHIN_MS = 600_000
 
-/** Keeps machines that reboot again and again, such as by a fault in their own boot, from doing so for ever. */
+/** Stops reboot loops, such as those caused by a boot failure inside the VM. */
 export class RebootLimit {
   readonly #clock: Clock
   readonly #reboots = new Map<string, readonly number[]>()
@@ -12,7 +12,7 @@ export class RebootLimit {
     this.#clock = clock
   }
 
-  /** Counts a reboot; false for more than 5 within 10 minutes, after which counting begins again. */
+  /** Counts a reboot. Returns false after more than 5 within 10 minutes, and then starts counting again. */
   admits(key: string): boolean {
     const nowMs = this.#clock.nowMs()
     const recent = (this.#reboots.get(key) ?? []).filter((atMs) => nowMs - atMs < WITHIN_MS)

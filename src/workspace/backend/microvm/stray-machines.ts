@@ -2,34 +2,36 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { identify, type MachineProcess } from './monitor/machine-process.ts'
 
-/** What may be known of a machine whose processes are sought. */
+/** What is known of a VM whose processes are to be found. */
 export interface Traces {
-  /** Its disk's path. */
+  /** Path of its disk. */
   readonly disk: string
-  /** The path of the socket that its monitor listens at. */
+  /** Path of its monitor's control socket. */
   readonly socket?: string
-  /** What its monitor was told to call it. */
+  /** Id that its monitor was started with. */
   readonly id?: string
 }
 
 /**
- * Processes that have one of the paths among their arguments, whole or in a list, monitors that were told the machine's id, and
- * those that were told of its disk by their socket and have it open: a machine that a killed server had started and not yet
- * noted, or whose metadata is lost. None where there is no /proc.
+ * Finds the processes of a VM that a killed server had started but not recorded, or whose metadata is lost:
+ * those with one of the paths among their arguments, whole or in a list; monitors started with the VM's id;
+ * and monitors that were configured over their socket and have the disk open. Empty on systems without /proc.
  */
 export async function findMachine({ disk, socket, id }: Traces): Promise<readonly MachineProcess[]> {
   const file = statSync(disk, { throwIfNoEntry: false })
-  const isSought = (pid: string): boolean => {
-    const words = wordsOf(pid)
+  const matches = (pid: string): boolean => {
+    const argv = argumentsOf(pid)
     return (
-      words.some((word) => namesPath(word, disk) || (socket !== undefined && namesPath(word, socket))) ||
-      words.some((word, i) => id !== undefined && word === '--id' && words[i + 1] === id) ||
+      argv.some(
+        (argument) => namesPath(argument, disk) || (socket !== undefined && namesPath(argument, socket)),
+      ) ||
+      argv.some((argument, i) => id !== undefined && argument === '--id' && argv[i + 1] === id) ||
       (file !== undefined &&
-        words.some((word) => basename(word).includes('firecracker')) &&
+        argv.some((argument) => basename(argument).includes('firecracker')) &&
         hasOpen(pid, file))
     )
   }
-  const found = numbersIn('/proc').filter((pid) => Number(pid) !== process.pid && isSought(pid))
+  const found = numbersIn('/proc').filter((pid) => Number(pid) !== process.pid && matches(pid))
   const identified = await Promise.all(found.map((pid) => identify(Number(pid))))
   return identified.filter((each) => each !== undefined)
 }
@@ -42,7 +44,7 @@ function numbersIn(directory: string): readonly string[] {
   }
 }
 
-function wordsOf(pid: string): readonly string[] {
+function argumentsOf(pid: string): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
   } catch {
@@ -50,19 +52,19 @@ function wordsOf(pid: string): readonly string[] {
   }
 }
 
-function namesPath(word: string, path: string): boolean {
+function namesPath(argument: string, path: string): boolean {
   const named = [`file=${path.replaceAll(',', ',,')}`, `path=${path}`]
-  return word === path || word.split(/,(?!,)/).some((part) => named.includes(part))
+  return argument === path || argument.split(/,(?!,)/).some((part) => named.includes(part))
 }
 
-/** Whether a process has a file open, by whatever name it found it. */
+/** Returns whether a process has a file open, by any name. */
 function hasOpen(pid: string, file: { readonly dev: number; readonly ino: number }): boolean {
   return numbersIn(`/proc/${pid}/fd`).some((fd) => {
     try {
       const { dev, ino } = statSync(`/proc/${pid}/fd/${fd}`)
       return dev === file.dev && ino === file.ino
     } catch {
-      // It has just been closed, or is one that nobody may look at.
+      // It has just been closed, or this process may not inspect it.
       return false
     }
   })

@@ -5,10 +5,10 @@ import type { ImageStore } from '../../image/image-store.ts'
 import type { BackendUsage, ImagePart, UsagePart } from '../backend.ts'
 import type { MachineFiles } from './files/machine-files.ts'
 
-/** A snapshot whose making has ended has this file. */
+/** A complete snapshot has this file. */
 export const SNAPSHOT_FILE = 'snapshot.json'
 
-/** What of machines is on disk; the image that several share is there once, among the images. */
+/** Returns the disk usage of VMs; a shared image counts once, among the images. */
 export async function readMachineUsage(files: MachineFiles, images: ImageStore): Promise<BackendUsage> {
   const notes: string[] = []
   const { images: stored } = await images.list()
@@ -21,8 +21,8 @@ export async function readMachineUsage(files: MachineFiles, images: ImageStore):
   const workspaces = new Map<string, readonly UsagePart[]>()
   for (const { key, reading } of await files.list()) {
     if (reading.is === 'unreadable')
-      notes.push(`${files.instanceOf(key)}: metadata.json cannot be used (${reading.why})`)
-    const name = reading.is === 'known' ? reading.record.name : key
+      notes.push(`${files.instanceOf(key)}: metadata.json is unreadable (${reading.why})`)
+    const name = reading.is === 'valid' ? reading.record.name : key
     const all = [
       { kind: 'rootfs', path: files.upperOf(key) },
       { kind: 'console_log', path: files.consoleOf(key) },
@@ -30,7 +30,7 @@ export async function readMachineUsage(files: MachineFiles, images: ImageStore):
       { kind: 'metadata', path: files.monitorLogOf(key) },
     ] as const
     const there = await Promise.all(all.map(({ path }) => isThere(path)))
-    if (reading.is === 'known' && there[0] === false) notes.push(`${files.upperOf(key)} is not there`)
+    if (reading.is === 'valid' && there[0] === false) notes.push(`${files.upperOf(key)} is missing`)
     workspaces.set(
       name,
       all.filter((_, i) => there[i]),
@@ -54,7 +54,10 @@ async function readSnapshots(root: string, notes: string[]): Promise<readonly Im
   }
 }
 
-/** What cannot be looked at is there: measuring it will tell why not. */
+/**
+ * Returns whether a path exists. A path that cannot be checked counts as existing: measuring it will report
+ * why.
+ */
 async function isThere(path: string): Promise<boolean> {
   try {
     await lstat(path)

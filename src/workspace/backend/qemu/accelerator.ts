@@ -2,11 +2,15 @@ import { constants } from 'node:fs'
 import { access, readFile } from 'node:fs/promises'
 import type { Accelerator } from './command-line.ts'
 
+/** Values of `qemu.accel`. */
 export const ACCELERATORS = ['auto', 'kvm', 'tcg'] as const
 const KVM = '/dev/kvm'
 const PROCESSORS = '/proc/cpuinfo'
 
-/** What runs the guest's code: the host's processor where it may be used, else QEMU itself, ten times slower. */
+/**
+ * Returns what executes the guest's code: the host's processor if available, else QEMU itself, which is ten
+ * times slower.
+ */
 export async function findAccelerator(
   { accel }: { readonly accel: 'auto' | Accelerator },
   host = { kvm: KVM, processors: PROCESSORS, architecture: process.arch as string },
@@ -20,7 +24,10 @@ export async function findAccelerator(
   }
 }
 
-/** A machine may have KVM's device and not the part of the processor: one in a cloud, say. Others than x86 list no such part. */
+/**
+ * Returns whether the processor can virtualize: /dev/kvm may exist without it, for instance on a cloud host.
+ * Only x86 reports it as a flag.
+ */
 async function canVirtualize(host: {
   readonly processors: string
   readonly architecture: string

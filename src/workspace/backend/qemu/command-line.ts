@@ -3,23 +3,31 @@ import { cidOf, SERIAL_SOCKET } from '../microvm/guest/guest-line.ts'
 import type { Machine } from '../microvm/driver.ts'
 import { AGENT_SERIAL } from '../../../lib/guest/protocol.ts'
 
+/** What executes the guest's code. */
 export type Accelerator = 'kvm' | 'tcg'
-/** How the guest is reached: by a helper that speaks hybrid vsock, by the host's own vsock, or by a serial port. */
+/**
+ * How to reach the guest: through a helper that speaks hybrid vsock, the host's own vsock, or a serial port.
+ */
 export type QemuLine = 'hybrid' | 'vsock' | 'serial'
 
-/** What a device is called on the machine's bus. */
+/** Returns the QEMU name of a device, which depends on the VM's bus. */
 type Device = (kind: string) => string
 
+/** Name of the QMP socket. */
 export const QMP_SOCKET = 'qmp.sock'
+/** Name of vhost-device-vsock's socket. */
 export const VHOST_SOCKET = 'vhost.sock'
+/** Name of virtiofsd's socket. */
 export const VIRTIOFS_SOCKET = 'virtiofs.sock'
+/** Name of QEMU's PID file. */
 export const PID_FILE = 'qemu.pid'
+/** Name of the frame filter's socket. */
 export const NETWORK_SOCKET = 'net.sock'
 
 /**
- * QEMU's arguments for a machine. With the kernel's help it is of the smallest kind there is, with devices on virtio's own
- * bus; emulated, it is a whole PC, since a microvm has no clock that a kernel could measure its own by when the host is busy,
- * and then hangs. Paths stand where commas are not special, or have them doubled. Source: qemu(1),
+ * Returns QEMU's arguments for a VM. With KVM it is a microvm with devices on virtio's own bus. Emulated, it
+ * is a full PC, because a microvm has no reference clock to calibrate the kernel's own, which then hangs on a
+ * busy host. Paths are used where commas are not special, or have their commas doubled. Source: qemu(1),
  * docs/system/i386/microvm.rst.
  */
 export function qemuArguments(machine: Machine, accelerator: Accelerator, line: QemuLine): readonly string[] {
@@ -93,7 +101,7 @@ function machineType(accelerator: Accelerator, isShared: boolean): string {
 
 function kernelArguments(accelerator: Accelerator): readonly string[] {
   const all = ['console=ttyS0', 'panic=-1', 'reboot=t', 'loglevel=4', 'net.ifnames=0']
-  // Emulated, a kernel that moves itself hangs at times.
+  // An emulated kernel occasionally hangs while relocating itself.
   return accelerator === 'tcg' ? [...all, 'nokaslr'] : all
 }
 
@@ -134,7 +142,7 @@ function networkArguments({ network, socketDir }: Machine, device: Device): read
   return ['-netdev', netdev, '-device', `${device('virtio-net')},netdev=net,mac=${network.mac}`]
 }
 
-/** In a list of options a comma ends a value unless it is doubled. */
+/** Doubles commas, which otherwise end a value in an option list. */
 function escaped(value: string): string {
   return value.replaceAll(',', ',,')
 }

@@ -8,19 +8,19 @@ import type { Machine } from '../microvm/driver.ts'
 
 const DEVICES = 'devices'
 
-/** How QEMU is started for one machine. */
+/** The command that starts QEMU for one VM. */
 interface Enclosed {
   readonly program: string
   readonly argv: readonly string[]
 }
 
 /**
- * Returns the command that runs QEMU with the files, the sockets and the devices of one machine and nothing else of this host:
- * in mount, network, IPC and UTS namespaces, without capabilities and, where the server is root, as a user that nothing else is.
- * Gives that user what the machine writes to.
+ * Returns a command that runs QEMU with access only to the files, sockets and devices of one VM: in mount,
+ * network, IPC and UTS namespaces, without capabilities and, if the server is root, as a user of its own.
+ * Makes the VM's writable files that user's.
  *
- * @param root the backend's own directory, which gets its device nodes
- * @param user whom QEMU becomes; undefined where the server is not root
+ * @param root the backend's directory, in which device nodes are created
+ * @param user UID that QEMU switches to; undefined when the server is not root
  */
 export async function enclose(
   machine: Machine,
@@ -43,7 +43,7 @@ export async function enclose(
   const devices = network.is === 'tap' ? ['kvm', 'vhost-vsock', 'net/tun'] : ['kvm', 'vhost-vsock']
   if (user !== undefined) {
     for (const path of writable) await chown(path, user, user)
-    // Nobody else gets at them: the directory above is the server's alone.
+    // World-readable is safe: only the server's user can enter the parent directory.
     for (const path of readable) await chmod(path, 0o444)
   }
   const program = await realpath(binary)
@@ -53,7 +53,7 @@ export async function enclose(
     devices: (await Promise.all(devices.map((name) => device(root, name, user)))).filter(
       (each) => each !== undefined,
     ),
-    // A tap device belongs to the network namespace that it was made in.
+    // A tap device belongs to the network namespace in which it was created.
     network: network.is === 'tap' ? 'host' : 'none',
     ...(user !== undefined && { user }),
   })
@@ -61,8 +61,8 @@ export async function enclose(
 }
 
 /**
- * Returns a device of this host's as a machine's user can open it: a node of its own below the root, which the server alone can reach.
- * Undefined where the host has no such device.
+ * Returns a host device that a VM's user can open: a separate node below the root, which only the server can
+ * reach. Undefined when the host does not have the device.
  */
 async function device(
   root: string,
@@ -77,7 +77,7 @@ async function device(
   const existing = await stat(source).catch(ignoreMissing)
   if (existing?.isCharacterDevice() === true && existing.rdev === original.rdev) return { source, path }
   makeDirs(dirname(source), 0o700)
-  // Linux's own encoding of a device's numbers. Source: makedev(3).
+  // Linux's encoding of device numbers. Source: makedev(3).
   const major = (original.rdev >>> 8) & 0xfff
   const minor = (original.rdev & 0xff) | ((original.rdev >>> 12) & 0xfff00)
   const { status, stderr } = await run('mknod', ['--mode=0666', source, 'c', String(major), String(minor)])

@@ -26,24 +26,25 @@ import { enclose } from './enclose.ts'
 import { qmp } from './qmp.ts'
 import { startUserNetwork, USER_NETWORK, userNetworkMissing } from './user-network.ts'
 
+/** Options of the QEMU driver. */
 export interface QemuOptions {
-  /** The directory of the backend's files. */
+  /** Directory of the backend's files. */
   readonly root: string
   /** Name or path of the program. */
   readonly binary: string
   readonly accel: (typeof ACCELERATORS)[number]
-  /** Path of vhost-device-vsock, where it is not to be looked for. */
+  /** Path of vhost-device-vsock; searched for when undefined. */
   readonly vhostDeviceVsock: string | undefined
-  /** Path of virtiofsd, where it is not to be looked for. */
+  /** Path of virtiofsd; searched for when undefined. */
   readonly virtiofsd: string | undefined
 }
 
-/** QEMU's `microvm` machines, accelerated by the kernel where that works and emulated where not. */
+/** Runs QEMU VMs, with KVM where it works and emulated elsewhere. */
 export class QemuDriver implements Driver {
   readonly name = 'qemu'
   readonly console = 'appended'
   readonly userNetwork = { address: USER_NETWORK, missing: userNetworkMissing, isIsolated: true }
-  readonly endsBy = 'poweroff'
+  readonly shutdownBy = 'poweroff'
   readonly jails = undefined
   readonly userOf = process.getuid?.() === 0 ? machineUser : () => undefined
   readonly #options: QemuOptions
@@ -54,7 +55,7 @@ export class QemuDriver implements Driver {
   }
 
   async missing(): Promise<string | undefined> {
-    if (process.platform !== 'linux' || process.arch !== 'x64') return 'qemu machines need Linux on x86-64'
+    if (process.platform !== 'linux' || process.arch !== 'x64') return 'qemu requires Linux on x86-64'
     const { binary } = this.#options
     if ((await findProgram(binary)) !== undefined) return sandboxMissing()
     return `${binary} is not installed (Debian and Ubuntu: apt-get install qemu-system-x86 passt bubblewrap), or set qemu.binary`
@@ -63,7 +64,7 @@ export class QemuDriver implements Driver {
   async cannotShare(): Promise<string | undefined> {
     if ((await findHelper(this.#options.virtiofsd, 'virtiofsd')) === undefined)
       return 'virtiofsd is not installed (Debian 12 has it in qemu-system-common), or set qemu.virtiofsd'
-    return process.getuid?.() === 0 ? undefined : 'sharing a directory needs root'
+    return process.getuid?.() === 0 ? undefined : 'sharing a directory requires root'
   }
 
   async start(machine: Machine, signal: AbortSignal): Promise<StartedMachine> {
@@ -98,8 +99,8 @@ export class QemuDriver implements Driver {
     await qmp(join(socketDir, QMP_SOCKET), 'system_powerdown')
   }
 
-  /** QEMU takes its file away when it ends by itself, and cannot when it is killed. */
-  hasEndedInOrder({ socketDir }: { readonly socketDir: string }): boolean {
+  /** QEMU removes its PID file on a regular exit, and cannot when it is killed. */
+  hasExitedCleanly({ socketDir }: { readonly socketDir: string }): boolean {
     return !existsSync(join(socketDir, PID_FILE))
   }
 
@@ -142,7 +143,8 @@ export class QemuDriver implements Driver {
     await stat(directory)
     const socket = join(machine.socketDir, VIRTIOFS_SOCKET)
     const helper = await findHelper(this.#options.virtiofsd, 'virtiofsd')
-    if (helper === undefined) throw fault('BACKEND_ERROR', 'virtiofsd is gone, which shares local_dir')
+    if (helper === undefined)
+      throw fault('BACKEND_ERROR', 'virtiofsd, which shares local_dir, is no longer installed')
     const argv = [`--socket-path=${socket}`, '-o', `source=${directory}`, '-o', 'cache=auto']
     const monitor = await spawnMonitor(helper, argv, machine.monitorLog)
     await awaitSocket(socket, monitor, machine.monitorLog, signal)
@@ -152,10 +154,10 @@ export class QemuDriver implements Driver {
 }
 
 /**
- * Returns QEMU's own process, which is the one child of the sandbox around it. The kernel is asked, and no file that the machine's user
- * could write. Source: proc(5), /proc/PID/task/TID/children.
+ * Returns QEMU's process, the only child of its sandbox. Asks the kernel, because the VM's user could forge a
+ * file. Source: proc(5), /proc/PID/task/TID/children.
  *
- * @throws BACKEND_ERROR when it has ended
+ * @throws BACKEND_ERROR when it has exited
  */
 async function findInside({ pid }: MachineProcess, monitorLog: string): Promise<MachineProcess> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
@@ -163,7 +165,7 @@ async function findInside({ pid }: MachineProcess, monitorLog: string): Promise<
   if (inside !== undefined) return inside
   throw fault(
     'BACKEND_ERROR',
-    `the machine cannot be started: its monitor ended at once: ${await lastLines(monitorLog, 3)}`,
+    `the VM cannot be started: its monitor exited immediately: ${await lastLines(monitorLog, 3)}`,
   )
 }
 

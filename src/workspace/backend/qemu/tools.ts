@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { packageRoot } from '../../../lib/process/package.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
 
-/** Where a helper of QEMU's can be when the configuration does not say; the first that there is. */
+/** Finds a helper of QEMU: the configured one, else the first installed one. */
 export async function findHelper(
   configured: string | undefined,
   name: keyof typeof PLACES,
@@ -15,8 +15,8 @@ export async function findHelper(
 }
 
 const PLACES = {
-  // What scripts/setup builds lies in the checkout.
+  // scripts/setup builds it inside the checkout.
   'vhost-device-vsock': ['vhost-device-vsock', join(packageRoot, '.node/tools/bin/vhost-device-vsock')],
-  // QEMU's own before version 8, else a package of its own.
+  // Part of QEMU before version 8, a separate package since.
   virtiofsd: ['/usr/lib/qemu/virtiofsd', '/usr/libexec/virtiofsd', 'virtiofsd'],
 } as const

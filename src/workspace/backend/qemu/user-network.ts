@@ -9,7 +9,9 @@ import type { GuestAddress, NetworkPlan } from '../microvm/network/network.ts'
 import { type Monitor, spawnMonitor } from '../microvm/monitor/spawn-monitor.ts'
 import { NETWORK_SOCKET } from './command-line.ts'
 
-/** The network that a guest sees: its router, which answers nothing unless ports of the host are open, and its DNS server. */
+/**
+ * The network as a guest sees it: a router, which answers only if host ports are open, and its DNS server.
+ */
 export const USER_NETWORK: GuestAddress = {
   address: '10.0.2.15',
   prefixLength: 24,
@@ -17,21 +19,23 @@ export const USER_NETWORK: GuestAddress = {
   nameServers: ['10.0.2.3'],
 }
 
-/** Returns what user-mode networking lacks on this machine, as a sentence with a remedy; undefined when nothing is missing. */
+/**
+ * Returns what is missing for user-mode networking, as a sentence with a remedy; undefined when nothing is.
+ */
 export async function userNetworkMissing(): Promise<string | undefined> {
   if ((await findProgram('passt')) === undefined)
-    return 'passt is not installed, which connects machines without root (Debian, Ubuntu, Fedora: the package passt)'
+    return 'passt, which connects VMs without root, is not installed (Debian, Ubuntu, Fedora: package passt)'
   return findNetFilter() === undefined
-    ? 'the program workspace-net-filter was not built: npm run build:native'
+    ? 'workspace-net-filter is not built; run npm run build:native'
     : undefined
 }
 
 /**
- * Starts the frame filter of a machine, and passt behind it; returns when it waits for the machine. passt opens the guest's
- * connections with the host's own sockets and so reaches all that the host reaches: what is forbidden, the filter refuses, by
- * each frame's addresses. Source: passt(1).
+ * Starts a VM's frame filter with passt behind it; resolves once it waits for the VM. passt opens the guest's
+ * connections with host sockets and could therefore reach whatever the host reaches. The filter refuses
+ * forbidden frames by their addresses. Source: passt(1).
  *
- * @param user whom both become; undefined where the server is not root
+ * @param user UID that both switch to; undefined when the server is not root
  * @throws BACKEND_ERROR with nothing left running
  */
 export async function startUserNetwork(
@@ -44,7 +48,7 @@ export async function startUserNetwork(
   const passt = await findProgram('passt')
   const filter = findNetFilter()
   if (missing !== undefined || passt === undefined || filter === undefined)
-    throw fault('BACKEND_ERROR', `the machine's network cannot be made: ${missing ?? 'passt is missing'}`)
+    throw fault('BACKEND_ERROR', `the VM's network cannot be created: ${missing ?? 'passt is missing'}`)
   const { mac, policy, allowed } = network
   const { address, prefixLength, gateway, nameServers } = USER_NETWORK
   const [resolver = ''] = nameServers
@@ -63,13 +67,14 @@ export async function startUserNetwork(
     ...`--foreground --quiet --fd 3 --ipv4-only --address ${address} --netmask ${prefixLength} --gateway ${gateway}`.split(
       ' ',
     ),
-    // To the host's own resolver, on its loopback interface too; with --dns passt would forget which that is.
+    // Forwards DNS to the host's own resolver, even one on loopback; with --dns passt would not use that one.
     ...`--dns-forward ${resolver} --tcp-ports none --udp-ports none`.split(' '),
     '--no-dhcp',
     '--no-dhcpv6',
     '--no-ndp',
     '--no-ra',
-    // The gateway is the host's loopback interface, of which the filter lets through the open ports alone.
+    // The gateway address maps to the host's loopback interface, of which the filter admits only the open
+    // ports.
     ...(policy.allowHostPorts.length === 0 ? ['--no-map-gw'] : []),
     ...(user === undefined ? [] : ['--runas', `${user}:${user}`]),
   ]

@@ -3,11 +3,12 @@ import { AGENT_PORT, BUS_PORT } from '../../../lib/guest/protocol.ts'
 import type { Machine } from '../microvm/driver.ts'
 import { hostPortSocket, portSocket } from '../microvm/guest/guest-line.ts'
 
+/** Name of vfkit's REST socket. */
 export const REST_SOCKET = 'rest.sock'
 
 /**
- * vfkit's arguments for a machine. Source: its doc/usage.md. There is one socket for each vsock port: by the agent's the host
- * connects, and by the bus's the guest. The console's log is appended to by us where vfkit is told of a file that it would begin anew.
+ * Returns vfkit's arguments for a VM. Source: its doc/usage.md. Each vsock port has one socket: the host
+ * connects to the agent's, the guest to the bus's. vfkit overwrites its console log.
  */
 export function vfkitArguments(machine: Machine): readonly string[] {
   const { image, upper, socketDir, network, share } = machine
@@ -37,7 +38,7 @@ function device(value: string): readonly string[] {
   return ['--device', value]
 }
 
-/** Its options are lists with commas between, and know no way to write one inside a value. */
+/** Returns a path that vfkit cannot accept: its options are comma-separated lists without escaping. */
 export function unusablePath(machine: Machine): string | undefined {
   const { image, upper, consoleLog, share, socketDir } = machine
   const paths = [

@@ -9,19 +9,22 @@ import { REST_SOCKET, unusablePath, vfkitArguments } from './command-line.ts'
 
 const TIMEOUT_MS = 5_000
 
+/** Options of the vz driver. */
 export interface VzOptions {
   /** Name or path of the program. */
   readonly vfkit: string
 }
 
-/** Machines of Apple's Virtualization framework, run by vfkit: a process each, which is the machine. */
+/** Runs VMs of Apple's Virtualization framework through vfkit, one process per VM. */
 export class VzDriver implements Driver {
   readonly name = 'vz'
   readonly console = 'overwritten'
-  readonly endsBy = 'poweroff'
+  readonly shutdownBy = 'poweroff'
   readonly jails = undefined
   readonly userOf = () => undefined
-  /** macOS's own address translation, whose guests reach what this machine serves on all its addresses. */
+  /**
+   * macOS's address translation; its guests can reach services that this host exposes on all its addresses.
+   */
   readonly userNetwork = {
     address: 'dhcp',
     missing: () => Promise.resolve(undefined),
@@ -48,7 +51,7 @@ export class VzDriver implements Driver {
     if (unusable !== undefined)
       throw fault(
         'BACKEND_ERROR',
-        `vfkit cannot be given ${unusable}: no path of a machine may hold a comma or a quote`,
+        `vfkit cannot use ${unusable}: paths of a VM must not contain a comma or a quote`,
       )
     const monitor = await spawnMonitor(this.#options.vfkit, vfkitArguments(machine), machine.monitorLog)
     await awaitSocket(join(machine.socketDir, REST_SOCKET), monitor, machine.monitorLog, signal)
@@ -59,13 +62,13 @@ export class VzDriver implements Driver {
     await setState(join(socketDir, REST_SOCKET), 'Stop')
   }
 
-  /** It ends with its machine, and leaves no trace of how. */
-  hasEndedInOrder(): undefined {
+  /** Unknown: vfkit exits with its VM and leaves no trace of how. */
+  hasExitedCleanly(): undefined {
     return undefined
   }
 }
 
-/** Source: vfkit's doc/usage.md, `POST /vm/state`. */
+/** Changes a VM's state. Source: vfkit's doc/usage.md, `POST /vm/state`. */
 function setState(socketPath: string, state: 'Stop' | 'HardStop'): Promise<void> {
   const json = JSON.stringify({ state })
   return new Promise((resolve, reject) => {
@@ -83,7 +86,7 @@ function setState(socketPath: string, state: 'Stop' | 'HardStop'): Promise<void>
         else reject(new Error(`vfkit refused: ${answer.statusCode}`))
       },
     )
-    call.once('timeout', () => call.destroy(new Error('vfkit does not answer')))
+    call.once('timeout', () => call.destroy(new Error('vfkit does not respond')))
     call.once('error', reject)
     call.end(json)
   })

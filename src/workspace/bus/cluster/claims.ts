@@ -16,34 +16,39 @@ import {
   SUBJECTS,
 } from './wire.ts'
 
-/** How long the others may take to say whether a namespace is free. One that is silent for longer holds up nobody. */
+/**
+ * How long to wait for other servers' replies to a claim. A server that is silent for longer blocks nobody.
+ */
 const REPLY_MS = 1_000
-/** How long after coming a server waits for the others to tell of themselves, before it claims something. */
+/** How long a joining server waits for the others' announcements before it claims anything. */
 const JOIN_MS = 300
-/** How long one that was granted something may take to say that it listens. */
+/** How long a granted claim stays reserved until the server announces its listener. */
 const GRANT_MS = 2 * REPLY_MS
 
-/** How long one that was in another's way waits, and how often it tries. */
+/** Delay between attempts after a conflict, and number of attempts. */
 const [RETRY_MS, MAX_ATTEMPTS] = [30, 20]
 
-/** Who stands against a claim: it listens already, or has claimed the same. */
+/** A server that opposes a claim because it already listens, or has claimed the same namespace. */
 interface Rival {
   readonly server: string
   readonly isHeld: boolean
 }
 
-/** Which server may listen to a namespace: each asks all others, and of two that ask at once one yields. */
+/**
+ * Decides which server may listen to a namespace: a server asks all others, and of two concurrent claims one
+ * yields.
+ */
 export class Claims {
   readonly #server: string
   readonly #peers: Peers
   readonly #isHeld: (namespace: string) => boolean
   readonly #clock: Clock
   readonly #pending = new Map<string, Claim>()
-  /** By namespace: who was told that it is free, and until when that holds. */
+  /** Namespaces granted to other servers, and when each grant expires. */
   readonly #granted = new Map<string, { readonly server: string; readonly untilMs: number }>()
   #joined: Promise<void> = Promise.resolve()
 
-  /** @param isHeld whether a listener of this server has it */
+  /** @param isHeld whether a listener of this server has the namespace */
   constructor(server: string, peers: Peers, isHeld: (namespace: string) => boolean, clock: Clock) {
     this.#server = server
     this.#peers = peers
@@ -51,7 +56,7 @@ export class Claims {
     this.#clock = clock
   }
 
-  /** The connection is there, and the others do not know of this server yet. */
+  /** Starts the join delay after connecting: the other servers do not know this one yet. */
   joined(): void {
     const { promise, resolve } = Promise.withResolvers<void>()
     setTimeout(resolve, JOIN_MS).unref()
@@ -62,8 +67,12 @@ export class Claims {
     return this.#pending.has(namespace)
   }
 
-  /** Resolves once no other server stands against it. @throws NAMESPACE_ALREADY_REGISTERED */
-  async make(nats: NatsConnection, namespace: string): Promise<void> {
+  /**
+   * Claims a namespace; resolves once no other server opposes.
+   *
+   * @throws NAMESPACE_ALREADY_REGISTERED when another server has it
+   */
+  async claim(nats: NatsConnection, namespace: string): Promise<void> {
     const claim = {
       server: this.#server,
       namespace,
@@ -74,15 +83,15 @@ export class Claims {
     try {
       await this.#joined
       for (let attempt = 1; ; attempt++) {
-        const against = await this.#whoIsAgainst(nats, claim)
-        if (against === undefined) return
+        const rival = await this.#findRival(nats, claim)
+        if (rival === undefined) return
         nats.publish(SUBJECTS.claim, claimToWire({ ...claim, isWithdrawn: true }))
-        if (against.isHeld || attempt === MAX_ATTEMPTS)
+        if (rival.isHeld || attempt === MAX_ATTEMPTS)
           throw fault(
             'NAMESPACE_ALREADY_REGISTERED',
-            `namespace "${namespace}" has a listener already, on server "${against.server}"`,
+            `namespace "${namespace}" already has a listener on server "${rival.server}"`,
           )
-        // Of three that ask at once each may stand in another's way.
+        // Of three concurrent claims, each may oppose another.
         await delay(RETRY_MS * (0.5 + Math.random()))
       }
     } finally {
@@ -90,22 +99,22 @@ export class Claims {
     }
   }
 
-  async #whoIsAgainst(nats: NatsConnection, claim: Claim): Promise<Rival | undefined> {
+  async #findRival(nats: NatsConnection, claim: Claim): Promise<Rival | undefined> {
     const listening = this.#peers.listening(claim.namespace)
     if (listening !== undefined) return { server: listening.server, isHeld: true }
     const granted = this.#grantedTo(claim.namespace)
     return granted === undefined ? this.#askAll(nats, claim) : { server: granted, isHeld: false }
   }
 
-  /** A server tells what it listens to: what it was granted shows there, or it wants it no more. */
-  kept({ server, listeners, isLeaving }: Hello): void {
+  /** Handles an announcement: a granted namespace is now listened to, or no longer wanted. */
+  onHello({ server, listeners, isLeaving }: Hello): void {
     for (const [namespace, granted] of this.#granted)
       if (granted.server === server && (isLeaving || listeners.has(namespace)))
         this.#granted.delete(namespace)
   }
 
-  /** Answers another server's claim. */
-  hear(text: string, message: Msg): void {
+  /** Replies to another server's claim. */
+  onClaim(text: string, message: Msg): void {
     const claim = claimFromWire(text)
     if (claim === undefined) return
     const { server, namespace } = claim
@@ -113,12 +122,12 @@ export class Claims {
       if (this.#grantedTo(namespace) === server) this.#granted.delete(namespace)
       return
     }
-    const stand = this.#standOn(claim)
+    const stand = this.#standFor(claim)
     if (stand === 'free') this.#granted.set(namespace, { server, untilMs: this.#clock.nowMs() + GRANT_MS })
     message.respond(claimReplyToWire({ server: this.#server, stand }))
   }
 
-  #standOn(claim: Claim): ClaimReply['stand'] {
+  #standFor(claim: Claim): ClaimReply['stand'] {
     const own = this.#pending.get(claim.namespace)
     if (this.#isHeld(claim.namespace)) return 'held'
     if (own !== undefined && isBefore(own, claim)) return 'claimed'
@@ -126,12 +135,12 @@ export class Claims {
     return granted === undefined || granted === claim.server ? 'free' : 'claimed'
   }
 
-  /** The first that is said to stand against it; undefined once all others have said that nobody does. */
+  /** Resolves to the first rival reported; undefined once all others have agreed. */
   #askAll(nats: NatsConnection, claim: Claim): Promise<Rival | undefined> {
     const waiting = new Set(this.#peers.all().map(({ server }) => server))
     if (waiting.size === 0) return Promise.resolve(undefined)
     return new Promise((resolve) => {
-      const settle = (rival: Rival | undefined): void => {
+      const finish = (rival: Rival | undefined): void => {
         clearTimeout(timer)
         replies.unsubscribe()
         resolve(rival)
@@ -142,11 +151,11 @@ export class Claims {
           const reply = claimReplyFromWire(message.string())
           if (reply === undefined) return
           waiting.delete(reply.server)
-          if (reply.stand !== 'free') settle({ server: reply.server, isHeld: reply.stand === 'held' })
-          else if (waiting.size === 0) settle(undefined)
+          if (reply.stand !== 'free') finish({ server: reply.server, isHeld: reply.stand === 'held' })
+          else if (waiting.size === 0) finish(undefined)
         },
       })
-      const timer = setTimeout(() => settle(undefined), REPLY_MS)
+      const timer = setTimeout(() => finish(undefined), REPLY_MS)
       nats.publish(SUBJECTS.claim, claimToWire(claim), { reply: inbox })
     })
   }

@@ -17,11 +17,12 @@ import { messageOf } from '../../../lib/errors/message.ts'
 const HEARTBEAT_MS = 2_000
 /** Three heartbeats. */
 const SILENCE_MS = 3 * HEARTBEAT_MS
-/** How long another server may take to say something. */
+/** How long to wait for another server's reply. */
 const ANSWER_MS = 2_000
 
+/** Options of a bus cluster. */
 export interface ClusterOptions {
-  /** This server's name, another one than all others'. */
+  /** This server's name, which must be unique in the cluster. */
   readonly server: string
   readonly requestTimeoutMs: number
   readonly nats: NatsSettings | undefined
@@ -30,8 +31,9 @@ export interface ClusterOptions {
 }
 
 /**
- * The buses of several servers as one, over NATS: one listener a namespace among them all, who hears the guests of all. Without NATS, and while it is
- * away, the bus of this server alone. What is on its way when a server dies is lost, and counted where it waits for an answer.
+ * Joins the buses of several servers over NATS: each namespace has one listener among all servers, which
+ * receives the messages of all their guests. Without NATS, and while it is unreachable, only this server's
+ * bus works. Messages in transit when a server dies are lost, and counted where an answer was expected.
  */
 export class BusCluster {
   readonly #bus: Bus
@@ -53,14 +55,14 @@ export class BusCluster {
     this.#peers = new Peers(SILENCE_MS, clock)
     this.#claims = new Claims(server, this.#peers, (namespace) => bus.hasListener(namespace), clock)
     this.#origins = new Origins(options.requestTimeoutMs, clock)
-    bus.lookElsewhere((namespace) => this.#wayTo(namespace))
+    bus.setFallback((namespace) => this.#routeTo(namespace))
   }
 
-  /** Begins to look for the others, in the background. */
+  /** Connects to NATS in the background. */
   start(): void {
     const { nats, logger } = this.#options
     if (nats === undefined) return
-    this.#join(nats).catch((error: unknown) => logger.error({ err: error }, 'the bus lost the other servers'))
+    this.#join(nats).catch((error: unknown) => logger.error({ err: error }, 'the bus cluster failed'))
   }
 
   async stop(): Promise<void> {
@@ -72,38 +74,42 @@ export class BusCluster {
     await this.#nats.close()
   }
 
-  /** As the bus's own, among all servers: a claim that another server's listener stands against throws NAMESPACE_ALREADY_REGISTERED. */
+  /**
+   * Like Bus.listen, across all servers.
+   *
+   * @throws NAMESPACE_ALREADY_REGISTERED when another server's listener has the namespace
+   */
   async listen(
     namespace: unknown,
     deliver: (message: GuestMessage) => void,
-    onTaken: () => void,
+    onLost: () => void,
   ): Promise<() => void> {
     const free = this.#bus.checkFree(namespace)
     if (this.#claims.isPending(free))
-      throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${free}" is about to get another listener`)
-    if (this.#nats !== undefined && this.#isConnected) await this.#claims.make(this.#nats, free)
-    const leave = this.#bus.listen(free, deliver, onTaken)
+      throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${free}" is being claimed by another listener`)
+    if (this.#nats !== undefined && this.#isConnected) await this.#claims.claim(this.#nats, free)
+    const unregister = this.#bus.listen(free, deliver, onLost)
     this.#announce()
     return () => {
-      leave()
+      unregister()
       this.#announce()
     }
   }
 
-  /** As the bus's own, to whichever server the workspace is on. */
+  /** Like Bus.respond, for a workspace on any server. */
   async respond(namespace: string, answer: Answer): Promise<void> {
     const server = this.#origins.of(answer.inReplyTo) ?? answer.server
     if (this.#nats === undefined || server === undefined || server === this.#options.server)
       return this.#bus.respond(namespace, answer)
-    const said = await this.#ask(
+    const failure = await this.#request(
       wire.SUBJECTS.answer(server),
       wire.answerToWire({ namespace, answer }),
     ).catch((error: unknown) => {
-      const sentence = `server "${server.slice(0, 80)}", on which workspace "${answer.workspaceName.slice(0, 80)}" is, cannot be reached`
-      throw fault('WORKSPACE_NOT_CONNECTED', sentence, error)
+      const unreachable = `server "${server.slice(0, 80)}" of workspace "${answer.workspaceName.slice(0, 80)}" cannot be reached`
+      throw fault('WORKSPACE_NOT_CONNECTED', unreachable, error)
     })
-    if (said === '') return
-    const { code, message } = wire.failureFromWire(said)
+    if (failure === '') return
+    const { code, message } = wire.failureFromWire(failure)
     if (code in WORKSPACE_CODES) throw fault(code as keyof typeof WORKSPACE_CODES, message)
     throw new Error(message)
   }
@@ -116,16 +122,16 @@ export class BusCluster {
     return [...own, ...others.filter(({ namespace }) => !this.#bus.hasListener(namespace))]
   }
 
-  /** A server that does not say within 2 s is left out. */
+  /** Lists the connected workspaces of all servers, omitting servers that do not respond within 2 s. */
   async workspaces(): Promise<readonly ConnectedGuest[]> {
     const others = this.#peers.all().map(async ({ server }) => {
-      const text = await this.#ask(wire.SUBJECTS.workspaces(server), '').catch(() => '[]')
+      const text = await this.#request(wire.SUBJECTS.workspaces(server), '').catch(() => '[]')
       return wire.guestsFromWire(text)
     })
     return [...this.#bus.workspaces(), ...(await Promise.all(others)).flat()]
   }
 
-  /** Other servers that are there. */
+  /** Number of other servers in the cluster. */
   get size(): number {
     return this.#peers.all().length
   }
@@ -135,16 +141,16 @@ export class BusCluster {
     const nats = await connectNats(settings, server, logger, this.#ending.signal)
     if (nats === undefined) return
     this.#nats = nats
-    const on = (subject: string, take: (text: string, message: Msg) => void): void =>
+    const on = (subject: string, handle: (text: string, message: Msg) => void): void =>
       void nats.subscribe(subject, {
         callback: (error, message) => {
-          if (error === null) take(message.string(), message)
+          if (error === null) handle(message.string(), message)
         },
       })
-    on(wire.SUBJECTS.hello, (text) => this.#hear(text))
-    on(wire.SUBJECTS.claim, (text, message) => this.#claims.hear(text, message))
-    on(wire.SUBJECTS.message(server), (text) => this.#take(text))
-    on(wire.SUBJECTS.answer(server), (text, message) => void message.respond(this.#takeAnswer(text)))
+    on(wire.SUBJECTS.hello, (text) => this.#onHello(text))
+    on(wire.SUBJECTS.claim, (text, message) => this.#claims.onClaim(text, message))
+    on(wire.SUBJECTS.message(server), (text) => this.#receive(text))
+    on(wire.SUBJECTS.answer(server), (text, message) => void message.respond(this.#receiveAnswer(text)))
     on(
       wire.SUBJECTS.workspaces(server),
       (_text, message) => void message.respond(wire.guestsToWire(this.#bus.workspaces())),
@@ -156,7 +162,7 @@ export class BusCluster {
       else if (type === 'disconnect') {
         this.#isConnected = false
         this.#peers.clear()
-        logger.warn('the bus has lost NATS, and with it the other servers')
+        logger.warn('the bus lost its connection to NATS and to the other servers')
       }
     }
     this.#isConnected = false
@@ -166,7 +172,7 @@ export class BusCluster {
     this.#isConnected = true
     this.#claims.joined()
     this.#announce()
-    this.#options.logger.info('the bus is connected with NATS')
+    this.#options.logger.info('the bus is connected to NATS')
   }
 
   #announce(isLeaving = false): void {
@@ -178,41 +184,41 @@ export class BusCluster {
     this.#nats.publish(wire.SUBJECTS.hello, hello)
   }
 
-  #hear(text: string): void {
+  #onHello(text: string): void {
     const hello = wire.helloFromWire(text)
     if (hello === undefined) return
     if (hello.server === this.#options.server) return this.#warnOfNamesake(hello)
-    this.#claims.kept(hello)
+    this.#claims.onHello(hello)
     if (hello.isLeaving) return this.#peers.forget(hello.server)
-    const isNew = this.#peers.hear(hello)
+    const isNew = this.#peers.update(hello)
     for (const [namespace, since] of hello.listeners) {
       const own = this.#bus.listeners().find((each) => each.namespace === namespace)
-      if (own === undefined) this.#bus.handOn(namespace)
-      else this.#settle({ server: hello.server, since }, own)
+      if (own === undefined) this.#bus.deliverWaiting(namespace)
+      else this.#resolveConflict({ server: hello.server, since }, own)
     }
     if (isNew) this.#announce()
   }
 
-  /** Two listen to it, since each could not hear of the other. */
-  #settle(other: Pick<wire.Claim, 'server' | 'since'>, own: Listener): void {
+  /** Resolves a conflict between two listeners whose servers could not see each other. */
+  #resolveConflict(other: Pick<wire.Claim, 'server' | 'since'>, own: Listener): void {
     const { server, logger } = this.#options
     if (!wire.isBefore(other, { server, since: own.createdAt })) return this.#announce()
     logger.warn(
-      `namespace "${own.namespace}" is listened to on server "${other.server}" already: its listener here ends`,
+      `namespace "${own.namespace}" already has a listener on server "${other.server}"; removing the listener on this server`,
     )
-    this.#bus.giveUp(own.namespace)
+    this.#bus.yieldListener(own.namespace)
   }
 
   #warnOfNamesake({ instance }: Peer): void {
     if (instance === this.#instance || this.#hasNamesake) return
     this.#hasNamesake = true
     this.#options.logger.error(
-      `another server of the bus is called "${this.#options.server}" too, and gets its messages: give one another name`,
+      `another server on the bus is also named "${this.#options.server}" and receives its messages; rename one of them`,
     )
   }
 
-  /** How a message gets to the other server that listens to its namespace. */
-  #wayTo(namespace: string): ((message: GuestMessage) => void) | undefined {
+  /** Returns how to send a message to the other server that listens to a namespace. */
+  #routeTo(namespace: string): ((message: GuestMessage) => void) | undefined {
     const nats = this.#nats
     if (nats === undefined || !this.#isConnected) return undefined
     const peer = this.#peers.listening(namespace)
@@ -225,44 +231,44 @@ export class BusCluster {
     }
   }
 
-  #take(text: string): void {
+  #receive(text: string): void {
     const message = wire.messageFromWire(text)
     if (message === undefined) return
     const { id, type } = message.envelope
-    if (type === 'request') this.#origins.keep(id, message.workspace.server)
+    if (type === 'request') this.#origins.add(id, message.workspace.server)
     this.#bus.deliver(message)
   }
 
-  #takeAnswer(text: string): string {
+  #receiveAnswer(text: string): string {
     const sent = wire.answerFromWire(text)
     if (sent === undefined) return wire.failureToWire(undefined)
     try {
       this.#bus.respond(sent.namespace, sent.answer)
       return ''
     } catch (error) {
-      if (!isFault(error)) this.#options.logger.error({ err: error }, 'an answer of another server failed')
+      if (!isFault(error)) this.#options.logger.error({ err: error }, 'an answer from another server failed')
       return wire.failureToWire(error)
     }
   }
 
-  async #ask(subject: string, text: string): Promise<string> {
-    if (this.#nats === undefined || !this.#isConnected) throw new Error('NATS is away')
+  async #request(subject: string, text: string): Promise<string> {
+    if (this.#nats === undefined || !this.#isConnected) throw new Error('NATS is not connected')
     return (await this.#nats.request(subject, text, { timeout: ANSWER_MS })).string()
   }
 }
 
 const RETRY_MS = 1_000
-/** A server that vanished without a word is noticed after two of these. */
+/** A server that disappears without disconnecting is noticed after two of these. */
 const PING_MS = 5_000
 
-/** A connection that comes back by itself; while nobody answers it is tried again, until `signal` ends that. */
+/** Opens a connection that reconnects on its own, retrying until it succeeds or `signal` is aborted. */
 async function connectNats(
   { servers, token }: NatsSettings,
   name: string,
   logger: Logger,
   signal: AbortSignal,
 ): Promise<NatsConnection | undefined> {
-  // Fifty modules, of which most servers, being alone, have no use.
+  // Imported lazily: it loads fifty modules, which most servers never use because they run alone.
   const { connect } = await import('@nats-io/transport-node')
   let hasFailed = false
   while (!signal.aborted) {
@@ -283,7 +289,7 @@ async function connectNats(
     } catch (error) {
       const why = messageOf(error)
       if (!hasFailed)
-        logger.warn(`the bus reaches no other server: NATS does not answer (${why}); it is tried again`)
+        logger.warn(`the bus cannot reach other servers: NATS does not respond (${why}); retrying`)
       hasFailed = true
       await delay(RETRY_MS * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
     }

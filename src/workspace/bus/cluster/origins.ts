@@ -1,9 +1,9 @@
 import type { Clock } from '../../../lib/clock/clock.ts'
 
-/** More than that are not kept: who answers the oldest must then say which server the workspace is on. */
+/** Older requests are forgotten; an answer to them must name the workspace's server. */
 const MAX_REQUESTS = 50_000
 
-/** Which server a request came from, as long as somebody may answer it: listeners need not say it. */
+/** Remembers which server each unanswered request came from, so that listeners need not name it. */
 export class Origins {
   readonly #keepMs: number
   readonly #clock: Clock
@@ -15,7 +15,7 @@ export class Origins {
     this.#clock = clock
   }
 
-  keep(id: string, server: string): void {
+  add(id: string, server: string): void {
     const nowMs = this.#clock.nowMs()
     for (const [oldest, { untilMs }] of this.#servers) {
       if (untilMs > nowMs && this.#servers.size < MAX_REQUESTS) break

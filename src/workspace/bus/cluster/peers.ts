@@ -1,48 +1,48 @@
 import type { Clock } from '../../../lib/clock/clock.ts'
 
-/** Another server of the bus, as it last said of itself. */
+/** Another server of the bus, as it last announced itself. */
 export interface Peer {
   readonly server: string
-  /** Another one after each start. */
+  /** Changes with every start of that server. */
   readonly instance: string
-  /** By namespace: since when it is listened to there. */
+  /** Namespaces with a listener there, and since when. */
   readonly listeners: ReadonlyMap<string, Date>
 }
 
-/** The other servers that are there: one that was not heard of for some time is not. */
+/** The other servers of the cluster. A server that has been silent for too long is dropped. */
 export class Peers {
   readonly #silenceMs: number
   readonly #clock: Clock
-  readonly #heard = new Map<string, { readonly peer: Peer; readonly atMs: number }>()
+  readonly #peers = new Map<string, { readonly peer: Peer; readonly atMs: number }>()
 
-  /** @param silenceMs after which a server is gone */
+  /** @param silenceMs silence after which a server is dropped */
   constructor(silenceMs: number, clock: Clock) {
     this.#silenceMs = silenceMs
     this.#clock = clock
   }
 
-  /** Whether it is new, or has begun anew. */
-  hear(peer: Peer): boolean {
+  /** Records an announcement. Returns whether the server is new or has restarted. */
+  update(peer: Peer): boolean {
     const before = this.#find(peer.server)
-    this.#heard.set(peer.server, { peer, atMs: this.#clock.nowMs() })
+    this.#peers.set(peer.server, { peer, atMs: this.#clock.nowMs() })
     return before?.instance !== peer.instance
   }
 
   forget(server: string): void {
-    this.#heard.delete(server)
+    this.#peers.delete(server)
   }
 
   clear(): void {
-    this.#heard.clear()
+    this.#peers.clear()
   }
 
   all(): readonly Peer[] {
-    return [...this.#heard.keys()].flatMap((server) => this.#find(server) ?? [])
+    return [...this.#peers.keys()].flatMap((server) => this.#find(server) ?? [])
   }
 
-  /** The server that listens to a namespace. */
+  /** Returns the server that listens to a namespace. */
   listening(namespace: string): Peer | undefined {
-    for (const server of this.#heard.keys()) {
+    for (const server of this.#peers.keys()) {
       const peer = this.#find(server)
       if (peer?.listeners.has(namespace) === true) return peer
     }
@@ -50,10 +50,10 @@ export class Peers {
   }
 
   #find(server: string): Peer | undefined {
-    const heard = this.#heard.get(server)
-    if (heard === undefined) return undefined
-    if (this.#clock.nowMs() - heard.atMs <= this.#silenceMs) return heard.peer
-    this.#heard.delete(server)
+    const entry = this.#peers.get(server)
+    if (entry === undefined) return undefined
+    if (this.#clock.nowMs() - entry.atMs <= this.#silenceMs) return entry.peer
+    this.#peers.delete(server)
     return undefined
   }
 }

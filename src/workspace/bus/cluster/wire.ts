@@ -7,10 +7,14 @@ import type { Answer } from '../bus.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../guest-message.ts'
 import type { Peer } from './peers.ts'
 
-// What servers of one bus say to each other over NATS. Whoever may publish there is trusted as a server is; what is read here is
-// checked against mistakes and other versions, so that one server cannot bring down the rest.
+// Messages between the servers of one bus over NATS. Every client that may publish there is trusted like a
+// server. Input is still validated, so that a bug or another version on one server cannot bring down the
+// others.
 
-/** Subjects: those that all servers hear, and those of one. Names of servers can hold what subjects cannot. */
+/**
+ * NATS subjects, shared or per server. Server names are hex-encoded because they may contain characters that
+ * subjects cannot.
+ */
 export const SUBJECTS = {
   hello: 'workspace-bus.hello',
   claim: 'workspace-bus.claim',
@@ -21,75 +25,87 @@ export const SUBJECTS = {
 
 const tokenOf = (server: string): string => Buffer.from(server).toString('hex')
 
+/** An announcement of a server. */
 export type Hello = Peer & { readonly isLeaving: boolean }
 
+/** Encodes an announcement. */
 export function helloToWire({ server, instance, listeners, isLeaving }: Hello): string {
-  const held = [...listeners].map(([namespace, since]) => ({ namespace, created_at: since.toISOString() }))
-  return JSON.stringify({ server, instance, listeners: held, leaving: isLeaving })
+  const entries = [...listeners].map(([namespace, since]) => ({ namespace, created_at: since.toISOString() }))
+  return JSON.stringify({ server, instance, listeners: entries, leaving: isLeaving })
 }
 
+/** Decodes an announcement; undefined when it is invalid. */
 export function helloFromWire(text: string): Hello | undefined {
   const { server, instance, listeners, leaving } = parse(text)
   if (!isName(server) || typeof instance !== 'string' || !Array.isArray(listeners)) return undefined
-  const held = listeners
+  const entries = listeners
     .filter(isRecord)
     .flatMap(({ namespace, created_at }) =>
       isNamespace(namespace) && isTime(created_at) ? [[namespace, new Date(created_at)] as const] : [],
     )
-  return { server, instance, listeners: new Map(held), isLeaving: leaving === true }
+  return { server, instance, listeners: new Map(entries), isLeaving: leaving === true }
 }
 
-/** A server that wants to listen to a namespace. */
+/** A server's wish to listen to a namespace. */
 export interface Claim {
   readonly server: string
   readonly namespace: string
   readonly since: Date
-  /** It wants that no more. */
+  /** Whether the claim is withdrawn. */
   readonly isWithdrawn: boolean
 }
 
+/** Encodes a claim. */
 export function claimToWire({ server, namespace, since, isWithdrawn }: Claim): string {
   return JSON.stringify({ server, namespace, created_at: since.toISOString(), withdrawn: isWithdrawn })
 }
 
+/** Decodes a claim; undefined when it is invalid. */
 export function claimFromWire(text: string): Claim | undefined {
   const { server, namespace, created_at: since, withdrawn } = parse(text)
   if (!isName(server) || !isNamespace(namespace) || !isTime(since)) return undefined
   return { server, namespace, since: new Date(since), isWithdrawn: withdrawn === true }
 }
 
-type Held = Pick<Claim, 'server' | 'since'>
+type ClaimOrder = Pick<Claim, 'server' | 'since'>
 
-/** Of two servers the one that was first keeps a namespace; of two at once, the one whose name comes first. */
-export function isBefore(one: Held, other: Held): boolean {
+/** Orders two claims: the earlier one wins, and at the same time the server whose name sorts first. */
+export function isBefore(one: ClaimOrder, other: ClaimOrder): boolean {
   const apart = one.since.getTime() - other.since.getTime()
   return apart === 0 ? one.server < other.server : apart < 0
 }
 
+/** A server's reply to a claim. */
 export interface ClaimReply {
   readonly server: string
   readonly stand: (typeof STANDS)[number]
 }
 
-/** Of a namespace: nobody's, as far as that server knows; claimed by it or another; or listened to there. */
+/**
+ * Replies to a claim. `free`: no objection; `claimed`: claimed by that server or another; `held`: listened to
+ * there.
+ */
 const STANDS = ['free', 'claimed', 'held'] as const
 
+/** Encodes a reply to a claim. */
 export function claimReplyToWire({ server, stand }: ClaimReply): string {
   return JSON.stringify({ server, stand })
 }
 
+/** Decodes a reply to a claim; undefined when it is invalid. */
 export function claimReplyFromWire(text: string): ClaimReply | undefined {
   const { server, stand } = parse(text)
-  const known = STANDS.find((each) => each === stand)
-  return isName(server) && known !== undefined ? { server, stand: known } : undefined
+  const valid = STANDS.find((each) => each === stand)
+  return isName(server) && valid !== undefined ? { server, stand: valid } : undefined
 }
 
-/** A guest's message; its payload stands in a line of its own, unread. */
+/** Encodes a guest's message; the unparsed payload follows on a separate line. */
 export function messageToWire({ envelope, workspace }: GuestMessage): string {
   const { payloadJson, ...head } = envelope
   return `${JSON.stringify({ ...head, workspace })}\n${payloadJson}`
 }
 
+/** Decodes a guest's message; undefined when it is invalid. */
 export function messageFromWire(text: string): GuestMessage | undefined {
   const end = text.indexOf('\n')
   const head = parse(text.slice(0, Math.max(0, end)))
@@ -101,11 +117,13 @@ export function messageFromWire(text: string): GuestMessage | undefined {
   return { envelope: { ...envelope, payloadJson }, workspace }
 }
 
+/** An answer on its way to another server. */
 export interface SentAnswer {
   readonly namespace: string
   readonly answer: Answer
 }
 
+/** Encodes an answer. */
 export function answerToWire({ namespace, answer }: SentAnswer): string {
   const { workspaceName, inReplyTo, isFinal, payload } = answer
   return JSON.stringify({
@@ -117,6 +135,7 @@ export function answerToWire({ namespace, answer }: SentAnswer): string {
   })
 }
 
+/** Decodes an answer; undefined when it is invalid. */
 export function answerFromWire(text: string): SentAnswer | undefined {
   const { namespace, workspace, in_reply_to: inReplyTo, final, payload } = parse(text)
   if (!isNamespace(namespace) || !isName(workspace) || !isEnvelopeId(inReplyTo) || !isRecord(payload))
@@ -124,12 +143,13 @@ export function answerFromWire(text: string): SentAnswer | undefined {
   return { namespace, answer: { workspaceName: workspace, inReplyTo, isFinal: final !== false, payload } }
 }
 
-/** Nothing when an answer was taken; else what was wrong with it. */
+/** Encodes the failure of an answer; a successful one is reported as ''. */
 export function failureToWire(error: unknown): string {
   if (isFault(error)) return JSON.stringify({ code: error.code, message: error.message })
   return JSON.stringify({ code: 'INTERNAL_ERROR', message: 'the server of the workspace failed' })
 }
 
+/** Decodes the failure of an answer. */
 export function failureFromWire(text: string): { readonly code: string; readonly message: string } {
   const { code, message } = parse(text)
   return {
@@ -138,10 +158,12 @@ export function failureFromWire(text: string): { readonly code: string; readonly
   }
 }
 
+/** Encodes the connected workspaces. */
 export function guestsToWire(guests: readonly ConnectedGuest[]): string {
   return JSON.stringify(guests)
 }
 
+/** Decodes the connected workspaces, dropping invalid ones. */
 export function guestsFromWire(text: string): readonly ConnectedGuest[] {
   const { guests } = parse(`{"guests":${text}}`)
   return (Array.isArray(guests) ? guests : []).filter(isRecord).flatMap((guest) => {
@@ -177,7 +199,7 @@ function isTime(value: unknown): value is string {
   return typeof value === 'string' && !Number.isNaN(Date.parse(value))
 }
 
-/** No keys at all where it is no object. */
+/** Parses a JSON object; returns an empty object for anything else. */
 function parse(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)

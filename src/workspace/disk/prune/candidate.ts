@@ -2,35 +2,40 @@ import type { MeasuredPart } from '../../backend/backend.ts'
 import type { Bytes } from '../../bytes.ts'
 import type { BackendName } from '../../backend-name.ts'
 
+/** Kinds of items that can be pruned. */
 export type ItemKind = 'instance' | 'image' | 'tmp' | 'snapshot' | 'upper' | 'log' | 'trash'
 
-/** How the removal of something ended. `kept`: by now something speaks against it. */
+/** Outcome of a removal. `kept`: a reason to keep it has come up in the meantime. */
 export type Removal =
   | { readonly is: 'deleted'; readonly freed?: Bytes }
   | { readonly is: 'truncated'; readonly freed: Bytes; readonly note?: string }
   | { readonly is: 'kept'; readonly reason: string }
 
-/** Something that can go, as far as a look tells. */
+/** An item that can be deleted, as of the last inspection. */
 export interface Candidate {
   readonly kind: ItemKind
   readonly name: string
   readonly path: string
   readonly backend: BackendName
-  /** Tells it from another thing of that name. */
+  /** Distinguishes it from a later item of the same name. */
   readonly identity: string
-  /** Why it can go. */
+  /** Why it can be deleted. */
   readonly reason: string
-  /** What goes with it. */
+  /** The files that are deleted with it. */
   readonly parts: readonly MeasuredPart[]
-  /** Where what it takes is not what would be freed. */
+  /** Set when the space freed differs from the space used. */
   readonly freed?: Bytes
-  /** The oldest goes first where not all has to. */
+  /** Time of the last change: when not everything has to be deleted, the oldest items are deleted first. */
   readonly changedAt: Date
-  /** Looks again, with everybody else kept away, and removes it if it still can go. @throws what keeps it from that */
+  /**
+   * Inspects the item again under its lock, and removes it if it still qualifies.
+   *
+   * @throws the error that prevents the removal
+   */
   readonly remove: (onSeen: (removed: number) => void) => Promise<Removal>
 }
 
-/** Something that was looked at and stays. */
+/** An item that was inspected and is kept. */
 export interface Skipped {
   readonly kind: string
   readonly name: string
@@ -38,13 +43,14 @@ export interface Skipped {
   readonly reason: string
 }
 
+/** Result of searching one scope. */
 export interface Findings {
   readonly candidates: readonly Candidate[]
   readonly skipped: readonly Skipped[]
   readonly notes: readonly string[]
 }
 
-/** Names a thing among all; another one in its place is told by its identity. */
+/** Returns the key of an item among all items; its identity distinguishes a replacement. */
 export function keyOf({
   kind,
   backend,

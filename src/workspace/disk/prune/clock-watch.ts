@@ -3,13 +3,16 @@ import type { Clock } from '../../../lib/clock/clock.ts'
 
 const TOLERATED_MS = 3_600_000
 
-/** Notices when the machine's clock is set while the server runs: ages that it tells are then not to be believed (threat P6). */
+/**
+ * Detects that the system clock was set while the server runs, in which case measured ages are unreliable
+ * (threat P6).
+ */
 export class ClockWatch {
   readonly #clock: Pick<Clock, 'wallMs'>
   readonly #uptimeMs: () => number
   readonly #offsetMs: number
 
-  /** @param uptimeMs milliseconds since the machine's start, sleep included; nobody sets it */
+  /** @param uptimeMs milliseconds since the host started, including sleep; it cannot be set */
   constructor(clock: Pick<Clock, 'wallMs'>, uptimeMs = () => uptime() * 1_000) {
     this.#clock = clock
     this.#uptimeMs = uptimeMs
@@ -20,12 +23,15 @@ export class ClockWatch {
     return new Date(this.#clock.wallMs())
   }
 
-  /** The earliest time that it can be, however the clock has been set since this began: nothing is older than that says. */
+  /**
+   * The earliest possible current time, however the clock has been set since the start: items are at least as
+   * young as it implies.
+   */
   get earliest(): Date {
     return new Date(Math.min(this.#clock.wallMs(), this.#offsetMs + this.#uptimeMs()))
   }
 
-  /** By how much it was set, ahead or back, since this began; 0 for up to an hour. */
+  /** How far the clock was set forward or back since the start; 0 for up to an hour. */
   get setByMs(): number {
     const setByMs = this.#offset() - this.#offsetMs
     return Math.abs(setByMs) > TOLERATED_MS ? setByMs : 0

@@ -3,7 +3,7 @@ import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import { FilesInUse } from '../files-in-use.ts'
 import type { Candidate, Findings, Skipped } from './candidate.ts'
 
-/** Images that neither the configuration nor a workspace nor a snapshot needs. */
+/** Finds images that neither the configuration nor a workspace nor a snapshot needs. */
 export async function findImages(library: ImageLibrary, table: WorkspaceTable): Promise<Findings> {
   const candidates: Candidate[] = []
   const skipped: Skipped[] = []
@@ -11,15 +11,15 @@ export async function findImages(library: ImageLibrary, table: WorkspaceTable): 
   let inUse: Promise<FilesInUse> | undefined
   for (const { backend, images, failure } of await library.survey()) {
     if (failure !== undefined) {
-      notes.push(`${backend}: no image is pruned (${failure})`)
+      notes.push(`${backend}: images are not pruned (${failure})`)
       continue
     }
-    // It may need an image that nothing tells yet.
+    // It may need an image that is not recorded yet.
     const isCreating = (): boolean =>
       table.list().some((workspace) => workspace.backend === backend && workspace.state.is === 'starting')
     for (const { digest, rows, path, isThere, neededBy, createdAt, size } of images) {
       const name = rows[0]?.name ?? digest
-      const making = isCreating() ? 'a workspace is being made or started' : ''
+      const making = isCreating() ? 'a workspace is being created or started' : ''
       const reason = neededBy || making || (await (await (inUse ??= FilesInUse.read())).userOf(path))
       if (reason !== '') {
         skipped.push({ kind: 'image', name, path, reason })
@@ -31,7 +31,7 @@ export async function findImages(library: ImageLibrary, table: WorkspaceTable): 
         path,
         backend,
         identity: digest,
-        reason: isThere ? 'nothing needs it' : 'the image of this tag is gone',
+        reason: isThere ? 'not in use' : 'the image of this tag no longer exists',
         parts: [{ path, ...(size && { size }) }],
         changedAt: createdAt,
         remove: async () => {
@@ -39,7 +39,7 @@ export async function findImages(library: ImageLibrary, table: WorkspaceTable): 
           if (usedNow !== '') return { is: 'kept', reason: usedNow }
           return !isCreating() && (await library.discard(backend, digest))
             ? { is: 'deleted' }
-            : { is: 'kept', reason: 'something needs it by now, or images are being made' }
+            : { is: 'kept', reason: 'it is in use by now, or images are being created' }
         },
       })
     }

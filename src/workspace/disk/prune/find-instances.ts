@@ -8,23 +8,24 @@ import { shortDuration } from '../short-duration.ts'
 import type { Candidate, Findings, Skipped } from './candidate.ts'
 import type { ClockWatch } from './clock-watch.ts'
 
+/** Dependencies of findInstances. */
 export interface InstanceParts {
   readonly table: WorkspaceTable
   readonly lifecycle: Lifecycle
   readonly backends: readonly Backend[]
   readonly clock: ClockWatch
-  /** Looks at what files are in use; at this machine's when left out. */
+  /** Returns the files in use; defaults to inspecting this machine. */
   readonly findInUse?: () => Promise<FilesInUse>
 }
 
-/** Stopped workspaces to which nothing has been done for some time, and why the others stay. */
+/** Finds stopped workspaces that have not changed for some time, and why the others are kept. */
 export async function findInstances(parts: InstanceParts, untilMs: number): Promise<Findings> {
   const { table, lifecycle, backends, clock, findInUse = () => FilesInUse.read() } = parts
   const candidates: Candidate[] = []
   const skipped: Skipped[] = []
   const notes: string[] = []
   let read: Promise<FilesInUse> | undefined
-  const readOnce = () => (read ??= findInUse())
+  const readCached = () => (read ??= findInUse())
   for (const backend of backends) {
     const usage = await readUsage(backend, notes)
     if (usage === undefined) continue
@@ -33,9 +34,13 @@ export async function findInstances(parts: InstanceParts, untilMs: number): Prom
       const { name } = workspace
       const path = workspace.rootfsPath || (usage.workspaces.get(name)?.[0]?.path ?? '')
       const files = usage.workspaces.get(name) ?? []
-      const look = await unlessInUse(await lookAt(workspace, backend, clock, untilMs), files, readOnce)
-      if (look.is === 'kept') {
-        skipped.push({ kind: 'instance', name, path, reason: look.reason })
+      const assessment = await unlessInUse(
+        await assess(workspace, backend, clock, untilMs),
+        files,
+        readCached,
+      )
+      if (assessment.is === 'kept') {
+        skipped.push({ kind: 'instance', name, path, reason: assessment.reason })
         continue
       }
       candidates.push({
@@ -43,26 +48,26 @@ export async function findInstances(parts: InstanceParts, untilMs: number): Prom
         name,
         path,
         backend: backend.name,
-        identity: `${workspace.createdAt.toISOString()} ${look.changedAt.toISOString()}`,
-        reason: look.reason,
+        identity: `${workspace.createdAt.toISOString()} ${assessment.changedAt.toISOString()}`,
+        reason: assessment.reason,
         parts: files,
-        changedAt: look.changedAt,
+        changedAt: assessment.changedAt,
         remove: async () => {
           const removal = await lifecycle.whileIdle(name, async (now, remove) => {
-            if (now === undefined) return { is: 'kept', reason: 'it is gone already' } as const
-            // Under its lock: it may have been started, or deleted and made anew (threat P4).
-            const old = await lookAt(now, backend, clock, untilMs)
+            if (now === undefined) return { is: 'kept', reason: 'it no longer exists' } as const
+            // Under its lock: it may have been started, or deleted and created again (threat P4).
+            const old = await assess(now, backend, clock, untilMs)
             const again = await unlessInUse(old, files, findInUse)
             if (again.is === 'kept') return again
             if (
               now.createdAt.getTime() !== workspace.createdAt.getTime() ||
-              again.changedAt.getTime() !== look.changedAt.getTime()
+              again.changedAt.getTime() !== assessment.changedAt.getTime()
             )
-              return { is: 'kept', reason: 'it has changed meanwhile' } as const
+              return { is: 'kept', reason: 'it has changed in the meantime' } as const
             await remove()
             return { is: 'deleted' } as const
           })
-          return removal ?? { is: 'kept', reason: 'cannot prune a workspace that is being made' }
+          return removal ?? { is: 'kept', reason: 'cannot prune a workspace that is being created' }
         },
       })
     }
@@ -75,7 +80,10 @@ export async function findInstances(parts: InstanceParts, untilMs: number): Prom
   return { candidates, skipped, notes }
 }
 
-/** Why the files of a name stay that the table does not have: they are kept, or their workspace has just become an `error`. */
+/**
+ * Returns why files of an unlisted workspace are kept: on request, or because the workspace has just entered
+ * state `error`.
+ */
 async function whyUnlisted(backend: Backend, name: string): Promise<string> {
   const state = (await backend.find(name).catch(() => undefined))?.state
   return state?.is === 'error'
@@ -91,40 +99,40 @@ async function readUsage(backend: Backend, notes: string[]): Promise<BackendUsag
   try {
     return await backend.usage()
   } catch (error) {
-    notes.push(`${backend.name}: nothing of it is pruned (${messageOf(error)})`)
+    notes.push(`${backend.name}: its workspaces are not pruned (${messageOf(error)})`)
     return undefined
   }
 }
 
-type Look =
+type Assessment =
   | { readonly is: 'old'; readonly changedAt: Date; readonly reason: string }
   | { readonly is: 'kept'; readonly reason: string }
 
-function kept(reason: string): Look {
+function kept(reason: string): Assessment {
   return { is: 'kept', reason }
 }
 
-/** Keeps files that a program has open, for instance as the disk of another machine. */
+/** Keeps workspaces whose files a program has open, for instance as the disk of another VM. */
 async function unlessInUse(
-  look: Look,
+  assessment: Assessment,
   parts: readonly UsagePart[],
   read: () => Promise<FilesInUse>,
-): Promise<Look> {
-  if (look.is === 'kept' || parts.length === 0) return look
+): Promise<Assessment> {
+  if (assessment.is === 'kept' || parts.length === 0) return assessment
   const inUse = await read()
   for (const { path } of parts) {
     const user = await inUse.userOfFile(path)
     if (user !== '') return kept(`${path}: ${user}`)
   }
-  return look
+  return assessment
 }
 
-async function lookAt(
+async function assess(
   { name, state }: Workspace,
   backend: Backend,
   clock: ClockWatch,
   untilMs: number,
-): Promise<Look> {
+): Promise<Assessment> {
   if (state.is === 'error') return kept(inError(state.message))
   if (state.is !== 'stopped') return kept(`cannot prune ${state.is} workspace`)
   let changedAt: Date
@@ -135,16 +143,16 @@ async function lookAt(
     if (now?.state.is === 'error') return kept(inError(now.state.message))
     if (now?.state.is !== 'stopped') return kept(`cannot prune ${now?.state.is ?? 'vanished'} workspace`)
   } catch (error) {
-    return kept(`nothing can be told of it (${messageOf(error)})`)
+    return kept(`its state is unknown (${messageOf(error)})`)
   }
   const ageMs = clock.now.getTime() - changedAt.getTime()
   const age = shortDuration(Math.max(0, ageMs))
   if (untilMs === 0) return { is: 'old', changedAt, reason: `stopped for ${age}` }
-  if (ageMs < 0) return kept('too recent (changed in the future: look at the clock, or use --until 0s)')
+  if (ageMs < 0) return kept('too recent (changed in the future: check the clock, or use --until 0s)')
   const { setByMs } = clock
   if (setByMs !== 0) {
     const by = `${shortDuration(Math.abs(setByMs))} ${setByMs > 0 ? 'ahead' : 'back'}`
-    return kept(`too recent for all that is known (the clock was set ${by} since the server began)`)
+    return kept(`possibly too recent (the clock was set ${by} since the server started)`)
   }
   if (ageMs < untilMs) return kept(`too recent (${age} < ${shortDuration(untilMs)})`)
   return { is: 'old', changedAt, reason: `stopped for ${age}` }

@@ -4,25 +4,25 @@ import { filesOf, type MachineRoot } from '../machine-root.ts'
 import type { Candidate, Findings, Skipped } from './candidate.ts'
 import { truncateLog } from './truncate-log.ts'
 
-/** Linux and macOS count blocks in 512-byte units whatever a file system's own size is. */
+/** Linux and macOS report blocks in units of 512 bytes, regardless of the file system's block size. */
 const BLOCK_BYTES = 512
-/** vfkit does not append (https://github.com/crc-org/vfkit, pkg/vf/virtio.go). */
+/** vfkit does not append to its log (https://github.com/crc-org/vfkit, pkg/vf/virtio.go). */
 const OVERWRITTEN =
-  'its monitor goes on at its old place in the log: up to there it reads as NULs, which take nothing on disk'
+  'its monitor continues at its old offset in the log; the gap reads as NULs and uses no disk space'
 
-/** Console logs longer than what is to be kept of each. */
+/** Finds console logs that are longer than the tail to keep. */
 export async function findLogs(roots: readonly MachineRoot[], tailBytes: number): Promise<Findings> {
   const candidates: Candidate[] = []
   const skipped: Skipped[] = []
   const notes: string[] = []
   for (const root of roots) {
     if (root.backend === 'firecracker') {
-      notes.push('firecracker: it keeps no console logs')
+      notes.push('firecracker: there are no console logs')
       continue
     }
     const files = filesOf(root)
     for (const { key, reading } of await files.list()) {
-      const name = reading.is === 'known' ? reading.record.name : key
+      const name = reading.is === 'valid' ? reading.record.name : key
       const path = files.consoleOf(key)
       try {
         const { size, blocks, mtime, ino, dev } = await lstat(path)
@@ -43,13 +43,13 @@ export async function findLogs(roots: readonly MachineRoot[], tailBytes: number)
           },
           changedAt: mtime,
           remove: async () => {
-            // Nobody can tell of one whose metadata cannot be read.
+            // If its metadata is unreadable, the VM may be running.
             const now = await files.read(key)
-            const isLive = now.is !== 'known' || now.record.run !== null
+            const isLive = now.is !== 'valid' || now.record.run !== null
             const { freed, note } = await truncateLog(files.instanceOf(key), tailBytes, isLive)
-            const told = [note, isLive && root.backend === 'vz' ? OVERWRITTEN : undefined]
-            const said = told.filter((each) => each !== undefined).join('; ')
-            return { is: 'truncated', freed, ...(said !== '' && { note: `${name}: ${said}` }) }
+            const messages = [note, isLive && root.backend === 'vz' ? OVERWRITTEN : undefined]
+            const message = messages.filter((each) => each !== undefined).join('; ')
+            return { is: 'truncated', freed, ...(message !== '' && { note: `${name}: ${message}` }) }
           },
         })
       } catch (error) {

@@ -1,18 +1,19 @@
 import { discard, removeLeftTrash } from '../../../lib/fs/trash.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { SnapshotLibrary } from '../../snapshot/snapshot-library.ts'
-import { type MachineRoot, whileNoneIsDeleted } from '../machine-root.ts'
+import { type MachineRoot, whileNoDeletion } from '../machine-root.ts'
 import { findOrphans, type Orphan, type OrphanKind } from '../orphans.ts'
 import type { Candidate, Findings, ItemKind, Removal, Skipped } from './candidate.ts'
 import type { ClockWatch } from './clock-watch.ts'
 
 const REASONS: Readonly<Record<Exclude<OrphanKind, 'lock'>, string>> = {
-  tmp: 'left by work that was cut short',
+  tmp: 'left by interrupted work',
   snapshot: 'has no snapshot.json',
   upper: 'has no metadata.json',
-  trash: 'left by a deletion that was cut short',
+  trash: 'left by an interrupted deletion',
 }
 
+/** Dependencies of findPrunableOrphans. */
 export interface OrphanParts {
   readonly roots: readonly MachineRoot[]
   readonly lifecycle: Lifecycle
@@ -20,7 +21,7 @@ export interface OrphanParts {
   readonly clock: ClockWatch
 }
 
-/** What belongs to nothing, and why some of it stays. */
+/** Finds orphans, and why some of them are kept. */
 export async function findPrunableOrphans(parts: OrphanParts): Promise<Findings> {
   const { roots, clock } = parts
   const candidates: Candidate[] = []
@@ -49,7 +50,10 @@ export async function findPrunableOrphans(parts: OrphanParts): Promise<Findings>
   return { candidates, skipped, notes }
 }
 
-/** Looks at an orphan again and removes it, under the lock that keeps everybody away who could be making or using it (threats P4, P5). */
+/**
+ * Inspects an orphan again and removes it, under the lock that excludes every possible user of it (threats
+ * P4, P5).
+ */
 async function removeOrphan(
   { lifecycle, snapshots, clock }: OrphanParts,
   root: MachineRoot,
@@ -59,9 +63,9 @@ async function removeOrphan(
   const work = async (): Promise<Removal> => {
     const { orphans } = await findOrphans(root, clock.earliest)
     const again = orphans.find(({ path }) => path === orphan.path)
-    if (again === undefined) return { is: 'kept', reason: 'it belongs to something by now, or is gone' }
+    if (again === undefined) return { is: 'kept', reason: 'it is in use by now, or no longer exists' }
     if (again.retained !== '') return { is: 'kept', reason: again.retained }
-    if (again.identity !== orphan.identity) return { is: 'kept', reason: 'it is another one by now' }
+    if (again.identity !== orphan.identity) return { is: 'kept', reason: 'it has been replaced' }
     if (orphan.kind === 'trash') await removeLeftTrash(orphan.place, orphan.name, { onSeen })
     else await discard(orphan.place, orphan.name, { onSeen })
     return { is: 'deleted' }
@@ -69,19 +73,19 @@ async function removeOrphan(
   switch (orphan.kind) {
     case 'tmp': {
       const removal = await root.images.preparation.whileNone(work)
-      return removal ?? { is: 'kept', reason: 'an image is being made' }
+      return removal ?? { is: 'kept', reason: 'an image is being created' }
     }
     case 'trash':
-      return whileNoneIsDeleted(root, orphan.place, work)
+      return whileNoDeletion(root, orphan.place, work)
     case 'snapshot':
       return snapshots.whileIdle(orphan.name, work)
     case 'upper': {
       const removal = await lifecycle.whileIdle(orphan.name, (workspace) =>
         workspace?.backend === orphan.backend
-          ? Promise.resolve({ is: 'kept', reason: 'a workspace of that name is there' } as const)
+          ? Promise.resolve({ is: 'kept', reason: 'a workspace of that name exists' } as const)
           : work(),
       )
-      return removal ?? { is: 'kept', reason: 'a workspace of that name is being made' }
+      return removal ?? { is: 'kept', reason: 'a workspace of that name is being created' }
     }
     case 'lock':
       break

@@ -15,7 +15,7 @@ import { findInstances, type InstanceParts } from './find-instances.ts'
 import { findLogs } from './find-logs.ts'
 import { findPrunableOrphans, type OrphanParts } from './find-orphans.ts'
 import { freeSpaceAt } from './free-space.ts'
-import { type Plan, PlanShelf } from './plan-shelf.ts'
+import { type Plan, PlanCache } from './plan-cache.ts'
 import type { PruneRequest, KeepFree } from './request.ts'
 import { systemClock } from '../../../lib/clock/clock.ts'
 
@@ -27,13 +27,14 @@ interface PrunedItem {
   readonly action: 'would_delete' | 'deleted' | 'truncated' | 'failed'
   readonly freed: Bytes
   readonly reason: string
-  /** Why it failed; '' otherwise. */
+  /** The error message if it failed; '' otherwise. */
   readonly error: string
 }
 
+/** Result of a prune or its dry run. */
 export interface PruneReport {
   readonly isDryRun: boolean
-  /** With which exactly this can be had done; '' for what has been done without. */
+  /** Id for applying exactly this plan; '' for a prune without a plan. */
   readonly planId: string
   readonly request: PruneRequest
   readonly items: readonly PrunedItem[]
@@ -42,21 +43,23 @@ export interface PruneReport {
   readonly freed: Bytes
 }
 
+/** Dependencies of a Pruner. */
 export interface PrunerOptions extends InstanceParts, OrphanParts {
   readonly images: ImageLibrary
   readonly walker: Pick<Walker, 'walk'>
   readonly logger: Logger
 }
 
-type Sized = Candidate & { readonly freed: Bytes }
+type SizedCandidate = Candidate & { readonly freed: Bytes }
 
 /**
- * Deletes what nothing needs. First it says what that would be and what stays, each with a reason; what is then done is never
- * more than was said (threat P7), and each piece is looked at once more with everybody else kept away from it.
+ * Deletes what nothing needs. A plan lists what would be deleted and what is kept, each with a reason.
+ * Applying it never deletes more than the plan listed (threat P7), and inspects each item again under its
+ * lock.
  */
 export class Pruner {
   readonly #options: PrunerOptions
-  readonly #plans = new PlanShelf(systemClock)
+  readonly #plans = new PlanCache(systemClock)
   readonly #turns = new KeyedLock()
 
   constructor(options: PrunerOptions) {
@@ -72,18 +75,22 @@ export class Pruner {
     return { isDryRun: true, planId: plan.id, request, items, skipped, notes, freed }
   }
 
-  /** Does a plan, with what it was made with. @throws INVALID_REQUEST for one that is not known, or does not have the values repeated */
+  /**
+   * Applies a plan with the values it was made with.
+   *
+   * @throws INVALID_REQUEST when the plan is unknown or `repeated` differs from its values
+   */
   async applyPlan(
     id: string,
     repeated: Partial<PruneRequest>,
     progress: (message: string) => void,
   ): Promise<PruneReport> {
     this.#check()
-    const plan = this.#plans.take(id, repeated)
+    const plan = this.#plans.redeem(id, repeated)
     return this.#apply(plan.request, plan, progress)
   }
 
-  /** Does at once what a plan would say. */
+  /** Plans and applies in one step. */
   async apply(request: PruneRequest, progress: (message: string) => void): Promise<PruneReport> {
     this.#check()
     return this.#apply(request, undefined, progress)
@@ -93,7 +100,7 @@ export class Pruner {
     if (canRemoveSafely()) return
     throw fault(
       'PRUNE_UNSUPPORTED',
-      'nothing can be deleted safely here without the native addon: npm run build:native',
+      'pruning requires the native addon, which makes deletion safe; run npm run build:native',
     )
   }
 
@@ -106,7 +113,7 @@ export class Pruner {
       const { chosen, skipped, notes } = await this.#choose(request, plan)
       const items: PrunedItem[] = []
       const kept: Skipped[] = [...skipped]
-      const said: string[] = [...notes]
+      const allNotes: string[] = [...notes]
       for (const [i, candidate] of chosen.entries()) {
         const { kind, name, path } = candidate
         const what = `${i + 1} of ${chosen.length}: ${kind} ${name}`
@@ -119,7 +126,7 @@ export class Pruner {
           const removal = await candidate.remove((removed) => progress(`${what}, ${removed} files removed`))
           if (removal.is === 'kept') kept.push({ kind, name, path, reason: removal.reason })
           else items.push(itemOf({ ...candidate, freed: removal.freed ?? candidate.freed }, removal.is))
-          if (removal.is === 'truncated' && removal.note !== undefined) said.push(removal.note)
+          if (removal.is === 'truncated' && removal.note !== undefined) allNotes.push(removal.note)
         } catch (error) {
           if (!isFault(error)) this.#options.logger.warn({ err: error, kind, path }, 'not pruned')
           items.push({ ...itemOf(candidate, 'failed'), freed: NOTHING, error: messageOf(error) })
@@ -127,16 +134,19 @@ export class Pruner {
       }
       const freed = sumBytes(items.map((item) => item.freed))
       const planId = plan?.id ?? ''
-      return { isDryRun: false, planId, request, items, skipped: kept, notes: said, freed }
+      return { isDryRun: false, planId, request, items, skipped: kept, notes: allNotes, freed }
     })
   }
 
-  /** What qualifies now, with what it would free; of a plan its items alone, and those that do not qualify any more. */
+  /**
+   * Returns the items that qualify now and what each would free; with a plan, only its items, and those that
+   * no longer qualify as skipped.
+   */
   async #choose(
     request: PruneRequest,
     plan?: Plan,
   ): Promise<{
-    readonly chosen: readonly Sized[]
+    readonly chosen: readonly SizedCandidate[]
     readonly skipped: readonly Skipped[]
     readonly notes: readonly string[]
   }> {
@@ -157,13 +167,15 @@ export class Pruner {
       walker,
       planned.flatMap(({ parts }) => parts),
     )
-    const sized = planned.map((candidate): Sized => {
+    const sized = planned.map((candidate): SizedCandidate => {
       const freed = candidate.freed ?? sumBytes([NOTHING, ...candidate.parts.map(measured.sizeOf)])
       return { ...candidate, freed }
     })
     const notes = [...all.notes, ...measured.notes]
     if (measured.sharedBytes > 0)
-      notes.push(`${measured.sharedBytes} bytes are shared among these: what is really freed may be less`)
+      notes.push(
+        `${measured.sharedBytes} bytes are shared among these items; the space actually freed may be less`,
+      )
     if (request.keepFree === undefined) return { chosen: sized, skipped, notes }
     const selection = await selectOldest(sized, request.keepFree)
     return { chosen: selection.chosen, skipped: [...skipped, ...selection.skipped], notes }
@@ -191,17 +203,17 @@ export class Pruner {
   }
 }
 
-function itemOf(candidate: Sized, action: PrunedItem['action']): PrunedItem {
+function itemOf(candidate: SizedCandidate, action: PrunedItem['action']): PrunedItem {
   const { kind, name, path, backend, freed, reason } = candidate
   return { kind, name, path, backend, action, freed, reason, error: '' }
 }
 
-/** Why something may stay that could go. */
+/** Returns why an item that could be deleted is kept. */
 function enough(keepFree: KeepFree): string {
-  return `enough is free without it (${keepFree.is === 'share' ? `${keepFree.percent}%` : `${keepFree.bytes} bytes`})`
+  return `enough space is free without it (${keepFree.is === 'share' ? `${keepFree.percent}%` : `${keepFree.bytes} bytes`})`
 }
 
-/** On each file system the oldest, as many as are needed for so much to be free. */
+/** Selects the oldest items on each file system, as many as are needed to reach the target. */
 async function selectOldest<T extends Candidate & { readonly freed: Bytes }>(
   candidates: readonly T[],
   keepFree: KeepFree,
@@ -213,7 +225,7 @@ async function selectOldest<T extends Candidate & { readonly freed: Bytes }>(
     const { kind, name, path, freed } = candidate
     const space = await freeSpaceAt(path, keepFree)
     if (space === undefined) {
-      skipped.push({ kind, name, path, reason: 'on which disk it is cannot be told' })
+      skipped.push({ kind, name, path, reason: 'its file system cannot be determined' })
       continue
     }
     const left = missing.get(space.device) ?? space.missingBytes

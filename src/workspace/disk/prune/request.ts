@@ -2,29 +2,32 @@ import { parseDuration } from '../../../lib/config/duration.ts'
 import { parseSize } from '../../../lib/config/size.ts'
 import { fault } from '../../errors.ts'
 
+/** Scopes of a prune. */
 export const PRUNE_SCOPES = ['images', 'instances', 'orphans', 'logs'] as const
+/** A scope of a prune. */
 export type PruneScope = (typeof PRUNE_SCOPES)[number]
 
-/** Logs are cut only when they are asked for. */
+/** Logs are truncated only on request. */
 const DEFAULT_SCOPES: readonly PruneScope[] = ['images', 'instances', 'orphans']
 const DEFAULT_UNTIL_MS = 72 * 3_600_000
+/** Default size to which logs are truncated. */
 export const DEFAULT_LOG_TAIL_BYTES = 5 * 2 ** 20
 
-/** How much of a disk is to be free. */
+/** How much of a file system should be free. */
 export type KeepFree =
   { readonly is: 'share'; readonly percent: number } | { readonly is: 'bytes'; readonly bytes: number }
 
-/** What is to be pruned. */
+/** What to prune. */
 export interface PruneRequest {
   readonly scopes: readonly PruneScope[]
-  /** How long nothing may have been done to a stopped workspace; 0: any time. */
+  /** Minimum time since a stopped workspace last changed; 0 for any. */
   readonly untilMs: number
   readonly logTailBytes: number
-  /** Left out, everything that qualifies goes; else the oldest, until so much is free. */
+  /** When absent, every qualifying item is deleted; else only the oldest, until this much is free. */
   readonly keepFree?: KeepFree | undefined
 }
 
-/** @throws INVALID_REQUEST, as all below do */
+/** Parses the scopes; the defaults when there are none. @throws INVALID_REQUEST when a scope is unknown */
 export function parseScopes(values: readonly string[]): readonly PruneScope[] {
   if (values.length === 0) return DEFAULT_SCOPES
   for (const value of values)
@@ -32,6 +35,7 @@ export function parseScopes(values: readonly string[]): readonly PruneScope[] {
   return PRUNE_SCOPES.filter((scope) => values.includes(scope))
 }
 
+/** Parses the minimum age. @throws INVALID_REQUEST when it is not a duration */
 export function parseUntil(value: string | undefined): number {
   if (value === undefined) return DEFAULT_UNTIL_MS
   const ms = value === '0' ? 0 : parseDuration(value)
@@ -39,6 +43,7 @@ export function parseUntil(value: string | undefined): number {
   return ms
 }
 
+/** Parses the size to which logs are truncated. @throws INVALID_REQUEST when it is not a number of bytes */
 export function parseLogTail(value: string | undefined): number {
   if (value === undefined) return DEFAULT_LOG_TAIL_BYTES
   const bytes = /^\d{1,15}$/.test(value) ? Number(value) : undefined
@@ -46,6 +51,7 @@ export function parseLogTail(value: string | undefined): number {
   return bytes
 }
 
+/** Parses the space to keep free. @throws INVALID_REQUEST when it is neither a share nor a size */
 export function parseKeepFree(value: string | undefined): KeepFree | undefined {
   if (value === undefined) return undefined
   const percent = /^(\d{1,2}(?:\.\d+)?)%$/.exec(value)?.[1]

@@ -3,11 +3,12 @@ import type { AuditLog } from '../../audit/audit-log.ts'
 import type { Pruner } from './pruner.ts'
 import type { PruneRequest } from './request.ts'
 
-/** setInterval takes no longer ones. */
+/** The longest interval that setInterval accepts. */
 const LONGEST_INTERVAL_MS = 2 ** 31 - 1
 
+/** Options of a prune schedule. */
 export interface PruneScheduleOptions {
-  /** 0: never. */
+  /** Interval between prunes; 0 disables them. */
   readonly everyMs: number
   readonly request: PruneRequest
   readonly pruner: Pick<Pruner, 'apply'>
@@ -15,7 +16,7 @@ export interface PruneScheduleOptions {
   readonly logger: Logger
 }
 
-/** Prunes by itself every so often, first when that time has passed for the first time. */
+/** Prunes at regular intervals, first after one interval. */
 export class PruneSchedule {
   readonly #options: PruneScheduleOptions
   #timer: NodeJS.Timeout | undefined
@@ -36,7 +37,7 @@ export class PruneSchedule {
     await this.#running
   }
 
-  /** One that is under way is joined. */
+  /** Prunes now, or joins a prune that is already running. */
   async run(): Promise<void> {
     this.#running ??= this.#prune().finally(() => (this.#running = undefined))
     await this.#running
@@ -50,10 +51,10 @@ export class PruneSchedule {
       const failed = items.filter(({ action }) => action === 'failed')
       logger.info(
         { items: items.length, failed: failed.length, freedBytes: freed.physicalBytes },
-        'pruned by schedule',
+        'scheduled prune finished',
       )
     } catch (error) {
-      logger.warn({ err: error }, 'the scheduled prune failed')
+      logger.warn({ err: error }, 'scheduled prune failed')
     }
   }
 }

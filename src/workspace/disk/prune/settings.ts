@@ -3,22 +3,22 @@ import { duration, optionalText, section } from '../../../lib/config/fields.ts'
 import { Type } from '../../../lib/schema/type.ts'
 import { DEFAULT_LOG_TAIL_BYTES, parseKeepFree, PRUNE_SCOPES, type PruneRequest } from './request.ts'
 
-/** What the configuration says of pruning. */
+/** Config section `prune`. */
 export const pruneSection = section({
-  every: duration('0s', 'the server prunes by itself this often; 0s: never'),
+  every: duration('0s', 'interval of scheduled prunes; 0s: never'),
   scope: Type.Array(Type.Enum(PRUNE_SCOPES), {
     default: ['images', 'orphans'],
-    description: 'what it prunes by itself then: images, instances, orphans, logs',
+    description: 'scopes of scheduled prunes: images, instances, orphans, logs',
   }),
-  until: duration('72h', 'how long a workspace must have been stopped until the server prunes it by itself'),
+  until: duration('72h', 'minimum time since a workspace was stopped before a scheduled prune deletes it'),
   keep_free: optionalText(
-    'the server prunes by itself, the oldest first, until so much of the disk is free, such as 20% or 50GiB; without it all that can go',
+    'scheduled prunes delete the oldest items until this much of the disk is free, such as 20% or 50GiB; without it they delete everything that qualifies',
   ),
 })
 
-/** @throws INVALID_REQUEST */
+/** Resolves the section. @throws INVALID_REQUEST when keep_free is not valid */
 export function pruneSchedule({ everyMs, scope, untilMs, keepFree }: Decoded<typeof pruneSection>): {
-  /** 0: never. */
+  /** Interval between prunes; 0 disables them. */
   readonly everyMs: number
   readonly request: PruneRequest
 } {

@@ -6,16 +6,17 @@ import type { Bytes } from '../../bytes.ts'
 
 const BLOCK_BYTES = 512
 const COPY_BYTES = 1 << 20
-/** As much of a log is held in memory where its end has to be copied. */
+/** How much of a log is held in memory where its end must be copied. */
 const MAX_COPIED_BYTES = 64 * COPY_BYTES
 
 /**
- * Cuts a console's log to its last bytes, in place, whoever writes to it (threat P10). Where the file system can take the front
- * of a file away, an appending writer loses nothing, and less than a block more than asked for is kept while there is one;
- * elsewhere what is written in the moment between copying the end and cutting is lost, and that is told.
+ * Truncates a console log to its last bytes in place while it may be written to (threat P10). Where the file
+ * system can remove the front of a file, an appending writer loses nothing; for a live log, up to one block
+ * more than requested is kept. Elsewhere, lines written between copying the end and truncating are lost,
+ * which the returned note reports.
  *
- * @param directory that of the log; neither it nor the log may be a symlink
- * @param isLive whether somebody may be writing to it
+ * @param directory the log's directory; neither it nor the log may be a symbolic link
+ * @param isLive whether the log may be written to
  */
 export async function truncateLog(
   directory: string,
@@ -25,8 +26,8 @@ export async function truncateLog(
   const file = await openLog(directory)
   try {
     const before = await file.stat()
-    if (!before.isFile()) throw new Error('console.log is no regular file: remove it by hand')
-    if (before.nlink !== 1) throw new Error('console.log has other names too: remove those by hand')
+    if (!before.isFile()) throw new Error('console.log is not a regular file; remove it manually')
+    if (before.nlink !== 1) throw new Error('console.log has other hard links; remove them manually')
     const note = await cut(file, before, tailBytes, isLive)
     await file.sync()
     const after = await file.stat()
@@ -36,7 +37,10 @@ export async function truncateLog(
   }
 }
 
-/** The directory is opened first, so that nobody puts a link into its place in between; macOS has no path from there. */
+/**
+ * Opens the directory first, so that it cannot be replaced by a link in between; macOS cannot open paths
+ * relative to it.
+ */
 async function openLog(directory: string): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_APPEND
   if (process.platform !== 'linux') return open(join(directory, 'console.log'), flags)
@@ -57,18 +61,21 @@ async function cut(
   const excess = size - tailBytes
   if (excess <= 0) return undefined
   const whole = Math.floor(excess / blksize) * blksize
-  // Less than a block is not worth a writer's lines.
+  // Less than a block is not worth the risk of losing a writer's lines.
   if (whole === 0 && isLive) return undefined
   const isCollapsed = whole > 0 && whole < size && (await collapseFront(file.fd, whole))
   if (isCollapsed && (isLive || whole === excess || tailBytes > MAX_COPIED_BYTES)) return undefined
   if (tailBytes > MAX_COPIED_BYTES)
-    throw new Error('this file system cannot cut it: at most the last 64 MiB can be kept here')
+    throw new Error(
+      'this file system cannot remove the front of a file, so at most the last 64 MiB can be kept',
+    )
   return copyEnd(file, tailBytes, isLive)
 }
 
 /**
- * What is appended after the last look and before the cut is lost; what comes after stands before the end that is put back. No
- * call tells of the first, so that a live log is never said to be whole.
+ * Copies the end of a log over its start. Lines appended after the last read and before the truncation are
+ * lost; later ones end up before the restored end. No system call reveals the former, so a live log is never
+ * reported as complete.
  */
 async function copyEnd(file: FileHandle, tailBytes: number, isLive: boolean): Promise<string | undefined> {
   const { size } = await file.stat()
@@ -81,7 +88,7 @@ async function copyEnd(file: FileHandle, tailBytes: number, isLive: boolean): Pr
   const isSeenWhole = atCut === start + read.length && (await file.stat()).size === kept.length
   return isSeenWhole && !isLive
     ? undefined
-    : 'its log may have been written to while it was cut: some lines may be lost'
+    : 'its log may have been written to while it was truncated; some lines may be lost'
 }
 
 async function readFrom(file: FileHandle, from: number): Promise<Buffer> {

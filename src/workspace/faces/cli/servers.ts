@@ -6,7 +6,7 @@ import { defineFaults, type Fault, isFault } from '../../../lib/errors/fault.ts'
 import { Type } from '../../../lib/schema/type.ts'
 import type { ServerAddress } from '../../client/server-address.ts'
 import { findServerRecord } from '../../../lib/discovery/server-record.ts'
-import { defaultStateDir } from '../../default-places.ts'
+import { defaultStateDir } from '../../default-paths.ts'
 
 const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: 'invalid' })
 

@@ -10,7 +10,7 @@ import type { DiskReporter } from '../../disk/report.ts'
 import type { ImageLibrary } from '../../image/image-library.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
-import type { PassTable } from '../../passes/pass-table.ts'
+import type { TicketTable } from '../../tickets/ticket-table.ts'
 import type { SessionDirectory } from '../../session/session-directory.ts'
 import type { SnapshotLibrary } from '../../snapshot/snapshot-library.ts'
 import type { UsageSampler } from '../../usage/usage-sampler.ts'
@@ -32,7 +32,7 @@ export interface HttpFace {
   readonly pruner: Pruner
   readonly compactor: Compactor
   readonly sessions: SessionDirectory
-  readonly passes: PassTable
+  readonly tickets: TicketTable
   readonly usage: UsageSampler
   readonly images: ImageLibrary
   readonly snapshots: SnapshotLibrary

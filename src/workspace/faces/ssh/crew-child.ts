@@ -2,10 +2,10 @@ import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { Fault } from '../../../lib/errors/fault.ts'
 import { createLogger, type LogOptions } from '../../../lib/log/logger.ts'
-import type { BackendInside } from '../../backend/backend.ts'
+import type { BackendAccess } from '../../backend/backend.ts'
 import { DockerBackend } from '../../backend/docker/docker-backend.ts'
-import { InsideDirs } from '../../backend/docker/exec/inside-dirs.ts'
-import { GuestDoor } from '../../backend/microvm/guest/guest-door.ts'
+import { MountedSocketDirs } from '../../backend/docker/exec/mounted-socket-dirs.ts'
+import { GuestClient } from '../../backend/microvm/guest/guest-client.ts'
 import { MachineFiles } from '../../backend/microvm/files/machine-files.ts'
 import { reachMachine } from '../../backend/microvm/guest/reach-machine.ts'
 import { SocketDirs } from '../../backend/microvm/guest/socket-dir.ts'
@@ -61,12 +61,12 @@ async function begin(settings: ChildSettings): Promise<ConnectionServer> {
   const docker = new DockerBackend({
     ...settings.docker,
     serverId: settings.serverId,
-    insideDirs: InsideDirs.use(settings.insideDirs),
+    mountedSocketDirs: MountedSocketDirs.use(settings.mountedSocketDirs),
   })
   await docker.open(() => undefined)
-  const backends = new Map<BackendName, BackendInside>([['docker', docker]])
+  const backends = new Map<BackendName, BackendAccess>([['docker', docker]])
   for (const { backend, root, runDir } of settings.machines)
-    backends.set(backend, new GuestDoor(reachMachine(new MachineFiles(root), new SocketDirs(runDir))))
+    backends.set(backend, new GuestClient(reachMachine(new MachineFiles(root), new SocketDirs(runDir))))
   return new ConnectionServer({
     privateKey: settings.privateKey,
     gate: (user) => enter(user, backends),
@@ -92,7 +92,7 @@ function serve(server: ConnectionServer, connection: number, socket: Socket | un
   drops.set(connection, drop)
 }
 
-async function enter(user: string, backends: ReadonlyMap<BackendName, BackendInside>): Promise<Entered> {
+async function enter(user: string, backends: ReadonlyMap<BackendName, BackendAccess>): Promise<Entered> {
   const question = ++lastQuestion
   const answered = Promise.withResolvers<Entry>()
   questions.set(question, answered.resolve)

@@ -17,7 +17,7 @@ export interface ChildSettings {
     readonly runDir: string
   }[]
   /** Where the directories are that workspaces have mounted. */
-  readonly insideDirs: string
+  readonly mountedSocketDirs: string
 }
 
 /** From the front process to a child; a socket comes with `serve`. */

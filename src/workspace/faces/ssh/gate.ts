@@ -1,5 +1,5 @@
 import { isFault } from '../../../lib/errors/fault.ts'
-import type { Backend, BackendInside } from '../../backend/backend.ts'
+import type { Backend, BackendAccess } from '../../backend/backend.ts'
 import { fault } from '../../errors.ts'
 import { parseWorkspaceName } from '../../name.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
@@ -11,7 +11,7 @@ const RESERVED_USER = '_api'
 
 /** Where a user's programs run. */
 export interface Entered {
-  readonly backend: BackendInside
+  readonly backend: BackendAccess
   /** The workspace's own spelling of its name. */
   readonly name: string
 }

@@ -3,7 +3,7 @@ import type { PseudoTtyInfo, ServerChannel, Session } from '../../../lib/ssh/ssh
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { ExecProcess, ExitStatus, LoginEnvironment } from '../../backend/backend.ts'
-import { endWith } from '../../backend/follow-program.ts'
+import { hangUpOnAbort } from '../../backend/follow-program.ts'
 import { fault } from '../../errors.ts'
 import type { AgentForward } from './agent-forward.ts'
 import type { Entered } from './gate.ts'
@@ -179,7 +179,7 @@ async function connect(
   const process = await running
   all.add(process)
   // A channel whose input nobody reads never closes.
-  const forget = endWith(gone, process)
+  const forget = hangUpOnAbort(gone, process)
   void process.exitStatus
     .catch(() => undefined)
     .finally(() => {

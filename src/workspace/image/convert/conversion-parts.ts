@@ -7,7 +7,7 @@ import { directoryDigest, fileFacts } from './file-facts.ts'
 import { HEADER_LINKS, moduleFiles } from './kernel-modules.ts'
 import { type ConfiguredKernel, configuredKernel, type KernelSource } from './kernel-source.ts'
 
-/** Digests of what goes into every image beside its root file system; '' for what is not there. */
+/** Digests of the inputs of every image besides its root file system; '' for a missing one. */
 export interface ConversionParts {
   readonly guest: string
   readonly init: string
@@ -15,14 +15,18 @@ export interface ConversionParts {
   readonly modules: string
 }
 
-/** Synchronous: for worker threads. @throws BACKEND_ERROR */
+/**
+ * Computes the digests. Synchronous: for worker threads.
+ *
+ * @throws BACKEND_ERROR when the guest programs are missing
+ */
 export function conversionParts(task: {
   readonly guestDir: string
   readonly kernel: ConfiguredKernel
 }): ConversionParts {
   const { guestDir } = task
   if (!existsSync(guestDir))
-    throw fault('BACKEND_ERROR', `the programs for guests are not in ${guestDir}: run npm run build`)
+    throw fault('BACKEND_ERROR', `the guest programs are missing from ${guestDir}; run npm run build`)
   const init = findInit()
   return {
     guest: directoryDigest(guestDir),
@@ -31,7 +35,7 @@ export function conversionParts(task: {
   }
 }
 
-/** An image with a kernel of its own needs no other, so that none is no failure yet. */
+/** Returns the kernel's digests; '' without a kernel, because an image may contain its own. */
 function kernelParts(wanted: ConfiguredKernel): Pick<ConversionParts, 'kernel' | 'modules'> {
   try {
     const kernel = configuredKernel(wanted)
@@ -42,7 +46,10 @@ function kernelParts(wanted: ConfiguredKernel): Pick<ConversionParts, 'kernel' |
   }
 }
 
-/** The whole directory goes into the root file system, and some of it into the initrd, where links have been followed. */
+/**
+ * Covers the whole directory, which goes into the root file system, and the targets of links, some of which
+ * go into the initrd.
+ */
 function modulesDigest({ modules, moduleFile }: KernelSource): string {
   const loaded = moduleFiles(moduleFile).map(({ name, path }) => [
     name,

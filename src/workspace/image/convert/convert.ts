@@ -9,8 +9,8 @@ import { fault } from '../../errors.ts'
 import type { ImageBackend } from '../image-backend.ts'
 import type { ImageStore } from '../image-store.ts'
 import { type BootFile, BOOT_FILES, type FileFacts, type Manifest } from '../manifest.ts'
-import { systemFault } from '../system-fault.ts'
-import { cage, requireCage } from './cage.ts'
+import { systemError } from '../system-error.ts'
+import { conversionSandbox, requireSandbox } from './conversion-sandbox.ts'
 import type { ConversionParts } from './conversion-parts.ts'
 import { pathInTree } from './in-tree.ts'
 import { findMke2fs } from './formatter-files.ts'
@@ -22,34 +22,36 @@ import type { RootfsSource } from '../source/rootfs-source.ts'
 import { unpack } from './unpack.ts'
 import type { Clock } from '../../../lib/clock/clock.ts'
 
-/** Changes with everything that makes the same source into another image. */
+/** Changes whenever the same source would be converted to a different image. */
 const RECIPE = 1
 
-/** For a step in which nothing moves. */
+/** Timeout of a step that makes no progress. */
 const MOST_MS = 60 * 60_000
 
-/** What all conversions of a server have in common. */
+/** Dependencies shared by all conversions of a backend. */
 export interface Converter {
   readonly store: ImageStore
   readonly backend: ImageBackend
-  /** Where heavy work is done that reads no hostile bytes. */
+  /** Runs heavy work on trusted bytes. */
   readonly pool: Pool
   readonly kernel: ConfiguredKernel
-  /** The programs for guests, as `npm run build` leaves them. */
+  /** Directory of the guest programs, as `npm run build` creates it. */
   readonly guestDir: string
   readonly clock: Clock
 }
 
+/** Options of one conversion. */
 export interface ConversionOptions {
   readonly progress: (message: string) => void
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Makes a root file system into an image of the store, or finds the one that was made of the same. What a failure leaves is
- * removed, what a crash leaves is named `*.tmp`.
+ * Converts a root file system to an image in the store, or finds an existing image with the same inputs.
+ * Remains of a failure are removed; those of a crash are named `*.tmp`.
  *
- * @throws BACKEND_ERROR, INVALID_REQUEST for another machine's architecture
+ * @throws INVALID_REQUEST when the image is for another architecture
+ * @throws BACKEND_ERROR when the conversion fails
  */
 export async function convert(
   converter: Converter,
@@ -61,22 +63,22 @@ export async function convert(
   if (source.arch !== process.arch)
     throw fault(
       'INVALID_REQUEST',
-      `image ${source.ref} is for ${source.arch}, and this machine is ${process.arch}`,
+      `image ${source.ref} is for ${source.arch}, but this machine is ${process.arch}`,
     )
-  await requireCage()
+  await requireSandbox()
   const key = await conversionKey(converter, source)
   const onWait = (): void => progress(`waiting for another conversion of ${source.ref}`)
-  return store.once(
+  return store.singleflight(
     key,
     async () => {
       const staging = await store.stage()
       try {
         return await fill(converter, { source, key, staging, progress, signal })
       } catch (error) {
-        throw systemFault(`converting ${source.ref}`, error)
+        throw systemError(`converting ${source.ref}`, error)
       } finally {
-        // By descriptors: an image's directories may be deeper than paths are long.
-        await discard(store.blobPlace, basename(staging))
+        // Deletes through descriptors: an image's directories may be deeper than the limit on paths.
+        await discard(store.blobDirectory, basename(staging))
       }
     },
     { signal, onWait },
@@ -96,34 +98,34 @@ async function fill(
   const tree = join(staging, 'tree')
   const target = join(staging, 'image')
   for (const directory of [tree, target]) await mkdir(directory, { mode: 0o755 })
-  // By the file system's own clock, which may not be this process's.
+  // Taken from the file system's clock, which may differ from this process's.
   const startMs = (await stat(tree)).mtimeMs
   const owners = new Owners(staging)
   const stop = signal ?? new AbortController().signal
 
   progress(`unpacking ${source.ref}`)
   const { nodes } = await unpack(await source.open(stop), { staging, tree, owners, progress, signal })
-  progress('installing the programs for guests, kernel and initrd')
+  progress('installing guest programs, kernel and initrd')
   const task: PrepareTask = { tree, target, backend, kernel, guestDir, config: source.config, startMs, nodes }
   const inPool = { timeoutMs: MOST_MS, ...(signal && { signal }) }
-  const prepared = (await inCage({ staging, kernel, guestDir }, (caged) =>
-    caged.run(workerFile('image-prepare'), task, inPool),
+  const prepared = (await inSandbox({ staging, kernel, guestDir }, (sandboxed) =>
+    sandboxed.run(workerFile('image-prepare'), task, inPool),
   )) as PreparedTree
   await owners.giveToRoot(
-    // The last part may be a link of ours.
+    // The last part may be a link that we created.
     prepared.ownPaths.map((path) => join(pathInTree(tree, dirname(path)), basename(path))),
     signal,
   )
-  progress(`making a file system of ${Math.ceil(prepared.bytes / 2 ** 20)} MiB`)
+  progress(`creating a file system of ${Math.ceil(prepared.bytes / 2 ** 20)} MiB`)
   const rootfs = join(target, 'rootfs.ext4')
   await makeRootfs({ tree, file: rootfs, measure: prepared }, owners, signal)
-  await inCage({ staging, kernel, guestDir }, (caged) =>
-    caged.run(workerFile('image-settle'), { path: rootfs }, inPool),
+  await inSandbox({ staging, kernel, guestDir }, (sandboxed) =>
+    sandboxed.run(workerFile('image-settle'), { path: rootfs }, inPool),
   )
-  progress('checking it')
+  progress('checking the file system')
   const readFacts = async (name: BootFile): Promise<FileFacts> =>
     (await pool.run(workerFile('image-facts'), { path: join(target, name) }, inPool)) as FileFacts
-  // Side by side: all of them only read.
+  // Concurrently, because all of them only read.
   const [parts] = await allDone([
     Promise.all(BOOT_FILES.map(readFacts)),
     checkRootfs(rootfs, signal),
@@ -144,8 +146,8 @@ async function fill(
   })
 }
 
-/** Runs a worker that reads an unpacked image in a process, which sees that and what goes into it and nothing else. */
-async function inCage<T>(
+/** Runs a worker that reads an unpacked image in a sandboxed process. */
+async function inSandbox<T>(
   {
     staging,
     kernel: { file, modules },
@@ -157,7 +159,10 @@ async function inCage<T>(
   const pool = new Pool({
     name: 'image in a sandbox',
     maxThreads: 1,
-    sandbox: cage({ writable: [staging], readable: [guestDir, ...(await withTargets(kernels))] }),
+    sandbox: conversionSandbox({
+      writable: [staging],
+      readable: [guestDir, ...(await withTargets(kernels))],
+    }),
   })
   try {
     return await work(pool)
@@ -166,13 +171,13 @@ async function inCage<T>(
   }
 }
 
-/** Paths, and what they lead to where they are links. */
+/** Returns paths together with their link targets. */
 async function withTargets(paths: readonly string[]): Promise<readonly string[]> {
   const targets = await Promise.all(paths.map((path) => realpath(path).catch(() => path)))
   return [...new Set([...paths, ...targets])]
 }
 
-/** As Promise.all, but not before all of them have ended: what they work on is removed then. */
+/** Like Promise.all, but waits until every promise is done, because their inputs are deleted afterwards. */
 async function allDone<T extends readonly Promise<unknown>[]>(
   work: readonly [...T],
 ): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
@@ -180,7 +185,7 @@ async function allDone<T extends readonly Promise<unknown>[]>(
   return Promise.all(work)
 }
 
-/** Everything that the bytes of an image depend on. */
+/** Returns a digest of everything that an image's bytes depend on. */
 async function conversionKey(
   { backend, pool, kernel, guestDir }: Converter,
   { digest, arch, config }: RootfsSource,
@@ -188,7 +193,7 @@ async function conversionKey(
   const task = { guestDir, kernel }
   const parts = (await pool.run(workerFile('image-parts'), task)) as ConversionParts
   const mke2fs = findMke2fs()
-  if (mke2fs === undefined) throw fault('BACKEND_ERROR', 'mke2fs is not here: install e2fsprogs')
+  if (mke2fs === undefined) throw fault('BACKEND_ERROR', 'mke2fs is not installed; install e2fsprogs')
   const { stderr } = await run(mke2fs, ['-V'])
   const all = JSON.stringify([RECIPE, backend, digest, arch, config, parts, stderr])
   return `sha256:${createHash('sha256').update(all).digest('hex')}`

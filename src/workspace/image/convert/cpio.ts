@@ -4,7 +4,7 @@ const TRAILER = 'TRAILER!!!'
 
 const KIND = { file: 0o100000, directory: 0o040000, device: 0o020000 } as const
 
-/** One thing in an archive; `path` has no leading slash. Parents come before what they hold. */
+/** An entry of an archive; `path` has no leading slash. Parents precede their children. */
 export type CpioEntry =
   | { readonly is: 'directory'; readonly path: string; readonly mode: number }
   | { readonly is: 'file'; readonly path: string; readonly mode: number; readonly content: Uint8Array }
@@ -18,9 +18,9 @@ export type CpioEntry =
     }
 
 /**
- * An archive in the form that kernels unpack as initrd: cpio "newc", as the kernel's
- * Documentation/driver-api/early-userspace/buffer-format.rst has it. Owners are root, times 0, so that the same entries
- * make the same bytes.
+ * Returns an archive in the format that kernels unpack as an initrd: cpio "newc", as described in the
+ * kernel's Documentation/driver-api/early-userspace/buffer-format.rst. Owners are root and times are 0, so
+ * that the output is reproducible.
  */
 export function cpioArchive(entries: readonly CpioEntry[]): Buffer {
   const parts = entries.flatMap((entry, index) => record(entry, index + 1))

@@ -5,7 +5,10 @@ import { fault } from '../../errors.ts'
 
 type Format = 'gzip' | 'xz' | 'zstd' | 'lz4' | 'bzip2' | 'lzma'
 
-/** What compressed data begins with. LZMA has no magic of its own; this is what kernels and modules of it begin with. */
+/**
+ * First bytes of compressed data. LZMA has no magic number; kernels and modules compressed with it start with
+ * these.
+ */
 const MAGICS: readonly (readonly [Format, string])[] = [
   ['gzip', '1f8b'],
   ['xz', 'fd377a585a00'],
@@ -16,7 +19,7 @@ const MAGICS: readonly (readonly [Format, string])[] = [
   ['lzma', '5d0000'],
 ]
 
-/** The programs that decompress standard input to standard output. */
+/** Programs that decompress standard input to standard output. */
 export const DECOMPRESSORS: Readonly<Record<Format, readonly [string, ...string[]]>> = {
   gzip: ['gzip', '-dc'],
   xz: ['xz', '-dc'],
@@ -26,17 +29,17 @@ export const DECOMPRESSORS: Readonly<Record<Format, readonly [string, ...string[
   lzma: ['xz', '-dc', '--format=lzma'],
 }
 
-/** Undefined for what is not compressed, or in no way that is known. */
+/** Returns the compression format; undefined for uncompressed data or an unknown format. */
 export function compressionOf(bytes: Uint8Array): Format | undefined {
   const head = Buffer.from(bytes.subarray(0, 8)).toString('hex')
   return MAGICS.find(([, magic]) => head.startsWith(magic))?.[0]
 }
 
 /**
- * Returns what compressed bytes stand for, at most `maxBytes`; bytes after their end are left out. `what` names them in errors. Synchronous: for
- * worker threads.
+ * Decompresses bytes to at most `maxBytes`, ignoring trailing data. `what` names them in errors. Synchronous:
+ * for worker threads.
  *
- * @throws BACKEND_ERROR when they are damaged or too many, or the program of that format is not installed
+ * @throws BACKEND_ERROR when they are damaged or too large, or the format's program is not installed
  */
 export function decompress(bytes: Uint8Array, format: Format, what: string, maxBytes: number): Buffer {
   try {
@@ -49,10 +52,10 @@ export function decompress(bytes: Uint8Array, format: Format, what: string, maxB
   const { stdout, stderr, error } = spawnSync(program, argv, { input: bytes, maxBuffer: maxBytes })
   const code = error !== undefined && 'code' in error ? error.code : undefined
   if (code === 'ENOENT')
-    throw fault('BACKEND_ERROR', `${what} is compressed with ${format}: install the program ${program}`)
+    throw fault('BACKEND_ERROR', `${what} is compressed with ${format}; install ${program}`)
   if (code === 'ENOBUFS')
     throw fault('BACKEND_ERROR', `${what} decompresses to more than ${maxBytes} bytes (${format})`)
-  // A status other than 0 may be for what follows the data; whoever asked looks at what came out.
+  // A non-zero status may concern trailing data; the caller validates the output.
   if (stdout.length > 0) return stdout
   throw fault(
     'BACKEND_ERROR',

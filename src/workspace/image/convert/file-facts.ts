@@ -5,13 +5,13 @@ import type { FileFacts } from '../manifest.ts'
 
 const CHUNK_BYTES = 2 ** 22
 
-/** Size and digest of a file. Synchronous: for worker threads. */
+/** Returns the size and digest of a file. Synchronous: for worker threads. */
 export function fileFacts(path: string): FileFacts {
   const hash = createHash('sha256')
   const file = openSync(path, 'r')
   let bytes = 0
   try {
-    // Most files are small: a whole chunk for each would cost more than their digest.
+    // Most files are small: allocating a whole chunk would cost more than hashing them.
     const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, fstatSync(file).size + 1))
     while (true) {
       const read = readSync(file, buffer, 0, buffer.length, null)
@@ -25,8 +25,8 @@ export function fileFacts(path: string): FileFacts {
 }
 
 /**
- * One digest for everything in a directory, except entries that are `leftOut`: names, kinds, who may run it, content. Synchronous: for worker
- * threads.
+ * Returns one digest over the names, kinds, executable bits and contents of a directory, except the entries
+ * in `leftOut`. Synchronous: for worker threads.
  */
 export function directoryDigest(path: string, leftOut: readonly string[] = []): string {
   const hash = createHash('sha256')

@@ -7,11 +7,11 @@ import { fault } from '../../errors.ts'
 const MAX_LINKS = 40
 
 /**
- * Where a path of an image is in the tree that it was unpacked to, all links of the image followed as the image would,
- * so that none leads out of the tree. The last part, and what is below a part that is missing, need not exist.
- * Synchronous: for worker threads.
+ * Resolves a path of an image to a path in its unpacked tree. Links are followed as inside the image, so that
+ * none leaves the tree. The last part, and everything below a missing part, need not exist. Synchronous: for
+ * worker threads.
  *
- * @throws BACKEND_ERROR for links that lead in circles
+ * @throws BACKEND_ERROR when links form a cycle
  */
 export function pathInTree(tree: string, path: string): string {
   const done: string[] = []
@@ -29,21 +29,21 @@ export function pathInTree(tree: string, path: string): string {
       done.push(part)
       continue
     }
-    if (++links > MAX_LINKS) throw fault('BACKEND_ERROR', `the image's ${path} leads in circles`)
+    if (++links > MAX_LINKS) throw fault('BACKEND_ERROR', `the image's ${path} contains a link cycle`)
     if (target.startsWith('/')) done.length = 0
     open.unshift(...target.split('/'))
   }
   return join(tree, ...done)
 }
 
-/** Makes a directory of an image, and those above it. */
+/** Creates a directory of an image and its parents. */
 export function directoryInTree(tree: string, path: string): string {
   const directory = pathInTree(tree, path)
   mkdirSync(directory, { recursive: true, mode: 0o755 })
   return directory
 }
 
-/** What a path is in the image, links followed; undefined for nothing. */
+/** Returns the kind of a path in the image, following links; undefined when it does not exist. */
 export function kindInTree(tree: string, path: string): 'file' | 'directory' | 'other' | undefined {
   const found = lstatSync(pathInTree(tree, path), { throwIfNoEntry: false })
   if (found === undefined) return undefined
@@ -51,10 +51,10 @@ export function kindInTree(tree: string, path: string): 'file' | 'directory' | '
 }
 
 /**
- * Reads a file of an image, or of this machine's kernel, whose path has been resolved: a regular file of at most `maxBytes` and nothing else, so that no FIFO is waited for
- * and no device read. Synchronous: for worker threads.
+ * Reads a file of an image, or of this machine's kernel, by its resolved path. Only a regular file of at most
+ * `maxBytes` is read, so that a FIFO or device cannot block. Synchronous: for worker threads.
  *
- * @throws BACKEND_ERROR
+ * @throws BACKEND_ERROR when it cannot be read
  */
 export function readImageFile(path: string, maxBytes: number, what: string): Buffer {
   try {

@@ -4,36 +4,36 @@ import { fault } from '../../errors.ts'
 import { directoryInTree, kindInTree, pathInTree } from './in-tree.ts'
 import type { ImageConfig } from '../source/rootfs-source.ts'
 
-/** Where in an image everything of ours is. */
+/** Directory of our files in an image. */
 const PAYLOAD_DIR = '/opt/workspace'
 const MANIFEST_DIR = '/etc/workspace-extensions.d'
 const EXTENSION_UNIT = 'workspace-ext-'
 const SYSTEM_UNITS = '/etc/systemd/system'
 
-/** Where systemd is in the image, whether or not /sbin/init leads there. */
+/** Locations of systemd in an image, whether or not /sbin/init points to one. */
 const SYSTEMD = ['/lib/systemd/systemd', '/usr/lib/systemd/systemd'] as const
 
 /**
- * Puts into an unpacked image what makes it a workspace's: the guest's programs, what the image says of its user, and their
- * units where it has systemd. Takes away what would make every VM of it take itself for the same machine, or for a
- * container. Returns the paths in the image that are ours. Synchronous: for worker threads.
+ * Installs the guest programs in an unpacked image, with the image's own settings, and their units if it has
+ * systemd. Removes whatever would give all of its VMs the same machine id, or make them look like a
+ * container. Returns the paths that are ours. Synchronous: for worker threads.
  *
- * @throws BACKEND_ERROR
+ * @throws BACKEND_ERROR when the guest programs are missing
  */
 export function installPayload(tree: string, guestDir: string, config: ImageConfig): readonly string[] {
   if (!existsSync(guestDir))
-    throw fault('BACKEND_ERROR', `the programs for guests are not in ${guestDir}: run npm run build`)
+    throw fault('BACKEND_ERROR', `the guest programs are missing from ${guestDir}; run npm run build`)
   const payload = pathInTree(tree, PAYLOAD_DIR)
   directoryInTree(tree, '/opt')
   rmSync(payload, { recursive: true, force: true })
-  // Links in it are ours, and mean what they say inside the image.
+  // Links in it are ours and are meant to be resolved inside the image.
   cpSync(guestDir, payload, { recursive: true, verbatimSymlinks: true })
   writeFileSync(join(payload, 'image.json'), `${JSON.stringify(config)}\n`, { mode: 0o644 })
   for (const path of ['/proc', '/sys', '/dev', '/run', '/tmp']) directoryInTree(tree, path)
   rmSync(join(tree, '.dockerenv'), { force: true })
 
   if (!SYSTEMD.some((path) => kindInTree(tree, path) === 'file')) return [PAYLOAD_DIR]
-  // Empty, as systemd wants it of images: each VM then makes its own.
+  // systemd expects an empty file in images; each VM then generates its own id.
   if (kindInTree(tree, '/etc/machine-id') === 'file') writeFileSync(pathInTree(tree, '/etc/machine-id'), '')
   return [
     PAYLOAD_DIR,
@@ -42,7 +42,7 @@ export function installPayload(tree: string, guestDir: string, config: ImageConf
   ]
 }
 
-/** Beside those of the image itself. */
+/** Installs our extension manifests beside the image's own. */
 function installManifests(tree: string, manifests: string): readonly string[] {
   if (!existsSync(manifests)) return []
   const directory = directoryInTree(tree, MANIFEST_DIR)
@@ -65,11 +65,11 @@ function installUnits(tree: string, units: string): readonly string[] {
       const text = readFileSync(join(units, name), 'utf8')
       rmSync(join(directory, name), { recursive: true, force: true })
       writeFileSync(join(directory, name), text, { mode: 0o644 })
-      // An extension's is started by the agent, where the server's configuration enables it.
+      // The agent starts the units of extensions that the server's configuration enables.
       const targets = name.startsWith(EXTENSION_UNIT) ? [] : wantedBy(text)
       const links = targets.map((target) => {
         const wants = `${SYSTEM_UNITS}/${target}.wants`
-        // A link of the image's could lead anywhere.
+        // A link from the image could point anywhere.
         const link = join(directoryInTree(tree, wants), name)
         rmSync(link, { recursive: true, force: true })
         symlinkSync(`${SYSTEM_UNITS}/${name}`, link)
@@ -79,7 +79,7 @@ function installUnits(tree: string, units: string): readonly string[] {
     })
 }
 
-/** As `systemctl enable` would. */
+/** Returns the targets that `systemctl enable` would link the unit to. */
 function wantedBy(unit: string): readonly string[] {
   const targets = [...unit.matchAll(/^WantedBy=(.*)$/gm)].flatMap(([, names = '']) => names.split(/\s+/))
   const good = targets.filter((name) => /^[\w@-]+\.target$/.test(name))

@@ -4,17 +4,19 @@ import { fault } from '../../errors.ts'
 import { compressionOf, decompress } from './decompress.ts'
 import { readImageFile } from './in-tree.ts'
 
-/** Of one module, of all that an initrd holds, and of each list of modules; Debian's have under 2, 8 and 1 MiB. */
+/**
+ * Limits for one module, all modules of an initrd, and each module list; Debian's have under 2, 8 and 1 MiB.
+ */
 const MAX_MODULE_BYTES = 2 ** 26
 const MAX_MODULES_BYTES = 96 * 2 ** 20
 const MAX_LIST_BYTES = 2 ** 23
-/** How far modules may depend on one another. */
+/** Maximum depth of module dependencies. */
 const MAX_DEPTH = 100
 
-/** What an initrd loads: one of each row has to be there, as a module or in the kernel itself. */
+/** Required features: one module of each row must exist or be built into the kernel. */
 const REQUIRED = [['virtio_blk'], ['ext4'], ['overlay'], ['virtio_pci', 'virtio_mmio']] as const
 
-/** What it loads where the kernel has it: the other transports, and what a VM's user and host expect to be there. */
+/** Modules that are loaded if the kernel has them: other transports, and what a VM's user and host expect. */
 const WELCOME = [
   'virtio_pci',
   'virtio_mmio',
@@ -26,19 +28,19 @@ const WELCOME = [
   'virtiofs',
   '9pnet_virtio',
   '9p',
-  // The checksum that ext4 asks the kernel for by name.
+  // The checksum that ext4 requests from the kernel by name.
   'crc32c_generic',
-  // A host's wish to turn the VM off, and Firecracker's, which is Ctrl-Alt-Del.
+  // The host's shutdown request, and Firecracker's, which is Ctrl-Alt-Del.
   'button',
   'evdev',
   'i8042',
   'atkbd',
 ] as const
 
-/** Links in a kernel's directory of modules to the headers it was built with, which lead nowhere inside an image. */
+/** Links in a kernel's module directory to the headers it was built with, which dangle inside an image. */
 export const HEADER_LINKS: readonly string[] = ['build', 'source']
 
-/** A module as it is loaded: not compressed. */
+/** An uncompressed module. */
 export interface KernelModule {
   readonly name: string
   readonly content: Buffer
@@ -50,7 +52,11 @@ interface ModuleFile {
   readonly path: string
 }
 
-/** Reads the modules that an initrd needs, in the order of `moduleFiles`. Synchronous: for worker threads. @throws BACKEND_ERROR */
+/**
+ * Reads the modules that an initrd needs, in the order of `moduleFiles`. Synchronous: for worker threads.
+ *
+ * @throws BACKEND_ERROR when one is missing or they are too large
+ */
 export function modulesToLoad(fileOf: (path: string) => string): readonly KernelModule[] {
   let bytes = 0
   return moduleFiles(fileOf).map(({ name, path }) => {
@@ -59,17 +65,17 @@ export function modulesToLoad(fileOf: (path: string) => string): readonly Kernel
     if (bytes > MAX_MODULES_BYTES)
       throw fault(
         'BACKEND_ERROR',
-        `the modules of ${dirname(fileOf('modules.dep'))} have more than ${MAX_MODULES_BYTES} bytes: strip them, or take another kernel`,
+        `the modules of ${dirname(fileOf('modules.dep'))} exceed ${MAX_MODULES_BYTES} bytes; strip them, or use another kernel`,
       )
     return { name, content }
   })
 }
 
 /**
- * The modules that an initrd needs, each after those it depends on, by `modules.dep` of a kernel's directory of modules;
- * `fileOf` says where a file of that directory is. Synchronous: for worker threads.
+ * Returns the modules that an initrd needs, each after its dependencies, from the `modules.dep` of a kernel's
+ * module directory; `fileOf` locates a file of that directory. Synchronous: for worker threads.
  *
- * @throws BACKEND_ERROR when one that is needed is missing
+ * @throws BACKEND_ERROR when a required one is missing
  */
 export function moduleFiles(fileOf: (path: string) => string): readonly ModuleFile[] {
   const table = new Map<string, { readonly path: string; readonly needs: readonly string[] }>()
@@ -83,7 +89,7 @@ export function moduleFiles(fileOf: (path: string) => string): readonly ModuleFi
     if (!names.some((name) => table.has(name) || builtIn.has(name)))
       throw fault(
         'BACKEND_ERROR',
-        `the kernel of ${dirname(fileOf('modules.dep'))} has no ${names.join(' or ')}: take another kernel`,
+        `the kernel of ${dirname(fileOf('modules.dep'))} has no ${names.join(' or ')}; use another kernel`,
       )
 
   const order = new Set<string>()
@@ -94,7 +100,7 @@ export function moduleFiles(fileOf: (path: string) => string): readonly ModuleFi
     if (above.size === MAX_DEPTH)
       throw fault(
         'BACKEND_ERROR',
-        `${fileOf('modules.dep')}: modules depend on one another ${MAX_DEPTH} deep`,
+        `${fileOf('modules.dep')}: module dependencies are more than ${MAX_DEPTH} levels deep`,
       )
     above.add(name)
     for (const need of found.needs) add(need)
@@ -113,14 +119,14 @@ function readModule(path: string): Buffer {
 
 function textOf(path: string): readonly string[] {
   if (!existsSync(path))
-    throw fault('BACKEND_ERROR', `${path} is missing: run depmod for that kernel, or take another`)
+    throw fault('BACKEND_ERROR', `${path} is missing; run depmod for that kernel, or use another kernel`)
   return readImageFile(path, MAX_LIST_BYTES, 'the list of modules')
     .toString('utf8')
     .split('\n')
     .filter((line) => line !== '')
 }
 
-/** Files say `virtio-rng.ko.xz` where the kernel says `virtio_rng`. */
+/** Returns the kernel's name of a module: `virtio_rng` for the file `virtio-rng.ko.xz`. */
 function nameOf(path: string): string {
   return basename(path)
     .replace(/\.ko(?:\.\w+)?$/, '')

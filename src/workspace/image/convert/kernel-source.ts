@@ -4,28 +4,28 @@ import { fault } from '../../errors.ts'
 import { kindInTree, pathInTree, readImageFile } from './in-tree.ts'
 import { releaseOf } from './kernel-image.ts'
 
-/** The largest kernel file that is read; distributions' have 5 to 60 MiB. */
+/** Maximum size of a kernel file; those of distributions have 5 to 60 MiB. */
 export const MAX_KERNEL_BYTES = 2 ** 28
 
-/** The kernel of images that have none. Left out, this machine's newest. */
+/** The kernel for images without one; this machine's newest when absent. */
 export interface ConfiguredKernel {
   readonly file: string | undefined
-  /** Its directory of modules, which holds `modules.dep`; left out, `/lib/modules/<release>`. */
+  /** Its module directory, which contains `modules.dep`; `/lib/modules/<release>` when absent. */
   readonly modules: string | undefined
 }
 
-/** A kernel, and the directory that holds its modules. Both are paths of this machine. */
+/** A kernel and its module directory, as paths on this machine. */
 export interface KernelSource {
   readonly release: string
   readonly file: string
   readonly modules: string
-  /** Where a file of that directory is: never outside an image that it belongs to. */
+  /** Locates a file of the module directory; for an image's kernel, never outside the image. */
   readonly moduleFile: (path: string) => string
-  /** Whether the image came with it. */
+  /** Whether the kernel came with the image. */
   readonly isOfImage: boolean
 }
 
-/** The newest kernel of an unpacked image that has its modules with it. Synchronous: for worker threads. */
+/** Returns the newest kernel of an unpacked image that has its modules. Synchronous: for worker threads. */
 export function kernelOfImage(tree: string): KernelSource | undefined {
   const inImage = (path: string): string => pathInTree(tree, path)
   if (kindInTree(tree, '/boot') !== 'directory') return undefined
@@ -39,8 +39,10 @@ export function kernelOfImage(tree: string): KernelSource | undefined {
 }
 
 /**
- * The kernel for images without one: the configured one, else the newest in /boot. Synchronous: for worker threads. Throws
- * BACKEND_ERROR when there is none.
+ * Returns the kernel for images without one: the configured one, else the newest in /boot. Synchronous: for
+ * worker threads.
+ *
+ * @throws BACKEND_ERROR when there is none
  */
 export function configuredKernel({ file, modules }: ConfiguredKernel): KernelSource {
   if (file === undefined) {
@@ -48,8 +50,11 @@ export function configuredKernel({ file, modules }: ConfiguredKernel): KernelSou
     const found = newest(names, (release) => ownKernel(release, `/boot/vmlinuz-${release}`, modules))
     if (found !== undefined) return found
     const remedy =
-      'install one in it (Debian: linux-image-cloud-amd64), or set image.kernel and image.modules'
-    throw fault('BACKEND_ERROR', `the image has no kernel with its modules, nor has /boot here: ${remedy}`)
+      'install one in the image (Debian: linux-image-cloud-amd64), or set image.kernel and image.modules'
+    throw fault(
+      'BACKEND_ERROR',
+      `neither the image nor /boot on this machine contains a kernel with its modules; ${remedy}`,
+    )
   }
   return ownKernel(releaseFrom(file), file, modules)
 }
@@ -65,7 +70,7 @@ function ownKernel(release: string, file: string, given: string | undefined): Ke
   }
 }
 
-/** This machine's own files may be links. */
+/** Resolves links, which are trusted for this machine's own files. */
 function resolved(path: string): string {
   return existsSync(path) ? realpathSync(path) : path
 }
@@ -75,7 +80,7 @@ function releaseFrom(file: string): string {
   return releaseOf(kernel) ?? basename(file).replace(/^(?:vmlinuz|vmlinux|Image)-/, '')
 }
 
-/** Debian's releases are ordered by their numbers: 6.1.0-56 after 6.1.0-9. */
+/** Returns the newest release, comparing numbers: 6.1.0-56 is newer than 6.1.0-9. */
 function newest(
   names: readonly string[],
   sourceOf: (release: string) => KernelSource,

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { cage } from './cage.ts'
+import { conversionSandbox } from './conversion-sandbox.ts'
 import { EPOCH_SECONDS, type TreeMeasure } from './measure-tree.ts'
 import type { Owners } from './owners.ts'
 import { runTool } from './tool.ts'
@@ -8,15 +8,16 @@ import { runTool } from './tool.ts'
 const ID = '00000000-0000-0000-0000-000000000001'
 const MIB = 2 ** 20
 /**
- * All of them, whatever this machine's mke2fs.conf prefers. No journal: nothing is ever written to it. No checksums: the
- * image's own digest is over every byte.
+ * The complete feature list, overriding this machine's mke2fs.conf. No journal: the file system is never
+ * written to. No checksums: the image's digest covers every byte.
  */
 const FEATURES =
   'none,sparse_super,large_file,filetype,dir_index,ext_attr,64bit,flex_bg,extent,huge_file,extra_isize,dir_nlink'
 
 /**
- * Makes the file system of an unpacked image, without mounting anything. Everything that mke2fs would draw by lot or take
- * from the clock is given; what it takes from the tree's times of access is settled afterwards.
+ * Creates the file system of an unpacked image without mounting anything. Everything that mke2fs would
+ * randomize or take from the clock is given explicitly; inode times, which it takes from the tree, are
+ * normalized afterwards.
  */
 export async function makeRootfs(
   { tree, file, measure }: { readonly tree: string; readonly file: string; readonly measure: TreeMeasure },
@@ -24,7 +25,7 @@ export async function makeRootfs(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const inodes = measure.inodes + 64
-  // Room for bitmaps, inodes and what a large file's extents need; what is not used takes nothing on disk.
+  // Leaves space for bitmaps, inodes and the extents of large files; unused space takes no disk space.
   const megabytes = Math.ceil((measure.bytes * 1.06 + inodes * 512) / MIB) + 32
   const argv = [
     'mke2fs',
@@ -36,26 +37,26 @@ export async function makeRootfs(
   ]
   const time = String(EPOCH_SECONDS)
   await runTool(owners.as(argv), {
-    what: 'making the file system',
+    what: 'creating the file system',
     package: 'e2fsprogs',
-    // The directory above holds what fakeroot remembers.
-    sandbox: cage({ writable: [dirname(tree)] }),
+    // The parent directory contains fakeroot's state.
+    sandbox: conversionSandbox({ writable: [dirname(tree)] }),
     environment: { E2FSPROGS_FAKE_TIME: time, SOURCE_DATE_EPOCH: time },
     signal,
   })
 }
 
-/** Reads all of it for consistency, changing nothing. */
+/** Checks the consistency of the whole file system without changing anything. */
 export async function checkRootfs(file: string, signal: AbortSignal | undefined): Promise<void> {
   await runTool(['e2fsck', '-f', '-n', file], {
     what: 'checking the file system',
     package: 'e2fsprogs',
-    sandbox: cage({ readable: [file] }),
+    sandbox: conversionSandbox({ readable: [file] }),
     signal,
   })
 }
 
-/** On disk, and not only in memory. */
+/** Flushes a file to disk. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {

@@ -1,32 +1,32 @@
 import { lstatSync, lutimesSync, opendirSync, rmSync } from 'node:fs'
 import { fault } from '../../errors.ts'
-import { MAX_IMAGE_BYTES } from './cage.ts'
+import { MAX_IMAGE_BYTES } from './conversion-sandbox.ts'
 
 const BLOCK_BYTES = 4096
-/** Of a path in the tree, as system calls take them. Source: limits.h. */
+/** Maximum length of a path in a system call. Source: limits.h. */
 const PATH_MAX = 4096
 const SLASH = Buffer.from('/')
 
-/** What a file system for a tree needs. */
+/** Requirements of a file system for a tree. */
 export interface TreeMeasure {
   readonly inodes: number
   readonly bytes: number
 }
 
 /**
- * Counts an unpacked image, and readies it to be made into a file system whose bytes depend on nothing but it: device nodes
- * go, which a VM's kernel makes itself, and what was changed since `startMs` gets the time 0 of all images. Names are bytes, in whatever
- * encoding. Synchronous: for worker threads.
+ * Measures an unpacked image and prepares it for a reproducible file system: removes device nodes, which a
+ * VM's kernel creates itself, and resets the times of everything changed since `startMs`. Names are bytes in
+ * any encoding. Synchronous: for worker threads.
  *
- * @throws BACKEND_ERROR for a tree that is too large
- * @param nodes inode numbers of files that stand for device nodes
+ * @throws BACKEND_ERROR when the tree is too large
+ * @param nodes inode numbers of files that represent device nodes
  */
 export function measureTree(tree: string, startMs: number, nodes: readonly number[] = []): TreeMeasure {
   const dropped = new Set(nodes)
   const seen = new Set<number>()
   let bytes = 0
   let inodes = 0
-  const settle = (path: Buffer, mtimeMs: number): void => {
+  const resetTimes = (path: Buffer, mtimeMs: number): void => {
     if (mtimeMs >= startMs) lutimesSync(path, EPOCH_SECONDS, EPOCH_SECONDS)
   }
   const walk = (directory: Buffer): void => {
@@ -34,7 +34,7 @@ export function measureTree(tree: string, startMs: number, nodes: readonly numbe
     for (const name of namesIn(directory)) {
       const path = Buffer.concat([directory, SLASH, name])
       if (path.length >= PATH_MAX)
-        throw fault('BACKEND_ERROR', `the image has a path of more than ${PATH_MAX} bytes`)
+        throw fault('BACKEND_ERROR', `the image contains a path longer than ${PATH_MAX} bytes`)
       const found = lstatSync(path)
       if (found.isDirectory()) walk(path)
       else if (!(found.isFile() || found.isSymbolicLink()) || dropped.has(found.ino)) {
@@ -42,9 +42,9 @@ export function measureTree(tree: string, startMs: number, nodes: readonly numbe
         continue
       } else if (found.nlink === 1 || !seen.has(found.ino)) {
         inodes++
-        // A link's target up to 59 bytes is in its inode.
+        // A link target of up to 59 bytes is stored in the inode.
         bytes += found.isFile() || found.size > 59 ? blocks(found.size) : 0
-        settle(path, found.mtimeMs)
+        resetTimes(path, found.mtimeMs)
         if (found.nlink > 1) seen.add(found.ino)
       }
       entryBytes += 12 + name.length
@@ -54,18 +54,18 @@ export function measureTree(tree: string, startMs: number, nodes: readonly numbe
     if (bytes > MAX_IMAGE_BYTES)
       throw fault(
         'BACKEND_ERROR',
-        `the image unpacks to more than ${MAX_IMAGE_BYTES / 2 ** 30} GiB, the most that is converted`,
+        `the image unpacks to more than ${MAX_IMAGE_BYTES / 2 ** 30} GiB, which is the limit`,
       )
-    // After what is in it, whose removal changes it.
-    settle(directory, lstatSync(directory).mtimeMs)
+    // After its entries, whose removal changes its time.
+    resetTimes(directory, lstatSync(directory).mtimeMs)
   }
   walk(Buffer.from(tree))
   return { inodes, bytes }
 }
 
-/** The names in a directory, a few at a time: there may be millions. */
+/** Yields the names in a directory a few at a time: there may be millions. */
 function* namesIn(directory: Buffer): Generator<Buffer> {
-  // Its type knows names that are text alone.
+  // The type declares only names that are text.
   const opened = opendirSync(directory, { encoding: 'buffer' as BufferEncoding })
   try {
     for (let entry = opened.readSync(); entry !== null; entry = opened.readSync())
@@ -75,7 +75,7 @@ function* namesIn(directory: Buffer): Generator<Buffer> {
   }
 }
 
-/** The time of what conversion itself makes: 2020-01-01, which no program takes for "never". */
+/** Time of everything that a conversion creates: 2020-01-01, which no program mistakes for "never". */
 export const EPOCH_SECONDS = 1_577_836_800
 
 function blocks(bytes: number): number {

@@ -10,28 +10,34 @@ import { type ConfiguredKernel, configuredKernel, kernelOfImage, MAX_KERNEL_BYTE
 import { measureTree, type TreeMeasure } from './measure-tree.ts'
 import type { ImageConfig } from '../source/rootfs-source.ts'
 
+/** Input of prepareTree. */
 export interface PrepareTask {
   /** The unpacked image. */
   readonly tree: string
-  /** Where the kernel and the initrd go. */
+  /** Output directory of the kernel and the initrd. */
   readonly target: string
   readonly backend: ImageBackend
   readonly kernel: ConfiguredKernel
   readonly guestDir: string
   readonly config: ImageConfig
-  /** When the tree was begun: what is newer in it is ours. */
+  /** When unpacking started: anything newer in the tree is ours. */
   readonly startMs: number
-  /** Inode numbers of files that stand for device nodes. */
+  /** Inode numbers of files that represent device nodes. */
   readonly nodes: readonly number[]
 }
 
+/** Result of prepareTree. */
 export interface PreparedTree extends TreeMeasure {
   readonly kernelVersion: string
-  /** Paths in the image that are ours, and so root's. */
+  /** Paths in the image that are ours and must belong to root. */
   readonly ownPaths: readonly string[]
 }
 
-/** What is done to an unpacked image before it becomes a file system. Synchronous: for worker threads. @throws BACKEND_ERROR */
+/**
+ * Prepares an unpacked image for its file system. Synchronous: for worker threads.
+ *
+ * @throws BACKEND_ERROR when a part is missing or invalid
+ */
 export function prepareTree(task: PrepareTask): PreparedTree {
   const { tree, target, backend, guestDir, config, startMs, nodes } = task
   const kernel = kernelOfImage(tree) ?? configuredKernel(task.kernel)
@@ -43,12 +49,12 @@ export function prepareTree(task: PrepareTask): PreparedTree {
   return { ...measureTree(tree, startMs, nodes), kernelVersion: kernel.release, ownPaths }
 }
 
-/** Firecracker boots no bzImage, and Apple's framework no packed arm64 kernel. */
+/** Firecracker cannot boot a bzImage, and Apple's framework cannot boot a packed arm64 kernel. */
 function bootsUnpacked(backend: ImageBackend): boolean {
   return backend === 'firecracker' || (backend === 'vz' && process.arch === 'arm64')
 }
 
-/** For what programs in the VM load later. */
+/** Installs the modules that programs in the VM load later. */
 function installModules(tree: string, release: string, modules: string): readonly string[] {
   const path = `/lib/modules/${release}`
   if (kindInTree(tree, path) !== undefined) return []

@@ -1,19 +1,19 @@
 import { statfs } from 'node:fs/promises'
 import { Transform } from 'node:stream'
 import { fault } from '../../errors.ts'
-import { MAX_IMAGE_BYTES, MAX_IMAGE_ENTRIES } from './cage.ts'
+import { MAX_IMAGE_BYTES, MAX_IMAGE_ENTRIES } from './conversion-sandbox.ts'
 
 const GIB = 2 ** 30
-/** The disk keeps this much free, or this part of it where it is small. */
+/** Space that must stay free on the disk, or this share of a small disk. */
 const RESERVE_BYTES = GIB
 const RESERVE_PART = 0.05
-/** How often the disk is asked: after so many bytes or entries. */
-const LOOK_BYTES = 2 ** 26
-const LOOK_ENTRIES = 4_096
+/** How often free space is checked, in bytes and entries. */
+const CHECK_BYTES = 2 ** 26
+const CHECK_ENTRIES = 4_096
 
 /**
- * Bounds what an archive unpacks to while it is unpacked: the bytes of the decompressed archive, the files and directories it makes, and what
- * the disk has left. `stop` aborts with a fault when one of them is passed.
+ * Limits an archive while it is unpacked: its decompressed size, the number of files and directories it
+ * creates, and the free space on the disk. `signal` is aborted with an error when a limit is exceeded.
  */
 export class Quota {
   readonly #directory: string
@@ -22,11 +22,11 @@ export class Quota {
   readonly #maxEntries: number
   #bytes = 0
   #entries = 0
-  #lookedAt = { bytes: 0, entries: 0 }
-  #isLooking = false
+  #checkedAt = { bytes: 0, entries: 0 }
+  #isChecking = false
   #previous: readonly string[] = []
 
-  /** @param directory on the disk that the archive is unpacked to */
+  /** @param directory a directory on the disk that the archive is unpacked to */
   constructor(directory: string, { maxBytes = MAX_IMAGE_BYTES, maxEntries = MAX_IMAGE_ENTRIES } = {}) {
     this.#directory = directory
     this.#maxBytes = maxBytes
@@ -37,20 +37,23 @@ export class Quota {
     return this.#stop.signal
   }
 
-  /** A stream that counts the archive's bytes on their way to tar. */
+  /** Returns a stream that counts the archive's bytes on their way to tar. */
   counter(): Transform {
     return new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
         this.#bytes += chunk.length
         if (this.#bytes > this.#maxBytes)
           this.#exceed(`the image unpacks to more than ${this.#maxBytes / GIB} GiB`)
-        this.#look()
+        this.#check()
         done(null, chunk)
       },
     })
   }
 
-  /** Counts an entry, and the directories above it that the one before did not have: tar may have to make those too. */
+  /**
+   * Counts an entry and those of its parents that the previous entry did not have: tar may have to create
+   * them, too.
+   */
   addEntry(path: string): void {
     const parts = path.split('/').filter((part) => part !== '' && part !== '.')
     let common = 0
@@ -59,16 +62,16 @@ export class Quota {
     this.#entries += Math.max(1, parts.length - common)
     if (this.#entries > this.#maxEntries)
       this.#exceed(`the image has more than ${this.#maxEntries} files and directories`)
-    this.#look()
+    this.#check()
   }
 
-  #look(): void {
-    const { bytes, entries } = this.#lookedAt
-    if (this.#isLooking || (this.#bytes - bytes < LOOK_BYTES && this.#entries - entries < LOOK_ENTRIES))
+  #check(): void {
+    const { bytes, entries } = this.#checkedAt
+    if (this.#isChecking || (this.#bytes - bytes < CHECK_BYTES && this.#entries - entries < CHECK_ENTRIES))
       return
-    this.#lookedAt = { bytes: this.#bytes, entries: this.#entries }
-    this.#isLooking = true
-    void this.#checkDisk().finally(() => (this.#isLooking = false))
+    this.#checkedAt = { bytes: this.#bytes, entries: this.#entries }
+    this.#isChecking = true
+    void this.#checkDisk().finally(() => (this.#isChecking = false))
   }
 
   async #checkDisk(): Promise<void> {
@@ -76,11 +79,11 @@ export class Quota {
     if (disk === undefined) return
     const free = disk.bavail * disk.bsize
     const reserve = Math.min(RESERVE_BYTES, disk.blocks * disk.bsize * RESERVE_PART)
-    // File systems without a table of inodes say that they have none.
+    // File systems without an inode table report zero inodes.
     const hasInodes = disk.files === 0 || disk.ffree > disk.files * RESERVE_PART
     if (free >= reserve && hasInodes) return
     const left = hasInodes ? `${Math.floor(free / 2 ** 20)} MiB` : `${disk.ffree} inodes`
-    this.#exceed(`the disk is full (${left} are free in ${this.#directory}); make room there and try again`)
+    this.#exceed(`the disk is full (${left} free in ${this.#directory}); free disk space and try again`)
   }
 
   #exceed(why: string): void {

@@ -9,33 +9,38 @@ import { toolEnvironment } from '../../../lib/process/tool-environment.ts'
 import { fault } from '../../errors.ts'
 
 const KEPT_CHARACTERS = 4_096
-/** Exit statuses for signals, as shells and sandboxes have them, and for a program that cannot be started. */
+/** Exit statuses that shells and sandboxes use for signals, and for a program that cannot be started. */
 const [TIME_LIMIT, FILE_LIMIT, KILLED, NO_PROGRAM] = [128 + 24, 128 + 25, 128 + 9, 127]
 
+/** Options of runTool. */
 export interface ToolOptions {
-  /** Of the error when it fails, as `${what} failed: …`. */
+  /** Names the work in errors, as `${what} failed: …`. */
   readonly what: string
-  /** What to install where the program is missing. */
+  /** Package to install when the program is missing. */
   readonly package: string
   readonly environment?: Readonly<Record<string, string>>
   readonly input?: Readable
-  /** Where its standard output goes, in place of the result. */
+  /** Destination of standard output, instead of the result. */
   readonly output?: Writable
-  /** Where the program is run; left out, it is run as this process is. */
+  /** Sandbox of the program; without one it runs with this process's permissions. */
   readonly sandbox?: SandboxOptions
   readonly signal?: AbortSignal | undefined
-  /** What the program and those that it started are sent when they are to stop; default SIGKILL. */
+  /** Signal that stops the program and its children; defaults to SIGKILL. */
   readonly stopSignal?: NodeJS.Signals
-  /** Called with each line that it prints, but for those that `tolerates` takes. */
+  /** Called with each line of output, except lines that `tolerates` accepts. */
   readonly onLine?: (line: string) => void
-  /** Whether a line of standard error is no failure. A program that fails with such lines alone has done its work. */
+  /**
+   * Returns whether a line of standard error is harmless. A program that fails with only such lines has
+   * succeeded.
+   */
   readonly tolerates?: (line: string) => boolean
 }
 
 /**
- * Runs a program without a shell to its end, which it has come to when this returns or throws.
+ * Runs a program without a shell. The program has exited when this resolves or rejects.
  *
- * @throws BACKEND_ERROR with its last words when it fails, saying so when a disk is full; the signal's reason when told to stop
+ * @throws BACKEND_ERROR with its last lines of output when it fails, or naming a full disk; the reason of
+ * `signal` when aborted
  */
 export async function runTool(argv: readonly string[], options: ToolOptions): Promise<string> {
   const [program = ''] = argv
@@ -46,7 +51,7 @@ export async function runTool(argv: readonly string[], options: ToolOptions): Pr
   signal?.addEventListener('abort', kill, { once: true })
   const out = output === undefined ? collect(child.stdout, onLine) : undefined
   let isTolerable = options.tolerates !== undefined
-  const said = collect(child.stderr, (line) => {
+  const errorOutput = collect(child.stderr, (line) => {
     if (options.tolerates?.(line) === true) return
     isTolerable = false
     onLine?.(line)
@@ -55,35 +60,36 @@ export async function runTool(argv: readonly string[], options: ToolOptions): Pr
     child.on('error', reject)
     child.on('close', (code, killedBy) => resolve(code ?? killedBy ?? 1))
   })
-  const fed =
+  const feeding =
     input && child.stdin ? pipeline(input, sinkOf(child.stdin)).catch((error: unknown) => error) : undefined
-  const passedOn =
+  const forwarding =
     output && child.stdout ? pipeline(child.stdout, output).catch((error: unknown) => error) : undefined
   try {
     const status = await end
     signal?.throwIfAborted()
     const isDone =
-      status === 0 || (isTolerable && said() !== '' && typeof status === 'number' && status < NO_PROGRAM)
-    // Of a program that failed nobody needs the rest of the input.
+      status === 0 ||
+      (isTolerable && errorOutput() !== '' && typeof status === 'number' && status < NO_PROGRAM)
+    // A failed program does not read the rest of its input.
     if (!isDone) input?.destroy()
-    const broken = (await fed) ?? (await passedOn)
+    const broken = (await feeding) ?? (await forwarding)
     if (isDone && broken === undefined) return out?.() ?? ''
-    if (sandbox !== undefined && status === NO_PROGRAM && said().includes('failed to execute'))
-      throw Object.assign(new Error(said().trim()), { code: 'ENOENT' })
-    const words = isDone
+    if (sandbox !== undefined && status === NO_PROGRAM && errorOutput().includes('failed to execute'))
+      throw Object.assign(new Error(errorOutput().trim()), { code: 'ENOENT' })
+    const message = isDone
       ? messageOf(broken)
-      : ((sandbox && limitOf(status, sandbox)) ?? said().trim().split('\n').slice(-3).join('; '))
-    const isFull = /no space left on device|disk quota exceeded/i.test(`${words}${said()}`)
+      : ((sandbox && limitOf(status, sandbox)) ?? errorOutput().trim().split('\n').slice(-3).join('; '))
+    const isFull = /no space left on device|disk quota exceeded/i.test(`${message}${errorOutput()}`)
     throw fault(
       'BACKEND_ERROR',
       isFull
-        ? `${what} failed: the disk is full (${words}); make room there and try again`
-        : `${what} failed: ${words || `${program} ended with ${status}`}`,
+        ? `${what} failed: the disk is full (${message}); free disk space and try again`
+        : `${what} failed: ${message || `${program} exited with ${status}`}`,
       broken,
     )
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    throw fault('BACKEND_ERROR', `${what} needs the program ${program}: install ${options.package}`, error)
+    throw fault('BACKEND_ERROR', `${what} requires ${program}; install ${options.package}`, error)
   } finally {
     signal?.removeEventListener('abort', kill)
     input?.destroy()
@@ -97,27 +103,27 @@ function start(argv: readonly string[], { input, sandbox, environment }: ToolOpt
     return spawn(program, rest, {
       stdio: [stdin, 'pipe', 'pipe'],
       env: toolEnvironment(environment),
-      // A separate group, so that it ends whole.
+      // In a separate process group, so that it can be stopped as a whole.
       detached: true,
     })
-  // Nothing of this process's environment but the path: it may hold secrets.
+  // Only the path from this process's environment: the rest may contain secrets.
   const { PATH, LC_ALL } = toolEnvironment()
   const env = { PATH, LC_ALL, ...environment }
   return spawnSandboxed(program, rest, sandbox, { stdio: [stdin, 'pipe', 'pipe'], env })
 }
 
-/** The limit of a sandbox that ended a program, in words; undefined where it ended otherwise. */
+/** Returns which sandbox limit stopped a program, as a sentence; undefined when none did. */
 function limitOf(status: number | string, { limits }: SandboxOptions): string | undefined {
   if (limits === undefined) return undefined
-  if (status === FILE_LIMIT) return `a file would have more than ${limits.fileBytes / 2 ** 30} GiB`
+  if (status === FILE_LIMIT) return `a file would exceed ${limits.fileBytes / 2 ** 30} GiB`
   if (status === TIME_LIMIT || status === KILLED)
-    return `it took more than ${limits.cpuSeconds} s of processor time`
+    return `it exceeded ${limits.cpuSeconds} s of processor time`
   return undefined
 }
 
 /**
- * Writes to a program's standard input as long as the program reads it, and drops the rest: one that has all it needs, as tar after an
- * archive's end mark, may end first. Whether the source itself broke off is then still seen.
+ * Writes to a program's standard input while the program reads it, and drops the rest: a program may exit
+ * early, like tar after an archive's end mark. A truncated source is still detected.
  */
 function sinkOf(stdin: Writable): Writable {
   stdin.on('error', () => undefined)
@@ -137,7 +143,7 @@ function sinkOf(stdin: Writable): Writable {
   })
 }
 
-/** The end of what a stream says. */
+/** Collects the end of a stream's output. */
 function collect(stream: Readable | null, onLine: ((line: string) => void) | undefined): () => string {
   let text = ''
   let line = ''

@@ -2,25 +2,27 @@ import { open } from 'node:fs/promises'
 import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isFault } from '../../../lib/errors/fault.ts'
-import { cage } from './cage.ts'
+import { conversionSandbox } from './conversion-sandbox.ts'
 import { compressionOf, DECOMPRESSORS } from './decompress.ts'
 import type { Owners } from './owners.ts'
 import { Quota } from './quota.ts'
 import { runTool } from './tool.ts'
 
-/** Extended attributes that mean something in a VM and can be set without CAP_SYS_ADMIN. */
+/** Extended attributes that have a meaning in a VM and can be set without CAP_SYS_ADMIN. */
 const ATTRIBUTES = ['user.*', 'security.capability', 'system.posix_acl_*'] as const
-/** What tar says of nodes that it is not permitted to make. It writes names so that none contains a line break. */
+/** Error of tar for nodes that it may not create. tar escapes line breaks in names. */
 const REFUSED_NODE = /^tar: .*: Cannot (?:mknod|mkfifo): Operation not permitted$/
 const REMARK = /^tar: (?:Exiting with failure status due to previous errors$|Removing leading )/
 
 /**
- * Unpacks an archive that nobody vouches for into an empty directory of the staging directory, in a sandbox that sees nothing else, and within a quota. GNU tar takes
- * leading slashes away, refuses names with `..` in them, and makes links that lead out of the directory only after everything else, so that nothing is written
- * through them; as the directory is new, there are no others. Device nodes and FIFOs cannot be made there: they are left out, as a VM's kernel makes its own.
+ * Unpacks an untrusted archive into an empty directory of the staging directory, in a sandbox and within a
+ * quota. GNU tar strips leading slashes, refuses names with `..`, and creates links that point outside the
+ * directory only after everything else, so that nothing is written through them; the directory is new and
+ * contains no other links. Device nodes and FIFOs cannot be created and are left out, because a VM's kernel
+ * creates its own.
  *
- * @returns the inode numbers of empty files that stand for such nodes, where fakeroot makes them
- * @throws BACKEND_ERROR also for an archive of which another part was refused, or which exceeds the quota
+ * @returns the inode numbers of empty files that represent such nodes under fakeroot
+ * @throws BACKEND_ERROR when any other part is refused, or the archive exceeds the quota
  */
 export async function unpack(
   archive: string | Readable,
@@ -56,7 +58,7 @@ export async function unpack(
   const tar = runTool(owners.as(argv), {
     what: 'unpacking the image',
     package: 'tar',
-    sandbox: cage({ writable: [staging] }),
+    sandbox: conversionSandbox({ writable: [staging] }),
     signal: stop,
     input,
     onLine: (line) => quota.addEntry(line),
@@ -74,7 +76,9 @@ export async function unpack(
   return { nodes }
 }
 
-/** Sends the archive, decompressed, to tar. What ends tar early ends this too, and says more. */
+/**
+ * Sends the decompressed archive to tar. When tar stops early, this fails as well, and tar's error says why.
+ */
 async function feed(
   archive: string | Readable,
   input: NodeJS.WritableStream,
@@ -92,7 +96,7 @@ async function feed(
     const decompressing = runTool(DECOMPRESSORS[format], {
       what: 'decompressing the image',
       package: DECOMPRESSORS[format][0],
-      sandbox: cage({}),
+      sandbox: conversionSandbox({}),
       signal,
       input: content,
       output: out,
@@ -104,7 +108,7 @@ async function feed(
   }
 }
 
-/** Waits for all; throws the first fault. What failed before it is a stream that the same program has closed. */
+/** Waits for all; throws the first classified error. Others are streams that the same program closed. */
 async function allOf(work: readonly Promise<unknown>[]): Promise<void> {
   const failures: unknown[] = []
   await Promise.all(work.map((each) => each.catch((error: unknown) => failures.push(error))))

@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import { packageRoot } from '../../../lib/process/package.ts'
 import type { ImageConfig } from './rootfs-source.ts'
 
-/** What the base image says of its programs: the lines of a Dockerfile that the container image is made with as well. */
+/**
+ * Returns the base image's settings, from the Dockerfile lines that the container image is built with as
+ * well.
+ */
 export async function readBaseConfig(): Promise<ImageConfig> {
   const lines = (await readFile(join(packageRoot, 'scripts', 'image', 'config'), 'utf8')).split('\n')
   const valuesOf = (word: string): readonly string[] =>

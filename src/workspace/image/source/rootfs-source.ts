@@ -1,23 +1,24 @@
 import type { Readable } from 'node:stream'
 
-/** What an image says of the programs run in it; '' and {} where it says nothing. */
+/** An image's settings for its programs; '' and {} when it has none. */
 export interface ImageConfig {
   readonly user: string
   readonly workDir: string
   readonly environment: Readonly<Record<string, string>>
 }
 
+/** Settings of an image without any. */
 export const NO_CONFIG: ImageConfig = { user: '', workDir: '', environment: {} }
 
-/** A root file system that can be had as a tar archive. */
+/** A root file system available as a tar archive. */
 export interface RootfsSource {
-  /** What was asked for: a Docker reference, a file's name. */
+  /** The requested Docker reference or file name. */
   readonly ref: string
-  /** `sha256:…` of what that stands for. */
+  /** `sha256:…` of the source's content. */
   readonly digest: string
-  /** As Node names it: x64, arm64. */
+  /** In Node's notation: x64, arm64. */
   readonly arch: string
   readonly config: ImageConfig
-  /** A file that tar reads, compressed or not, or a stream of an archive that is not compressed. */
+  /** Returns a file that tar can read, compressed or not, or a stream of an uncompressed archive. */
   readonly open: (signal: AbortSignal) => Promise<string | Readable>
 }

@@ -7,29 +7,30 @@ import type { Pool } from '../../../lib/pool/pool.ts'
 import { workerFile } from '../../../lib/pool/worker-file.ts'
 import { fault } from '../../errors.ts'
 import type { ImageStore } from '../image-store.ts'
-import { systemFault } from '../system-fault.ts'
+import { systemError } from '../system-error.ts'
 import type { FileFacts } from '../manifest.ts'
 import { type ImageConfig, NO_CONFIG, type RootfsSource } from './rootfs-source.ts'
 
-/** A source that may have to be cleaned up after. */
+/** A source that must be closed. */
 export interface TarSource extends RootfsSource {
   readonly close: () => Promise<void>
 }
 
 /**
- * A root file system in a tar archive, compressed or not. A stream is first written to disk in the store: what is made of
- * it is known by its digest.
+ * Opens a root file system in a tar archive, compressed or not. A stream is first written to disk in the
+ * store, because the source is identified by its digest.
  *
- * @throws INVALID_REQUEST for a file that cannot be read, BACKEND_ERROR when the disk is full
+ * @throws INVALID_REQUEST when the file cannot be read
+ * @throws BACKEND_ERROR when the disk is full
  */
 export async function tarSource(
   archive: string | Readable,
   parts: {
     readonly store: ImageStore
     readonly pool: Pool
-    /** For the manifest; the file's own name where it is left out. */
+    /** Name for the manifest; the file's name when absent. */
     readonly name?: string
-    /** What it does not say of itself. */
+    /** Settings, which an archive does not contain. */
     readonly config?: ImageConfig
     readonly signal?: AbortSignal
   },
@@ -57,7 +58,7 @@ async function spool(archive: Readable, file: string, signal: AbortSignal | unde
     await pipeline(archive, handle.createWriteStream(), { ...(signal && { signal }) })
   } catch (error) {
     signal?.throwIfAborted()
-    throw systemFault('taking the archive in', error)
+    throw systemError('storing the archive', error)
   }
 }
 

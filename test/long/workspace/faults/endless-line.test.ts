@@ -32,7 +32,7 @@ test('F30 a program that talks without end is ended, and the server does not gro
   const answer = await call(`${server.url}/api/workspaces/${name}/sessions`)
   expect([answer.status, answer.body.error]).toEqual([
     500,
-    { code: 'BACKEND_ERROR', message: 'a program in the workspace says too much' },
+    { code: 'BACKEND_ERROR', message: "the program's output exceeds the limit of 1 MiB" },
   ])
   expect((await call(`${server.url}/api/sessions`)).body).toEqual({ sessions: [] })
   expect(grownMiB()).toBeLessThan(100)

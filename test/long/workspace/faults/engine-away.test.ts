@@ -87,7 +87,7 @@ test(
     expect(await stateOf(kept)).toBe('running')
     expect((await call(at('/workspaces'))).body.workspaces).toHaveLength(4)
     const session = await timed(ssh.run(kept, 'true'))
-    expect(session).toMatchObject({ status: 255, stderr: expect.stringContaining('does not answer') })
+    expect(session).toMatchObject({ status: 255, stderr: expect.stringContaining('does not respond') })
     expect(session.tookMs).toBeLessThan(LIMIT_MS)
 
     await docker('stop', '-t', '0', `ws-${stopped}`)

@@ -84,7 +84,7 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
     expect(await engine.docker('volume', 'ls', '-q')).toBe('')
   })
 
-  // How soon is proven beside the machine's own engine, in container-ends.test.ts; here, that it is seen at all.
+  // How soon is proven beside the machine's own engine, in container-exits.test.ts; here, that it is seen at all.
   test('F15 what happens behind the server is seen again after the engine has been away', async () => {
     expect((await api('workspaces', 'POST', { name: 'broken' })).status).toBe(201)
     await engine.docker('kill', 'ws-broken')

@@ -9,7 +9,7 @@ const name = uniqueName('console')
 const backend = dockerBackend()
 const MOST_BYTES = 2 * 8 * 2 ** 20
 
-/** Bytes of a container's log on this machine; undefined where the engine keeps it elsewhere. */
+/** Size of a container's log on this machine; undefined where the engine stores it elsewhere. */
 function logBytes(path: string): number | undefined {
   if (!existsSync(path)) return undefined
   const folder = dirname(path)
@@ -18,7 +18,7 @@ function logBytes(path: string): number | undefined {
     .reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
 }
 
-describe('what a container prints', () => {
+describe('container output', () => {
   beforeAll(async () => {
     await backend.open(() => undefined)
     await createIn(backend, name)
@@ -28,7 +28,7 @@ describe('what a container prints', () => {
     await backend.close()
   })
 
-  test('B5 a program that floods the container’s console uses no more disk than the bounds of its log', async () => {
+  test('B5 a program that floods the container’s console stays within the log’s size limit', async () => {
     const { status } = await outputOf(
       backend,
       name,
@@ -38,13 +38,13 @@ describe('what a container prints', () => {
     )
     expect(status).toBe(0)
     const path = await docker('inspect', '--format', '{{.LogPath}}', `ws-${name}`)
-    // One line of the engine's may be written before it looks again.
+    // The engine may write one more line before it checks again.
     const bytes = logBytes(path)
     if (bytes !== undefined) expect(bytes).toBeLessThanOrEqual(MOST_BYTES + 2 ** 20)
     expect(await backend.logs(name, 1)).toEqual(['the end'])
   })
 
-  test('B5 a container has less processor weight than its host’s own services', () => {
+  test('B5 a container has less CPU weight than the host’s own services', () => {
     const shares = execFileSync('docker', ['inspect', '--format', '{{.HostConfig.CpuShares}}', `ws-${name}`])
     expect(Number(shares.toString())).toBe(512)
   })

@@ -20,11 +20,11 @@ const hostConfig = (limits: Partial<ContainerLimits> = {}, request: Partial<Back
       policy: undefined,
       limits: { ...LIMITS, ...limits },
       user: undefined,
-      insideDir: undefined,
+      mountedSocketDir: undefined,
     },
   ).HostConfig
 
-test('a container is bounded, and can forge no frames', () => {
+test('a container is limited and cannot forge frames', () => {
   expect(hostConfig()).toMatchObject({
     PidsLimit: 4_096,
     Memory: 512 * 2 ** 20,

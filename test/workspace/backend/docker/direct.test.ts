@@ -13,24 +13,24 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Backend } from '../../../../src/workspace/backend/backend.ts'
-import { InsideDirs } from '../../../../src/workspace/backend/docker/exec/inside-dirs.ts'
+import { MountedSocketDirs } from '../../../../src/workspace/backend/docker/exec/mounted-socket-dirs.ts'
 import { createIn, outputOf, sh } from '../../../support/workspace/backends.ts'
 import { docker, dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { engineProxy } from '../../../support/engine/engine-proxy.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
-// How programs are run past the engine, what workspaces can do about it, and what happens where it cannot be done.
+// Running programs without the engine, how workspaces could interfere, and the fallback.
 
 const RUNNER = 'workspace-run'
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'inside-')))
 const serverId = '00000000-0000-4000-8000-' + Math.random().toString(16).slice(2, 14).padEnd(12, '0')
 const shared = uniqueName('direct')
-let dirs: InsideDirs
+let dirs: MountedSocketDirs
 let backend: Backend
 
 beforeAll(async () => {
-  dirs = await InsideDirs.keep(root)
-  backend = dockerBackend({ insideDirs: dirs, serverId })
+  dirs = await MountedSocketDirs.own(root)
+  backend = dockerBackend({ mountedSocketDirs: dirs, serverId })
   await backend.open(() => undefined)
   await createIn(backend, shared)
 })
@@ -46,7 +46,7 @@ const makeForTest = async (stem: string, at = backend) => {
   await createIn(at, name)
   return name
 }
-/** In nanoseconds; 0 where the kernel reports none, as before Linux 6.12. */
+/** Time slice in nanoseconds; 0 where the kernel reports none, as before Linux 6.12. */
 const sliceIn = (sched: string) => Number(/se\.slice\s*:\s*(\d+)/.exec(sched)?.[1] ?? 0)
 function hasSlices(): boolean {
   try {
@@ -56,11 +56,11 @@ function hasSlices(): boolean {
   }
 }
 const openDescriptors = () => readdirSync('/proc/self/fd').length
-/** Whether a program's streams are pipes of this process: the runner then is above it. */
+/** Whether a program's streams are pipes of this process, which means that a runner started it. */
 const isRunDirectly = async (name: string, at = backend) =>
   (await outputOf(at, name, sh('cat /proc/$PPID/comm'))).stdout === `${RUNNER}\n`
 
-test('programs are run directly, and leave nothing in the workspace’s directory', async () => {
+test('programs run directly and leave nothing in the workspace’s directory', async () => {
   expect(await isRunDirectly(shared)).toBe(true)
   const entries = readdirSync(dirs.pathOf(shared))
   expect(entries.filter((entry) => entry !== RUNNER)).toHaveLength(1)
@@ -73,7 +73,7 @@ test.runIf(hasSlices())('programs do not wait for the long time slices of busy o
   expect(sliceIn(stdout)).toBeLessThanOrEqual(500_000)
 })
 
-test('workspaces that were deleted leave no socket open here', async () => {
+test('deleted workspaces leave no open socket in the server', async () => {
   const useOne = async () => {
     const name = uniqueName('direct')
     await createIn(backend, name)
@@ -86,13 +86,13 @@ test('workspaces that were deleted leave no socket open here', async () => {
   expect(openDescriptors()).toBeLessThan(before + 3)
 })
 
-test('a program in a terminal has the engine’s stream', async () => {
+test('a program in a terminal uses the engine’s stream', async () => {
   const terminal = { columns: 80, rows: 24 }
   const process = await backend.exec(shared, { argv: ['cat', '/proc/self/stat'], terminal })
   expect((await text(process.stdout)).split(' ')[3]).toBe('0')
 })
 
-test.each(['0', '1000', '4711'])('user %s can change nothing in the directory, nor list it', async (user) => {
+test.each(['0', '1000', '4711'])('user %s can neither change nor list the directory', async (user) => {
   const attempts = [
     'touch /run/workspace/x',
     'mkdir /run/workspace/x',
@@ -122,7 +122,7 @@ const launchersOf = async (name: string, user: string): Promise<readonly string[
   return stdout.split('\n').filter(Boolean)
 }
 
-test('programs of one user are started by one launcher, which the engine started once', async () => {
+test('programs of one user share one launcher, which the engine started once', async () => {
   const parent = async () => (await outputOf(backend, shared, sh('cut -d " " -f 4 /proc/$PPID/stat'))).stdout
   const launcher = await parent()
   expect(launcher).toMatch(/^[1-9]\d*\n$/)
@@ -145,7 +145,7 @@ test.each(['1000', '4711'])(
   },
 )
 
-test('a user who is given a group has it in the next program', async () => {
+test('a user who is added to a group has it in the next program', async () => {
   const name = await makeForTest('groups')
   const groups = async () => (await outputOf(backend, name, sh('id -G', '1000'))).stdout.trim().split(' ')
   expect(await groups()).not.toContain('4242')
@@ -153,7 +153,7 @@ test('a user who is given a group has it in the next program', async () => {
   expect(await groups()).toContain('4242')
 })
 
-test('a launcher that was killed, or that hangs, is replaced, and each program runs once', async () => {
+test('a killed or hanging launcher is replaced, and each program runs once', async () => {
   const name = await makeForTest('killed')
   for (const signal of ['KILL', 'STOP']) {
     await outputOf(backend, name, sh('true', '4711'))
@@ -169,10 +169,10 @@ test('a launcher that was killed, or that hangs, is replaced, and each program r
   expect((await outputOf(backend, name, sh('cat /tmp/runs', '4711'))).stdout).toBe('KILL\nSTOP\n')
 })
 
-test('what says what no launcher says is left', async () => {
+test('a launcher that sends an invalid reply is dropped', async () => {
   const name = await makeForTest('false')
   rmSync(join(dirs.pathOf(name), RUNNER))
-  // A container's own program in its place: comes with the word, and never ends a line.
+  // A program of the container instead of the runner: it connects with the token and never ends a line.
   const impostor = `#!/usr/bin/perl
     use IO::Socket::UNIX; $_ = <STDIN>; my ($meet, $point, $word) = split;
     my $s = IO::Socket::UNIX->new("/run/workspace/$point"); syswrite $s, $word . "x" x 100000; sleep 60`
@@ -191,7 +191,7 @@ test('a paused workspace refuses programs as the engine does', async () => {
   await expect(backend.exec(name, sh('true'))).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
 })
 
-test('whoever in a workspace knocks without a word gets nothing', async () => {
+test('a connection without a token gets nothing', async () => {
   const [point] = readdirSync(dirs.pathOf(shared)).filter((entry) => entry !== RUNNER)
   const client = `use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new("/run/workspace/${point}") or die;
     print $s "0" x 32; $s->flush; print defined(<$s>) ? "answered" : "closed"`
@@ -200,13 +200,13 @@ test('whoever in a workspace knocks without a word gets nothing', async () => {
   })
 })
 
-test('what a program leaves running does not hold up how it ended', async () => {
+test('background children of a program do not delay its exit status', async () => {
   const process = await backend.exec(shared, sh('echo said; sleep 300 & echo $! >&2'))
   const seen: string[] = []
   process.stdout.on('data', (chunk: Buffer) => seen.push(chunk.toString()))
   process.stderr.on('data', (chunk: Buffer) => seen.push(chunk.toString()))
   expect(await process.exitStatus).toEqual({ status: 0 })
-  // All that it wrote itself is here; its child goes on, and so do the streams.
+  // The program's own output has arrived; its child keeps running and keeps the streams open.
   expect(seen.join('')).toMatch(/^said\n\d+\n$|^\d+\nsaid\n$/)
   expect(process.stdout.readableEnded).toBe(false)
   const child = /\d+/.exec(seen.join(''))?.[0]
@@ -214,7 +214,7 @@ test('what a program leaves running does not hold up how it ended', async () => 
   await waitFor('the end of its output', () => process.stdout.readableEnded)
 })
 
-test('no descriptor is left open, however programs end', async () => {
+test('no descriptor stays open, however programs end', async () => {
   const end = [
     async () => void (await outputOf(backend, shared, sh('exit 3'))),
     async () => void (await outputOf(backend, shared, { argv: ['/no/such/program'] })),
@@ -234,11 +234,11 @@ test('no descriptor is left open, however programs end', async () => {
   await Promise.all(end.map((each) => each()))
   const before = openDescriptors()
   for (let i = 0; i < 10; i++) await Promise.all(end.map((each) => each()))
-  // Connections to the engine are kept for the next request, now one more and now one fewer.
+  // Connections to the engine are pooled, so their number varies by one.
   await waitFor('the descriptors', () => openDescriptors() < before + 10)
 })
 
-test('a stalled reader holds the program up, and not this process’s memory', async () => {
+test('a stalled reader blocks the program without growing this process', async () => {
   const process = await backend.exec(shared, { argv: ['cat', '/dev/zero'] })
   process.stdout.once('data', () => process.stdout.pause())
   await waitFor('the pipe to be full', () => process.stdout.readableLength > 0)
@@ -251,13 +251,13 @@ test('a stalled reader holds the program up, and not this process’s memory', a
   })
 })
 
-test('a container that was made without the mount is served by the engine’s stream', async () => {
+test('a container created without the mount uses the engine’s stream', async () => {
   const before = dockerBackend({ serverId })
   await before.open(() => undefined)
   onTestFinished(() => before.close())
   const name = await makeForTest('earlier', before)
   expect(await isRunDirectly(name)).toBe(false)
-  // Even where there is a directory for it: the program runs, and once.
+  // Even with an existing directory, the program runs once.
   await dirs.create(name)
   expect(await outputOf(backend, name, sh('echo x >>/workspace/runs; cat /workspace/runs'))).toMatchObject({
     stdout: 'x\n',
@@ -266,7 +266,7 @@ test('a container that was made without the mount is served by the engine’s st
   expect(backend.canListenInside(name)).toBe(false)
 })
 
-test('where the runner cannot be run the program is, and once', async () => {
+test('a program runs once where the runner cannot be executed', async () => {
   const name = await makeForTest('broken')
   rmSync(join(dirs.pathOf(name), RUNNER))
   writeFileSync(join(dirs.pathOf(name), RUNNER), 'not a program', { mode: 0o755 })
@@ -277,10 +277,10 @@ test('where the runner cannot be run the program is, and once', async () => {
   expect(await isRunDirectly(name)).toBe(false)
 })
 
-test('where the runner does not find the server the program is run, and once', async () => {
+test('a program runs once where the runner cannot reach the server', async () => {
   const name = await makeForTest('elsewhere')
   const path = dirs.pathOf(name)
-  // As with an engine on another machine: what it mounts is another directory of that path.
+  // Like an engine on another machine: it mounts a different directory with that path.
   renameSync(path, `${path}.moved`)
   onTestFinished(() => rmSync(`${path}.moved`, { recursive: true, force: true }))
   await dirs.create(name)
@@ -290,9 +290,9 @@ test('where the runner does not find the server the program is run, and once', a
   })
 })
 
-test('a workspace is made without the mount where the engine cannot have it', async () => {
+test('a workspace is created without the mount where the engine cannot mount it', async () => {
   const proxy = await engineProxy()
-  const at = dockerBackend({ host: proxy.address, insideDirs: dirs, serverId })
+  const at = dockerBackend({ host: proxy.address, mountedSocketDirs: dirs, serverId })
   await at.open(() => undefined)
   onTestFinished(() => at.close())
   const name = uniqueName('unseen')
@@ -309,14 +309,14 @@ test('a workspace is made without the mount where the engine cannot have it', as
   expect(existsSync(dirs.pathOf(name))).toBe(false)
 })
 
-test('an engine that goes away while a program is started leaves nothing', async () => {
+test('an engine that goes away while a program starts leaves nothing behind', async () => {
   const proxy = await engineProxy()
-  const at = dockerBackend({ host: proxy.address, insideDirs: dirs, serverId })
+  const at = dockerBackend({ host: proxy.address, mountedSocketDirs: dirs, serverId })
   await at.open(() => undefined)
   onTestFinished(() => at.close())
   expect(await isRunDirectly(shared, at)).toBe(true)
   const before = openDescriptors()
-  // For another user, whose launcher is not there yet.
+  // For another user, whose launcher does not exist yet.
   proxy.onAnswer = (request) => (/^POST \/exec\/\w+\/start$/.test(request) ? 'drop' : 'pass')
   await expect(at.exec(shared, sh('echo x >>/workspace/never', '0'))).rejects.toMatchObject({
     code: 'BACKEND_UNAVAILABLE',
@@ -326,7 +326,7 @@ test('an engine that goes away while a program is started leaves nothing', async
   await waitFor('the descriptors', () => openDescriptors() < before + 3)
 })
 
-test('a stopped workspace starts again where its directory has vanished', async () => {
+test('a stopped workspace starts even when its directory has vanished', async () => {
   const name = await makeForTest('vanished')
   await backend.stop(name)
   rmSync(dirs.pathOf(name), { recursive: true })
@@ -334,7 +334,7 @@ test('a stopped workspace starts again where its directory has vanished', async 
   expect(await isRunDirectly(name)).toBe(true)
 })
 
-test('a workspace’s directory goes with it', async () => {
+test('a workspace’s directory is deleted with it', async () => {
   const name = await makeForTest('gone')
   await outputOf(backend, name, sh('true'))
   expect(existsSync(dirs.pathOf(name))).toBe(true)

@@ -27,13 +27,13 @@ test.each([
   '',
   ' ',
   'a'.repeat(300),
-])('no use of the reference %j is an error of the server', async (reference) => {
+])('the reference %j never causes an internal error', async (reference) => {
   const fitting = [
     [400, 'INVALID_REQUEST'],
     [404, 'IMAGE_NOT_FOUND'],
   ]
   const name = uniqueName('reference')
-  // One that is created would be a failure of this test.
+  // Creating a workspace would mean that this test failed.
   expect(fitting).toContainEqual(await post('/images/tag', { source: reference, target: 'x:1' }))
   expect(fitting).toContainEqual(await post('/images/tag', { source: TEST_IMAGE, target: reference }))
   expect(fitting).toContainEqual(await post('/images/pull', { docker_ref: reference }))

@@ -5,7 +5,7 @@ import { dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../..
 import { engineProxy, type EngineProxy } from '../../../support/engine/engine-proxy.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
-/** The engine's own limits, twenty times as fast: 20 s of delay are one second here. */
+/** The engine's timeouts divided by twenty: 20 s of delay are one second here. */
 const timing = {
   pingEveryMs: 40,
   lookEveryMs: 10,
@@ -47,7 +47,7 @@ test('a workspace is created on a slow engine', { timeout: 60_000 }, async () =>
   expect(workspace.state.is).toBe('running')
 })
 
-test('a call under way outlives an engine that becomes slow', { timeout: 60_000 }, async () => {
+test('a pending call survives an engine that becomes slow', { timeout: 60_000 }, async () => {
   const proxy = await engineProxy()
   const engine = await openEngine(proxy)
   proxy.onRequest = () => ({ delayMs: 1_000 })
@@ -66,14 +66,14 @@ test('an engine that stops accepting is away, and the reason is reported', { tim
   await expect(call).rejects.toMatchObject({
     code: 'BACKEND_UNAVAILABLE',
     retryAfterS: 5,
-    message: expect.stringContaining('it accepts no connections'),
+    message: expect.stringContaining('it does not accept connections'),
   })
   expect(engine.isAvailable).toBe(false)
   proxy.thaw()
   await waitFor('the engine', () => engine.isAvailable)
 })
 
-test('an engine that accepts and never answers is away in the end', { timeout: 60_000 }, async () => {
+test('an engine that accepts and never answers is eventually away', { timeout: 60_000 }, async () => {
   const proxy = await engineProxy()
   const engine = await openEngine(proxy)
   proxy.onRequest = () => ({ delayMs: 30_000 })
@@ -87,18 +87,20 @@ test('an engine that accepts and never answers is away in the end', { timeout: 6
   await expect(call).rejects.toThrow('it has been silent for 3 s')
 })
 
-test('an engine that is not there is away at once', async () => {
+test('a missing engine is away immediately', async () => {
   const proxy = await engineProxy()
   await proxy.cut()
   const engine = await openEngine(proxy)
-  await expect(engine.call('asking', () => engine.docker.version())).rejects.toThrow(/nothing listens there/)
+  await expect(engine.call('asking', () => engine.docker.version())).rejects.toThrow(
+    /the connection is refused/,
+  )
 })
 
-test('a request that hangs alone is given up while others are answered', { timeout: 60_000 }, async () => {
+test('a single hanging request is aborted while others are answered', { timeout: 60_000 }, async () => {
   const proxy = await engineProxy()
   proxy.onRequest = (request) => (request.endsWith('/_ping') ? 'pass' : { delayMs: 30_000 })
   const engine = await openEngine(proxy)
   const call = engine.call('asking', (abortSignal) => engine.docker.listContainers({ abortSignal }))
-  await expect(call).rejects.toThrow('answers, but not this request in time')
+  await expect(call).rejects.toThrow('did not answer this request in time')
   expect(engine.isAvailable).toBe(true)
 })

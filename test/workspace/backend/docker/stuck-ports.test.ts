@@ -8,10 +8,10 @@ import { docker, TEST_IMAGE } from '../../../support/engine/docker.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 const noProgram = () => Promise.reject(new Error('the container was entered by a program'))
-/** Listens and accepts nothing. */
+/** Listens without accepting. */
 const STUCK =
   '$s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1", LocalPort => 3000); print "ready\\n"; sleep'
-/** Says a word to everybody. */
+/** Sends a word to every client. */
 const BUSY =
   '$s = IO::Socket::INET->new(Listen => 99, LocalAddr => "127.0.0.1", LocalPort => 4000); print "ready\\n"; while ($c = $s->accept) { print $c "word"; close $c }'
 
@@ -45,7 +45,7 @@ describe.runIf(process.getuid?.() === 0)('ports that accept nothing', () => {
   })
   afterAll(() => docker('rm', '-f', ...containers.map(({ id }) => id)))
 
-  test('W10 hold up no other workspace, and no work of this process', async () => {
+  test('W10 block no other workspace and no work of this process', async () => {
     let ended = 0
     const stuckDials = Array.from({ length: 60 }, () =>
       dialContainer(stuck, 3000, noProgram).then(
@@ -56,15 +56,15 @@ describe.runIf(process.getuid?.() === 0)('ports that accept nothing', () => {
     for (let i = 0; i < 50; i++) {
       const stream = await dialContainer(busy, 4000, noProgram)
       stream.destroy()
-      // What uses the same threads.
+      // Work on the same thread pool.
       await readFile('/proc/self/status')
     }
-    // The queue accepts a few; the others wait for ten seconds.
+    // The listen queue accepts a few; the others wait for ten seconds.
     expect(ended).toBe(0)
     void Promise.allSettled(stuckDials)
   })
 
-  test('a connection that nobody accepts ends by its time limit', async () => {
+  test('a connection that nothing accepts times out', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 12 }, () => dialNamespace(stuck.pid, stuck.id, 3000, 200)),
     )
@@ -76,13 +76,13 @@ describe.runIf(process.getuid?.() === 0)('ports that accept nothing', () => {
     expect(new Set(codes)).toEqual(new Set(['ETIMEDOUT']))
   })
 
-  test('W7 a process that is not the container’s is refused after its namespace was opened', async () => {
+  test('W7 a process that does not belong to the container is refused after its namespace was opened', async () => {
     await expect(dialNamespace(process.pid, stuck.id, 3000, 500)).rejects.toMatchObject({ code: 'ESRCH' })
     await expect(dialNamespace(busy.pid, stuck.id, 4000, 500)).rejects.toMatchObject({ code: 'ESRCH' })
   })
 
-  test('W7 a connection never ends at itself', async () => {
-    // Every free port of the range that connections come from, some of which the kernel would choose for both ends.
+  test('W7 a connection never connects to itself', async () => {
+    // Every free port of the ephemeral range, from which the kernel might choose both ends.
     const [low = 0, high = 0] = (await readFile('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'))
       .split('\t')
       .map(Number)
@@ -93,7 +93,7 @@ describe.runIf(process.getuid?.() === 0)('ports that accept nothing', () => {
   })
 })
 
-test('at most 16 dials of one workspace are under way; others of it wait, those of another do not', async () => {
+test('at most 16 dials per workspace run concurrently; others wait, and other workspaces are unaffected', async () => {
   const limit = new DialLimit()
   const running = new Set<string>()
   const releases: (() => void)[] = []
@@ -116,7 +116,7 @@ test('at most 16 dials of one workspace are under way; others of it wait, those 
   expect(await Promise.all(all)).toEqual([...Array.from({ length: 40 }, (_, i) => i), 0])
 })
 
-test('what waits for a workspace is bounded', async () => {
+test('the number of waiting dials per workspace is limited', async () => {
   const limit = new DialLimit()
   const never = () => new Promise<never>(() => undefined)
   for (let i = 0; i < 16 + 512; i++) void limit.run('a', never)

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Admission } from '../../../../src/workspace/backend/microvm/admission.ts'
 
-/** Pieces of work that end or are given up in any order. */
+/** Pieces of work that finish or are aborted in any order. */
 const steps = fc.array(fc.record({ at: fc.nat(20), is: fc.constantFrom('end', 'fail', 'give up') }), {
   minLength: 1,
   maxLength: 60,
 })
 
-test('never more than so many run, none is lost, and the places are free again at the end', async () => {
+test('the limit holds, no work is lost, and all slots are free at the end', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 4 }), steps, async (most, story) => {
       const admission = new Admission(most)

@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { serve } from '../../../../guest/agent/serve.ts'
 import { encodeMessage, readMessage } from '../../../../src/lib/guest/message.ts'
-import { GuestDoor } from '../../../../src/workspace/backend/microvm/guest/guest-door.ts'
+import { GuestClient } from '../../../../src/workspace/backend/microvm/guest/guest-client.ts'
 
-// The agent of this checkout in this process, as this machine's root: what it needs a machine of its own for is in test/vm.
-const door = new GuestDoor(() =>
+// This checkout's agent in this process, on this machine; test/vm covers what requires a separate VM.
+const door = new GuestClient(() =>
   Promise.resolve({
     dialGuest: () => {
       const [host, guest] = duplexPair()
@@ -30,7 +30,7 @@ const output = async (argv: readonly string[], stdin = '') => {
   return { stdout, stderr, status }
 }
 
-test('a program gets its input to its end, and tells both outputs and how it ended', async () => {
+test('a program reads its input to the end and reports both outputs and its status', async () => {
   const script = 'cat; echo err >&2; exit 7'
   expect(await output(['/bin/sh', '-c', script], 'in')).toEqual({
     stdout: 'in',
@@ -39,7 +39,7 @@ test('a program gets its input to its end, and tells both outputs and how it end
   })
 })
 
-test('a program that a signal ended says which', async () => {
+test('a program terminated by a signal reports the signal', async () => {
   const { status } = await output(['/bin/sh', '-c', 'kill -TERM $$'])
   expect(status).toEqual({ status: 143, signal: 'SIGTERM' })
 })
@@ -47,18 +47,18 @@ test('a program that a signal ended says which', async () => {
 test.each([
   ['one that is missing', ['/nonexistent'], 127],
   ['one that may not be run', ['/etc/passwd'], 126],
-])('a program that cannot be run, %s, ends with %j', async (_what, argv, status) => {
+])('a program that cannot be run, %s, exits with %j', async (_what, argv, status) => {
   expect((await output(argv)).status).toEqual({ status })
 })
 
-test('what a program leaves running holds its output open, and its status is told at once', async () => {
+test('a background child keeps the output open, and the status is reported immediately', async () => {
   const process = await door.exec('any', { argv: ['/bin/sh', '-c', 'sleep 30 & echo started'], stdin: false })
   expect(await process.exitStatus).toEqual({ status: 0 })
   expect(process.stdout.readableEnded).toBe(false)
   await process.hangUp()
 })
 
-test('a terminal tells its size, and its programs that it was hung up', async () => {
+test('a terminal has its size, and its programs receive the hangup', async () => {
   const process = await door.exec('any', {
     argv: ['/bin/sh', '-c', 'stty size; trap "exit 3" HUP; echo trapped; while :; do sleep 0.05; done'],
     terminal: { columns: 100, rows: 30 },
@@ -72,7 +72,7 @@ test('a terminal tells its size, and its programs that it was hung up', async ()
   await process.hangUp()
 })
 
-test('a port that listens is dialled with both halves, and one that does not is told', async () => {
+test('a listening port is dialed with both halves, and a closed one is reported', async () => {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     void text(socket).then((heard) => socket.end(`heard ${heard}`))
   })
@@ -101,7 +101,7 @@ test.each([
   expect(await readMessage(host)).toMatchObject({ ok: false, code })
 })
 
-test('B4 a message whose length is over the limit ends the connection', async () => {
+test('B4 a message over the size limit closes the connection', async () => {
   const [host, guest] = duplexPair()
   void serve(guest)
   host.write(Buffer.from([0xff, 0xff, 0xff, 0xff]))

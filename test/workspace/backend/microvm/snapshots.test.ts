@@ -14,7 +14,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 const DIGEST = `sha256:${'a'.repeat(64)}`
 const UPPER_BYTES = 2 ** 30
 
-/** A stopped machine `demo` with a disk that is mostly holes. */
+/** A stopped VM `demo` with a mostly sparse disk. */
 async function stoppedMachine() {
   const root = tempDir()
   const files = new MachineFiles(root)
@@ -35,7 +35,7 @@ async function stoppedMachine() {
 const ask = (name: string) => ({ name, workspace: 'demo', comment: 'a note', createdAt: new Date(1_000) })
 const take = (snapshots: Snapshots, name: string) => snapshots.take(ask(name), new AbortController().signal)
 
-test('a snapshot is a sparse copy, and keeps what a workspace that is made of it needs', async () => {
+test('a snapshot is a sparse copy with everything a new workspace needs', async () => {
   const { root, snapshots } = await stoppedMachine()
   const taken = await take(snapshots, 'Ready')
   expect(taken).toMatchObject({
@@ -60,7 +60,7 @@ test('a snapshot is a sparse copy, and keeps what a workspace that is made of it
   expect(await snapshots.find('other')).toBeUndefined()
 })
 
-test('a copy is a disk of its own', async () => {
+test('a copy is an independent disk', async () => {
   const { files, snapshots } = await stoppedMachine()
   await take(snapshots, 'ready')
   await files.begin('next')
@@ -71,7 +71,7 @@ test('a copy is a disk of its own', async () => {
   expect(readFileSync(files.upperOf('demo')).subarray(0, 8).toString()).toBe('the disk')
 })
 
-test('P3 a snapshot pins its image, and one that cannot be read pins all', async () => {
+test('P3 a snapshot pins its image, and an unreadable one pins all', async () => {
   const { root, snapshots, files } = await stoppedMachine()
   await take(snapshots, 'ready')
   await files.removeUpper('demo')
@@ -80,14 +80,14 @@ test('P3 a snapshot pins its image, and one that cannot be read pins all', async
   writeFileSync(join(root, 'snapshots/ready/snapshot.json'), '{')
   await expect(readPinnedDigests(root)).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
   expect(await snapshots.list()).toMatchObject([
-    { name: 'ready', failure: expect.stringContaining('no JSON') },
+    { name: 'ready', failure: expect.stringContaining('not valid JSON') },
   ])
   await expect(snapshots.read('ready')).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
   await snapshots.remove('ready')
   expect([...(await readPinnedDigests(root))]).toEqual([])
 })
 
-test('what a copy that was cut short left is no snapshot, and the next one takes its place', async () => {
+test('the remains of an interrupted copy are not a snapshot, and the next copy replaces them', async () => {
   const { root, snapshots } = await stoppedMachine()
   mkdirSync(join(root, 'snapshots/ready'), { recursive: true })
   writeFileSync(join(root, 'snapshots/ready/upper.ext4'), 'half')
@@ -99,7 +99,7 @@ test('what a copy that was cut short left is no snapshot, and the next one takes
   expect(statSync(join(root, 'snapshots/ready/upper.ext4')).size).toBe(UPPER_BYTES)
 })
 
-test('a copy that is given up or fails leaves nothing', async () => {
+test('an aborted or failed copy leaves nothing', async () => {
   const { root, files, snapshots } = await stoppedMachine()
   const gaveUp = AbortSignal.abort(new Error('given up'))
   await expect(snapshots.take(ask('ready'), gaveUp)).rejects.toThrow('given up')
@@ -108,11 +108,11 @@ test('a copy that is given up or fails leaves nothing', async () => {
   expect(readdirSync(join(root, 'snapshots'))).toEqual([])
 })
 
-test('P2 removing a snapshot takes the server’s own files and tells of others', async () => {
+test('P2 removing a snapshot deletes only the server’s files and reports others', async () => {
   const { root, snapshots } = await stoppedMachine()
   await take(snapshots, 'ready')
   writeFileSync(join(root, 'snapshots/ready/notes'), 'someone’s')
-  await expect(snapshots.remove('ready')).rejects.toThrow(/not the server’s/)
+  await expect(snapshots.remove('ready')).rejects.toThrow(/the server did not create/)
   expect(existsSync(join(root, 'snapshots/ready/notes'))).toBe(true)
-  await expect(snapshots.find('../demo')).rejects.toThrow(/no name/)
+  await expect(snapshots.find('../demo')).rejects.toThrow(/not a valid name/)
 })

@@ -7,7 +7,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 const WITH = 'processor\t: 0\nflags\t\t: fpu vme svm sse\n'
 const WITHOUT = 'processor\t: 0\nflags\t\t: fpu vme sse\nbugs\t\t: vmx_something\n'
 
-/** A machine's files, in place of its own. */
+/** Host files that replace this machine's. */
 function host({ device = true, processors = WITH, architecture = 'x64' }) {
   const directory = tempDir()
   const paths = { kvm: join(directory, 'kvm'), processors: join(directory, 'cpuinfo') }
@@ -25,6 +25,6 @@ test.each([
   expect(await findAccelerator({ accel: 'auto' }, host(of))).toBe(found)
 })
 
-test('what the configuration says is not doubted', async () => {
+test('an explicit setting is not probed', async () => {
   expect(await findAccelerator({ accel: 'kvm' }, host({ device: false }))).toBe('kvm')
 })

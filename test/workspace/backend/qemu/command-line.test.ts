@@ -5,13 +5,13 @@ import { machine, TAP } from '../../../support/workspace/machine.ts'
 const after = (argv: readonly string[], option: string) =>
   argv.flatMap((word, i) => (word === option ? [argv[i + 1] ?? ''] : []))
 
-test('the image’s drive comes before the workspace’s own, and cannot be written', () => {
+test('the image’s drive precedes the workspace’s own and is read-only', () => {
   const drives = after(qemuArguments(machine(), 'tcg', 'hybrid'), '-drive')
   expect(drives[0]).toMatch(/^id=lower,.*readonly=on/)
   expect(drives[1]).toMatch(/^id=upper,.*discard=unmap/)
 })
 
-test('a comma in a path ends nothing', () => {
+test('a comma in a path is escaped', () => {
   const [, upper] = after(
     qemuArguments(machine({ upper: '/a,readonly=on/upper' }), 'tcg', 'serial'),
     '-drive',
@@ -19,12 +19,12 @@ test('a comma in a path ends nothing', () => {
   expect(upper).toContain('file=/a,,readonly=on/upper,')
 })
 
-test.each(['tcg', 'kvm'] as const)('%s: QEMU itself may start no programs', (accelerator) => {
+test.each(['tcg', 'kvm'] as const)('%s: QEMU itself must not start programs', (accelerator) => {
   const argv = qemuArguments(machine({ network: TAP }), accelerator, 'vsock')
   expect(after(argv, '-sandbox')).toEqual([expect.stringMatching(/^on,.*spawn=deny/)])
 })
 
-test('devices are on the bus that the machine has', () => {
+test('devices use the VM’s bus', () => {
   const kinds = (accelerator: 'tcg' | 'kvm') =>
     after(qemuArguments(machine({ network: TAP }), accelerator, 'hybrid'), '-device').map(
       (each) => each.split(',')[0],
@@ -33,7 +33,7 @@ test('devices are on the bus that the machine has', () => {
   expect(kinds('kvm').every((kind) => kind?.endsWith('-device'))).toBe(true)
 })
 
-test('a guest is told to format its disk only when it is asked to', () => {
+test('a guest formats its disk only on request', () => {
   const words = (commandLine: readonly string[]) =>
     after(qemuArguments(machine({ commandLine }), 'tcg', 'hybrid'), '-append')[0]
   expect(words(['workspace.format=1'])).toContain('workspace.format=1')

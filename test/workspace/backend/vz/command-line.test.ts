@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { unusablePath, vfkitArguments } from '../../../../src/workspace/backend/vz/command-line.ts'
 import { machine, TAP } from '../../../support/workspace/machine.ts'
 
-// vfkit's options and the arguments of its devices, from doc/usage.md of crc-org/vfkit at b2bc27e50b61; `readonly` of
-// virtio-blk is in its pkg/config/virtio.go alone. true: with a value, false: without.
+// vfkit's options and the arguments of its devices, from doc/usage.md of crc-org/vfkit at b2bc27e50b61;
+// `readonly` of virtio-blk is only in its pkg/config/virtio.go. true: with a value, false: without.
 const OPTIONS = ['--cpus', '--memory', '--bootloader', '--device', '--restful-uri']
 const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
   linux: { kernel: true, initrd: true, cmdline: true },
@@ -16,7 +16,7 @@ const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
   'virtio-fs': { sharedDir: true, mountTag: true },
 }
 
-/** Each option with its value; a value's parts by name. */
+/** Each option with its value, split into named parts. */
 function parse(argv: readonly string[]) {
   return argv.flatMap((option, i) => {
     if (i % 2 === 1) return []
@@ -37,7 +37,7 @@ test.each([
   ['a machine', machine()],
   ['one on a network', machine({ network: TAP })],
   ['one with a shared directory', machine({ share: { tag: 'workspace', directory: '/Users/me/src' } })],
-])('every argument for %s is one that vfkit documents', (_what, made) => {
+])('every argument for %s is documented by vfkit', (_what, made) => {
   for (const { option, kind, parts } of parse(vfkitArguments(made))) {
     expect(OPTIONS).toContain(option)
     for (const [name, value] of Object.entries(parts)) {
@@ -47,7 +47,7 @@ test.each([
   }
 })
 
-test('the image’s drive comes before the workspace’s own, and cannot be written', () => {
+test('the image’s drive precedes the workspace’s own and is read-only', () => {
   const drives = parse(vfkitArguments(machine())).filter(({ kind }) => kind === 'virtio-blk')
   expect(drives.map(({ parts }) => parts)).toEqual([
     { path: '/images/blobs/sha256/abc/rootfs.ext4', readonly: false },
@@ -55,14 +55,14 @@ test('the image’s drive comes before the workspace’s own, and cannot be writ
   ])
 })
 
-test('the kernel’s command line stands in quotes, as vfkit wants it', () => {
+test('the kernel’s command line is quoted as vfkit requires', () => {
   const bootloader = parse(vfkitArguments(machine())).find(({ option }) => option === '--bootloader')
   expect(bootloader?.parts).toMatchObject({
     cmdline: expect.stringMatching(/^"console=hvc0 .*workspace\.format=1"$/),
   })
 })
 
-test('the host connects to the agent, and the guest to the bus, by sockets of the machine’s own', () => {
+test('the host connects to the agent, and the guest to the bus, through the VM’s sockets', () => {
   const vsock = parse(vfkitArguments(machine())).filter(({ kind }) => kind === 'virtio-vsock')
   expect(vsock.map(({ parts }) => parts)).toEqual([
     { port: '1025', socketURL: '/run/vm/0a1b2c3d/port.sock_1025', connect: false },
@@ -70,7 +70,7 @@ test('the host connects to the agent, and the guest to the bus, by sockets of th
   ])
 })
 
-test.each(['/with,comma/upper.ext4', '/with"quote/upper.ext4'])('%s cannot be given to vfkit', (upper) => {
+test.each(['/with,comma/upper.ext4', '/with"quote/upper.ext4'])('%s is refused for vfkit', (upper) => {
   expect(unusablePath(machine({ upper }))).toBe(upper)
   expect(unusablePath(machine())).toBeUndefined()
 })

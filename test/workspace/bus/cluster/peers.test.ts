@@ -12,12 +12,12 @@ const peer = (server: string, ...namespaces: readonly string[]) => ({
   listeners: new Map(namespaces.map((namespace) => [namespace, new Date(0)])),
 })
 
-test('F31 a server that is silent for too long is gone, and so are its listeners', () => {
+test('F31 a server that is silent for too long is dropped with its listeners', () => {
   const clock = clockOf()
   const peers = new Peers(6_000, clock)
-  peers.hear(peer('one', 'demo'))
+  peers.update(peer('one', 'demo'))
   clock.atMs = 4_000
-  peers.hear(peer('two'))
+  peers.update(peer('two'))
   clock.atMs = 6_000
   expect(peers.listening('demo')?.server).toBe('one')
   clock.atMs = 6_001
@@ -25,26 +25,26 @@ test('F31 a server that is silent for too long is gone, and so are its listeners
   expect(peers.all().map(({ server }) => server)).toEqual(['two'])
 })
 
-test('a server is new when it was not there, was silent for too long, or has begun anew', () => {
+test('a server counts as new when it was missing, was silent for too long, or has restarted', () => {
   const clock = clockOf()
   const peers = new Peers(6_000, clock)
-  expect(peers.hear(peer('one'))).toBe(true)
-  expect(peers.hear(peer('one', 'demo'))).toBe(false)
-  expect(peers.hear({ ...peer('one'), instance: 'second' })).toBe(true)
+  expect(peers.update(peer('one'))).toBe(true)
+  expect(peers.update(peer('one', 'demo'))).toBe(false)
+  expect(peers.update({ ...peer('one'), instance: 'second' })).toBe(true)
   expect(peers.listening('demo')).toBeUndefined()
   clock.atMs = 6_001
-  expect(peers.hear({ ...peer('one'), instance: 'second' })).toBe(true)
+  expect(peers.update({ ...peer('one'), instance: 'second' })).toBe(true)
   peers.forget('one')
   expect(peers.all()).toEqual([])
 })
 
-test('B5 where requests came from is known as long as they wait, and of the last 50,000', () => {
+test('B5 origins of requests are remembered until they expire, for at most 50,000 requests', () => {
   const clock = clockOf()
   const origins = new Origins(30_000, clock)
-  origins.keep('old', 'one')
+  origins.add('old', 'one')
   clock.atMs = 30_001
-  origins.keep('new', 'two')
+  origins.add('new', 'two')
   expect([origins.of('old'), origins.of('new')]).toEqual([undefined, 'two'])
-  for (let i = 0; i < 50_000; i++) origins.keep(String(i), 'three')
+  for (let i = 0; i < 50_000; i++) origins.add(String(i), 'three')
   expect([origins.of('new'), origins.of('0'), origins.of('49999')]).toEqual([undefined, 'three', 'three'])
 })

@@ -15,7 +15,7 @@ const message: GuestMessage = {
   workspace: { name: 'demo', backend: 'qemu', server: 'one' },
 }
 
-test('what one server says is what the other reads', () => {
+test('a server decodes what another server encodes', () => {
   const since = new Date('2026-01-01T00:00:00.000Z')
   const hello = { server: 'one', instance: 'a', listeners: new Map([['demo', since]]), isLeaving: false }
   expect(wire.helloFromWire(wire.helloToWire(hello))).toEqual(hello)
@@ -34,13 +34,13 @@ test('what one server says is what the other reads', () => {
   expect(wire.guestsFromWire(JSON.stringify([guest, { name: 7 }, null]))).toEqual([guest])
 })
 
-test('B6 a payload with a line of its own, or that is no object, is no message', () => {
+test('B6 a payload that contains a line break or is not an object is refused', () => {
   const [head] = wire.messageToWire(message).split('\n')
   for (const payload of ['', '[]', '{}\n\ndata: forged', '{"a":\n1}'])
     expect(wire.messageFromWire(`${head}\n${payload}`)).toBeUndefined()
 })
 
-test('B3 B4 whatever else comes is nothing, and throws nothing', () => {
+test('B3 B4 any other input is ignored without an exception', () => {
   const readers = [
     wire.helloFromWire,
     wire.claimFromWire,

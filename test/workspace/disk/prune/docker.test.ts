@@ -21,7 +21,7 @@ async function dockerServer(stateDir = tempDir()) {
   return server
 }
 
-test('a container that has been stopped for long is pruned with its volume, one that runs is not, and a kept volume stays', async () => {
+test('a container stopped long ago is pruned with its volume, a running one and a kept volume stay', async () => {
   const server = await dockerServer()
   const suffix = Math.random().toString(36).slice(2, 8)
   const [stopped, running, kept] = [`stopped-${suffix}`, `running-${suffix}`, `kept-${suffix}`]
@@ -34,7 +34,7 @@ test('a container that has been stopped for long is pruned with its volume, one 
         try {
           docker(...argv)
         } catch {
-          // It is gone.
+          // It no longer exists.
         }
     }
   })
@@ -66,7 +66,7 @@ test('a container that has been stopped for long is pruned with its volume, one 
   expect(docker('ps', '-q', '--filter', `name=ws-${running}`)).not.toBe('')
 })
 
-test('of the engine’s images those alone go that this server has brought, and that nothing needs', async () => {
+test('only the engine’s images that this server pulled and nothing needs are deleted', async () => {
   const stateDir = tempDir()
   const build = (label: string): string =>
     execFileSync('docker', ['build', '-q', '-t', `prune-test:${label}`, '-'], {
@@ -82,17 +82,17 @@ test('of the engine’s images those alone go that this server has brought, and 
       try {
         docker('rmi', `prune-test:${label}`)
       } catch {
-        // It is gone.
+        // It no longer exists.
       }
   })
   const pulled = new PulledImages(join(stateDir, 'docker-images.json'))
   for (const label of ['ours', 'used']) await pulled.add(ids.get(label) ?? '', undefined)
-  // One that was there before this server asked for it stays somebody else's.
+  // An image that existed before this server pulled it belongs to someone else.
   await pulled.add(ids.get('others') ?? '', ids.get('others'))
   const server = await dockerServer(stateDir)
   const body = await prune(server, 'scope=images')
   expect(names(body.items)).toEqual(['prune-test:ours'])
-  expect(reasonOf(body, 'prune-test:used')).toBe('a container is made from it')
+  expect(reasonOf(body, 'prune-test:used')).toBe('used by a container')
   const left = docker('images', '--format', '{{.Repository}}:{{.Tag}}')
   expect([left.includes('prune-test:ours'), left.includes('prune-test:others')]).toEqual([false, true])
   expect(await pulled.list()).toEqual(new Set([ids.get('used')]))
@@ -101,7 +101,7 @@ test('of the engine’s images those alone go that this server has brought, and 
   const unknown = await prune(server, 'scope=images')
   expect([unknown.items, unknown.notes.join()]).toEqual([
     [],
-    expect.stringMatching(/docker-images\.json cannot be used/),
+    expect.stringMatching(/docker-images\.json cannot be read/),
   ])
   rmSync(join(stateDir, 'docker-images.json'))
 })

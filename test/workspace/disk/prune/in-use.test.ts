@@ -23,7 +23,7 @@ async function holdOpen(file: string, mode: string): Promise<void> {
   closeSync(fd)
 }
 
-/** Ways to use a file, in a process that is not a machine's monitor. */
+/** Ways to use a file, in a process that is not a VM's monitor. */
 const USES = {
   'open for reading': (file: string) => holdOpen(file, 'r'),
   'open for writing': (file: string) => holdOpen(file, 'r+'),
@@ -42,7 +42,7 @@ function canUse(use: string): boolean {
   return process.getuid?.() === 0 && spawnSync('losetup', ['-f']).status === 0
 }
 
-/** A file in each place that prune deletes from; a program, so that it can be run as well. */
+/** A file in each location that prune deletes from; a program, so that it can be executed as well. */
 async function world() {
   const disk = new MachineDisk()
   disk.upper('stray')
@@ -69,7 +69,7 @@ async function world() {
 const ALL = ['01.tmp', 'half', 'old', 'stray', 'unused']
 
 test.each(Object.keys(USES).filter(canUse) as (keyof typeof USES)[])(
-  'what is in use (%s) is neither planned nor deleted',
+  'a file in use (%s) is neither planned nor deleted',
   { timeout: 60_000 },
   async (use) => {
     const { disk, files, server } = await world()
@@ -78,7 +78,7 @@ test.each(Object.keys(USES).filter(canUse) as (keyof typeof USES)[])(
     for (const file of files) await USES[use](file)
     const again = await prune(server, 'dry_run=true')
     expect(names(again.items)).toEqual([])
-    // One that was planned before the use began.
+    // An item planned before the use began.
     const applied = await prune(server, `plan_id=${plan.plan_id}`)
     expect(applied.items).toEqual([])
     for (const file of files) expect(disk.has(file.slice(disk.root.length + 1)), file).toBe(true)
@@ -88,7 +88,7 @@ test.each(Object.keys(USES).filter(canUse) as (keyof typeof USES)[])(
   },
 )
 
-test('what nothing uses any more is deleted', async () => {
+test('an unused file is deleted', async () => {
   const { server } = await world()
   expect(names((await prune(server)).items)).toEqual(ALL)
 })

@@ -6,7 +6,7 @@ import { prune } from '../../../support/workspace/prune.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 describe('logs', () => {
-  test('P10 a log is cut to its last bytes, and is not touched without being asked for', async () => {
+  test('P10 a log is truncated to its last bytes, and only on request', async () => {
     const disk = new MachineDisk('vz')
     disk.machine('demo')
     const content = Buffer.from(Array.from({ length: 20_000 }, (_, i) => `line ${i}\n`).join(''))
@@ -23,7 +23,7 @@ describe('logs', () => {
     expect(readFileSync(log)).toEqual(Buffer.alloc(0))
   })
 
-  test('P10 a log that is a link, or has other names, is not cut', async () => {
+  test('P10 a log that is a link or has other links is not truncated', async () => {
     const disk = new MachineDisk('vz')
     const victim = join(tempDir(), 'victim')
     writeFileSync(victim, 'x'.repeat(10_000))
@@ -38,11 +38,11 @@ describe('logs', () => {
     expect(readFileSync(victim, 'utf8')).toHaveLength(10_000)
   })
 
-  test('logs of firecracker machines are none', async () => {
+  test('firecracker VMs have no console logs', async () => {
     const disk = new MachineDisk('firecracker')
     disk.machine('demo')
     disk.console('demo', 'x'.repeat(1000))
     const body = await prune(await disk.serve(), 'scope=logs&log_tail_bytes=1')
-    expect([body.items, body.notes]).toEqual([[], ['firecracker: it keeps no console logs']])
+    expect([body.items, body.notes]).toEqual([[], ['firecracker: there are no console logs']])
   })
 })

@@ -5,19 +5,19 @@ import { names, OLD, prune, reasonOf } from '../../../support/workspace/prune.ts
 import { call } from '../../../support/workspace/workspace-server.ts'
 import { systemClock } from '../../../../src/lib/clock/clock.ts'
 
-describe('P6 a clock that was set makes nothing old', () => {
-  test('P6 a workspace that was changed in the future is too recent, but for until 0s', async () => {
+describe('P6 changing the system clock never makes anything eligible for deletion', () => {
+  test('P6 a workspace changed in the future is too recent, except for until 0s', async () => {
     const disk = new MachineDisk()
     disk.machine('ahead', { ageMs: -48 * HOUR_MS })
     const server = await disk.serve()
     expect(reasonOf(await prune(server), 'ahead')).toMatch(
-      /^too recent \(changed in the future: look at the clock/,
+      /^too recent \(changed in the future: check the clock/,
     )
     expect(names((await prune(server, 'until=0s')).items)).toEqual(['ahead'])
   })
 
   test.each([10 * 365 * 24 * HOUR_MS, 2 * HOUR_MS])(
-    'P6 a clock that goes ahead by %d ms while the server runs keeps all',
+    'P6 a clock that jumps ahead by %d ms while the server runs keeps everything',
     async (byMs) => {
       let aheadMs = 0
       const disk = new MachineDisk()
@@ -34,7 +34,7 @@ describe('P6 a clock that was set makes nothing old', () => {
 })
 
 test.each([2 * HOUR_MS, 50 * 60_000, -2 * HOUR_MS])(
-  'P6 a file that is being written stays when the clock is set by %d ms',
+  'P6 a file that is being written is kept when the clock is set by %d ms',
   async (byMs) => {
     let aheadMs = 0
     const disk = new MachineDisk()
@@ -55,14 +55,14 @@ test.each([2 * HOUR_MS, 50 * 60_000, -2 * HOUR_MS])(
   },
 )
 
-describe('P7 what is done is what was shown, or less', () => {
-  test('P7 a plan deletes its own items alone, and those that still qualify', async () => {
+describe('P7 prune deletes what was shown, or less', () => {
+  test('P7 a plan deletes only its own items that still qualify', async () => {
     const disk = new MachineDisk()
     for (const name of ['one', 'two', 'three']) disk.machine(name, OLD)
     disk.upper('stray')
     const server = await disk.serve()
     const { plan_id: plan } = await prune(server, 'dry_run=true')
-    // Meanwhile: one is used again, one is made anew, and two more things could go.
+    // In the meantime one is used again, one is created again, and two more items qualify.
     disk.machine('one')
     rmSync(disk.at('uppers/stray'), { recursive: true })
     disk.upper('stray')
@@ -75,11 +75,11 @@ describe('P7 what is done is what was shown, or less', () => {
     const again = await call(`${server.url}/api/system/prune?plan_id=${plan}`, 'POST')
     expect([again.status, again.body.error.message]).toEqual([
       400,
-      expect.stringMatching(/not known, done already/),
+      expect.stringMatching(/unknown, already applied/),
     ])
   })
 
-  test('P7 a plan is done with what it was made with', async () => {
+  test('P7 a plan is applied with the values it was made with', async () => {
     const disk = new MachineDisk()
     disk.machine('young')
     disk.upper('stray')
@@ -95,7 +95,7 @@ describe('P7 what is done is what was shown, or less', () => {
       const { status, body } = await call(`${server.url}/api/system/prune?plan_id=${plan}&${other}`, 'POST')
       expect([other, status, body.error.code]).toEqual([other, 400, 'INVALID_REQUEST'])
     }
-    // The same values may be repeated, in any spelling.
+    // The same values may be repeated in any notation.
     const same = 'scope=instances&until=0m&log_tail_bytes=5242880&dry_run=false'
     const body = await prune(server, `plan_id=${plan}&${same}`)
     expect([names(body.items), body.scope, body.until]).toEqual([['young'], ['instances'], '0s'])

@@ -7,7 +7,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { call } from '../../../support/workspace/workspace-server.ts'
 
-test('a dry run tells what would go and what stays, and deletes nothing', async () => {
+test('a dry run reports what would be deleted and what is kept, and deletes nothing', async () => {
   const disk = new MachineDisk()
   disk.machine('old', OLD)
   disk.machine('young', { ageMs: 3 * HOUR_MS })
@@ -27,19 +27,19 @@ test('a dry run tells what would go and what stays, and deletes nothing', async 
     totals: { items: 3 },
   })
   expect(body.items).toMatchObject([
-    { kind: 'image', name: 'unused', action: 'would_delete', reason: 'nothing needs it' },
+    { kind: 'image', name: 'unused', action: 'would_delete', reason: 'not in use' },
     { kind: 'instance', name: 'old', action: 'would_delete', reason: 'stopped for 4d' },
     { kind: 'upper', name: 'stray', action: 'would_delete', reason: 'has no metadata.json' },
   ])
   expect(body.items[1].freed.physical_bytes).toBe(8192 + 4096)
   expect(reasonOf(body, 'young')).toBe('too recent (3h < 72h)')
-  expect(reasonOf(body, 'base')).toBe('the configuration names it')
+  expect(reasonOf(body, 'base')).toBe('named by the configuration')
   expect(reasonOf(body, 'kept')).toMatch(/kept for the next workspace/)
   expect(reasonOf(body, 'names.lock')).toBe('lock file retained')
   expect(fingerprint(disk.root)).toBe(before)
 })
 
-test('prune deletes what a dry run told, and leaves the rest as it was', async () => {
+test('prune deletes what the dry run reported, and keeps the rest unchanged', async () => {
   const disk = new MachineDisk()
   disk.machine('old', OLD)
   disk.machine('young', { ageMs: 3 * HOUR_MS })
@@ -83,7 +83,7 @@ test.each([
   ['dry_run=1', 'dry_run'],
   ['plan_id=0123', 'plan_id'],
   ['plan_id=0123&dry_run=true', 'plan_id'],
-])('W9 prune with %s is refused before anything is touched', async (query, named) => {
+])('W9 prune with %s is refused before anything is changed', async (query, named) => {
   const disk = new MachineDisk()
   disk.machine('old', OLD)
   const server = await disk.serve()
@@ -93,7 +93,7 @@ test.each([
   expect(disk.has('uppers/old/upper.ext4')).toBe(true)
 })
 
-test('until 0s takes any age, and never a running workspace or one in error', async () => {
+test('until 0s accepts any age, but never a running workspace or one in error', async () => {
   const disk = new MachineDisk()
   disk.machine('young')
   disk.machine('broken', { failure: 'it does not boot', ...OLD })
@@ -103,7 +103,7 @@ test('until 0s takes any age, and never a running workspace or one in error', as
   expect(reasonOf(body, 'broken')).toMatch(/state error: it does not boot/)
 })
 
-test('a workspace whose directory holds files that are not ours fails, and the rest goes', async () => {
+test('a workspace whose directory contains foreign files fails, and the rest is deleted', async () => {
   const disk = new MachineDisk()
   disk.machine('old', OLD)
   writeFileSync(disk.at('uppers/old/precious'), 'x')
@@ -113,11 +113,11 @@ test('a workspace whose directory holds files that are not ours fails, and the r
     ['old', 'failed'],
     ['stray', 'deleted'],
   ])
-  expect(body.items[0].error).toMatch(/not the server’s/)
+  expect(body.items[0].error).toMatch(/the server did not create/)
   expect(disk.has('uppers/old/precious')).toBe(true)
 })
 
-test('P9 what a deletion has left is counted, and ended by the next start', async () => {
+test('P9 remains of a deletion are counted, and removed by the next start', async () => {
   const disk = new MachineDisk()
   const server = await disk.serve()
   await call(`${server.url}/api/system/df`)
@@ -133,21 +133,21 @@ test('P9 what a deletion has left is counted, and ended by the next start', asyn
     await waitFor(`the end of what was left in ${place}`, () => !disk.has(place, '.trash-0123'))
 })
 
-test('keep_free deletes the oldest first, and nothing where enough is free', async () => {
+test('keep_free deletes the oldest first, and nothing when enough space is free', async () => {
   const disk = new MachineDisk()
   disk.machine('older', { ageMs: 200 * HOUR_MS })
   disk.machine('old', OLD)
   const server = await disk.serve()
   const none = await prune(server, 'dry_run=true&keep_free=1KiB')
   expect(none.items).toEqual([])
-  expect(reasonOf(none, 'old')).toBe('enough is free without it (1024 bytes)')
+  expect(reasonOf(none, 'old')).toBe('enough space is free without it (1024 bytes)')
   const all = await prune(server, 'dry_run=true&keep_free=999TiB')
   expect(all.items.map(({ name }: any) => name)).toEqual(['older', 'old'])
   expect((await prune(server, 'keep_free=1KiB')).items).toEqual([])
   expect(disk.has('uppers/older')).toBe(true)
 })
 
-test('the server prunes by itself when it is told to, and says so', async () => {
+test('the server prunes on schedule and logs it', async () => {
   const disk = new MachineDisk()
   disk.upper('stray')
   disk.machine('old', OLD)

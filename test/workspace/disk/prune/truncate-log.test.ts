@@ -15,7 +15,7 @@ import { truncateLog } from '../../../../src/workspace/disk/prune/truncate-log.t
 import { canMount, mountFileSystem } from '../../../support/files/file-systems.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
-/** Appends numbered lines at about 10 MB/s until told to stop; says then how many. */
+/** Appends numbered lines at about 10 MB/s until stopped, and reports how many. */
 function startWriter(file: string) {
   const worker = new Worker(
     `const { appendFileSync, openSync, writeSync } = require('node:fs')
@@ -61,14 +61,14 @@ test.runIf(canMount).each(['ext4', 'xfs'] as const)(
     const text = readFileSync(file, 'latin1')
     expect(text.includes('\0')).toBe(false)
     const numbers = numbersIn(text)
-    // The last line is there, and none is missing from the first that is there whole.
+    // The last line exists, and none is missing after the first complete one.
     expect(numbers.at(-1)).toBe(lines - 1)
     expect(numbers).toHaveLength(lines - (numbers[0] ?? 0))
   },
 )
 
 test.runIf(canMount)(
-  'P10 where a file has no front to take away few lines are lost, and that is told',
+  'P10 where a file system cannot remove the front of a file few lines are lost, and that is reported',
   async () => {
     const directory = mountFileSystem('btrfs')
     const file = join(directory, 'console.log')
@@ -90,7 +90,7 @@ test.runIf(canMount)(
   },
 )
 
-test('a log at rest is cut to exactly its last bytes', async () => {
+test('an idle log is truncated to exactly its last bytes', async () => {
   const directory = tempDir()
   const content = Buffer.from(Array.from({ length: 30_000 }, (_, i) => String(i)).join('\n'))
   for (const tail of [0, 1, 4095, 4096, 4097, 100_000]) {
@@ -103,7 +103,7 @@ test('a log at rest is cut to exactly its last bytes', async () => {
   }
 })
 
-test('P10 a log behind a directory that is a link is not opened', async () => {
+test('P10 a log behind a linked directory is not opened', async () => {
   const root = tempDir()
   mkdirSync(join(root, 'real'))
   const fd = openSync(join(root, 'real/console.log'), 'w')

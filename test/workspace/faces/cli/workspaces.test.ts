@@ -76,7 +76,7 @@ test('create sends the image and the backend that were asked for', async () => {
   const { status, stderr } = await cli('create', 'vm', '--backend', 'vz')
   expect({ status, stderr }).toEqual({
     status: 1,
-    stderr: 'workspace: backend vz is not enabled here; "workspace doctor" says what is missing\n',
+    stderr: 'workspace: backend vz is not enabled; run "workspace doctor" to see what is missing\n',
   })
 })
 
@@ -167,13 +167,13 @@ test('ssh into a stopped workspace says how to start it', async () => {
 
 test.each([
   [['show', 'nobody'], 'workspace "nobody" does not exist'],
-  [['start', 'demo'], 'workspace "demo" is running already'],
-  [['create', 'DEMO'], 'workspace "demo" exists already; enter it with: workspace ssh demo'],
+  [['start', 'demo'], 'workspace "demo" is already running'],
+  [['create', 'DEMO'], 'workspace "demo" already exists; connect with: workspace ssh demo'],
   [
     ['create', 'other', '--repo', 'nonsense'],
     'is neither owner/repo nor a URL, such as git/git or https://example.com/x.git',
   ],
-  [['create', 'a_b'], 'workspace name "a_b" must be 1 to 63 letters, digits and hyphens'],
+  [['create', 'a_b'], 'workspace name "a_b" must be 1 to 63 letters, digits or hyphens'],
 ])('%j fails with one line that names the thing', async (argv, said) => {
   await create('demo')
   const { status, stdout, stderr } = await cli(...argv)

@@ -105,7 +105,7 @@ test('F8 verifying reads every byte: a damaged image of the right size is told',
   const { status, body } = await images('/inspect/base?verify=true')
   expect([status, body.error.code]).toEqual([500, 'BACKEND_ERROR'])
   expect(body.error.message).toMatch(
-    /kernel is sha256:[0-9a-f]+ and should be sha256:[0-9a-f]+; delete the image/,
+    /kernel has digest sha256:[0-9a-f]+, expected sha256:[0-9a-f]+; delete the image/,
   )
 })
 

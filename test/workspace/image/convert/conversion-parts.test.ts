@@ -15,10 +15,14 @@ import { expect, test } from 'vitest'
 import { conversionParts } from '../../../../src/workspace/image/convert/conversion-parts.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
-/** Modules that the initrd loads, one that only the root file system has, and other files of the directory. */
+/**
+ * Modules that the initrd loads, one that only the root file system has, and other files of the directory.
+ */
 const FILES = ['virtio_blk.ko', 'ext4.ko', 'overlay.ko', 'virtio_pci.ko', 'usb_storage.ko', 'modules.alias']
 
-/** A kernel with its modules: some are links to files elsewhere, as in distributions that keep modules once. */
+/**
+ * A kernel with its modules: some are links to files elsewhere, as in distributions that store modules once.
+ */
 function kernelParts(linked: readonly string[]) {
   const root = tempDir()
   const modules = join(root, 'modules')
@@ -45,7 +49,7 @@ function partsOf(root: string) {
   })
 }
 
-/** What may happen to a file of a kernel's modules, each of which makes another image. */
+/** Changes to a file of a kernel's modules, each of which yields another image. */
 const CHANGES = {
   'another byte, of the same size and time': (path) => {
     const bytes = readFileSync(path)
@@ -60,7 +64,7 @@ const CHANGES = {
   'another file beside it': (path) => writeFileSync(`${path}.new`, ''),
 } satisfies Readonly<Record<string, (path: string) => void>>
 
-test('any change of a file of the kernel’s modules makes another image', () => {
+test('any change to a file of the kernel’s modules yields another image', () => {
   const changes = fc.constantFrom(...(Object.keys(CHANGES) as (keyof typeof CHANGES)[]))
   fc.assert(
     fc.property(fc.constantFrom(...FILES), changes, fc.subarray(FILES), (name, change, links) => {
@@ -81,7 +85,7 @@ test('a module behind a link counts with the content that the initrd gets', () =
   expect(parts().modules).not.toBe(before.modules)
 })
 
-test('the same kernel elsewhere, with other times and headers, makes the same image', () => {
+test('the same kernel elsewhere, with other times and headers, yields the same image', () => {
   const { root, parts } = kernelParts(['ext4.ko'])
   const copy = tempDir()
   cpSync(root, copy, { recursive: true, verbatimSymlinks: true })
@@ -92,7 +96,7 @@ test('the same kernel elsewhere, with other times and headers, makes the same im
   expect(partsOf(copy)).toEqual(parts())
 })
 
-test('a module that modules.dep names and that is missing fails no image with its own kernel', () => {
+test('a missing module does not fail an image with its own kernel', () => {
   const { modules, parts } = kernelParts([])
   rmSync(join(modules, 'ext4.ko'))
   expect(parts().modules).toMatch(/^sha256:/)

@@ -9,10 +9,10 @@ import { Quota } from '../../../../src/workspace/image/convert/quota.ts'
 import { canMount, mountFileSystem } from '../../../support/files/file-systems.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
-/** On a disk with room. Nothing is written to it. */
+/** A quota on a disk with free space. Nothing is written to it. */
 const ROOMY = tmpdir()
 
-/** Every file and directory that a list of paths stands for. */
+/** Every file and directory that a list of paths implies. */
 function nodesOf(paths: readonly string[]): ReadonlySet<string> {
   return new Set(
     paths.flatMap((path) => {
@@ -28,7 +28,7 @@ function whyStopped({ signal }: Quota): string | undefined {
   return (signal.reason as Error).message
 }
 
-test('an archive is passed on whole, and stopped exactly when it unpacks to more bytes than allowed', async () => {
+test('an archive passes unchanged, and stops exactly at the size limit', async () => {
   const chunks = fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 20 })
   await fc.assert(
     fc.asyncProperty(chunks, fc.nat(600), async (list, maxBytes) => {
@@ -52,7 +52,7 @@ describe('files and directories', () => {
   const part = fc.constantFrom('a', 'b', 'c', '..')
   const path = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join('/'))
 
-  /** How many entries a quota counts: the fewest with which it does not stop. */
+  /** Number of entries that a quota counts: the smallest limit at which it does not stop. */
   function countOf(paths: readonly string[]): number {
     for (let maxEntries = 0; ; maxEntries++) {
       const quota = new Quota(ROOMY, { maxEntries })
@@ -61,7 +61,7 @@ describe('files and directories', () => {
     }
   }
 
-  test('those that only a path names count as well, in any order', () => {
+  test('parents that only a path names count as well, in any order', () => {
     fc.assert(
       fc.property(fc.array(path, { maxLength: 12 }), (paths) => {
         const counted = countOf(paths)
@@ -71,7 +71,7 @@ describe('files and directories', () => {
     )
   })
 
-  test('each counts once in the order that tar writes a tree', () => {
+  test('each counts once in the order in which tar writes a tree', () => {
     fc.assert(
       fc.property(fc.array(path, { maxLength: 12 }), (paths) => {
         const tree = [...nodesOf(paths)].toSorted((a, b) => (`${a}/` < `${b}/` ? -1 : 1))
@@ -80,11 +80,11 @@ describe('files and directories', () => {
     )
   })
 
-  test('a leading "./", slashes at the end and in a row make no other path', () => {
+  test('a leading "./" and repeated or trailing slashes do not change a path', () => {
     expect(countOf(['./a/', 'a/b', './/a//b/c', 'a/b/c'])).toBe(4)
   })
 
-  test('one too many is told', () => {
+  test('one too many is reported', () => {
     const quota = new Quota(ROOMY, { maxEntries: 2 })
     quota.addEntry('a/b')
     expect(whyStopped(quota)).toBeUndefined()
@@ -96,14 +96,14 @@ describe('files and directories', () => {
 })
 
 describe('the disk', () => {
-  /** As much as makes it ask the disk. */
+  /** Adds enough entries to trigger a check of the disk. */
   const lookAt = (quota: Quota): void => {
     for (let i = 0; i < 5_000; i++) quota.addEntry(`file-${i}`)
   }
 
   test.runIf(canMount).each([
-    ['bytes', [], /^unpacking the image failed: the disk is full \(0 MiB are free in .*\); make room there/],
-    ['inodes', ['-N', '64'], /^unpacking the image failed: the disk is full \(\d inodes are free in /],
+    ['bytes', [], /^unpacking the image failed: the disk is full \(0 MiB free in .*\); free disk space/],
+    ['inodes', ['-N', '64'], /^unpacking the image failed: the disk is full \(\d inodes free in /],
   ] as const)('stops an image when it runs out of %s', async (what, flags, says) => {
     const disk = mountFileSystem('ext4', 16 * 2 ** 20, ...flags)
     const { bavail, bsize, ffree } = statfsSync(disk)
@@ -117,7 +117,7 @@ describe('the disk', () => {
     expect(whyStopped(quota)).toMatch(says)
   })
 
-  test.runIf(canMount)('stops an image by its bytes alone', async () => {
+  test.runIf(canMount)('stops an image by its size', async () => {
     const disk = mountFileSystem('ext4', 16 * 2 ** 20)
     const { bavail, bsize } = statfsSync(disk)
     writeFileSync(join(disk, 'filler'), Buffer.alloc(bavail * bsize))

@@ -18,12 +18,12 @@ const archive = readFileSync(file)
 const unpack = (input: PassThrough) =>
   runTool(['tar', '-xf', '-', '-C', directory.path], { what: 'unpacking', package: 'tar', input })
 
-test('a program that has all it needs may end before its input does', async () => {
+test('a program that has all it needs may exit before its input ends', async () => {
   for (let i = 0; i < 60; i++) {
     const input = new PassThrough()
     const unpacked = unpack(input)
     input.write(archive)
-    // Of every length, in pieces and at once: tar ends at the archive's mark and reads no further.
+    // With every length, in pieces and as a whole: tar stops at the archive's end mark and reads no further.
     for (let piece = 0; piece < i % 20; piece++) {
       input.write(Buffer.alloc(65_536))
       if (piece % 3 === 0) await setImmediate()
@@ -33,7 +33,7 @@ test('a program that has all it needs may end before its input does', async () =
   }
 })
 
-test('an input that breaks off is an error, also behind what the program needs', async () => {
+test('a truncated input is an error, even beyond what the program needs', async () => {
   const input = new PassThrough()
   const unpacked = unpack(input)
   input.write(archive)

@@ -1,12 +1,16 @@
 import { readFile, realpath } from 'node:fs/promises'
 
-/** A connection that its server has not accepted. Source: Linux, net/unix/af_unix.c, unix_seq_show: SS_CONNECTING. */
+/**
+ * State of a connection that the server has not accepted yet. Source: Linux, net/unix/af_unix.c,
+ * unix_seq_show: SS_CONNECTING.
+ */
 const UNACCEPTED = '02'
 
 /**
- * Whether the server of a Unix socket accepts connections: the kernel lists those that wait for that. A stopped or hanging
- * process leaves them waiting; a slow one does not. Undefined where that cannot be told: on another system, or where the
- * socket's server is in another network namespace or bound it by another path.
+ * Returns whether the server of a Unix socket accepts connections, from the kernel's list of pending ones. A
+ * stopped or hanging process leaves connections pending; a slow one does not. Undefined when this cannot be
+ * determined: on another system, or when the socket's server is in another network namespace or bound it by a
+ * different path.
  */
 export async function acceptsConnections(path: string): Promise<boolean | undefined> {
   const table = await readFile('/proc/net/unix', 'utf8').catch(() => '')

@@ -5,9 +5,10 @@ const HEADER_BYTES = 8
 const STDERR = 2
 
 /**
- * Splits the engine's multiplexed stream into standard output and standard error: frames of an 8-byte header (stream
- * number, three zeros, length as a big-endian 32-bit number) and payload. A reader of either that falls behind stops
- * the socket, so that memory stays bounded; payloads are passed on as they arrive, never gathered.
+ * Splits the engine's multiplexed stream into standard output and standard error. A frame has an 8-byte
+ * header (stream number, three zeros, big-endian 32-bit length) followed by the payload. A reader that falls
+ * behind pauses the socket, so that memory stays bounded; payloads are forwarded as they arrive, never
+ * collected.
  */
 export function demultiplex(socket: Socket): { readonly stdout: Readable; readonly stderr: Readable } {
   const resume = (): void => void socket.resume()

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
-// oxlint-disable-next-line no-unassigned-import -- settles which ciphers ssh2 may take, before dockerode loads it
+// oxlint-disable-next-line no-unassigned-import -- selects the ciphers that ssh2 may use, before dockerode loads it
 import '../../../../lib/ssh/ciphers.ts'
 import Docker from 'dockerode'
 import { messageOf } from '../../../../lib/errors/message.ts'
@@ -10,15 +10,21 @@ import { request } from '../../../../lib/http/node-http.ts'
 import { fault, unavailable } from '../../../errors.ts'
 import { acceptsConnections } from './accepts-connections.ts'
 
-/** How long the engine is waited for. */
+/** Timeouts of the engine connection. */
 export interface EngineTiming {
   readonly pingEveryMs: number
   readonly lookEveryMs: number
-  /** How long an engine may say nothing that accepts no connections: requests must fail within 3 s when it hangs (fault F15). */
+  /**
+   * Silence tolerated from an engine that accepts no connections: requests must fail within 3 s when it hangs
+   * (fault F15).
+   */
   readonly silenceMs: number
-  /** How long one may say nothing that does accept them: it is slow, on a busy machine for instance, and not dead. */
+  /**
+   * Silence tolerated from an engine that does accept connections: it is slow, for instance on a busy
+   * machine, but alive.
+   */
   readonly patienceMs: number
-  /** How long a read may take while the engine answers others at once; a slow engine gets longer. */
+  /** Deadline of a read while the engine answers other calls promptly; extended for a slow engine. */
   readonly readDeadlineMs: number
 }
 
@@ -29,16 +35,16 @@ const TIMING: EngineTiming = {
   patienceMs: 60_000,
   readDeadlineMs: 10_000,
 }
-/** How many times longer than a ping a read may take, on top of its deadline. */
+/** How many ping durations are added to a read's deadline. */
 const READ_TO_PING = 3
-/** What making, starting and stopping containers may take. */
+/** Deadline for creating, starting and stopping containers. */
 export const CHANGE_DEADLINE_MS = 120_000
-/** How long the answer is awaited of a change that was given up: less than the time that a server has to stop. */
+/** How long to wait for the answer to an abandoned change: less than the server's own stop timeout. */
 const GRACE_MS = 5_000
-/** None but the engine's own life: what is removed may hold millions of files. */
+/** No deadline: a removal may delete millions of files. */
 export const REMOVAL_DEADLINE_MS = 0
 
-/** What a failed engine call carries: the HTTP status the engine answered with, or the system's error code. */
+/** Fields of a failed engine call: the HTTP status of the engine's response, or the system's error code. */
 interface EngineError {
   readonly statusCode?: number
   readonly code?: string
@@ -46,25 +52,26 @@ interface EngineError {
 }
 
 /**
- * The connection to a Docker-compatible engine. It pings the engine about once a second. A slow engine is waited for as long as it
- * accepts connections; while it is away, calls fail at once and those under way are given up, so that nothing hangs with it.
+ * A connection to a Docker-compatible engine, which it pings about once a second. It waits for a slow engine
+ * as long as that accepts connections. While the engine is away, calls fail immediately and pending ones are
+ * aborted, so that nothing hangs with it.
  */
 export class DockerEngine {
   readonly docker: Docker
-  /** Where the engine is reached, for messages. */
+  /** The engine's address, for messages. */
   readonly address: string
   readonly #timing: EngineTiming
   readonly #options: Docker.DockerOptions
   readonly #underWay = new Set<AbortController>()
   readonly #stopped = new AbortController()
-  /** When each ping was sent that is not answered yet, oldest first. */
+  /** Send times of unanswered pings, oldest first. */
   readonly #pingsSentMs = new Set<{ readonly sentMs: number }>()
   #isAvailable = false
-  /** Why it is away, as the end of a sentence. */
-  #why = 'it has not been asked yet'
-  /** When the engine last answered anything, or since when it has been waited for. */
+  /** Why the engine is away, as the end of a sentence. */
+  #why = 'it has not been contacted yet'
+  /** When the engine last answered anything, or when waiting for it started. */
   #lastSignMs = Number.NEGATIVE_INFINITY
-  /** Whether the last look found that it accepts connections, where that can be told. */
+  /** Whether the engine accepted connections at the last check; undefined if unknown. */
   #accepts: boolean | undefined
   /** Why the last ping could not be sent. */
   #refusal: string | undefined
@@ -83,19 +90,19 @@ export class DockerEngine {
     return this.#isAvailable
   }
 
-  /** Why nothing can be asked of it, or undefined while it can. */
+  /** Why the engine is unavailable, or undefined while it is available. */
   get whyUnavailable(): string | undefined {
     return this.#isAvailable
       ? undefined
-      : `the container engine at ${this.address} does not answer: ${this.#why}`
+      : `the container engine at ${this.address} does not respond: ${this.#why}`
   }
 
-  /** Whether its containers run on this machine, as far as the address says. */
+  /** Whether its containers run on this machine, judging by the address. */
   get isLocal(): boolean {
     return this.address.startsWith('unix://')
   }
 
-  /** Begins to watch the engine; returns when it first answered, refused, or turned out to be slow. */
+  /** Starts monitoring the engine; resolves when it first answers, refuses, or turns out to be slow. */
   async open(onAvailability: (isAvailable: boolean) => void): Promise<void> {
     const beganMs = performance.now()
     this.#lastSignMs = beganMs
@@ -113,9 +120,11 @@ export class DockerEngine {
   }
 
   /**
-   * Runs one call. `what` names it in the error; `deadlineMs` bounds it, or 0 leaves that to `signal` and the watch.
+   * Runs one call. `what` names it in errors; `deadlineMs` bounds it, or 0 leaves that to `signal` and the
+   * monitor.
    *
-   * @throws BACKEND_UNAVAILABLE when the engine does not answer, else BACKEND_ERROR with the engine's own words
+   * @throws BACKEND_UNAVAILABLE when the engine does not respond
+   * @throws BACKEND_ERROR with the engine's message otherwise
    */
   async call<T>(
     what: string,
@@ -154,8 +163,9 @@ export class DockerEngine {
   }
 
   /**
-   * Runs a call that creates or starts something. After `signal` is aborted it waits a while for the answer: the engine completes a request
-   * that it has begun, and its result must not appear after the caller has removed what existed.
+   * Runs a call that creates or starts something. After `signal` is aborted it waits briefly for the answer:
+   * the engine completes a request that it has begun, and the result must not appear after the caller has
+   * cleaned up.
    */
   make<T>(what: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return this.call(what, work, { deadlineMs: CHANGE_DEADLINE_MS, signal, graceMs: GRACE_MS })
@@ -171,7 +181,7 @@ export class DockerEngine {
         void this.#ping()
       }
       await delay(lookEveryMs, undefined, { signal }).catch(() => undefined)
-      // What arrived while this process was busy is taken before anything is concluded from its absence.
+      // Answers that arrived while this process was busy are processed before their absence is judged.
       await setImmediate()
       if (this.#isSilent(this.#lastSignMs)) await this.#noteAccepting()
       const isAlive = this.#isAlive()
@@ -182,7 +192,7 @@ export class DockerEngine {
     }
   }
 
-  /** Whether nothing has come for so long that pings should have been answered. */
+  /** Whether nothing has arrived for so long that pings should have been answered. */
   #isSilent(sinceMs: number): boolean {
     return performance.now() - sinceMs > this.#timing.silenceMs / 2
   }
@@ -192,16 +202,20 @@ export class DockerEngine {
     this.#accepts = socketPath === undefined ? undefined : await acceptsConnections(socketPath)
   }
 
-  /** Judges by what it last said, whether anyone listens, and whether connections are accepted. */
+  /**
+   * Judges the engine by its last answer, by whether anything listens, and by whether connections are
+   * accepted.
+   */
   #isAlive(): boolean {
     const { silenceMs, patienceMs } = this.#timing
     const silentMs = performance.now() - this.#lastSignMs
-    // Where it cannot be told whether connections are accepted, only an engine that has been slow before gets more time.
-    const known = this.#accepts === true ? patienceMs : silenceMs
-    const limitMs = this.#accepts === false ? silenceMs : Math.max(known, READ_TO_PING * this.#lastPingMs)
-    if (this.#refusal !== undefined) this.#why = `nothing listens there (${this.#refusal})`
+    // When accepting cannot be observed, only an engine that has been slow before gets more time.
+    const silentLimitMs = this.#accepts === true ? patienceMs : silenceMs
+    const limitMs =
+      this.#accepts === false ? silenceMs : Math.max(silentLimitMs, READ_TO_PING * this.#lastPingMs)
+    if (this.#refusal !== undefined) this.#why = `the connection is refused (${this.#refusal})`
     else if (silentMs < limitMs) return true
-    else if (this.#accepts === false) this.#why = 'it accepts no connections'
+    else if (this.#accepts === false) this.#why = 'it does not accept connections'
     else this.#why = `it has been silent for ${Math.round(silentMs / 1_000)} s`
     return false
   }
@@ -211,13 +225,13 @@ export class DockerEngine {
     this.#refusal = undefined
   }
 
-  /** How long the engine takes for what costs it nothing: the last ping, or the oldest that is still unanswered. */
+  /** Returns how long the engine needs for a trivial request: the last ping, or the oldest unanswered one. */
   #pingTakesMs(): number {
     const [oldest] = this.#pingsSentMs
     return Math.max(this.#lastPingMs, oldest === undefined ? 0 : performance.now() - oldest.sentMs)
   }
 
-  /** Aborts a call after its deadline, and later where the engine is slow with everything. */
+  /** Aborts a call after its deadline, extended while the engine is slow with everything. */
   #limit(controller: AbortController, deadlineMs: number): () => void {
     const beganMs = performance.now()
     const check = (): void => {
@@ -229,7 +243,9 @@ export class DockerEngine {
     return () => clearTimeout(timer)
   }
 
-  /** Asks for a sign of life, over a connection that must be accepted. That nobody listens is a sign too. */
+  /**
+   * Sends a ping over a new connection, which the engine must accept. A refused connection is a result, too.
+   */
   async #ping(): Promise<void> {
     const ping = { sentMs: performance.now() }
     this.#pingsSentMs.add(ping)
@@ -251,15 +267,15 @@ export class DockerEngine {
   }
 
   #unavailable(what: string, why = this.whyUnavailable, cause?: unknown) {
-    const reason = why ?? `the container engine at ${this.address} does not answer (${messageOf(cause)})`
-    return unavailable(`${what} is not possible: ${reason}`, cause)
+    const reason = why ?? `the container engine at ${this.address} does not respond (${messageOf(cause)})`
+    return unavailable(`${what} failed: ${reason}`, cause)
   }
 }
 
-/** Why a call was given up whose engine answers others. */
-const SLOW_ANSWER = 'the container engine answers, but not this request in time'
+/** Reason for aborting a call while the engine answers others. */
+const SLOW_ANSWER = 'the container engine responds, but did not answer this request in time'
 
-/** The HTTP status inside a failed call's fault, or undefined. */
+/** Returns the HTTP status inside a failed call's error, or undefined. */
 export function engineStatus(error: unknown): number | undefined {
   const cause = error instanceof Error ? (error.cause as EngineError | undefined) : undefined
   return cause?.statusCode
@@ -274,7 +290,7 @@ function isConnectionError(error: unknown): boolean {
   return statusCode === undefined && typeof code === 'string' && /^(E[A-Z]+|ABORT_ERR|UND_ERR)/.test(code)
 }
 
-/** Sockets that Docker or Podman listen on, in the order they are tried. */
+/** Sockets on which Docker or Podman usually listen, in the order they are tried. */
 function knownSockets(): readonly string[] {
   const runtimeDir = process.getuid === undefined ? undefined : `/run/user/${process.getuid()}`
   return [

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 
 /**
- * Whether a process id that the engine reported for a container is that container's process on this machine. Another
- * machine's engine, or a virtual machine's, reports ids that mean someone else here.
+ * Returns whether a process id that the engine reported for a container is that container's process on this
+ * machine. The engine of another machine or of a VM reports ids that belong to unrelated processes here.
  */
 export async function isHostProcess(pid: number, containerId: string): Promise<boolean> {
   if (!(pid > 1)) return false

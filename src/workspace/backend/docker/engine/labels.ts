@@ -9,7 +9,7 @@ import {
 import type { BackendCreate } from '../../backend.ts'
 import { parseJson } from '../../../../lib/schema/parse-json.ts'
 
-/** Labels are all the state that a Docker workspace has: the server's table is rebuilt from them. */
+/** Labels hold the entire state of a Docker workspace: the server's table is rebuilt from them. */
 const LABEL = {
   schema: 'workspace.schema',
   serverId: 'workspace.server_id',
@@ -25,8 +25,10 @@ const LABEL = {
 } as const
 const SCHEMA = '1'
 
+/** Labels of an engine object. */
 export type Labels = Readonly<Record<string, string>>
 
+/** Returns the labels of a workspace's container and volume. */
 export function labelsOf(serverId: string, request: BackendCreate): Labels {
   return {
     [LABEL.schema]: SCHEMA,
@@ -45,33 +47,35 @@ export function labelsOf(serverId: string, request: BackendCreate): Labels {
   }
 }
 
-/** Labels of what belongs to a server and to no workspace. */
+/** Returns the labels of objects that belong to a server but to no workspace. */
 export function labelsOfServer(serverId: string): Labels {
   return { [LABEL.schema]: SCHEMA, [LABEL.serverId]: serverId }
 }
 
 /**
- * What a workspace's container and its volume are called; the engine keeps the two apart. Names are unique without
- * regard to case, and the engine's are not: so they are always lower-case there.
+ * Returns the engine's name for a workspace's container and for its volume; the engine keeps the two apart.
+ * Workspace names are case-insensitive and the engine's are not, so names are lower-cased there.
  */
 export function engineName(workspace: string): string {
   return `ws-${workspace.toLowerCase()}`
 }
 
-/** The engine's filter for what belongs to one server. */
+/** Returns the engine filter that selects one server's objects. */
 export function ownFilter(serverId: string): readonly string[] {
   return [`${LABEL.serverId}=${serverId}`]
 }
 
+/** Returns whether an object with these labels belongs to this server. */
 export function isOwn(labels: Labels | undefined, serverId: string): boolean {
   return labels?.[LABEL.serverId] === serverId
 }
 
+/** Returns the workspace name from an object's labels. */
 export function workspaceNameOf(labels: Labels | undefined): string | undefined {
   return labels?.[LABEL.name]
 }
 
-/** Returns the limits of a workspace's network. Where the label cannot be understood, it reaches nothing. */
+/** Returns the network limits of a workspace. An unreadable label permits no network access. */
 export function networkLimitsOf(labels: Labels): NetworkLimits | undefined {
   const text = labels[LABEL.network]
   if (text === undefined) return undefined
@@ -79,18 +83,18 @@ export function networkLimitsOf(labels: Labels): NetworkLimits | undefined {
     const limits = parseJson(networkLimitsSchema, text)
     if (limits !== undefined) return limitsFromWire(limits)
   } catch {
-    // A network that is none.
+    // The label contains invalid limits.
   }
   return { allowHostPorts: [], egress: 'none' }
 }
 
-/** A workspace from one row of the engine's container list. */
+/** Converts one row of the engine's container list to a workspace. */
 export function workspaceFromRow(row: ContainerInfo): Workspace {
   const [network] = Object.values(row.NetworkSettings?.Networks ?? {})
   return fromLabels(row.Labels, row.Id, stateFromRow(row), network?.IPAddress ?? '')
 }
 
-/** A workspace from the engine's full report on its container. */
+/** Converts the engine's full report on a container to a workspace. */
 export function workspaceFromInspect(report: ContainerInspectInfo): Workspace {
   const [network] = Object.values(report.NetworkSettings.Networks)
   return fromLabels(report.Config.Labels, report.Id, stateFromInspect(report.State), network?.IPAddress ?? '')
@@ -130,7 +134,7 @@ function stateFromRow(row: ContainerInfo): WorkspaceState {
 function stateFromInspect(state: ContainerInspectInfo['State']): WorkspaceState {
   if (state.Paused) return otherState('paused')
   if (state.Running) return { is: 'running' }
-  // The engine says so from the first program on that was killed for want of memory, also of a later stop in good order.
+  // The engine sets OOMKilled as soon as any program was killed, and keeps it set after a later regular stop.
   if (state.OOMKilled && state.ExitCode === 137) {
     return { is: 'error', message: 'it was killed because it ran out of memory (memory_mb)' }
   }
@@ -138,12 +142,15 @@ function stateFromInspect(state: ContainerInspectInfo['State']): WorkspaceState 
   return otherState(state.Status)
 }
 
-/** The container's own process only waits: it ends by a signal when asked to stop, and by itself when it broke. */
+/**
+ * Interprets an exit code. The main process only waits: a signal ends it when the workspace is stopped, and
+ * any other exit is an error.
+ */
 function ended(exitCode: number): WorkspaceState {
   const asked = exitCode === 0 || exitCode === 130 || exitCode === 137 || exitCode === 143
   return asked
     ? { is: 'stopped' }
-    : { is: 'error', message: `its main process ended with status ${exitCode}` }
+    : { is: 'error', message: `its main process exited with status ${exitCode}` }
 }
 
 function otherState(status: string): WorkspaceState {

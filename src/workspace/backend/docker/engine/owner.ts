@@ -6,14 +6,18 @@ import type { BackendCreate, ExecProcess } from '../../backend.ts'
 type RunAsRoot = (argv: readonly string[]) => Promise<ExecProcess>
 
 /**
- * Who a workspace on a host directory runs as: root for root's directories, whose files nobody else could write, and
- * otherwise the image's own user, whom `prepareOwner` gives the owner's number.
+ * Returns the user a workspace on a host directory runs as: root for root's directories, whose files nobody
+ * else could write, and otherwise the image's own user, to which `prepareOwner` assigns the owner's UID and
+ * GID.
  */
 export async function userFor(localDir: string): Promise<string | undefined> {
   return (await stat(localDir)).uid === 0 ? '0:0' : undefined
 }
 
-/** Makes the workspace's user able to write its files: owner of a new volume, or same numbers as the host's owner. */
+/**
+ * Makes the files writable for the workspace's user: changes the owner of a new volume, or gives the user the
+ * host owner's UID.
+ */
 export async function prepareOwner(
   report: ContainerInspectInfo,
   { localDir, adoptsFiles }: Pick<BackendCreate, 'localDir' | 'adoptsFiles'>,
@@ -27,17 +31,21 @@ export async function prepareOwner(
     const { uid, gid } = await stat(localDir)
     return finish(await run(['/bin/sh', '-c', TAKE_NUMBERS, 'sh', userName, String(uid), String(gid)]))
   }
-  // A new volume begins as a copy of the image's directory, which in our own is the user's; where there is none it is root's.
+  // A new volume starts as a copy of the image's directory. In our own images the user owns it; where the
+  // directory is missing, root does.
   if (!adoptsFiles && (isRoot || labels['workspace.image'] === 'base')) return
   await finish(await run(['/bin/sh', '-c', TAKE_FILES, 'sh', isRoot ? 'root' : userName, WORKSPACE_DIR]))
 }
 
-/** Looks first: a large tree that is the user's already is left as it is. */
+/** Checks the owner first: a large tree that the user already owns is left alone. */
 const TAKE_FILES = `
 user=$1 directory=$2
 [ "$(stat -c %u "$directory")" = "$(id -u "$user" 2>/dev/null || echo "$user")" ] || chown -Rh "$user" "$directory"`
 
-/** Edits the files: usermod refuses while a process of the user runs, and the container's own does. */
+/**
+ * Edits the files directly: usermod refuses while a process of the user runs, and the container's main
+ * process does.
+ */
 const TAKE_NUMBERS = `
 user=$1 uid=$2 gid=$3
 [ "$(id -u "$user")" = "$uid" ] && exit

@@ -1,7 +1,7 @@
 import type { Check } from '../../../check.ts'
 import { DockerEngine, engineStatus } from './engine.ts'
 
-/** Whether the engine answers, which it is, and whether it has the default image. */
+/** Checks whether the engine responds, which engine it is, and whether it has the default image. */
 export async function probeDocker(host: string | undefined, image: string): Promise<readonly Check[]> {
   const engine = new DockerEngine(host)
   await engine.open(() => undefined)
@@ -19,7 +19,7 @@ export async function probeDocker(host: string | undefined, image: string): Prom
       {
         name: 'docker',
         ok: false,
-        found: `nothing answers at ${engine.address}`,
+        found: `no engine responds at ${engine.address}`,
         remedy: 'run scripts/setup, or install and start Docker or Podman, or set docker.host',
       },
     ]

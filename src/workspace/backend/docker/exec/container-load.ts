@@ -4,15 +4,17 @@ import type { Load } from '../../backend.ts'
 
 const ROOT = '/sys/fs/cgroup'
 
-/** Where engines put a container's control group: Docker's two drivers, then Podman's. */
-const placesOf = (id: string): readonly string[] => [
+/** Paths of a container's control group below each controller: Docker's two drivers, then Podman's. */
+const pathsOf = (id: string): readonly string[] => [
   `docker/${id}`,
   `system.slice/docker-${id}.scope`,
   `machine.slice/libpod-${id}.scope`,
   `libpod_parent/libpod-${id}`,
 ]
 
-/** The files of one version of control groups, and what they say. Source: the kernel's cgroup-v1/ and cgroup-v2.rst. */
+/**
+ * File names and formats of one version of control groups. Source: the kernel's cgroup-v1/ and cgroup-v2.rst.
+ */
 interface Version {
   readonly cpu: string
   readonly memory: string
@@ -41,34 +43,37 @@ const VERSIONS: readonly Version[] = [
   },
 ]
 
-interface Place {
+interface ControlGroup {
   readonly version: Version
   readonly path: string
 }
 
-/** Reads what containers use out of their control groups, where these are this machine's: the engine is not asked. */
+/**
+ * Reads resource usage from containers' control groups, when those are on this machine; never asks the
+ * engine.
+ */
 export class ContainerLoads {
   readonly #root: string
-  /** By container, where it was found. */
-  readonly #places = new Map<string, Place>()
+  /** Control groups found so far, by container. */
+  readonly #controlGroups = new Map<string, ControlGroup>()
 
   constructor(root = ROOT) {
     this.#root = root
   }
 
-  /** By container, of those of which it can be told. */
+  /** Returns the load of each container that can be measured. */
   async readAll(containerIds: readonly string[]): Promise<ReadonlyMap<string, Load>> {
     const asked = new Set(containerIds)
-    for (const id of this.#places.keys()) if (!asked.has(id)) this.#places.delete(id)
+    for (const id of this.#controlGroups.keys()) if (!asked.has(id)) this.#controlGroups.delete(id)
     const read = await Promise.all(containerIds.map(async (id) => [id, await this.#read(id)] as const))
     return new Map(read.flatMap(([id, load]) => (load === undefined ? [] : [[id, load] as const])))
   }
 
   async #read(containerId: string): Promise<Load | undefined> {
-    const place = this.#places.get(containerId) ?? (await this.#find(containerId))
-    if (place === undefined) return undefined
-    this.#places.set(containerId, place)
-    const { version, path } = place
+    const controlGroup = this.#controlGroups.get(containerId) ?? (await this.#find(containerId))
+    if (controlGroup === undefined) return undefined
+    this.#controlGroups.set(containerId, controlGroup)
+    const { version, path } = controlGroup
     const file = (controller: string, name: string): Promise<string> =>
       readFile(join(this.#root, controller, path, name), 'utf8')
     try {
@@ -77,20 +82,20 @@ export class ContainerLoads {
         file(version.memory, version.memoryFile),
         file(version.memory, 'memory.stat'),
       ])
-      // As `docker stats` has it: what the kernel keeps of files and can drop at any time is not the container's need.
+      // Like `docker stats`: page cache that the kernel can drop at any time does not count as used.
       const memoryBytes = Math.max(0, Number(memory) - field(stat, version.cacheField))
       return { cpuMs: version.cpuMsOf(cpu), memoryBytes }
     } catch {
-      // It ended, and its next control group may be elsewhere.
-      this.#places.delete(containerId)
+      // The container stopped; its next control group may be elsewhere.
+      this.#controlGroups.delete(containerId)
       return undefined
     }
   }
 
-  /** Undefined for one on another machine, or where no engine is known to put it. */
-  async #find(containerId: string): Promise<Place | undefined> {
+  /** Returns undefined for a container on another machine, or one whose engine uses an unknown path. */
+  async #find(containerId: string): Promise<ControlGroup | undefined> {
     for (const version of VERSIONS)
-      for (const path of placesOf(containerId)) {
+      for (const path of pathsOf(containerId)) {
         const file = join(this.#root, version.memory, path, version.memoryFile)
         const isThere = await access(file).then(
           () => true,

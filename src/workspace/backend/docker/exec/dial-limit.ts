@@ -8,11 +8,14 @@ interface Queue {
   readonly waiting: (() => void)[]
 }
 
-/** Bounds how many connections into one workspace are being made at once: ports that accept nothing hold up that workspace alone. */
+/**
+ * Limits the number of concurrent connection attempts per workspace, so that ports that accept nothing block
+ * only their own workspace.
+ */
 export class DialLimit {
   readonly #queues = new Map<string, Queue>()
 
-  /** Runs a dial when it is its turn. @throws CONNECT_FAILED when too many wait already */
+  /** Runs a dial when its turn comes. @throws CONNECT_FAILED when too many are already waiting */
   async run<T>(workspace: string, dial: () => Promise<T>): Promise<T> {
     const queue = this.#queues.get(workspace) ?? { underWay: 0, waiting: [] }
     this.#queues.set(workspace, queue)
@@ -20,7 +23,7 @@ export class DialLimit {
       if (queue.waiting.length >= MOST_WAITING)
         throw fault(
           'CONNECT_FAILED',
-          `${MOST_UNDER_WAY + MOST_WAITING} connections into this workspace are waiting to be accepted: a program in it has stopped accepting them`,
+          `${MOST_UNDER_WAY + MOST_WAITING} connections to this workspace are pending: a program in it has stopped accepting connections`,
         )
       await new Promise<void>((resolve) => queue.waiting.push(resolve))
     } else {
@@ -29,7 +32,7 @@ export class DialLimit {
     try {
       return await dial()
     } finally {
-      // The next one takes over the place.
+      // The next one inherits the slot.
       const next = queue.waiting.shift()
       if (next === undefined) queue.underWay--
       else next()

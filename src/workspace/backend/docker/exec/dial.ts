@@ -6,21 +6,21 @@ import type { ExecProcess } from '../../backend.ts'
 import { DialLimit } from './dial-limit.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
-/** What says that the container's network cannot be entered from this process. */
+/** Error codes meaning that this process cannot enter the container's network namespace. */
 const ELSEWHERE = new Set(['EPERM', 'EACCES', 'ENOENT', 'ESRCH'])
 const dials = new DialLimit()
 
-/** Where a container's main process is, as its engine reports it. */
+/** A container's main process as reported by the engine. */
 export interface ContainerProcess {
   readonly id: string
   readonly pid: number
 }
 
 /**
- * Connects to a port on the loopback address inside a container: from its own network namespace where the engine runs
- * on this machine and the kernel lets us, else by a program that the container has.
+ * Connects to a port on the loopback address inside a container: from its own network namespace when the
+ * engine runs on this machine and the kernel allows it, else through a program inside the container.
  *
- * @throws CONNECT_FAILED
+ * @throws CONNECT_FAILED when nothing accepts the connection
  */
 export async function dialContainer(
   container: ContainerProcess,
@@ -34,27 +34,27 @@ export async function dialContainer(
 }
 
 /**
- * Connects to a port on the loopback address of a process's network namespace. Returns undefined where the process has ended, is not the
- * container's, or its namespace cannot be entered.
+ * Connects to a port on the loopback address of a process's network namespace. Resolves to undefined when the
+ * process has exited, does not belong to the container, or its namespace cannot be entered.
  *
- * @throws CONNECT_FAILED
+ * @throws CONNECT_FAILED when nothing accepts the connection
  */
 export async function dialProcess({ id, pid }: ContainerProcess, port: number): Promise<Duplex | undefined> {
-  // Another machine's engine, or a virtual machine's, reports numbers that mean someone else here.
+  // The engine of another machine or of a VM reports ids that belong to unrelated processes here.
   if (!canDialNamespaces() || pid <= 1) return undefined
   try {
     return await dials.run(id, () => dialNamespace(pid, id, port, CONNECT_TIMEOUT_MS))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (!ELSEWHERE.has(code ?? ''))
-      throw refused(port, code === 'ECONNREFUSED' ? 'nothing listens there' : messageOf(error), error)
+      throw refused(port, code === 'ECONNREFUSED' ? 'connection refused' : messageOf(error), error)
     return undefined
   }
 }
 
 /**
- * Tells by one line whether it is connected, since a program that waits says nothing of its own. With bash alone the end
- * of what the client sends is not passed on: it has no way to end one half of a connection.
+ * Prints `ok` once connected, because a relay that waits prints nothing. With bash alone the client's end of
+ * input is not forwarded: bash cannot shut down one half of a connection.
  */
 const RELAY = `
 port=$1
@@ -70,14 +70,14 @@ async function dialByProgram(port: number, relay: ExecProcess): Promise<Duplex> 
   const line = await firstLine(relay)
   if (line !== 'ok') {
     await relay.hangUp()
-    throw refused(port, 'nothing listens there, or the image has neither socat nor bash')
+    throw refused(port, 'connection refused, or the image has neither socat nor bash')
   }
   const stream = Duplex.from({ readable: relay.stdout, writable: relay.stdin })
   stream.once('close', () => void relay.hangUp().catch(() => undefined))
   return stream
 }
 
-/** Reads the first line; what follows it stays in the stream. */
+/** Reads the first line; the bytes after it stay in the stream. */
 async function firstLine({ stdout }: ExecProcess): Promise<string> {
   let head = Buffer.alloc(0)
   while (!head.includes(0x0a)) {
@@ -92,7 +92,8 @@ async function firstLine({ stdout }: ExecProcess): Promise<string> {
   }
   const end = head.indexOf(0x0a)
   if (end < 0) return head.toString()
-  // At once: a stream without bytes whose program has ended its output ends, and then accepts none.
+  // Immediately: a stream without buffered bytes ends when its program has closed its output, and then
+  // rejects unshift.
   if (head.length > end + 1) stdout.unshift(head.subarray(end + 1))
   return head.subarray(0, end).toString()
 }

@@ -9,7 +9,7 @@ import { programStatus, startExec } from './start-exec.ts'
 
 const RESIZE_RETRY_MS = [5, 20, 50, 100, 200]
 
-/** Runs a program inside a running container over the engine's own stream. */
+/** Runs a program inside a running container over the engine's stream. */
 export async function execByEngine(
   engine: DockerEngine,
   container: string,
@@ -25,7 +25,7 @@ export async function execByEngine(
   }
   const signal = async (name: NodeJS.Signals): Promise<boolean> => signalGroup(await inspect(), name)
   const exitStatus = programStatus(started).then((status) => ({ status }))
-  // Not everybody asks.
+  // Not every caller awaits it.
   exitStatus.catch(() => undefined)
   const output = terminal === undefined ? demultiplex(socket) : { stdout: socket, stderr: Readable.from([]) }
   return {
@@ -43,8 +43,9 @@ export async function execByEngine(
 }
 
 /**
- * The engine sets a window's size only after the program has started (and since API 1.42 before). So that the program
- * never sees another size than the user's, a shell sets it first and then becomes the program.
+ * Wraps a command in a shell that sets the window size before it becomes the program, because the engine sets
+ * the size only after the program has started (since API 1.42, before). The program therefore never sees a
+ * wrong size.
  */
 function inTerminal(
   argv: readonly string[],
@@ -54,7 +55,7 @@ function inTerminal(
   return ['/bin/sh', '-c', script, 'sh', ...argv]
 }
 
-/** A program that has just been started may not have its window yet. */
+/** Resizes the window, retrying because a program that has just started may not have one yet. */
 async function resizeWhenReady(exec: Exec, columns: number, rows: number): Promise<void> {
   for (const waitMs of RESIZE_RETRY_MS) {
     try {
@@ -66,7 +67,7 @@ async function resizeWhenReady(exec: Exec, columns: number, rows: number): Promi
   }
 }
 
-/** An exec's process leads a group of its own. */
+/** Signals an exec's process group, which its process leads. */
 async function signalGroup(
   exec: { readonly Pid: number; readonly ContainerID: string },
   name: NodeJS.Signals,

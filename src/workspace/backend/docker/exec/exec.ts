@@ -2,46 +2,46 @@ import type { ExecProcess, ExecRequest } from '../../backend.ts'
 import { engineName } from '../engine/labels.ts'
 import type { DockerEngine } from '../engine/engine.ts'
 import { execByEngine } from './engine-exec.ts'
-import type { InsideDirs } from './inside-dirs.ts'
+import type { MountedSocketDirs } from './mounted-socket-dirs.ts'
 import { encodeRequest, Launcher, type LauncherRequest } from './launcher.ts'
-import { MeetingPoint } from './meeting-point.ts'
+import { RunnerSocket } from './runner-socket.ts'
 
 /**
- * Runs programs inside containers: directly where that can be done, else over the engine's stream, which serves
- * everywhere and is slower. Programs in terminals always have the engine's.
+ * Runs programs inside containers: directly where possible, else over the engine's stream, which works
+ * everywhere but is slower. Programs in terminals always use the engine's stream.
  */
 export class ProgramStarter {
   readonly #engine: DockerEngine
-  readonly #dirs: InsideDirs | undefined
-  readonly #points = new Map<string, Promise<MeetingPoint>>()
-  /** By container and user. */
+  readonly #dirs: MountedSocketDirs | undefined
+  readonly #runnerSockets = new Map<string, Promise<RunnerSocket>>()
+  /** Launchers by container and user. */
   readonly #launchers = new Map<string, Promise<Launcher | undefined>>()
-  /** Containers in which no program could be run directly, so that it is not tried each time. */
+  /** Containers in which direct starts failed, so that they are not tried every time. */
   readonly #indirect = new Set<string>()
 
-  constructor(engine: DockerEngine, dirs: InsideDirs | undefined) {
+  constructor(engine: DockerEngine, dirs: MountedSocketDirs | undefined) {
     this.#engine = engine
     this.#dirs = dirs
   }
 
-  /** Whether the next program there would be run directly, as far as is known. */
+  /** Whether the next program is expected to start directly. */
   isDirect(name: string): boolean {
     return this.#dirs !== undefined && !this.#indirect.has(engineName(name)) && this.#dirs.has(name)
   }
 
   async exec(name: string, request: ExecRequest): Promise<ExecProcess> {
     const container = engineName(name)
-    const point = request.terminal === undefined ? await this.#pointIn(name) : undefined
-    const encoded = point === undefined ? undefined : encodeRequest(request)
+    const runnerSocket = request.terminal === undefined ? await this.#runnerSocketOf(name) : undefined
+    const encoded = runnerSocket === undefined ? undefined : encodeRequest(request)
     return (
-      (point === undefined || encoded === undefined
+      (runnerSocket === undefined || encoded === undefined
         ? undefined
-        : await this.#launch(container, point, request.user, encoded)) ??
+        : await this.#launch(container, runnerSocket, request.user, encoded)) ??
       execByEngine(this.#engine, container, request)
     )
   }
 
-  /** Something happened to the container: it may be another one now, or none. */
+  /** Drops the cached state of a container that has changed: it may have been replaced or removed. */
   forget(name: string): void {
     const container = engineName(name)
     this.#indirect.delete(container)
@@ -51,28 +51,32 @@ export class ProgramStarter {
 
   async close(): Promise<void> {
     for (const [key, launcher] of this.#launchers) this.#drop(key, launcher)
-    for (const point of this.#points.values())
-      await point.then(
+    for (const runnerSocket of this.#runnerSockets.values())
+      await runnerSocket.then(
         (each) => each.close(),
         () => undefined,
       )
-    this.#points.clear()
+    this.#runnerSockets.clear()
   }
 
-  /** Starts a program through a launcher. Returns undefined if that is not possible; the program was not started then. */
+  /**
+   * Starts a program through a launcher. Resolves to undefined when that is not possible; the program was not
+   * started then.
+   */
   async #launch(
     container: string,
-    point: MeetingPoint,
+    runnerSocket: RunnerSocket,
     user: string | undefined,
     request: LauncherRequest,
   ): Promise<ExecProcess | undefined> {
     const key = `${container} ${user ?? ''}`
-    const known = this.#launchers.get(key)
-    const process = await (await known)?.run(request)
+    const existing = this.#launchers.get(key)
+    const process = await (await existing)?.run(request)
     if (process !== undefined) return process
-    // No launcher, or one that exited, hangs or predates a change of users and groups: a new one has none of these problems.
-    if (known !== undefined) this.#drop(key, known)
-    const starting = this.#launchers.get(key) ?? Launcher.start(this.#engine, container, point, user)
+    // The launcher is missing, exited, hangs, or predates a change of users and groups. A new one has none of
+    // these problems.
+    if (existing !== undefined) this.#drop(key, existing)
+    const starting = this.#launchers.get(key) ?? Launcher.start(this.#engine, container, runnerSocket, user)
     this.#launchers.set(key, starting)
     try {
       const launcher = await starting
@@ -92,35 +96,39 @@ export class ProgramStarter {
     launcher.then((each) => each?.close()).catch(() => undefined)
   }
 
-  /** Where this process meets the workspace's runners, made when it first has one and again when it has gone. */
-  async #pointIn(name: string): Promise<MeetingPoint | undefined> {
+  /** Returns the socket at which this process accepts the workspace's runners, creating it when missing. */
+  async #runnerSocketOf(name: string): Promise<RunnerSocket | undefined> {
     if (this.#dirs === undefined || !this.isDirect(name)) return undefined
     const key = engineName(name)
-    const known = this.#points.get(key)
+    const existing = this.#runnerSockets.get(key)
     try {
-      const point = await known
-      if (point?.isThere === true) return point
-      point?.close()
-      // Of several that find it gone, the first makes the next one.
-      if (this.#points.get(key) === known) {
-        this.#points.set(key, MeetingPoint.open(this.#dirs, name))
-        // Nobody waits for it: what others' points are doing is no matter here.
-        void this.#closeGone()
+      const runnerSocket = await existing
+      if (runnerSocket?.exists === true) return runnerSocket
+      runnerSocket?.close()
+      // When several callers find the socket missing, the first one creates its replacement.
+      if (this.#runnerSockets.get(key) === existing) {
+        this.#runnerSockets.set(key, RunnerSocket.open(this.#dirs, name))
+        // Not awaited: the sockets of other workspaces do not matter here.
+        void this.#closeDeleted()
       }
-      return await this.#points.get(key)
+      return await this.#runnerSockets.get(key)
     } catch {
-      this.#points.delete(key)
+      this.#runnerSockets.delete(key)
       return undefined
     }
   }
 
-  /** Closes the points of workspaces that were deleted, which no event tells in time: their directories are the last to go. */
-  async #closeGone(): Promise<void> {
-    for (const [key, opening] of this.#points) {
-      const point = await opening.catch(() => undefined)
-      if (point === undefined || point.isThere || this.#points.get(key) !== opening) continue
-      point.close()
-      this.#points.delete(key)
+  /**
+   * Closes the sockets of deleted workspaces. No event arrives in time, because their directories are removed
+   * last.
+   */
+  async #closeDeleted(): Promise<void> {
+    for (const [key, opening] of this.#runnerSockets) {
+      const runnerSocket = await opening.catch(() => undefined)
+      if (runnerSocket === undefined || runnerSocket.exists || this.#runnerSockets.get(key) !== opening)
+        continue
+      runnerSocket.close()
+      this.#runnerSockets.delete(key)
     }
   }
 }

@@ -6,15 +6,15 @@ import { sendDescriptors } from '../../../../native/programs/pipe.ts'
 import { RUNNER } from '../../../../native/programs/runner.ts'
 import type { ExecProcess, ExecRequest, ExitStatus } from '../../backend.ts'
 import { type DockerEngine, engineStatus } from '../engine/engine.ts'
-import { INSIDE } from './inside-dirs.ts'
-import type { MeetingPoint } from './meeting-point.ts'
+import { MOUNT_POINT } from './mounted-socket-dirs.ts'
+import type { RunnerSocket } from './runner-socket.ts'
 import { openPipes, type ProgramStreams } from './program-pipes.ts'
 import { RunnerControl } from './runner-control.ts'
 import { type StartedExec, startExec } from './start-exec.ts'
 
 /** Engine statuses for a container that does not exist or is not running: it cannot run any program. */
 const NO_CONTAINER = [404, 409]
-const LOOK_EVERY_MS = 10
+const POLL_EVERY_MS = 10
 /** A launcher that does not start a program within this time is stuck, for example in a paused container. */
 const START_DEADLINE_MS = 2_000
 /** How long an unused launcher is kept. */
@@ -28,24 +28,27 @@ const MAX_REPLY_BYTES = 256
 export interface LauncherRequest {
   readonly hasInput: boolean
   readonly variables: number
-  /** Environment and arguments, each ending with a zero byte. */
-  readonly words: string
+  /** Environment and arguments, each terminated by a zero byte. */
+  readonly strings: string
   readonly bytes: number
 }
 
-/** Encodes a request for a launcher. Returns undefined for one that it cannot pass on: not C strings, or beyond the kernel's usual size limit. */
+/**
+ * Encodes a request for a launcher. Returns undefined when a launcher cannot accept it: not C strings, or
+ * beyond the kernel's usual size limit.
+ */
 export function encodeRequest({
   environment = {},
   argv,
   stdin = true,
 }: ExecRequest): LauncherRequest | undefined {
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
-  const words = [...variables, ...argv]
-  if (words.some((word) => word.includes('\0'))) return undefined
-  const text = `${words.join('\0')}\0`
+  const strings = [...variables, ...argv]
+  if (strings.some((each) => each.includes('\0'))) return undefined
+  const text = `${strings.join('\0')}\0`
   const bytes = Buffer.byteLength(text)
   if (bytes > MOST_REQUEST_BYTES) return undefined
-  return { hasInput: stdin, variables: variables.length, words: text, bytes }
+  return { hasInput: stdin, variables: variables.length, strings: text, bytes }
 }
 
 /**
@@ -53,7 +56,7 @@ export function encodeRequest({
  * fork away, with standard streams that bypass the engine. See DESIGN.md.
  */
 export class Launcher {
-  readonly #point: MeetingPoint
+  readonly #runnerSocket: RunnerSocket
   readonly #connection: Socket
   /** Callbacks for programs that were not started, by the token of their runner. */
   readonly #refusals = new Map<string, () => void>()
@@ -62,8 +65,8 @@ export class Launcher {
   readonly closed: Promise<void>
   #unread = ''
 
-  private constructor(point: MeetingPoint, connection: Socket, started: StartedExec) {
-    this.#point = point
+  private constructor(runnerSocket: RunnerSocket, connection: Socket, started: StartedExec) {
+    this.#runnerSocket = runnerSocket
     this.#connection = connection
     this.#idle = setTimeout(() => this.close(), IDLE_MS).unref()
     connection.unref().on('data', (chunk: Buffer) => this.#parse(chunk.toString('latin1')))
@@ -78,19 +81,28 @@ export class Launcher {
     })
   }
 
-  /** Returns undefined where no launcher can be started. @throws if the engine or the container is not available */
+  /**
+   * Starts a launcher; resolves to undefined where that is not possible.
+   *
+   * @throws BACKEND_UNAVAILABLE, BACKEND_ERROR when the engine or the container is not available
+   */
   static async start(
     engine: DockerEngine,
     container: string,
-    point: MeetingPoint,
+    runnerSocket: RunnerSocket,
     user: string | undefined,
   ): Promise<Launcher | undefined> {
-    const expected = point.expect()
+    const expected = runnerSocket.expect()
     try {
       const started = await startOrRefuse(engine, container, user)
       if (started === undefined) return undefined
-      const connection = await meet(engine, started, `meet ${point.name} ${expected.word}`, expected.met)
-      if (connection !== undefined) return new Launcher(point, connection, started)
+      const connection = await meet(
+        engine,
+        started,
+        `meet ${runnerSocket.name} ${expected.token}`,
+        expected.connected,
+      )
+      if (connection !== undefined) return new Launcher(runnerSocket, connection, started)
       started.socket.destroy()
       return undefined
     } finally {
@@ -98,7 +110,7 @@ export class Launcher {
     }
   }
 
-  get isGone(): boolean {
+  get isClosed(): boolean {
     return this.#connection.destroyed || !this.#connection.writable
   }
 
@@ -108,25 +120,27 @@ export class Launcher {
   }
 
   /** Starts a program. Returns undefined if it was not started; the launcher is then closed. */
-  async run({ hasInput, variables, words, bytes }: LauncherRequest): Promise<ExecProcess | undefined> {
-    if (this.isGone) return undefined
+  async run({ hasInput, variables, strings, bytes }: LauncherRequest): Promise<ExecProcess | undefined> {
+    if (this.isClosed) return undefined
     this.#idle.refresh()
-    const expected = this.#point.expect()
+    const expected = this.#runnerSocket.expect()
     const refused = Promise.withResolvers<undefined>()
-    this.#refusals.set(expected.word, () => refused.resolve(undefined))
+    this.#refusals.set(expected.token, () => refused.resolve(undefined))
     const deadline = setTimeout(() => refused.resolve(undefined), START_DEADLINE_MS)
     try {
-      this.#connection.write(`run ${this.#point.name} ${expected.word} ${variables} ${bytes}\n${words}`)
-      const runner = await Promise.race([expected.met, refused.promise])
+      this.#connection.write(
+        `run ${this.#runnerSocket.name} ${expected.token} ${variables} ${bytes}\n${strings}`,
+      )
+      const runner = await Promise.race([expected.connected, refused.promise])
       const streams = runner === undefined ? undefined : passPipes(runner, hasInput)
       if (runner !== undefined && streams !== undefined) return processOf(new RunnerControl(runner), streams)
       // A runner that connects late does not start its program.
-      void expected.met.then((late) => late.destroy())
+      void expected.connected.then((late) => late.destroy())
       this.close()
       return undefined
     } finally {
       clearTimeout(deadline)
-      this.#refusals.delete(expected.word)
+      this.#refusals.delete(expected.token)
       expected.forget()
     }
   }
@@ -143,14 +157,14 @@ export class Launcher {
 async function meet(
   engine: DockerEngine,
   { socket }: StartedExec,
-  order: string,
+  command: string,
   met: Promise<Socket>,
 ): Promise<Socket | undefined> {
   const ended = new Promise<undefined>((resolve) => {
     socket.once('end', () => resolve(undefined)).once('close', () => resolve(undefined))
   })
-  // Sent by stream: every user in the container can read arguments in the process list.
-  socket.write(`${order}\n`)
+  // Sent over the stream: every user in the container can read arguments in the process list.
+  socket.write(`${command}\n`)
   // Discards the engine's error message: running the program without a launcher reports the same error.
   socket.resume()
   try {
@@ -172,7 +186,7 @@ async function startOrRefuse(
 ): Promise<StartedExec | undefined> {
   try {
     return await startExec(engine, container, {
-      argv: [`${INSIDE}/${RUNNER}`],
+      argv: [`${MOUNT_POINT}/${RUNNER}`],
       ...(user !== undefined && { user }),
     })
   } catch (error) {
@@ -198,7 +212,7 @@ function passPipes(runner: Socket, hasInput: boolean): ProgramStreams | undefine
 function processOf(control: RunnerControl, streams: ProgramStreams): ExecProcess {
   const { stdin, stdout, stderr } = streams
   const exitStatus = statusOf(control, streams)
-  // Not everybody asks.
+  // Not every caller awaits it.
   exitStatus.catch(() => undefined)
   return {
     stdin,
@@ -219,27 +233,27 @@ async function statusOf(
   control: RunnerControl,
   { stdin, stdout, stderr }: ProgramStreams,
 ): Promise<ExitStatus> {
-  const told = await control.ending
-  // What is left of its input nobody will read, or something that it left running, which has no claim to it.
+  const reported = await control.ending
+  // Nobody reads the rest of its input, except perhaps a background child, which has no claim to it.
   stdin.destroy()
   // A runner reports nothing if it was killed, by the container's end or the OOM killer; it blocks every other signal.
-  const status = told ?? { status: 128 + constants.signals.SIGKILL }
+  const status = reported ?? { status: 128 + constants.signals.SIGKILL }
   await Promise.all([arrived(stdout), arrived(stderr)])
   return status
 }
 
 /**
- * Waits until what a program that has ended wrote is here: at the end of the stream, or, where its children go on and
- * hold it open, when the pipe has been found empty.
+ * Waits until the output of an exited program has arrived: at the end of the stream, or, when its children
+ * keep the pipe open, once the pipe has been found empty.
  */
 async function arrived(stream: Socket): Promise<void> {
   while (!stream.destroyed && !stream.readableEnded) {
     const before = stream.bytesRead
-    // What the pipe holds is read between one turn of the loop and the next.
+    // The event loop reads the pipe's content between these two turns.
     await setImmediate()
     await setImmediate()
     if (stream.bytesRead !== before) continue
     if (stream.readableLength === 0) return
-    await delay(LOOK_EVERY_MS)
+    await delay(POLL_EVERY_MS)
   }
 }

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net'
 import type { InsideListener } from '../../backend.ts'
-import type { InsideDirs } from './inside-dirs.ts'
+import type { MountedSocketDirs } from './mounted-socket-dirs.ts'
 import { listenInside } from './listen-inside.ts'
 
-/** How many connections one socket holds at once: a workspace must not take all descriptors. */
+/** Connection limit per socket, so that a workspace cannot exhaust the server's descriptors. */
 const MAX_CONNECTIONS = 100
 
-/** Listens on a socket that one user of a workspace may connect to; its connections end with it. */
+/** Listens on a socket that one user of a workspace may connect to; closing it closes its connections. */
 export async function listenForUser(
-  dirs: InsideDirs,
+  dirs: MountedSocketDirs,
   workspace: string,
   userId: number,
   onConnection: (connection: Socket) => void,

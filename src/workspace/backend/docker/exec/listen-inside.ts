@@ -3,25 +3,26 @@ import { unlinkSync } from 'node:fs'
 import { chmod, chown, open, rename } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { INSIDE, type InsideDirs } from './inside-dirs.ts'
+import { MOUNT_POINT, type MountedSocketDirs } from './mounted-socket-dirs.ts'
 
 /** A Unix socket in a workspace's directory. */
 export interface InsideSocket {
   readonly name: string
-  /** Where this machine has it. */
+  /** Path on this machine. */
   readonly file: string
-  /** Where programs in the workspace find it. */
+  /** Path inside the workspace. */
   readonly path: string
-  /** Takes it away and leaves its connections. */
+  /** Removes the socket but keeps its connections. */
   readonly stopListening: () => void
 }
 
 /**
- * Listens on a Unix socket in a workspace's directory, which one user of the workspace may connect to, or everyone who knows
- * its name. It is made where no workspace sees it and moved when it is theirs, so that it is never open to others.
+ * Listens on a Unix socket in a workspace's directory that one user of the workspace may connect to, or
+ * everyone who knows its name. The socket is created out of the workspace's sight and moved once its owner is
+ * set, so that others can never open it.
  */
 export async function listenInside(
-  dirs: InsideDirs,
+  dirs: MountedSocketDirs,
   workspace: string,
   forWhom: number | 'everyone',
   onConnection: (connection: Socket) => void,
@@ -38,13 +39,13 @@ export async function listenInside(
       try {
         unlinkSync(each)
       } catch {
-        // It is one of the two, or went with its workspace.
+        // Only one of the two exists, or the workspace's directory was removed.
       }
     }
   }
   try {
     await listen(server, dirs.root, `.${name}`)
-    // What waits inside a workspace keeps no process of ours from its end.
+    // Listening inside a workspace must not keep this process alive.
     server.unref()
     await chmod(made, forWhom === 'everyone' ? 0o666 : 0o600)
     if (forWhom !== 'everyone') await chown(made, forWhom, -1)
@@ -53,10 +54,13 @@ export async function listenInside(
     stopListening()
     throw error
   }
-  return { name, file, path: `${INSIDE}/${name}`, stopListening }
+  return { name, file, path: `${MOUNT_POINT}/${name}`, stopListening }
 }
 
-/** A socket's path may have 107 bytes, and a directory's may have more: a descriptor stands for it. */
+/**
+ * Listens through /proc/self/fd, because a socket's path is limited to 107 bytes and the directory's may be
+ * longer.
+ */
 async function listen(server: Server, directory: string, name: string): Promise<void> {
   const handle = await open(directory, 'r')
   try {

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import { streamOnNext } from '../../../../lib/process/descriptor-stream.ts'
 import { makePipe } from '../../../../native/programs/pipe.ts'
 
-/** Several reads' worth, so that neither side waits for the other at every turn. */
+/** Several reads' worth, so that the two sides do not wait for each other on every turn. */
 const CAPACITY_BYTES = 256 * 1024
 
 /** The server's ends of a program's standard streams. */
@@ -15,10 +15,10 @@ export interface ProgramStreams {
 }
 
 /**
- * Makes pipes for a program's standard streams and gives its ends to `pass`, in the order of their numbers, without the
- * first when there is no input.
+ * Creates pipes for a program's standard streams and hands the program's ends to `pass`, in descriptor order,
+ * omitting the first when there is no input.
  *
- * @throws what `pass` throws, and like node:fs when no descriptor is left; nothing is open then
+ * @throws the error of `pass`, or of node:fs when no descriptor is left; all ends are closed then
  */
 export function openPipes(hasInput: boolean, pass: (ends: readonly number[]) => void): ProgramStreams {
   const theirs: number[] = []
@@ -46,7 +46,7 @@ export function openPipes(hasInput: boolean, pass: (ends: readonly number[]) => 
   }
 }
 
-/** The input of a program that has none. */
+/** Returns the input stream of a program without input. */
 function ended(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() }).end()
 }

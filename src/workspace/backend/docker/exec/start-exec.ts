@@ -8,14 +8,14 @@ import type { DockerEngine } from '../engine/engine.ts'
 
 const EXIT_POLL_MS = [0, 5, 20, 50, 100, 200, 400, 800, 1_600]
 
-/** A program that the engine has started, and the engine's stream of its input and output. */
+/** A program started by the engine, and the engine's stream of its input and output. */
 export interface StartedExec {
   readonly exec: Exec
   readonly socket: Socket
   readonly inspect: () => Promise<ExecInspectInfo>
 }
 
-/** Has the engine start a program inside a running container. */
+/** Starts a program inside a running container through the engine. */
 export async function startExec(
   engine: DockerEngine,
   container: string,
@@ -35,7 +35,8 @@ export async function startExec(
       abortSignal,
     }),
   )
-  // Hijacked, because only the raw socket can end standard input without ending the output (docker-modem issue 48).
+  // Hijacked, because only the raw socket can end standard input without ending the output (docker-modem
+  // issue 48).
   const socket = (await engine.call('running a program', (abortSignal) =>
     exec.start({ hijack: true, stdin: true, Tty: hasTerminal, abortSignal }),
   )) as unknown as Socket
@@ -45,11 +46,11 @@ export async function startExec(
   return { exec, socket, inspect }
 }
 
-/** What the engine knows of how a program ended, once its stream has. */
+/** Returns a program's exit status as the engine reports it once the stream has ended. */
 export async function programStatus({ socket, inspect }: StartedExec): Promise<number> {
   if (!socket.readableEnded && !socket.destroyed)
     await new Promise<void>((resolve) => socket.once('end', resolve).once('close', resolve))
-  // The stream can end a moment before the engine has noted the exit.
+  // The stream can end a moment before the engine records the exit.
   for (const waitMs of EXIT_POLL_MS) {
     if (waitMs > 0) await delay(waitMs)
     const { Running, ExitCode } = await inspect()

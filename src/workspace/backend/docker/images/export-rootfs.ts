@@ -3,7 +3,7 @@ import type { Container } from 'dockerode'
 import { CHANGE_DEADLINE_MS, type DockerEngine } from '../engine/engine.ts'
 
 const LABEL = 'workspace.image-export'
-/** What is older was left by a server that crashed: no export takes that long. */
+/** Older containers were left behind by a server that crashed: no export takes that long. */
 const LEFT_AFTER_S = 3_600
 
 /** Returns the root file system of an image as a tar stream. The engine exports containers only, so it creates one that never runs. */

@@ -6,13 +6,16 @@ import type { PulledImages } from './pulled-images.ts'
 
 const PROGRESS_EVERY_MS = 1_000
 
-/** Messages of engines about a registry that may answer later. They have no code for it. */
+/** Error texts of engines about a registry that may respond later. There is no code for it. */
 const UNREACHABLE =
   /dial tcp|no such host|i\/o timeout|connection re(?:fused|set)|handshake timeout|network is unreachable|Client\.Timeout|deadline exceeded|toomanyrequests|status: 50[234]/
 
 /**
- * Pulls an image, telling how far it is about once a second. @throws INVALID_REQUEST when the engine cannot read the reference,
- * REGISTRY_UNAVAILABLE when trying again may help, BACKEND_ERROR with the registry's answer
+ * Pulls an image, reporting progress about once a second.
+ *
+ * @throws INVALID_REQUEST when the engine cannot parse the reference
+ * @throws REGISTRY_UNAVAILABLE when a retry may help
+ * @throws BACKEND_ERROR with the registry's answer otherwise
  */
 export async function pullImage(
   engine: DockerEngine,
@@ -56,27 +59,27 @@ export async function pullImage(
     if (UNREACHABLE.test(why))
       throw fault(
         'REGISTRY_UNAVAILABLE',
-        `image ${image} is not on this machine, and pulling it failed: the registry cannot be reached. Images here: workspace image ls`,
+        `image ${image} is not on this machine, and pulling it failed: the registry cannot be reached; "workspace image ls" lists the local images`,
         error,
       )
     throw fault('BACKEND_ERROR', `image ${image} is not on this machine, and ${why}`, error)
   }
   const after = pulled && (await findImageId(engine, image))
-  // One that is not noted is never deleted, which is no reason to fail.
+  // An unrecorded image is never deleted, which is no reason to fail.
   if (after !== undefined) await pulled?.add(after, before).catch(() => undefined)
 }
 
 /**
- * Whether a text is a reference in the engine's own grammar: a registry's host, a path, a tag, a digest
- * (https://pkg.go.dev/github.com/distribution/reference). No other text may become part of a path of its API: an empty part between two slashes
- * is answered with a redirect, and following that ends the process.
+ * Returns whether a text is a reference in the engine's grammar: registry host, path, tag, digest
+ * (https://pkg.go.dev/github.com/distribution/reference). Any other text must not become part of an API path:
+ * the engine answers an empty segment with a redirect, and following that crashes the process.
  */
 export function isReference(text: string): boolean {
   return text.length <= 255 && REFERENCE.test(text)
 }
 
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?'
-/** A first part without a dot or port belongs to the path, which has no capitals, unless it is `localhost`. */
+/** A first part without a dot or port belongs to the path, which is lower-case, unless it is `localhost`. */
 const HOST = `(?:localhost|${LABEL}(?:\\.${LABEL})+|${LABEL}(?=:\\d))`
 const PART = '[a-z0-9]+(?:(?:\\.|__?|-+)[a-z0-9]+)*'
 const REFERENCE = new RegExp(
@@ -90,7 +93,7 @@ function notReference(image: string) {
   )
 }
 
-/** Undefined for an image that the engine has not. */
+/** Returns undefined when the engine does not have the image. */
 async function findImageId(engine: DockerEngine, image: string): Promise<string | undefined> {
   try {
     return (await engine.call(`inspecting image ${image}`, () => engine.docker.getImage(image).inspect())).Id

@@ -4,29 +4,29 @@ import { messageOf } from '../../../../lib/errors/message.ts'
 import { fault, unavailable } from '../../../errors.ts'
 import type {
   ImageFacts,
-  ImageShelf,
+  BackendImages,
   ImageWork,
   PullRequest,
   RootfsEngine,
-  ShelfImage,
+  BackendImage,
   SurveyedImage,
-} from '../../../image/image-shelf.ts'
+} from '../../../image/backend-images.ts'
 import type { RootfsSource } from '../../../image/source/rootfs-source.ts'
 import { DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from '../engine/engine.ts'
 import { exportRootfs } from './export-rootfs.ts'
 import { isReference, pullImage } from './image.ts'
 import type { PulledImages } from './pulled-images.ts'
 
-/** What engines call architectures where Node calls them otherwise. */
+/** Node's names for architectures that engines name differently. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { amd64: 'x64', '386': 'ia32' }
 
-/** The engine's images: those of the docker backend, and what images of VMs are made from. */
-export class DockerImages implements ImageShelf, RootfsEngine {
+/** The engine's images: those of the docker backend, and the sources of VM images. */
+export class DockerImages implements BackendImages, RootfsEngine {
   readonly backend = 'docker'
   readonly #engine: DockerEngine
   readonly #pulled: PulledImages | undefined
 
-  /** @param pulled where it is noted what this server brings */
+  /** @param pulled records the images this server pulls */
   constructor(host: string | undefined, pulled?: PulledImages) {
     this.#engine = new DockerEngine(host)
     this.#pulled = pulled
@@ -40,8 +40,8 @@ export class DockerImages implements ImageShelf, RootfsEngine {
     await this.#engine.close()
   }
 
-  /** None while the engine does not answer: the images of other backends can be told all the same. */
-  async list(): Promise<readonly ShelfImage[]> {
+  /** Returns no images while the engine does not respond: those of other backends are listed all the same. */
+  async list(): Promise<readonly BackendImage[]> {
     if (!this.#engine.isAvailable) return []
     const { docker } = this.#engine
     const images = await this.#engine.call('listing images', (abortSignal) =>
@@ -70,7 +70,7 @@ export class DockerImages implements ImageShelf, RootfsEngine {
     return this.#engine.isAvailable && (await this.#find(name)) !== undefined
   }
 
-  /** The engine keeps no digest of what it unpacked that could be verified: what it says is told. */
+  /** Returns what the engine reports. It keeps no digest of the unpacked content that could be verified. */
   async inspect(name: string): Promise<ImageFacts> {
     const { Id, Architecture, Size, RepoTags, RepoDigests, Created } = await this.#get(name)
     return {
@@ -116,7 +116,7 @@ export class DockerImages implements ImageShelf, RootfsEngine {
     }
   }
 
-  /** Of those alone that this server has brought: the others are somebody else's. */
+  /** Returns only the images that this server pulled: the others belong to other users of the engine. */
   async survey(): Promise<readonly SurveyedImage[]> {
     if (!this.#engine.isAvailable) throw unavailable(this.#engine.whyUnavailable ?? '')
     const ours = (await this.#pulled?.list()) ?? new Set()
@@ -130,15 +130,15 @@ export class DockerImages implements ImageShelf, RootfsEngine {
           rows,
           path: digest,
           isThere: true,
-          neededBy: isInUse ? 'a container is made from it' : '',
+          neededBy: isInUse ? 'used by a container' : '',
           createdAt: new Date(0),
           size: { files: 0, logicalBytes: sizeBytes, physicalBytes: sizeBytes },
         }
       })
   }
 
-  /** Never by force: the engine refuses for as long as a container, of whomever, is made from it. */
-  async discard(digest: string, isKept: (image: ShelfImage) => boolean): Promise<boolean> {
+  /** Never forces the removal: the engine refuses while any container uses the image. */
+  async discard(digest: string, isKept: (image: BackendImage) => boolean): Promise<boolean> {
     const image = (await this.survey()).find((each) => each.digest === digest)
     if (image === undefined || image.neededBy !== '' || image.rows.some(isKept)) return false
     for (const { name } of image.rows) await this.remove(name)
@@ -147,23 +147,23 @@ export class DockerImages implements ImageShelf, RootfsEngine {
   }
 
   /**
-   * The image of a reference. One that was made here, and so has no registry to come from, is taken as it is; the others
-   * are pulled, and where that fails the engine's own copy is taken and that is told.
+   * Returns the image of a reference. An image that was built locally has no registry and is used as it is.
+   * Others are pulled; if that fails, the engine's copy is used, and the failure is reported as progress.
    */
   async source(dockerRef: string, work: ImageWork): Promise<RootfsSource> {
-    const there = await this.#find(dockerRef)
-    const isMadeHere = there !== undefined && there.RepoDigests.length === 0
-    if (!isMadeHere) {
+    const local = await this.#find(dockerRef)
+    const isBuiltLocally = local !== undefined && local.RepoDigests.length === 0
+    if (!isBuiltLocally) {
       try {
         await pullImage(this.#engine, dockerRef, { ...work, pulled: this.#pulled })
       } catch (error) {
         if (
-          there === undefined ||
+          local === undefined ||
           work.signal.aborted ||
           (isFault(error) && error.code === 'BACKEND_UNAVAILABLE')
         )
           throw error
-        work.progress(`no newer ${dockerRef} can be had (${messageOf(error)}): taking the one that is here`)
+        work.progress(`pulling ${dockerRef} failed (${messageOf(error)}); using the local copy`)
       }
     }
     const { Id, Architecture, Config } = await this.#get(dockerRef)
@@ -181,7 +181,7 @@ export class DockerImages implements ImageShelf, RootfsEngine {
   }
 
   async #find(name: string): Promise<ImageInspectInfo | undefined> {
-    // A name that only another backend's image can have.
+    // Only another backend's image can have such a name.
     if (!isReference(name)) return undefined
     try {
       return await this.#engine.call(`inspecting image ${name}`, () =>
@@ -227,13 +227,17 @@ function splitVariable(text: string): [string, string] {
   return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }
 
-/** A colon before the last slash belongs to a registry's port. @throws INVALID_REQUEST */
+/**
+ * Splits a reference into repository and tag. A colon before the last slash belongs to a registry's port.
+ *
+ * @throws INVALID_REQUEST when the reference is invalid
+ */
 function splitReference(reference: string): { readonly repo: string; readonly tag: string } {
   const at = reference.indexOf(':', reference.lastIndexOf('/') + 1)
   const [repo, tag] = at === -1 ? [reference, 'latest'] : [reference.slice(0, at), reference.slice(at + 1)]
   if (isReference(reference)) return { repo, tag }
   throw fault(
     'INVALID_REQUEST',
-    `image tag ${JSON.stringify(reference.slice(0, 80))} is none that the engine takes`,
+    `image tag ${JSON.stringify(reference.slice(0, 80))} is not a valid image reference`,
   )
 }

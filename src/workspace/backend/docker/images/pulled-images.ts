@@ -5,8 +5,8 @@ import { KeyedLock } from '../../../../lib/process/keyed-lock.ts'
 import { fault } from '../../../errors.ts'
 
 /**
- * The engine's images that this server has brought there, by their identifiers, in a file: the others are somebody else's, and
- * none of ours to delete.
+ * A file that records the identifiers of the engine's images that this server pulled. The others belong to
+ * other users of the engine and are never deleted.
  */
 export class PulledImages {
   readonly #file: string
@@ -16,40 +16,43 @@ export class PulledImages {
     this.#file = file
   }
 
-  /** @throws BACKEND_ERROR where that cannot be told */
+  /** Returns the recorded identifiers. @throws BACKEND_ERROR when the file cannot be read */
   async list(): Promise<ReadonlySet<string>> {
     try {
       const value: unknown = JSON.parse(await readFile(this.#file, 'utf8'))
       if (Array.isArray(value) && value.every((id) => typeof id === 'string')) return new Set(value)
-      throw new Error('it is no list of identifiers')
+      throw new Error('it is not a list of identifiers')
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Set()
       throw fault(
         'BACKEND_ERROR',
-        `${this.#file} cannot be used (${messageOf(error)}): which of the engine's images this server has pulled cannot be told; remove the file to begin anew`,
+        `${this.#file} cannot be read (${messageOf(error)}), so the images that this server pulled are unknown; remove the file to start over`,
         error,
       )
     }
   }
 
-  /** Notes an image that was brought in place of `before`, or of none. An image that was there already stays somebody else's. */
+  /**
+   * Records an image that was pulled in place of `before`, or of none. An image that already existed stays
+   * someone else's.
+   */
   async add(id: string, before: string | undefined): Promise<void> {
-    await this.#change((known) => {
-      if (before === undefined || (before !== id && known.has(before))) known.add(id)
+    await this.#change((ids) => {
+      if (before === undefined || (before !== id && ids.has(before))) ids.add(id)
     })
   }
 
   async remove(id: string): Promise<void> {
-    await this.#change((known) => known.delete(id))
+    await this.#change((ids) => ids.delete(id))
   }
 
-  async #change(change: (known: Set<string>) => void): Promise<void> {
+  async #change(change: (ids: Set<string>) => void): Promise<void> {
     await this.#turns.run('file', async () => {
       const before = await this.list()
-      const known = new Set(before)
-      change(known)
-      if (known.size === before.size && [...known].every((id) => before.has(id))) return
-      await writeFileDurable(this.#file, `${JSON.stringify([...known])}\n`, { mode: 0o600 })
+      const ids = new Set(before)
+      change(ids)
+      if (ids.size === before.size && [...ids].every((id) => before.has(id))) return
+      await writeFileDurable(this.#file, `${JSON.stringify([...ids])}\n`, { mode: 0o600 })
     })
   }
 }

@@ -1,21 +1,21 @@
 import { localNft, type Nft } from '../../../network/firewall.ts'
 import { CHANGE_DEADLINE_MS, type DockerEngine } from '../engine/engine.ts'
 
-/** The image's nft, else the host's; only root has their directory in PATH. `$1` is its standard input. */
+/** Runs the image's nft, else the host's; only root has its directory in PATH. `$1` is its standard input. */
 const SCRIPT = `PATH=$PATH:/usr/sbin:/sbin; input=$1; shift
 command -v nft >/dev/null && { printf %s "$input" | nft "$@"; exit; }
 printf %s "$input" | exec chroot /host sh -c 'PATH=$PATH:/usr/sbin:/sbin; exec nft "$@"' sh "$@"`
 
 /**
- * Returns what runs nft where the engine's bridges are: this process, where it is root on the engine's machine, else a container that
- * shares the network and the programs of that machine.
+ * Returns a runner of nft on the engine's machine: this process when it is root there, else a container that
+ * shares that machine's network and programs.
  *
- * @param image of the helper, which is trusted with that: the server's own default image
+ * @param image the helper's image, which must be trusted: the server's own default image
  */
 export function nftOf(engine: DockerEngine, image: string): Nft {
   if (process.platform === 'linux' && process.getuid?.() === 0 && engine.isLocal) return localNft
   const run = (argv: readonly string[], script: string) => runInEngine(engine, image, argv, script)
-  // Of an ordinary user's server the engine is usually on the same machine.
+  // The engine of an unprivileged server is usually on the same machine.
   return Object.assign(run, { isLocal: process.platform === 'linux' && engine.isLocal })
 }
 
@@ -54,10 +54,8 @@ async function runInEngine(
   }
 }
 
-/** The first line of a log, without the eight bytes that the engine puts before each piece. */
+/** Returns the first line of a log, without the eight-byte frame header. */
 function messageIn(log: Buffer): string {
   const line = log.subarray(8).toString('utf8').split('\n')[0] ?? ''
-  return line.includes('not found')
-    ? 'nft is not installed (Debian, Ubuntu, Fedora: the package nftables)'
-    : line
+  return line.includes('not found') ? 'nft is not installed (Debian, Ubuntu, Fedora: package nftables)' : line
 }

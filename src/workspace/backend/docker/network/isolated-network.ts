@@ -9,7 +9,7 @@ import { nftOf } from './engine-nft.ts'
 import { isOwn, labelsOfServer } from '../engine/labels.ts'
 
 const PREFIX_LENGTH = 22
-/** Networks of 10.214.0.0/16, one for each server of an engine. */
+/** Number of subnets of 10.214.0.0/16, one per server of an engine. */
 const NETWORKS = 64
 const ATTEMPTS = 16
 
@@ -20,15 +20,15 @@ interface Subnet {
 
 interface NetworkParts {
   readonly serverId: string
-  /** Tells the server's networks apart; '' for the one that most containers join. */
+  /** Distinguishes the server's networks; '' for the one that most containers join. */
   readonly key: string
   readonly policy: NetworkPolicy
   readonly helperImage: string
 }
 
 /**
- * A network of one server's containers: a bridge of its own, whose containers reach neither each other nor this host, with rules that are in
- * force before anything is connected.
+ * A network of one server's containers: a dedicated bridge whose containers reach neither each other nor this
+ * host. Its rules are in force before anything connects.
  */
 export class IsolatedNetwork {
   readonly #engine: DockerEngine
@@ -47,13 +47,13 @@ export class IsolatedNetwork {
     this.#firewall = new Firewall(`workspace_docker_${id}`, policy, nftOf(engine, helperImage))
   }
 
-  /** The engine's name for it. */
+  /** The engine's name for the network. */
   get name(): string {
     return `workspace-${this.#serverId}${this.#suffix}`
   }
 
   /**
-   * Creates the network where it does not exist, and puts its rules into force. Returns its name.
+   * Creates the network unless it exists, and puts its rules into force. Returns its name.
    *
    * @throws BACKEND_ERROR when containers could not be isolated
    */
@@ -62,19 +62,22 @@ export class IsolatedNetwork {
       this.#ready = undefined
       throw fault(
         'BACKEND_ERROR',
-        `the network of containers cannot be isolated from this host (${messageOf(error)}); repair that, or set docker.network to a network that needs no isolation`,
+        `the container network cannot be isolated from this host (${messageOf(error)}); fix the cause, or set docker.network to a network that needs no isolation`,
         error,
       )
     })
     return this.#ready
   }
 
-  /** Puts the rules into force where the network exists already; its containers may be running. */
+  /** Puts the rules into force if the network already exists; its containers may be running. */
   async reopen(): Promise<void> {
     if ((await this.#find()) !== undefined) await this.open()
   }
 
-  /** Connects a stopped container to it alone; one that an earlier version created may be on the engine's own network. */
+  /**
+   * Connects a stopped container to this network only; an earlier version may have created it on the engine's
+   * default network.
+   */
   async adopt(containerId: string, networks: readonly string[]): Promise<void> {
     const name = await this.open()
     if (networks.length === 1 && networks[0] === name) return
@@ -88,7 +91,12 @@ export class IsolatedNetwork {
     await this.#call('joining the network', () => docker.getNetwork(name).connect({ Container: containerId }))
   }
 
-  /** @param isUnused whether no container needs it any more: then the network and its rules are removed */
+  /**
+   * Stops watching the rules.
+   *
+   * @param isUnused whether no container needs the network any more; the network and its rules are then
+   * removed
+   */
   async close(isUnused: boolean): Promise<void> {
     this.#firewall.close()
     if (!isUnused || this.#ready === undefined) return
@@ -121,7 +129,7 @@ export class IsolatedNetwork {
       const { Subnet: subnet, Gateway: gateway } = IPAM?.Config?.[0] ?? {}
       const isBridge = Options?.['com.docker.network.bridge.name'] === this.#bridge
       if (!isOwn(Labels, this.#serverId) || !isBridge || subnet === undefined || gateway === undefined)
-        throw new Error(`the engine has another network called ${this.name}: remove it`)
+        throw new Error(`the engine has an unrelated network named ${this.name}; remove it`)
       return { subnet, gateway }
     } catch (error) {
       if (engineStatus(error) === 404) return undefined
@@ -130,7 +138,7 @@ export class IsolatedNetwork {
   }
 
   async #create(): Promise<Subnet> {
-    // Without it frames between containers would pass no rule.
+    // Without this module, frames between containers would bypass the rules.
     if (process.getuid?.() === 0) await run('modprobe', ['br_netfilter']).catch(() => undefined)
     const first = Number.parseInt(this.#bridge.slice(-2), 16)
     for (let i = 0; ; i++) {
@@ -151,7 +159,7 @@ export class IsolatedNetwork {
         )
         return subnet
       } catch (error) {
-        // Another network of this host has the addresses.
+        // Another network of this host uses the addresses.
         if (i >= ATTEMPTS || !/overlap/i.test(messageOf(error))) throw error
       }
     }

@@ -4,7 +4,10 @@ import type { NetworkPolicy } from '../../../network/policy.ts'
 import type { DockerEngine } from '../engine/engine.ts'
 import { IsolatedNetwork } from './isolated-network.ts'
 
-/** The networks of one server's containers: one for those without limits of their own, and one for each set of limits in use. */
+/**
+ * The networks of one server's containers: one for containers without limits, and one per set of limits in
+ * use.
+ */
 export class IsolatedNetworks {
   readonly #networks: ByLimits<IsolatedNetwork>
 
@@ -26,7 +29,7 @@ export class IsolatedNetworks {
     await Promise.all(this.#networks.all.map(([, network]) => network.reopen()))
   }
 
-  /** Removes the network for these limits, with its rules, when no container has them any more. */
+  /** Removes the network for these limits, with its rules, when no container uses them any more. */
   async releaseUnused(limits: NetworkLimits, inUse: readonly (NetworkLimits | undefined)[]): Promise<void> {
     const key = keyOfLimits(limits)
     if (inUse.some((each) => keyOfLimits(each) === key)) return
@@ -36,9 +39,9 @@ export class IsolatedNetworks {
   }
 
   /**
-   * Ends the watch over all rules, and removes the networks that no container needs.
+   * Stops watching all rules, and removes the networks that no container needs.
    *
-   * @param inUse undefined where that is not known: then all stay
+   * @param inUse undefined when unknown; all networks then stay
    */
   async close(inUse: readonly (NetworkLimits | undefined)[] | undefined): Promise<void> {
     const keys = inUse && new Set(inUse.map(keyOfLimits))

@@ -5,20 +5,22 @@ import type { Static } from 'typebox'
 import { parseJson } from '../../../../lib/schema/parse-json.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 
-/** The file that marks a directory as being made. */
+/** Name of the file that marks a directory as being created. */
 export const CREATING = '.creating'
 
-/** What the file says: when it was written, by a clock that nobody sets. */
+/** Content of the mark: when it was written, by a clock that cannot be set. */
 const markSchema = Type.Object({ hostBoot: Type.String(), uptimeMs: Type.Unsafe<number>({ type: 'number' }) })
 type Mark = Static<typeof markSchema>
 
+/** Returns the content of a new mark. */
 export async function creationMark(): Promise<string> {
   return JSON.stringify({ hostBoot: await readHostBoot(), uptimeMs: uptime() * 1_000 } satisfies Mark)
 }
 
 /**
- * How old a directory's mark is, in milliseconds; undefined where there is none. By the file's time and, where this host has not
- * been started anew since, by the mark itself, whichever is younger: a clock that was set ahead makes nothing old (threat P5).
+ * Returns the age of a directory's mark in milliseconds, or undefined without one. It is the smaller of the
+ * file's age and, unless this host has rebooted since, the mark's own: setting the clock forward never makes
+ * a mark old (threat P5).
  */
 export async function creationMarkAgeMs(path: string, now: Date): Promise<number | undefined> {
   let fileAgeMs: number
@@ -29,7 +31,7 @@ export async function creationMarkAgeMs(path: string, now: Date): Promise<number
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw error
   }
-  // A time to come is a clock that was set.
+  // A time in the future means the clock was set back.
   const ageMs = Math.max(0, fileAgeMs)
   try {
     const mark = parseJson(markSchema, await readFile(path, 'utf8'))

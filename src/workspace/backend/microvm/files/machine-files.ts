@@ -7,18 +7,21 @@ import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
 import { syncDirectory, writeFileDurable } from '../../../../lib/fs/write-durable.ts'
 import { fault } from '../../../errors.ts'
 import { CREATING, creationMark } from './creating-mark.ts'
-import { keyOf, readKeys, removeKnown } from './known-files.ts'
+import { keyOf, readKeys, removeOwnFiles } from './record-files.ts'
 import { type Metadata, type MetadataReading, readMetadata } from './metadata.ts'
 
 const METADATA = 'metadata.json'
 const UPPER = 'upper.ext4'
-/** Everything that is ever made in a machine's two directories, and so all that is ever removed from them. */
+/**
+ * Every file that is ever created in a VM's two directories, and hence every file that is ever removed from
+ * them.
+ */
 const INSTANCE_FILES = [METADATA, CREATING, 'console.log', 'monitor.log'] as const
 const UPPER_FILES = [UPPER, CREATING] as const
 
 /**
- * The files of machines below one root: `instances/NAME` and `uppers/NAME`, NAME in lower case. Paths are made of the root and a
- * checked name and of nothing else (threat P2).
+ * The files of VMs below one root: `instances/NAME` and `uppers/NAME`, NAME in lower case. Paths consist only
+ * of the root and a validated name (threat P2).
  */
 export class MachineFiles {
   readonly root: string
@@ -43,35 +46,38 @@ export class MachineFiles {
     return join(this.instanceOf(name), 'monitor.log')
   }
 
-  /** Where the guest's console is printed: a monitor may print it as its own output. */
+  /** Returns the file of the guest's console, which some monitors print as their own output. */
   guestConsoleOf(name: string, goesTo: 'appended' | 'overwritten' | 'output'): string {
     return goesTo === 'output' ? this.monitorLogOf(name) : this.consoleOf(name)
   }
 
-  /** Every machine that there is anything of, by its directory's name. */
+  /** Lists every VM that has files, by directory name. */
   async list(): Promise<readonly { readonly key: string; readonly reading: MetadataReading }[]> {
     const keys = await readKeys(join(this.root, 'instances'))
     return Promise.all(keys.map(async (key) => ({ key, reading: await this.read(key) })))
   }
 
-  /** A directory without it is one whose making was cut short, and that is undone by whoever made it. */
+  /**
+   * Reads a VM's metadata. A directory without metadata is an interrupted creation, which its creator rolls
+   * back.
+   */
   read(name: string): Promise<MetadataReading> {
     return readMetadata(join(this.instanceOf(name), METADATA), keyOf(name))
   }
 
-  /** What is known of a machine that must be there. @throws BACKEND_ERROR */
+  /** Returns the metadata of a VM that must exist. @throws BACKEND_ERROR when it is absent or unreadable */
   async get(name: string): Promise<Metadata> {
     const reading = await this.read(name)
-    if (reading.is === 'known') return reading.record
+    if (reading.is === 'valid') return reading.record
     throw fault(
       'BACKEND_ERROR',
       reading.is === 'absent'
-        ? `the files of workspace "${name}" are gone`
-        : `metadata.json of "${name}" cannot be used (${reading.why}): restore it, or delete the workspace`,
+        ? `the files of workspace "${name}" no longer exist`
+        : `metadata.json of "${name}" is unreadable (${reading.why}); restore it, or delete the workspace`,
     )
   }
 
-  /** @throws BACKEND_ERROR */
+  /** Writes a VM's metadata. @throws BACKEND_ERROR when the file cannot be written */
   async write(metadata: Metadata): Promise<void> {
     try {
       const file = join(this.instanceOf(metadata.name), METADATA)
@@ -79,13 +85,16 @@ export class MachineFiles {
     } catch (error) {
       throw fault(
         'BACKEND_ERROR',
-        `what is known of workspace "${metadata.name}" cannot be written: ${messageOf(error)}`,
+        `metadata.json of workspace "${metadata.name}" cannot be written: ${messageOf(error)}`,
         error,
       )
     }
   }
 
-  /** Makes the directories, marked as being made: what a crash leaves is then told from what is lost. */
+  /**
+   * Creates the directories and marks them as being created, so that an interrupted creation can be told from
+   * data loss.
+   */
   async begin(name: string): Promise<void> {
     for (const directory of [this.instanceOf(name), join(this.root, 'uppers', keyOf(name))]) {
       await mkdir(directory, { recursive: true, mode: 0o700 })
@@ -101,7 +110,7 @@ export class MachineFiles {
     }
   }
 
-  /** A new upper of that size, all of it a hole. One that is there is emptied. */
+  /** Creates an upper of the given size, entirely sparse. An existing one is emptied. */
   async makeUpper(name: string, bytes: number): Promise<void> {
     const flags = constants.O_CREAT | constants.O_TRUNC | constants.O_WRONLY | constants.O_NOFOLLOW
     const file = await open(this.upperOf(name), flags, 0o600)
@@ -114,32 +123,32 @@ export class MachineFiles {
     await syncDirectory(join(this.root, 'uppers', keyOf(name)))
   }
 
-  /** An upper that is a copy of another's. Rejects when it cannot be made; what is begun stays. */
+  /** Creates an upper as a copy of another. Rejects when that fails; a partial copy stays. */
   async copyUpper(from: string, name: string, signal: AbortSignal): Promise<void> {
     await copySparse(from, this.upperOf(name), signal)
     await syncDirectory(join(this.root, 'uppers', keyOf(name)))
   }
 
-  /** Whether there is an upper; throws when that cannot be told. */
+  /** Returns whether an upper exists. Rejects when that cannot be determined. */
   async hasUpper(name: string): Promise<boolean> {
     const stat = await lstat(this.upperOf(name)).catch(ignoreMissing)
     return stat?.isFile() ?? false
   }
 
   async removeUpper(name: string): Promise<void> {
-    await removeKnown(join(this.root, 'uppers', keyOf(name)), UPPER_FILES)
+    await removeOwnFiles(join(this.root, 'uppers', keyOf(name)), UPPER_FILES)
   }
 
   async removeInstance(name: string): Promise<void> {
-    await removeKnown(this.instanceOf(name), INSTANCE_FILES)
+    await removeOwnFiles(this.instanceOf(name), INSTANCE_FILES)
   }
 
-  /** When what is known of a machine was last written down: with every start and stop. */
+  /** Returns when a VM's metadata was last written, which happens at every start and stop. */
   async changedAt(name: string): Promise<Date> {
     return (await lstat(join(this.instanceOf(name), METADATA))).mtime
   }
 
-  /** Logs alone: what is left says whose the upper is. */
+  /** Removes only the logs: the metadata identifies the upper. */
   async removeLogs(name: string): Promise<void> {
     for (const file of [this.consoleOf(name), this.monitorLogOf(name)])
       await unlink(file).catch(ignoreMissing)

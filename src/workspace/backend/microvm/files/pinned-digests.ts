@@ -3,9 +3,10 @@ import { MachineFiles } from './machine-files.ts'
 import { SnapshotFiles } from './snapshot-files.ts'
 
 /**
- * The images that machines boot from and that snapshots lie above, those of machines included whose files are kept for later.
+ * Returns the digests of images that VMs boot from or snapshots depend on, including VMs whose files are kept
+ * for later.
  *
- * @throws BACKEND_ERROR when what is known of one cannot be read: it may use any of them (threat P3)
+ * @throws BACKEND_ERROR when a record is unreadable: it may use any image (threat P3)
  */
 export async function readPinnedDigests(root: string): Promise<ReadonlySet<string>> {
   const machines = await new MachineFiles(root).list()
@@ -17,8 +18,8 @@ export async function readPinnedDigests(root: string): Promise<ReadonlySet<strin
   const digests = new Set<string>()
   for (const { what, reading } of all) {
     if (reading.is === 'unreadable')
-      throw fault('BACKEND_ERROR', `${what} cannot be used (${reading.why}); it may use any image`)
-    if (reading.is === 'known') digests.add(reading.record.digest)
+      throw fault('BACKEND_ERROR', `${what} is unreadable (${reading.why}); it may use any image`)
+    if (reading.is === 'valid') digests.add(reading.record.digest)
   }
   return digests
 }

@@ -4,12 +4,12 @@ import { copySparse } from '../../../../lib/fs/copy-sparse.ts'
 import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
 import { syncDirectory, writeFileDurable } from '../../../../lib/fs/write-durable.ts'
 import { CREATING, creationMark } from './creating-mark.ts'
-import { keyOf, readKeys, removeKnown } from './known-files.ts'
+import { keyOf, readKeys, removeOwnFiles } from './record-files.ts'
 import { readSnapshotRecord, type SnapshotReading, type SnapshotRecord } from './snapshot-record.ts'
 
 const RECORD = 'snapshot.json'
 const UPPER = 'upper.ext4'
-/** Linux and macOS count blocks in 512-byte units whatever a file system's own size is. */
+/** Linux and macOS report blocks in units of 512 bytes, regardless of the file system's block size. */
 const BLOCK_BYTES = 512
 
 /** The files of snapshots below one root: `snapshots/NAME`, NAME in lower case (threat P2). */
@@ -24,7 +24,9 @@ export class SnapshotFiles {
     return join(this.#of(name), UPPER)
   }
 
-  /** Every snapshot, by its directory's name; one without a record is what a copy that was cut short left, and none. */
+  /**
+   * Lists every snapshot by directory name. One without a record is an interrupted copy and not a snapshot.
+   */
   async list(): Promise<readonly { readonly key: string; readonly reading: SnapshotReading }[]> {
     const keys = await readKeys(this.#directory)
     return Promise.all(keys.map(async (key) => ({ key, reading: await this.read(key) })))
@@ -34,20 +36,23 @@ export class SnapshotFiles {
     return readSnapshotRecord(join(this.#of(name), RECORD), keyOf(name))
   }
 
-  /** What its disk takes, in bytes. */
+  /** Returns the disk usage of a snapshot's upper in bytes. */
   async sizeOf(name: string): Promise<number> {
     const stat = await lstat(this.upperOf(name)).catch(ignoreMissing)
     return (stat?.blocks ?? 0) * BLOCK_BYTES
   }
 
-  /** Copies a disk and then writes the record: what has one is whole. What an earlier attempt left is removed first. */
+  /**
+   * Copies a disk and then writes the record, which marks the snapshot as complete. Removes an earlier
+   * attempt first.
+   */
   async write(record: SnapshotRecord, upper: string, signal: AbortSignal): Promise<void> {
     const directory = this.#of(record.name)
     await this.remove(record.name)
     await mkdir(directory, { recursive: true, mode: 0o700 })
     await syncDirectory(dirname(this.#directory))
     await syncDirectory(this.#directory)
-    // Else it would be taken for what a crash left.
+    // Without the mark, the directory would look like the remains of a crash.
     await writeFileDurable(join(directory, CREATING), await creationMark(), { mode: 0o600 })
     await copySparse(upper, join(directory, UPPER), signal)
     const text = `${JSON.stringify(record, null, 2)}\n`
@@ -56,7 +61,7 @@ export class SnapshotFiles {
   }
 
   async remove(name: string): Promise<void> {
-    await removeKnown(this.#of(name), [RECORD, UPPER, CREATING])
+    await removeOwnFiles(this.#of(name), [RECORD, UPPER, CREATING])
   }
 
   #of(name: string): string {

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../../../lib/schema/type.ts'
 import { fits } from '../../../../lib/schema/parse-json.ts'
-import { type RecordReading, readRecord } from './known-files.ts'
+import { type RecordReading, readRecord } from './record-files.ts'
 import { machineFacts } from './metadata.ts'
 
 const schema = Type.Object({
@@ -13,14 +13,15 @@ const schema = Type.Object({
   ...machineFacts,
 })
 
-/** What is remembered of a snapshot, in `snapshots/NAME/snapshot.json`, which is written last of all. */
+/** A snapshot's record, in `snapshots/NAME/snapshot.json`, which is written last. */
 export type SnapshotRecord = Static<typeof schema>
 
 const isRecord = (value: unknown): value is SnapshotRecord => fits(schema, value)
 
+/** Result of reading a snapshot's record. */
 export type SnapshotReading = RecordReading<SnapshotRecord>
 
-/** @param key the directory's name */
+/** Reads a snapshot's record. @param key the directory's name */
 export function readSnapshotRecord(path: string, key: string): Promise<SnapshotReading> {
   return readRecord(path, key, isRecord)
 }

@@ -3,10 +3,10 @@ import { encodeMessage, MAX_ANSWER_BYTES, readMessage } from '../../../../lib/gu
 import type { GuestAnswer, GuestRequest } from '../../../../lib/guest/protocol.ts'
 import { fault } from '../../../errors.ts'
 
-/** Longer than an agent takes that is alive, however busy its machine. */
+/** Longer than a live agent takes, however busy its VM is. */
 const ANSWER_TIMEOUT_MS = 30_000
 
-/** What a guest's agent said instead of doing it. */
+/** A request that a guest's agent refused. */
 export class GuestRefusal extends Error {
   readonly code: string
 
@@ -17,10 +17,12 @@ export class GuestRefusal extends Error {
 }
 
 /**
- * Says one request to a guest's agent and reads its answer; what follows on the connection is the caller's. A guest is what
- * its user makes of it: the answer is checked as far as it is used.
+ * Sends one request to a guest's agent and reads its answer; later bytes on the connection belong to the
+ * caller. The guest is untrusted, so the used part of the answer is validated.
  *
- * @throws GuestRefusal, and BACKEND_ERROR when the agent does not answer within 30 s, or not in its language; the connection is then gone
+ * @throws GuestRefusal when the agent refuses
+ * @throws BACKEND_ERROR when the agent does not answer within 30 s or sends an invalid answer; the connection
+ * is closed then
  */
 export async function askGuest<T extends object = Record<string, never>>(
   connection: Duplex,
@@ -32,13 +34,13 @@ export async function askGuest<T extends object = Record<string, never>>(
   try {
     connection.write(encodeMessage(request))
     const answer = (await readMessage(connection, MAX_ANSWER_BYTES)) as GuestAnswer<T> | undefined
-    if (typeof answer !== 'object' || answer === null) throw new Error('the agent inside gave no answer')
+    if (typeof answer !== 'object' || answer === null) throw new Error('the agent sent no valid answer')
     if (answer.ok) return answer
     throw new GuestRefusal(textOf(answer.code), textOf(answer.message))
   } catch (error) {
     connection.destroy()
     if (error instanceof GuestRefusal) throw error
-    throw fault('BACKEND_ERROR', 'the agent inside the workspace does not answer', error)
+    throw fault('BACKEND_ERROR', 'the agent inside the workspace does not respond', error)
   } finally {
     clearTimeout(late)
   }

@@ -3,35 +3,35 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { AGENT_PORT, type GuestSetting } from '../../../../lib/guest/protocol.ts'
 import { fault } from '../../../errors.ts'
 import { askGuest, GuestRefusal } from './ask-guest.ts'
-import { consoleSize, findInitFault, lastLines, saysReady } from '../monitor/console-log.ts'
+import { consoleSize, findInitError, lastLines, hasReportedReady } from '../monitor/console-log.ts'
 import { isRunning, type MachineProcess } from '../monitor/machine-process.ts'
 
 const RETRY_MS = 100
-/** A console that says nothing for so long may be one that nobody hears. */
+/** A console that is silent for this long may not be connected to anything. */
 const SILENT_MS = 60_000
-/** How many times longer than its time-out a boot may take whose console goes on: it may repeat itself for ever. */
+/** Maximum extension of the boot timeout while the console keeps printing: it may repeat itself for ever. */
 const LONGEST = 5
 
+/** A VM that is booting. */
 export interface Booting {
   readonly process: MachineProcess
   readonly dialGuest: (port: number) => Promise<Duplex>
   readonly setting: GuestSetting
   readonly consoleLog: string
-  /** What its monitor says, of earlier runs too. */
+  /** Log of its monitor, including earlier runs. */
   readonly monitorLog: string
   readonly consoleStart: number
-  /** How long nothing may come from its console. */
+  /** How long the console may be silent. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
 /**
- * Waits until a booting machine's agent answers, and tells it how the machine is to be.
+ * Waits until a booting VM's agent responds, and sends it the VM's settings. Console output extends the
+ * deadline, because booting on a busy host may take long.
  *
- * A console that goes on extends the time that it has: on a busy host a boot may take long.
- *
- * @throws BACKEND_ERROR with what is known of the reason when the machine ends, its init gives up, or its console is silent for
- * too long or goes on for too long
+ * @throws BACKEND_ERROR with the likely cause when the VM exits, its init fails, its console is silent for
+ * too long, or booting takes too long
  */
 export async function awaitAgent(booting: Booting): Promise<void> {
   const { timeoutMs } = booting
@@ -46,21 +46,21 @@ export async function awaitAgent(booting: Booting): Promise<void> {
     if (sizeNow !== size) movedMs = performance.now()
     size = sizeNow
     const left = Math.min(movedMs + timeoutMs, beganMs + LONGEST * timeoutMs) - performance.now()
-    // Knocked at before there is anybody, vsock devices of some monitors stay deaf.
+    // The vsock devices of some monitors stay deaf when a connection is attempted before the guest listens.
     hasInit ||= performance.now() > silentUntil || (await hasInitStarted(booting))
     if (hasInit && (await isPrepared(booting, left))) return
-    const said = await findInitFault(booting.consoleLog, booting.consoleStart)
-    if (said !== undefined) throw fault('BACKEND_ERROR', `the machine does not boot: ${said}`)
+    const output = await findInitError(booting.consoleLog, booting.consoleStart)
+    if (output !== undefined) throw fault('BACKEND_ERROR', `the VM failed to boot: ${output}`)
     if (!(await isRunning(booting.process)))
-      throw fault('BACKEND_ERROR', `the machine ended while it booted${await lastWords(booting)}`)
+      throw fault('BACKEND_ERROR', `the VM exited while booting${await lastOutput(booting)}`)
     if (left <= 0) {
       const seconds = Math.round((performance.now() - beganMs) / 1_000)
       const silentMs = performance.now() - movedMs
       const silent = `has been silent for ${Math.round(silentMs / 1_000)} s`
-      const console = silentMs < timeoutMs / 2 ? 'goes on' : silent
+      const console = silentMs < timeoutMs / 2 ? 'is still printing' : silent
       throw fault(
         'BACKEND_ERROR',
-        `the agent inside did not answer within ${seconds} s, and its console ${console} (vm.boot_timeout)${await lastWords(booting)}`,
+        `the agent did not respond within ${seconds} s, and its console ${console} (vm.boot_timeout)${await lastOutput(booting)}`,
       )
     }
     await delay(RETRY_MS)
@@ -68,10 +68,10 @@ export async function awaitAgent(booting: Booting): Promise<void> {
 }
 
 function hasInitStarted({ consoleLog, consoleStart }: Booting): Promise<boolean> {
-  return saysReady(consoleLog, consoleStart)
+  return hasReportedReady(consoleLog, consoleStart)
 }
 
-/** False while nobody listens. */
+/** Returns false while nothing listens. */
 async function isPrepared({ dialGuest, setting }: Booting, leftMs: number): Promise<boolean> {
   try {
     const connection = await dialGuest(AGENT_PORT)
@@ -79,15 +79,15 @@ async function isPrepared({ dialGuest, setting }: Booting, leftMs: number): Prom
     connection.destroy()
     return true
   } catch (error) {
-    // It is there, and cannot do what is asked: waiting changes nothing.
+    // The agent runs but cannot do what is asked: waiting changes nothing.
     if (error instanceof GuestRefusal)
-      throw fault('BACKEND_ERROR', `the machine is not usable: ${error.message}`, error)
+      throw fault('BACKEND_ERROR', `the VM cannot be used: ${error.message}`, error)
     return false
   }
 }
 
-async function lastWords({ consoleLog, monitorLog }: Booting): Promise<string> {
+async function lastOutput({ consoleLog, monitorLog }: Booting): Promise<string> {
   const [console, monitor] = [await lastLines(consoleLog, 3), await lastLines(monitorLog, 3)]
-  const said = console === '' ? '' : `; its console ends with: ${console}`
-  return monitor === '' ? said : `${said}; its monitor said: ${monitor}`
+  const output = console === '' ? '' : `; its console ends with: ${console}`
+  return monitor === '' ? output : `${output}; its monitor printed: ${monitor}`
 }

@@ -7,7 +7,7 @@ import { fault } from '../../../errors.ts'
 import type { ExecProcess, ExitStatus } from '../../backend.ts'
 import { askGuest, GuestRefusal } from './ask-guest.ts'
 
-/** Runs a program inside a machine over a connection to its agent, which is the program's from then on. */
+/** Runs a program inside a VM over a connection to its agent, which then belongs to the program. */
 export async function execInGuest(connection: Duplex, request: GuestProgram): Promise<ExecProcess> {
   try {
     await askGuest(connection, { do: 'exec', ...request })
@@ -17,14 +17,14 @@ export async function execInGuest(connection: Duplex, request: GuestProgram): Pr
   }
   const mux = new Mux(connection, { isFirst: true })
   const control = mux.channel(EXEC_CHANNELS.control)
-  // A guest that writes where it may only read is not ours.
+  // A guest that writes to a write-only channel is not running our agent.
   const input = mux.channel(EXEC_CHANNELS.stdin, { isWriteOnly: true })
   const outputs = [mux.channel(EXEC_CHANNELS.stdout), mux.channel(EXEC_CHANNELS.stderr)] as const
   for (const channel of [control, input, ...outputs]) channel.on('error', () => undefined)
-  // Of these two only one half is in use.
+  // Only one half of these two is used.
   for (const output of outputs) output.end()
   const exitStatus = readStatus(control)
-  // Not everybody asks.
+  // Not every caller awaits it.
   exitStatus.catch(() => undefined)
   if (!request.stdin && request.terminal === undefined) input.end()
   closeWhenOver(mux, exitStatus, outputs)
@@ -47,7 +47,10 @@ export async function execInGuest(connection: Duplex, request: GuestProgram): Pr
   }
 }
 
-/** Writes into a channel; when the program wants no more, what is still written is dropped, as with a pipe that broke. */
+/**
+ * Returns a stream into a channel. Once the program reads no more, further writes are dropped, as with a
+ * broken pipe.
+ */
 function inputOf(channel: Duplex): Writable {
   const input = new Writable({
     write(chunk, _encoding, done) {
@@ -59,7 +62,7 @@ function inputOf(channel: Duplex): Writable {
       done()
     },
     destroy(error, done) {
-      // What has been ended in good order is left to arrive.
+      // Data that was already ended regularly is still delivered.
       if (!channel.writableEnded) channel.destroy()
       done(error)
     },
@@ -71,13 +74,16 @@ async function readStatus(control: Duplex): Promise<ExitStatus> {
   const message = (await readMessage(control, MAX_ANSWER_BYTES).catch(() => undefined)) as
     ExecMessage | undefined
   if (message?.say !== 'exit' || !Number.isInteger(message.status))
-    throw fault('BACKEND_ERROR', 'the workspace went away while the program ran')
+    throw fault('BACKEND_ERROR', 'the workspace stopped while the program was running')
   const { status, signal } = message
   const isSignal = signal !== undefined && signal in constants.signals
   return { status: Math.min(Math.max(status, 0), 255), ...(isSignal && { signal: signal as NodeJS.Signals }) }
 }
 
-/** The connection goes when the program has ended and all that it, and what it left running, had to say has been read. */
+/**
+ * Closes the connection once the program has exited and all output, including that of its background
+ * children, has been read.
+ */
 function closeWhenOver(mux: Mux, exitStatus: Promise<unknown>, outputs: readonly Duplex[]): void {
   const read = outputs.map((output) => new Promise((resolve) => output.once('close', resolve)))
   void Promise.allSettled([exitStatus, ...read]).then(() => mux.close())

@@ -7,36 +7,39 @@ import type { MachineRun } from '../files/metadata.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** The socket that stands for a machine's vsock, in its directory; for a serial port the server puts one there. */
+/** Name of the socket that represents a VM's vsock; for a serial port the server creates it. */
 export const VSOCK_SOCKET = 'vsock.sock'
 
-/** By which a monitor is told what to do, where that is all it is told by. */
+/** Name of a monitor's control socket. */
 export const API_SOCKET = 'api.sock'
 
-/** The serial port's socket, where that is all there is. */
+/** Name of the serial port's socket. */
 export const SERIAL_SOCKET = 'serial.sock'
 
-/** The socket that stands for one of its ports, where each has its own. */
+/** Returns the name of the socket for one port, for monitors with a socket per port. */
 export function portSocket(port: number): string {
   return `port.sock_${port}`
 }
 
-/** Where a guest's connections to a port of the host's come in, as hybrid vsock has it. */
+/**
+ * Returns the name of the socket on which a guest's connections to a host port arrive, as defined by hybrid
+ * vsock.
+ */
 export function hostPortSocket(port: number): string {
   return `${VSOCK_SOCKET}_${port}`
 }
 
 /**
- * The machine's vsock address: 0 to 2 are taken. Those from 2^31 on are legal, and guests of vhost-device-vsock 0.3 that have
- * one answer nobody.
+ * Returns the VM's vsock address; 0 to 2 are reserved. Addresses from 2^31 on are legal, but guests of
+ * vhost-device-vsock 0.3 that have one cannot be reached.
  */
 export function cidOf(id: string): number {
   return 3 + (Number.parseInt(id, 16) % 0x7fff_fff0)
 }
 
 /**
- * Connects to a vsock port inside a machine, whichever way its monitor offers. The machine is told by its own directory or
- * address and never by what is said on the connection. Rejects while nobody listens there.
+ * Connects to a vsock port inside a VM by the method its monitor supports. The VM is identified by its own
+ * directory or address, never by the content of the connection. Rejects while nothing listens on the port.
  */
 export async function dialGuest(
   line: MachineRun['line'],

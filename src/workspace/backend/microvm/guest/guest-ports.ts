@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { hostPortSocket } from './guest-line.ts'
 
-/** Of one guest at once, on all ports together. */
+/** Connection limit of one guest across all ports. */
 export const MAX_CONNECTIONS = 64
 
 /**
- * Where a guest's connections to ports of its host come in: a Unix socket for each, beside the one that stands for the machine's
- * vsock and named after it and the port. Source: Firecracker's docs/vsock.md; vhost-device-vsock and our serial line do the same.
+ * Listens for a guest's connections to host ports: one Unix socket per port, beside the socket that
+ * represents the VM's vsock and named after it and the port. Source: Firecracker's docs/vsock.md;
+ * vhost-device-vsock and our serial line do the same.
  */
 export class GuestPorts {
   readonly #servers: readonly Server[]
@@ -20,28 +21,30 @@ export class GuestPorts {
     ports: readonly number[],
     onConnection: (port: number, connection: Duplex) => void,
   ): Promise<GuestPorts> {
-    const doors: GuestPorts = new GuestPorts(
+    const guestPorts: GuestPorts = new GuestPorts(
       ports.map((port) =>
         createServer({ allowHalfOpen: true }, (socket) => {
           socket.on('error', () => undefined)
-          // A guest that opens more has no use for them, and each is an open file of the server's.
-          if (doors.#connections.size >= MAX_CONNECTIONS) {
+          // A guest has no use for more, and each connection costs the server a file descriptor.
+          if (guestPorts.#connections.size >= MAX_CONNECTIONS) {
             socket.destroy()
             return
           }
-          doors.#connections.add(socket)
-          socket.once('close', () => doors.#connections.delete(socket))
+          guestPorts.#connections.add(socket)
+          socket.once('close', () => guestPorts.#connections.delete(socket))
           onConnection(port, socket)
         }),
       ),
     )
     try {
       await Promise.all(
-        doors.#servers.map((server, i) => listen(server, join(socketDir, hostPortSocket(ports[i] ?? 0)))),
+        guestPorts.#servers.map((server, i) =>
+          listen(server, join(socketDir, hostPortSocket(ports[i] ?? 0))),
+        ),
       )
-      return doors
+      return guestPorts
     } catch (error) {
-      doors.close()
+      guestPorts.close()
       throw error
     }
   }
@@ -50,7 +53,7 @@ export class GuestPorts {
     this.#servers = servers
   }
 
-  /** Cuts off those that came in, too. */
+  /** Stops listening and closes the accepted connections. */
   close(): void {
     for (const server of this.#servers) server.close()
     for (const connection of this.#connections) connection.destroy()
@@ -59,12 +62,12 @@ export class GuestPorts {
 
 async function listen(server: Server, path: string): Promise<void> {
   try {
-    // Of a server that was here before.
+    // Left behind by an earlier server.
     unlinkSync(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
-  // A monitor may be another user; nobody else gets into the directory.
+  // The monitor may run as another user; nobody else can enter the directory.
   await new Promise<void>((resolve, reject) =>
     server.once('error', reject).listen({ path, writableAll: true }, resolve),
   )

@@ -3,21 +3,26 @@ import { listenVsock } from '../../../../native/net/vsock.ts'
 import { MAX_CONNECTIONS } from './guest-ports.ts'
 
 interface Peer {
-  readonly heard: (port: number, connection: Socket) => void
+  readonly onConnection: (port: number, connection: Socket) => void
   readonly connections: Set<Socket>
 }
 
-/** Machines by their addresses: all of a host's come in on the same ports, and the kernel says whose a connection is. */
+/**
+ * VMs by address: those of one host share its ports, and the kernel reports the address of each connection.
+ */
 const peers = new Map<number, Peer>()
 const listening = new Set<number>()
 
-/** Hears of what the machine with this address connects to, where the host's own kernel has vsock for its guests. */
+/**
+ * Calls `onConnection` for each connection from the VM with this address, on hosts whose kernel has vsock for
+ * guests.
+ */
 export function listenToPeer(
   cid: number,
   ports: readonly number[],
-  heard: Peer['heard'],
+  onConnection: Peer['onConnection'],
 ): { readonly close: () => void } {
-  const peer: Peer = { heard, connections: new Set() }
+  const peer: Peer = { onConnection, connections: new Set() }
   peers.set(cid, peer)
   for (const port of ports) {
     if (listening.has(port)) continue
@@ -37,5 +42,5 @@ function accept(port: number, connection: Socket, peer: Peer | undefined): void 
   if (peer === undefined || peer.connections.size >= MAX_CONNECTIONS) return void connection.destroy()
   peer.connections.add(connection)
   connection.once('close', () => peer.connections.delete(connection))
-  peer.heard(port, connection)
+  peer.onConnection(port, connection)
 }

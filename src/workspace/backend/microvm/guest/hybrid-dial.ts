@@ -1,22 +1,22 @@
 import { connect, type Socket } from 'node:net'
 import { messageOf } from '../../../../lib/errors/message.ts'
 
-/** The longest answer is `OK 4294967295` (threat B4). */
+/** The longest valid answer is `OK 4294967295` (threat B4). */
 const MAX_ANSWER_BYTES = 32
 
 /**
- * Connects to a vsock port inside a machine by the Unix socket that stands for its vsock: `CONNECT port`, answered by
- * `OK port`, then raw bytes. Source: Firecracker's docs/vsock.md; vhost-device-vsock speaks the same. Rejects where nobody
- * listens: the socket is then just closed.
+ * Connects to a vsock port inside a VM over the Unix socket that represents its vsock: `CONNECT port`,
+ * answered by `OK port`, then raw bytes. Source: Firecracker's docs/vsock.md; vhost-device-vsock uses the
+ * same protocol. Rejects when nothing listens: the socket is then closed without an answer.
  */
 export async function dialHybrid(path: string, port: number, timeoutMs: number): Promise<Socket> {
   const socket = connect({ path, allowHalfOpen: true })
-  const late = setTimeout(() => socket.destroy(new Error('it does not answer')), timeoutMs)
+  const late = setTimeout(() => socket.destroy(new Error('timed out')), timeoutMs)
   try {
     await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
     socket.write(`CONNECT ${port}\n`)
     const answer = await readAnswer(socket)
-    if (!/^OK \d{1,10}$/.test(answer)) throw new Error('nobody listens there')
+    if (!/^OK \d{1,10}$/.test(answer)) throw new Error('connection refused')
     return socket
   } catch (error) {
     socket.destroy()
@@ -26,7 +26,10 @@ export async function dialHybrid(path: string, port: number, timeoutMs: number):
   }
 }
 
-/** One line without its end; what follows it stays in the socket. Empty when the socket ends before. */
+/**
+ * Reads one line without its terminator; later bytes stay in the socket. Returns '' when the socket ends
+ * first.
+ */
 async function readAnswer(socket: Socket): Promise<string> {
   let head = Buffer.alloc(0)
   for (;;) {

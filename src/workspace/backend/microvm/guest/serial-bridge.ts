@@ -14,16 +14,16 @@ const RETRY_MS = 500
 const MAX_REQUEST_BYTES = 32
 
 /**
- * Stands for a guest's vsock where there is only a serial port: takes connections at a Unix socket as hybrid vsock has it
- * (`CONNECT port`), and carries each over the port as a channel of its own. A serial port has one user, so this is in the
- * server alone, and the processes that speak SSH come to the socket.
+ * Emulates a guest's vsock over a serial port: accepts connections on a Unix socket with the hybrid vsock
+ * protocol (`CONNECT port`) and carries each over the port as a separate channel. A serial port has one user,
+ * so only the server runs the bridge, and the SSH workers connect to the socket.
  */
 export class SerialBridge {
   readonly #serial: string
   readonly #vsockSocket: string
   readonly #server: Server
-  /** Channels that the guest opened, each with a connection of its own. */
-  readonly #passed = new Set<Duplex>()
+  /** Channels that the guest opened, each with a separate connection. */
+  readonly #forwarded = new Set<Duplex>()
   #mux: Mux | undefined
   #line: Socket | undefined
   #isClosed = false
@@ -31,7 +31,7 @@ export class SerialBridge {
   static async open(serialSocket: string, vsockSocket: string): Promise<SerialBridge> {
     const bridge = new SerialBridge(serialSocket, vsockSocket)
     await bridge.#listen(vsockSocket)
-    void bridge.#keepLine()
+    void bridge.#maintainLine()
     return bridge
   }
 
@@ -53,7 +53,7 @@ export class SerialBridge {
 
   async #listen(path: string): Promise<void> {
     try {
-      // Of a server that was here before.
+      // Left behind by an earlier server.
       unlinkSync(path)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
@@ -62,8 +62,11 @@ export class SerialBridge {
     this.#server.unref()
   }
 
-  /** The monitor's side can be away for a moment after an earlier server's connection. */
-  async #keepLine(): Promise<void> {
+  /**
+   * Keeps a connection to the serial port open. The monitor may refuse it briefly after an earlier server's
+   * connection.
+   */
+  async #maintainLine(): Promise<void> {
     while (!this.#isClosed) {
       const line = connect(this.#serial)
       this.#line = line
@@ -71,7 +74,7 @@ export class SerialBridge {
         serveSerial(line, 'first', (session) => {
           const mux = new Mux(session, {
             isFirst: true,
-            onChannel: (channel, greeting) => this.#passOn(channel, greeting.toString('latin1')),
+            onChannel: (channel, greeting) => this.#forward(channel, greeting.toString('latin1')),
           })
           this.#mux = mux
           session.once('close', () => mux.close())
@@ -85,12 +88,15 @@ export class SerialBridge {
     }
   }
 
-  /** What the guest opens goes to a port of the host's; where nobody listens there it is just closed, as with vsock. */
-  #passOn(channel: Duplex, port: string): void {
+  /**
+   * Forwards a channel from the guest to a host port. It is just closed when nothing listens there, as with
+   * vsock.
+   */
+  #forward(channel: Duplex, port: string): void {
     channel.on('error', () => undefined)
-    if (!/^\d{1,10}$/.test(port) || this.#passed.size >= MAX_CONNECTIONS) return void channel.destroy()
-    this.#passed.add(channel)
-    channel.once('close', () => this.#passed.delete(channel))
+    if (!/^\d{1,10}$/.test(port) || this.#forwarded.size >= MAX_CONNECTIONS) return void channel.destroy()
+    this.#forwarded.add(channel)
+    channel.once('close', () => this.#forwarded.delete(channel))
     const socket = connect({
       path: join(dirname(this.#vsockSocket), hostPortSocket(Number(port))),
       allowHalfOpen: true,
@@ -101,7 +107,7 @@ export class SerialBridge {
   async #serve(socket: Socket): Promise<void> {
     const port = Number(/^CONNECT (\d{1,10})$/.exec(await readLine(socket))?.[1])
     const mux = this.#mux
-    // The agent is the one that listens there; as with vsock, nobody listening is just a close.
+    // Only the agent listens inside; a refused connection is just closed, as with vsock.
     if (port !== AGENT_PORT || mux === undefined || mux.isClosed) return void socket.destroy()
     const channel: Duplex = mux.open(Buffer.alloc(0))
     socket.write(`OK ${port}\n`)
@@ -114,7 +120,7 @@ async function readLine(socket: Socket): Promise<string> {
   for (;;) {
     const byte = socket.read(1) as Buffer | null
     if (byte === null) {
-      if (socket.readableEnded || socket.destroyed) throw new Error('it ended')
+      if (socket.readableEnded || socket.destroyed) throw new Error('the connection ended')
       await new Promise<void>((resolve) => {
         socket.once('readable', resolve).once('end', resolve).once('close', resolve)
       })
@@ -122,6 +128,6 @@ async function readLine(socket: Socket): Promise<string> {
     }
     if (byte[0] === 0x0a) return line
     line += byte.toString('latin1')
-    if (line.length > MAX_REQUEST_BYTES) throw new Error('it asks for nothing')
+    if (line.length > MAX_REQUEST_BYTES) throw new Error('the request is too long')
   }
 }

@@ -9,9 +9,9 @@ const START_TIMEOUT_MS = 20_000
 const LOOK_EVERY_MS = 20
 
 /**
- * Waits until a monitor, or a helper of one, listens at a socket.
+ * Waits until a monitor or one of its helpers listens on a socket.
  *
- * @throws BACKEND_ERROR when it ends before or takes longer than 20 s, with what it said last; it then runs no more
+ * @throws BACKEND_ERROR with its last output when it exits or takes longer than 20 s; it is killed then
  */
 export async function awaitSocket(
   path: string,
@@ -28,10 +28,10 @@ export async function awaitSocket(
       continue
     }
     await signalProcess(monitor.process, 'SIGKILL')
-    const how = ended === undefined ? 'does not answer' : `ended with ${ended}`
+    const how = ended === undefined ? 'does not respond' : `exited with ${ended}`
     throw fault(
       'BACKEND_ERROR',
-      `the machine cannot be started: its monitor ${how}: ${await lastLines(logFile, 3)}`,
+      `the VM cannot be started: its monitor ${how}: ${await lastLines(logFile, 3)}`,
     )
   }
 }

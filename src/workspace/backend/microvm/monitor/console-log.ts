@@ -3,41 +3,41 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
 import { lastLogLines } from '../../log-lines.ts'
 
-/** How long a console's log may grow, and what is then kept of it. */
+/** Maximum size of a console log, and how much of its end is kept when it is truncated. */
 const MAX_BYTES = 16 * 1024 * 1024
 const KEPT_BYTES = 5 * 1024 * 1024
 const FAULT = /^.*workspace-init: FAULT (.{1,500}?)\s*$/m
 const READY = /workspace-init: ready/
 const MAX_READ_BYTES = 1024 * 1024
 
-/** How many bytes a log has; 0 when there is none. */
+/** Returns the size of a log in bytes; 0 when there is none. */
 export async function consoleSize(path: string): Promise<number> {
   return (await withFile(path, async (file) => (await file.stat()).size)) ?? 0
 }
 
-/** What the init inside said kept it from booting, in what was printed since `start`; undefined when it said nothing. */
-export async function findInitFault(path: string, start: number): Promise<string | undefined> {
-  // A guest says what it wants: control characters are no part of a sentence.
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+/** Returns the boot failure that the init inside reported since `start`, or undefined. */
+export async function findInitError(path: string, start: number): Promise<string | undefined> {
+  // Guest output is untrusted: control characters are stripped from the message.
+  // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
   return FAULT.exec(await printedSince(path, start))?.[1]?.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '')
 }
 
-/** Whether the init inside has said since `start` that it hands over to the image's own. */
-export async function saysReady(path: string, start: number): Promise<boolean> {
+/** Returns whether the init inside has reported since `start` that it starts the image's init. */
+export async function hasReportedReady(path: string, start: number): Promise<boolean> {
   return READY.test(await printedSince(path, start))
 }
 
-/** What a console printed since `start`, of very much the end. */
+/** Returns the console output since `start`, limited to its end. */
 async function printedSince(path: string, start: number): Promise<string> {
   return (await readEnd(path, MAX_READ_BYTES, start)).toString('latin1')
 }
 
-/** The last lines of a console, of those that there is room for in 1 MiB. */
+/** Returns the last lines of a console, from at most 1 MiB. */
 export async function readConsole(path: string, count: number): Promise<readonly string[]> {
   return lastLogLines((await readEnd(path, MAX_READ_BYTES)).toString(), count)
 }
 
-/** The last lines of a log, for a message. */
+/** Returns the last lines of a log, for a message. */
 export async function lastLines(path: string, count: number): Promise<string> {
   const printed = (await readEnd(path, 4096)).toString('latin1')
   return printed
@@ -48,11 +48,11 @@ export async function lastLines(path: string, count: number): Promise<string> {
     .join(' | ')
 }
 
-/** The end of a log, of what it got after `start`; empty where there is no log. */
+/** Returns the end of what a log received after `start`; empty when there is no log. */
 async function readEnd(path: string, mostBytes: number, start = 0): Promise<Buffer> {
   const end = await withFile(path, async (file) => {
     const { size } = await file.stat()
-    // A log that was cut since is shorter than where this run began.
+    // A log that was truncated in the meantime may be shorter than this run's start offset.
     const from = Math.max(size < start ? 0 : start, size - mostBytes)
     const buffer = Buffer.alloc(size - from)
     await file.read(buffer, 0, buffer.length, from)
@@ -61,18 +61,21 @@ async function readEnd(path: string, mostBytes: number, start = 0): Promise<Buff
   return end ?? Buffer.alloc(0)
 }
 
-/** The last messages of a kernel, at the level that every console shows. Source: Linux, kernel/reboot.c. */
-const LAST_WORDS = /reboot: (?:(Restarting system)|Power down|System halted)/g
+/** Final kernel messages, logged at a level that every console shows. Source: Linux, kernel/reboot.c. */
+const LAST_MESSAGES = /reboot: (?:(Restarting system)|Power down|System halted)/g
 
-/** Returns how a kernel ended its machine, by its last message since `start`; undefined without one. */
-export async function findLastWords(path: string, start: number): Promise<'off' | 'rebooting' | undefined> {
+/** Returns how a kernel ended its VM, judging by its last message since `start`; undefined without one. */
+export async function findLastKernelMessage(
+  path: string,
+  start: number,
+): Promise<'off' | 'rebooting' | undefined> {
   const printed = (await readEnd(path, 4096, start)).toString('latin1')
-  const last = [...printed.split('\n').slice(-4).join('\n').matchAll(LAST_WORDS)].at(-1)
+  const last = [...printed.split('\n').slice(-4).join('\n').matchAll(LAST_MESSAGES)].at(-1)
   if (last === undefined) return undefined
   return last[1] === undefined ? 'off' : 'rebooting'
 }
 
-/** Cuts a log that has grown too long down to its end, in place: its writer appends. */
+/** Truncates an overlong log to its end, in place, because its writer appends. */
 export async function boundLog(path: string): Promise<void> {
   await withFile(
     path,

@@ -3,7 +3,9 @@ import { readProcStat, TICK_MS } from '../../../../lib/process/proc-stat.ts'
 import type { Workspace } from '../../../workspace.ts'
 import type { Load } from '../../backend.ts'
 
-/** By machine, what its monitor uses and so its guest; nothing where there is no /proc. */
+/**
+ * Returns the load of each VM's monitor, which includes its guest, by VM id; empty on systems without /proc.
+ */
 export async function readMachineLoads(machines: readonly Workspace[]): Promise<ReadonlyMap<string, Load>> {
   const read = await Promise.all(
     machines.map(async ({ containerId, pid }) => [containerId, await readMachineLoad(pid)] as const),

@@ -5,26 +5,26 @@ import { run } from '../../../../lib/process/run.ts'
 const LOOK_EVERY_MS = 50
 
 /**
- * A process of a machine, told from another that got its number later: by when it began, in the system's own terms. After a
- * restart of this machine nothing of it is left.
+ * A process of a VM. Its start time, in the system's own format, distinguishes it from a later process with
+ * the same PID. It does not survive a reboot of the host.
  */
 export interface MachineProcess {
   readonly pid: number
   readonly began: string
 }
 
-/** What a process that runs now is known by later; undefined when it has ended. */
+/** Returns the identity of a running process; undefined when it has exited. */
 export async function identify(pid: number): Promise<MachineProcess | undefined> {
   const began = await beginning(pid)
   return began === undefined ? undefined : { pid, began }
 }
 
-/** Whether exactly this process runs. */
+/** Returns whether exactly this process is running. */
 export async function isRunning({ pid, began }: MachineProcess): Promise<boolean> {
   return (await beginning(pid)) === began
 }
 
-/** Sends a signal to exactly this process, if it runs. */
+/** Signals exactly this process, if it is running. */
 export async function signalProcess(machine: MachineProcess, signal: NodeJS.Signals): Promise<void> {
   if (!(await isRunning(machine))) return
   try {
@@ -34,8 +34,8 @@ export async function signalProcess(machine: MachineProcess, signal: NodeJS.Sign
   }
 }
 
-/** Waits until a process has ended; false when it has not within that time. */
-export async function hasEndedWithin(machine: MachineProcess, timeoutMs: number): Promise<boolean> {
+/** Waits until a process has exited; resolves to false on timeout. */
+export async function hasExitedWithin(machine: MachineProcess, timeoutMs: number): Promise<boolean> {
   const until = performance.now() + timeoutMs
   while (await isRunning(machine)) {
     if (performance.now() > until) return false
@@ -44,7 +44,7 @@ export async function hasEndedWithin(machine: MachineProcess, timeoutMs: number)
   return true
 }
 
-/** When a process began; undefined when there is none, or one that has ended and was not waited for. */
+/** Returns a process's start time; undefined when it does not exist or is a zombie. */
 async function beginning(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') return beginningInProc(pid)
   const { status, stdout } = await run('ps', ['-o', 'lstart=,stat=', '-p', String(pid)])

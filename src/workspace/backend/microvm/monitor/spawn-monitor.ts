@@ -5,20 +5,20 @@ import { messageOf } from '../../../../lib/errors/message.ts'
 import { fault } from '../../../errors.ts'
 import { identify, type MachineProcess } from './machine-process.ts'
 
-/** A third of the weight that other programs have: a machine whose processors are all busy leaves some to the server and its clients. */
+/** A third of the default weight: VMs that use all processors leave time for the server and its clients. */
 const NICENESS = 5
 
-/** A program of a machine, which outlives the server: the machine goes on when that is started anew. */
+/** A process of a VM. It outlives the server, so that VMs keep running while the server restarts. */
 export interface Monitor {
   readonly process: MachineProcess
-  /** Resolves when it has ended, with its status or the signal's name. */
+  /** Resolves with its exit status or the signal's name once it has exited. */
   readonly ended: Promise<number | string>
 }
 
 /**
- * Starts a monitor or one of its helpers, apart from the server's own group and output.
+ * Starts a monitor or one of its helpers, detached from the server's process group and output.
  *
- * @throws BACKEND_ERROR, with the program's name, when it cannot be started
+ * @throws BACKEND_ERROR with the program's name when it cannot be started
  */
 export async function spawnMonitor(
   program: string,
@@ -36,7 +36,7 @@ export async function spawnMonitor(
     child.unref()
     const process = child.pid === undefined ? undefined : await identify(child.pid)
     if (process !== undefined) return { process, ended }
-    throw new Error(`it ended at once (${await ended})`)
+    throw new Error(`it exited immediately (${await ended})`)
   } catch (error) {
     throw fault('BACKEND_ERROR', `${program} cannot be started: ${messageOf(error)}`, error)
   } finally {
@@ -48,6 +48,6 @@ function yieldToServer(pid: number | undefined): void {
   try {
     if (pid !== undefined) setPriority(pid, NICENESS)
   } catch {
-    // It has ended already, or the server itself runs with less.
+    // It has already exited, or the server itself runs at a lower priority.
   }
 }

@@ -3,19 +3,22 @@ import { rename, writeFile } from 'node:fs/promises'
 import type { NetworkPolicy } from '../../../network/policy.ts'
 
 /**
- * Returns where the frame filter of a machine finds its rules: beside the machine's directory and not in it, where its monitor's user
- * could change them.
+ * Returns the path of a VM's frame filter rules: beside the VM's directory rather than in it, where its
+ * monitor's user could change them.
  */
 export function rulesFile(socketDir: string): string {
   return `${socketDir}.rules`
 }
 
-/** Returns whether a machine that runs has user-mode networking. */
+/** Returns whether a running VM uses user-mode networking. */
 export function hasFilterRules(socketDir: string): boolean {
   return existsSync(rulesFile(socketDir))
 }
 
-/** Replaces the rules of a machine; its filter reads them within a second. `allowed`: networks that a listed egress stands for now. */
+/**
+ * Replaces the rules of a VM; its filter rereads them within a second. `allowed` lists the networks that a
+ * listed egress currently resolves to.
+ */
 export async function writeFilterRules(
   socketDir: string,
   policy: NetworkPolicy,
@@ -26,7 +29,7 @@ export async function writeFilterRules(
   await rename(`${file}.new`, file)
 }
 
-/** Returns a policy as `native/net-filter/policy.h` has it. */
+/** Formats a policy as `native/net-filter/policy.h` expects it. */
 export function filterRules({ allowHostPorts, egress }: NetworkPolicy, allowed: readonly string[]): string {
   const lines = [
     `egress ${typeof egress === 'string' ? egress : 'listed'}`,

@@ -11,20 +11,23 @@ import type { BridgePort } from '../../../network/ruleset.ts'
 import { macOf, type NetworkPlan } from './network.ts'
 
 const PREFIX_LENGTH = 20
-/** Networks of 10.213.0.0/16, one for each backend of each server on this host. */
+/** Number of subnets of 10.213.0.0/16, one per backend and server on this host. */
 const NETWORKS = 16
-/** 12 bits of address, less the network's own, the gateway's and the broadcast one. */
+/** 12 bits of address, minus the network, gateway and broadcast addresses. */
 const ADDRESSES = 2 ** (32 - PREFIX_LENGTH) - 3
 
-/** Returns what this process lacks to create network devices, as a sentence with a remedy; undefined when nothing is missing. */
+/**
+ * Returns what is missing for creating network devices, as a sentence with a remedy; undefined when nothing
+ * is.
+ */
 export async function tapMissing(): Promise<string | undefined> {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'tap devices need Linux and root'
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'tap devices require Linux and root'
   const hasTun = await access('/dev/net/tun', constants.R_OK | constants.W_OK).then(
     () => true,
     () => false,
   )
-  if (!hasTun) return '/dev/net/tun cannot be opened: modprobe tun'
-  if ((await findProgram('ip')) === undefined) return 'ip is not installed (the package iproute2)'
+  if (!hasTun) return '/dev/net/tun cannot be opened; run modprobe tun'
+  if ((await findProgram('ip')) === undefined) return 'ip is not installed (package iproute2)'
   return firewallMissing()
 }
 
@@ -35,8 +38,9 @@ interface Bridge {
 }
 
 /**
- * The network devices of one backend's machines, joined by a bridge that leads out by the host's address. The host reaches a machine by
- * its address; a machine reaches neither another one nor the host, and sends from its own MAC and address alone. Source: ip-link(8).
+ * Network devices of one backend's VMs, joined by a bridge that is routed through the host's address. The
+ * host can reach a VM by its address. A VM can reach neither other VMs nor the host, and can send only from
+ * its own MAC and IP address. Source: ip-link(8).
  */
 export class Taps {
   readonly #name: string
@@ -44,7 +48,7 @@ export class Taps {
   readonly #ports = new Map<string, BridgePort>()
   readonly #lock = new KeyedLock()
 
-  /** @param root the backend's directory, after which its bridge is named */
+  /** @param root the backend's directory, from which the bridge's name is derived */
   constructor(root: string, policy: NetworkPolicy) {
     const key = createHash('sha256').update(root).digest('hex').slice(0, 6)
     this.#name = `wsvm${key}`
@@ -52,9 +56,9 @@ export class Taps {
   }
 
   /**
-   * Creates a machine's device. Rejects with the command that failed.
+   * Creates a VM's device. Rejects with the command that failed.
    *
-   * @param user who may use the device, beside root
+   * @param user a user that may use the device, in addition to root
    */
   async add(
     id: string,
@@ -68,7 +72,7 @@ export class Taps {
       const address = addressOf(bridge, id, taken)
       const asUser = user === undefined ? [] : ['user', String(user)]
       await command('ip', 'tuntap', 'add', 'dev', device, 'mode', 'tap', ...asUser)
-      // Before it is connected to anything.
+      // The rules are in force before the device is connected to anything.
       await this.#protect(bridge, [...this.#ports.values(), { device, mac, address }])
       this.#ports.set(id, { device, mac, address })
       await command('ip', 'link', 'set', device, 'master', bridge.name, 'up')
@@ -88,7 +92,7 @@ export class Taps {
     return this.#ports.has(id)
   }
 
-  /** Takes over the device of a machine that an earlier server started. */
+  /** Attaches to the device of a VM that an earlier server started. */
   async adopt(id: string, address: string): Promise<void> {
     await this.#lock.run('', async () => {
       this.#ports.set(id, { device: deviceOf(id), mac: macOf(id), address })
@@ -96,7 +100,7 @@ export class Taps {
     })
   }
 
-  /** Deletes a machine's device, and with the last one the bridge and its rules. */
+  /** Deletes a VM's device, and with the last one the bridge and its rules. */
   async remove(id: string): Promise<void> {
     await this.#lock.run('', async () => {
       await run('ip', ['link', 'delete', 'dev', deviceOf(id)])
@@ -110,7 +114,7 @@ export class Taps {
     })
   }
 
-  /** Leaves everything as it is, for machines that outlive the server. */
+  /** Stops watching the rules. Leaves the devices in place, because VMs outlive the server. */
   close(): void {
     this.#firewall.close()
   }
@@ -134,7 +138,7 @@ export class Taps {
       await command('ip', 'address', 'replace', `${bridge.gateway}/${PREFIX_LENGTH}`, 'dev', name)
       await command('ip', 'link', 'set', name, 'up')
       await writeFile('/proc/sys/net/ipv4/ip_forward', '1')
-      // For DNS alone, as the rules have it: they come first.
+      // Only for DNS, as the rules ensure, which are evaluated first.
       if (readResolvers().local !== undefined)
         await writeFile(`/proc/sys/net/ipv4/conf/${name}/route_localnet`, '1')
       await acceptForwarded(name, '-I')
@@ -145,8 +149,8 @@ export class Taps {
 }
 
 /**
- * Lets a bridge's packets past the rules of container engines and firewalls, which drop what they do not know; what guests may not send,
- * our own rules have dropped by then.
+ * Exempts a bridge from the rules of container engines and firewalls, which drop unknown traffic. Our own
+ * rules have already dropped what guests must not send.
  */
 async function acceptForwarded(bridge: string, how: '-I' | '-D'): Promise<void> {
   if ((await findProgram('iptables')) === undefined) return
@@ -168,7 +172,7 @@ async function addressesOfHost(): Promise<readonly { readonly device: string; re
   }))
 }
 
-/** The first 20 bits of an address. */
+/** Returns the first 20 bits of an address. */
 function networkKey(address: string): string {
   const [a, b, c] = address.split('.')
   return `${a}.${b}.${Number(c) >> 4}`
@@ -184,12 +188,12 @@ async function command(program: string, ...argv: readonly string[]): Promise<voi
   if (status !== 0) throw new Error(`${program} ${argv.join(' ')}: ${stderr.trim()}`)
 }
 
-/** At most 15 characters, as the kernel has it. */
+/** Returns a VM's device name, which the kernel limits to 15 characters. */
 function deviceOf(id: string): string {
   return `wst${id}`
 }
 
-/** The same at each start as long as no other machine has it. */
+/** Returns a VM's address, the same at every start unless another VM has taken it. */
 function addressOf({ gateway }: Bridge, id: string, taken: ReadonlySet<string>): string {
   const base = Number(gateway.split('.')[2])
   const first = createHash('sha256').update(id).digest().readUInt32BE(0)

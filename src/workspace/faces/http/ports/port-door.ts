@@ -20,7 +20,7 @@ import type { Logger } from '../../../../lib/log/logger.ts'
 import { errorToWire } from '../../../api/error.ts'
 import { fault } from '../../../errors.ts'
 import { parseWorkspaceName } from '../../../name.ts'
-import { GRANT_MS, GrantTable } from '../../../passes/grant-table.ts'
+import { GRANT_MS, GrantTable } from '../../../tickets/grant-table.ts'
 import { openTunnel, parsePort } from '../../../tunnel/open-tunnel.ts'
 import type { PortHosts, PortTarget } from '../../../tunnel/port-host.ts'
 import { subjectOf } from '../audit-subject.ts'
@@ -39,7 +39,7 @@ const PORT_PATH = /^(\/api\/workspaces\/([^/?]*)\/proxy\/([^/?]*))(\/.*)$/
 const PORT_TARGET = /^(?:https?:\/\/[^/?]*)?\/api\/workspaces\/[^/?]*\/proxy\/[^/?]*\//
 
 interface PortDoorParts {
-  readonly face: Pick<HttpFace, 'table' | 'backends' | 'activity' | 'passes' | 'config' | 'audit'>
+  readonly face: Pick<HttpFace, 'table' | 'backends' | 'activity' | 'tickets' | 'config' | 'audit'>
   readonly hosts: PortHosts
   readonly token: string | undefined
   readonly hasTls: boolean
@@ -139,7 +139,7 @@ export class PortDoor implements Diversion {
   #admit(request: IncomingMessage, target: PortTarget, pass: string | undefined): void {
     if (this.#parts.token === undefined || this.#bearsToken(request)) return
     this.#recording(request, target, () =>
-      this.#parts.face.passes.take(pass, target.workspace, { for: 'port', port: target.port }),
+      this.#parts.face.tickets.redeem(pass, target.workspace, { for: 'port', port: target.port }),
     )
   }
 
@@ -205,7 +205,7 @@ export class PortDoor implements Diversion {
     const { token, face, hasTls } = this.#parts
     const cookies: string[] = []
     if (token !== undefined) {
-      face.passes.take(pass, target.workspace, { for: 'port', port: target.port })
+      face.tickets.redeem(pass, target.workspace, { for: 'port', port: target.port })
       cookies.push(grantCookie(this.#grants.issue(target), GRANT_MS / 1_000, hasTls))
     }
     response

@@ -17,7 +17,7 @@ interface Address {
 
 /** Passes: what a browser shows in place of the token where it can send no header. */
 export function passRoute({ app }: HttpServer, face: HttpFace, address: Address): void {
-  const { table, passes, config, audit } = face
+  const { table, tickets, config, audit } = face
   app.post<{ Params: { readonly name: string }; Body: Static<typeof passBodySchema> }>(
     '/api/workspaces/:name/passes',
     {
@@ -31,14 +31,14 @@ export function passRoute({ app }: HttpServer, face: HttpFace, address: Address)
       const { name } = table.get(parseWorkspaceName(request.params.name))
       const { body } = request
       void reply.status(201)
-      if (body.for === 'terminal') return passToWire(passes.issue(name, body))
+      if (body.for === 'terminal') return passToWire(tickets.issue(name, body))
       const { port } = body
-      const pass = await audit.follow(subjectOf(request, 'port.open', name), async () => {
+      const ticket = await audit.follow(subjectOf(request, 'port.open', name), async () => {
         refuseDenied(port, config.tunnel.denyPorts)
-        return passes.issue(name, body)
+        return tickets.issue(name, body)
       })
       const url = urlOf(name, port, request.headers.host ?? '', address)
-      return passToWire(pass, withPass(url, address.wantsToken ? pass.pass : undefined))
+      return passToWire(ticket, withPass(url, address.wantsToken ? ticket.ticket : undefined))
     },
   )
 }

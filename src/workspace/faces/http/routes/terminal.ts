@@ -19,7 +19,7 @@ const PATH = /^\/api\/workspaces\/([^/]*)\/terminal$/
 
 /** Terminals inside workspaces, over WebSockets. */
 export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: HttpFace): void {
-  const { table, backends, lifecycle, audit, activity, passes } = face
+  const { table, backends, lifecycle, audit, activity, tickets } = face
   const terminals = new TerminalTable(table)
   const server = new WebSocketServer({
     noServer: true,
@@ -35,15 +35,15 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
       const pass = query.get('pass') ?? undefined
       if (!hasToken(request))
         audit.admission(subjectOf({ raw: request }, 'terminal.open', name), () =>
-          passes.take(pass, name, { for: 'terminal' }),
+          tickets.redeem(pass, name, { for: 'terminal' }),
         )
       refuseOtherProtocols(request)
       const wanted = terminalFromQuery(query)
       const { workspace, backend } = getRunning(table, backends, name, 'conflict')
-      const place = terminals.enter(workspace.name)
+      const slot = terminals.reserve(workspace.name)
       const endActivity = activity.begin(workspace.name)
       socket.once('close', () => {
-        place.leave()
+        slot.release()
         endActivity()
       })
       const process = await audit.follow(subjectOf({ raw: request }, 'terminal.open', name), () =>
@@ -52,7 +52,7 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
       if (socket.destroyed) return process.hangUp()
       // Also when the handshake fails, which is answered there.
       socket.once('close', () => void process.hangUp().catch(() => undefined))
-      const { workspaceEnded } = place
+      const { workspaceEnded } = slot
       const whenIdle = () => lifecycle.whileIdle(workspace.name, async () => undefined)
       server.handleUpgrade(request, socket, Buffer.alloc(0), (webSocket) => {
         void serveTerminal({ socket: webSocket, process, workspaceEnded, whenIdle, logger: app.log })

@@ -149,11 +149,11 @@ test('doctor names what is missing and its remedy, and ends with 1', async () =>
   expect(JSON.parse(stdout).checks).toContainEqual({
     name: 'docker',
     ok: false,
-    found: 'nothing answers at unix:///nonexistent/engine.sock',
+    found: 'no engine responds at unix:///nonexistent/engine.sock',
     remedy: 'run scripts/setup, or install and start Docker or Podman, or set docker.host',
   })
   expect((await workspaceCli(['doctor', '--table'], user)).stdout).toMatch(
-    /^MISSING +docker +nothing answers at/m,
+    /^MISSING +docker +no engine responds at/m,
   )
 })
 

@@ -29,7 +29,7 @@ test.each(['docker/abc', 'system.slice/docker-abc.scope', 'machine.slice/libpod-
   },
 )
 
-test('control groups of the first version are read as well', async () => {
+test('control groups of version 1 are read as well', async () => {
   const root = tree({
     'cpuacct/docker/abc/cpuacct.usage': '2500000000\n',
     'memory/docker/abc/memory.usage_in_bytes': '10000\n',
@@ -40,7 +40,7 @@ test('control groups of the first version are read as well', async () => {
   )
 })
 
-test('one that ended is left out, and found again where it is next', async () => {
+test('a stopped container is left out, and found again at its next path', async () => {
   const root = tree(V2('docker/abc'))
   const loads = new ContainerLoads(root)
   expect((await loads.readAll(['abc'])).size).toBe(1)

@@ -6,7 +6,7 @@ import { encodeRequest } from '../../../../../src/workspace/backend/docker/exec/
 const MOST_BYTES = 2 * 2 ** 20
 const word = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constant(''), fc.constant('a=b=c'))
 
-test('a launcher reads the environment and arguments that were asked for, or nothing at all', () => {
+test('a launcher receives the requested environment and arguments exactly, or nothing', () => {
   const requests = fc.record({
     argv: fc.array(word, { minLength: 1, maxLength: 8 }),
     environment: fc.option(
@@ -30,13 +30,13 @@ test('a launcher reads the environment and arguments that were asked for, or not
       const isPossible = !wanted.some((each) => each.includes('\0'))
       expect(encoded !== undefined).toBe(isPossible)
       if (encoded === undefined) return
-      const { words, ...rest } = encoded
-      expect(words.endsWith('\0')).toBe(true)
-      expect(words.slice(0, -1).split('\0')).toEqual(wanted)
+      const { strings, ...rest } = encoded
+      expect(strings.endsWith('\0')).toBe(true)
+      expect(strings.slice(0, -1).split('\0')).toEqual(wanted)
       expect(rest).toEqual({
         variables: variables.length,
         hasInput: stdin ?? true,
-        bytes: Buffer.from(words).length,
+        bytes: Buffer.from(strings).length,
       })
     }),
   )
@@ -45,7 +45,7 @@ test('a launcher reads the environment and arguments that were asked for, or not
 test.each([
   ['one byte', 'x'],
   ['two bytes', 'é'],
-])('a request has at most 2 MiB, its zero bytes included: characters of %s', (_what, character) => {
+])('a request has at most 2 MiB including zero bytes: characters of %s', (_what, character) => {
   const size = Buffer.byteLength(character)
   const most = Math.floor((MOST_BYTES - 1) / size)
   const request = (length: number) => encodeRequest({ argv: [character.repeat(length)] })
@@ -53,7 +53,7 @@ test.each([
   expect(request(most + 1)).toBeUndefined()
 })
 
-test('a request is read once, however often it is sent', () => {
+test('a request is accepted once, however often it is sent', () => {
   const reads = { argv: 0, environment: 0 }
   const request = {
     get argv() {

@@ -3,13 +3,13 @@ import { DockerEngine } from '../../../../../src/workspace/backend/docker/engine
 import { nftOf } from '../../../../../src/workspace/backend/docker/network/engine-nft.ts'
 import { docker, TEST_IMAGE } from '../../../../support/engine/docker.ts'
 
-/** An engine as one of another machine: its rules are not this process's to change. */
+/** An engine that looks like another machine's, whose rules this process cannot change. */
 const engine = Object.assign(new DockerEngine(undefined), { address: 'tcp://elsewhere:2375' })
 const table = `workspace_test_${process.pid}`
 beforeAll(() => engine.open(() => undefined))
 afterAll(() => engine.close())
 
-test('rules are put into force where the engine is, by a container that leaves nothing behind', async () => {
+test('rules are applied on the engine’s machine by a container that leaves nothing behind', async () => {
   const nft = nftOf(engine, TEST_IMAGE)
   expect(nft.isLocal).toBe(false)
   await nft(['-f', '-'], `add table inet ${table}\n`)
@@ -19,7 +19,7 @@ test('rules are put into force where the engine is, by a container that leaves n
   expect(await docker('ps', '-aq', '--filter', 'label=workspace.helper=nft')).toBe('')
 })
 
-test('a script that is not valid is an error in nft’s words', async () => {
+test('an invalid script fails with nft’s message', async () => {
   await expect(nftOf(engine, TEST_IMAGE)(['-f', '-'], 'add tabel x')).rejects.toThrow(
     /nft on the engine's machine: .*syntax error/,
   )

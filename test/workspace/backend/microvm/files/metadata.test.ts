@@ -24,13 +24,13 @@ function filesWith(content: string | Buffer, key = 'demo'): MachineFiles {
 const stateIn = async (files: MachineFiles, key = 'demo') =>
   (await workspaceOf('qemu', files, key, await files.read(key), 'boot'))?.state
 
-test('metadata that was written is read again', async () => {
+test('written metadata is read back', async () => {
   const root = tempDir()
   const files = new MachineFiles(root)
   await files.begin('Demo')
   await files.write(good)
   await files.end('Demo')
-  expect(await files.read('demo')).toEqual({ is: 'known', record: good })
+  expect(await files.read('demo')).toEqual({ is: 'valid', record: good })
   expect(await stateIn(files)).toEqual({ is: 'stopped' })
   expect([...(await readPinnedDigests(files.root))]).toEqual([good.digest])
 })
@@ -67,27 +67,27 @@ test.each([
   await expect(readPinnedDigests(files.root)).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
 })
 
-test('F8 one that cannot be read leaves the others as they are', async () => {
+test('F8 unreadable metadata does not affect other workspaces', async () => {
   const files = filesWith('')
   mkdirSync(join(files.root, 'instances/other'))
   writeFileSync(join(files.root, 'instances/other/metadata.json'), changed({ name: 'other' }))
   const found = (await files.list()).map(({ key, reading }) => `${key} ${reading.is}`)
-  expect(new Set(found)).toEqual(new Set(['demo unreadable', 'other known']))
+  expect(new Set(found)).toEqual(new Set(['demo unreadable', 'other valid']))
 })
 
-test('P2 nothing of a machine is looked for under a name that is none', async () => {
+test('P2 an invalid name is never used as a path', async () => {
   const files = filesWith(text)
   for (const name of ['../demo', 'a/b', '', '.', '-x', 'x'.repeat(64)])
-    expect(() => files.instanceOf(name)).toThrow(/is no name/)
+    expect(() => files.instanceOf(name)).toThrow(/is not a valid name/)
   mkdirSync(join(files.root, 'instances/.hidden'))
   mkdirSync(join(files.root, 'instances/UPPER'))
   expect((await files.list()).map(({ key }) => key)).toEqual(['demo'])
 })
 
-test('P2 removing takes the server’s own files and tells of others', async () => {
+test('P2 removing deletes only the server’s files and reports others', async () => {
   const files = filesWith(text)
   writeFileSync(join(files.instanceOf('demo'), 'notes'), 'someone’s')
-  await expect(files.removeInstance('demo')).rejects.toThrow(/not the server’s/)
+  await expect(files.removeInstance('demo')).rejects.toThrow(/the server did not create/)
   await files.removeInstance('absent')
 })
 

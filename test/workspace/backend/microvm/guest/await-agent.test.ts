@@ -9,10 +9,10 @@ import { awaitAgent } from '../../../../../src/workspace/backend/microvm/guest/a
 import { identify } from '../../../../../src/workspace/backend/microvm/monitor/machine-process.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 
-/** In place of three minutes: a boot of twelve minutes takes 1.2 s here. */
+/** Instead of three minutes: a boot of twelve minutes takes 1.2 s here. */
 const TIMEOUT_MS = 300
 
-/** A machine whose console prints a line every so often, and whose agent answers after a while. */
+/** A VM whose console prints a line at intervals, and whose agent responds after a while. */
 async function boot({ printEveryMs, answersAfterMs }: Record<'printEveryMs' | 'answersAfterMs', number>) {
   const monitor = spawn('sleep', ['600'])
   onTestFinished(() => void monitor.kill())
@@ -43,16 +43,16 @@ async function boot({ printEveryMs, answersAfterMs }: Record<'printEveryMs' | 'a
 
 const NEVER = 2 ** 30
 
-test('a boot that takes longer than its time-out is waited for while its console goes on', async () => {
+test('a boot that exceeds its timeout is waited for while its console keeps printing', async () => {
   await boot({ printEveryMs: 50, answersAfterMs: 3 * TIMEOUT_MS })
 })
 
-test('a boot whose console falls silent is given up', async () => {
+test('a boot whose console falls silent fails', async () => {
   const silent = boot({ printEveryMs: NEVER, answersAfterMs: NEVER })
-  await expect(silent).rejects.toThrow(/did not answer within .* silent for .*\(vm.boot_timeout\)/)
+  await expect(silent).rejects.toThrow(/did not respond within .* silent for .*\(vm.boot_timeout\)/)
 })
 
 test('a guest that prints for ever does not boot for ever', { timeout: 30_000 }, async () => {
   const babbling = boot({ printEveryMs: 20, answersAfterMs: NEVER })
-  await expect(babbling).rejects.toThrow(/did not answer within .* its console goes on/)
+  await expect(babbling).rejects.toThrow(/did not respond within .* its console is still printing/)
 })

@@ -12,7 +12,7 @@ function shortDir(): string {
   return directory
 }
 
-test('a connection is known by the port it came to, in the place of what an earlier server left', async () => {
+test('a connection is identified by its port, and leftovers of an earlier server are replaced', async () => {
   const directory = shortDir()
   writeFileSync(join(directory, 'vsock.sock_1024'), 'left')
   const ports = await GuestPorts.open(directory, [1024, 1030], (port, connection) =>
@@ -23,7 +23,7 @@ test('a connection is known by the port it came to, in the place of what an earl
     expect(await text(connect(join(directory, `vsock.sock_${port}`)))).toBe(`to ${port}`)
 })
 
-test('what came in is cut off when the ports are closed, and nothing else comes in', async () => {
+test('closing the ports closes accepted connections and refuses new ones', async () => {
   const directory = shortDir()
   const ports = await GuestPorts.open(directory, [1024], () => undefined)
   const guest = connect(join(directory, 'vsock.sock_1024'))
@@ -35,11 +35,11 @@ test('what came in is cut off when the ports are closed, and nothing else comes 
   expect(existsSync(join(directory, 'vsock.sock_1024'))).toBe(false)
 })
 
-test('W2 a directory that is gone is told', async () => {
+test('W2 a missing directory is reported', async () => {
   await expect(GuestPorts.open('/nonexistent', [1024], () => undefined)).rejects.toThrow(/EACCES|ENOENT/)
 })
 
-test('B5 a guest has 64 connections at most, whatever it does with them', async () => {
+test('B5 a guest has at most 64 connections', async () => {
   const directory = shortDir()
   let count = 0
   const ports = await GuestPorts.open(directory, [1024, 1030], () => void count++)

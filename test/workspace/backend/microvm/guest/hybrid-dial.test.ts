@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { dialHybrid } from '../../../../../src/workspace/backend/microvm/guest/hybrid-dial.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 
-/** A monitor's socket at which each connection is answered so. */
+/** A monitor's socket that gives every connection this answer. */
 async function monitor(answer: (socket: Socket, asked: string) => void): Promise<string> {
   const path = join(tempDir(), 'v')
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -17,7 +17,7 @@ async function monitor(answer: (socket: Socket, asked: string) => void): Promise
   return path
 }
 
-test('B4 the answer’s line is taken off to the byte, however it is split, and the rest is the guest’s', async () => {
+test('B4 the answer is removed exactly, however it is split, and the rest belongs to the guest', async () => {
   const said = 'OK 1073741824\nOK 7\nthe guest'
   for (let at = 1; at < said.length; at++) {
     const path = await monitor((socket, asked) => {
@@ -36,16 +36,16 @@ test.each([
   ['another word', 'NO 1\n'],
   ['no number', 'OK\n'],
   ['a negative number', 'OK -1\n'],
-])('B4 %s is no answer', async (_what, said) => {
+])('B4 %s is not a valid answer', async (_what, said) => {
   const path = await monitor((socket) => void socket.end(said))
-  await expect(dialHybrid(path, 1025, 5_000)).rejects.toThrow(/nobody listens there/)
+  await expect(dialHybrid(path, 1025, 5_000)).rejects.toThrow(/connection refused/)
 })
 
-test('one that does not answer is given up in time', async () => {
+test('a dial without an answer times out', async () => {
   const path = await monitor(() => undefined)
-  await expect(dialHybrid(path, 1025, 50)).rejects.toThrow(/does not answer/)
+  await expect(dialHybrid(path, 1025, 50)).rejects.toThrow(/timed out/)
 })
 
-test('a socket that is not there is told', async () => {
+test('a missing socket is reported', async () => {
   await expect(dialHybrid(join(tempDir(), 'none'), 1025, 50)).rejects.toThrow(/ENOENT/)
 })

@@ -10,7 +10,7 @@ import { MAX_CONNECTIONS } from '../../../../../src/workspace/backend/microvm/gu
 import { SerialBridge } from '../../../../../src/workspace/backend/microvm/guest/serial-bridge.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
 
-test('B5 a guest has 64 connections through its serial line at most, however many channels it opens', async () => {
+test('B5 a guest has at most 64 connections through its serial port, however many channels it opens', async () => {
   const directory = mkdtempSync('/tmp/vm-')
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   let connections = 0
@@ -23,7 +23,7 @@ test('B5 a guest has 64 connections through its serial line at most, however man
   const opened = 300
   let refused = 0
   const attack = (session: Duplex): void => {
-    // Both sides begin a session at first; the one that lasts counts.
+    // Both sides start a session at first; the one that survives counts.
     refused = 0
     const reader = new FrameReader()
     session.on('data', (bytes: Buffer) => {

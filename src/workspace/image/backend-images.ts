@@ -2,16 +2,16 @@ import type { Bytes } from '../bytes.ts'
 import type { BackendName } from '../backend-name.ts'
 import type { RootfsSource } from './source/rootfs-source.ts'
 
-/** An image as a backend has it. Texts are '' and sizes 0 for what there is not. */
-export interface ShelfImage {
+/** An image of a backend. Missing texts are '' and missing sizes 0. */
+export interface BackendImage {
   readonly name: string
   readonly backend: BackendName
-  /** Where it is: a directory, or the engine's own identifier. */
+  /** A directory, or the engine's identifier. */
   readonly path: string
   readonly dockerRef: string
-  /** What it takes on disk. */
+  /** Disk usage. */
   readonly sizeBytes: number
-  /** Whether it is there and as far as a look tells whole. */
+  /** Whether it exists and looks complete. */
   readonly isCached: boolean
   /** `sha256:…` */
   readonly digest: string
@@ -19,7 +19,7 @@ export interface ShelfImage {
   readonly isInUse: boolean
 }
 
-/** What is known of an image's making. Sizes are bytes, 0 for what there is not. */
+/** Details of an image. Sizes are bytes, 0 when missing. */
 export interface ImageFacts {
   readonly schemaVersion: number
   readonly digest: string
@@ -34,57 +34,68 @@ export interface ImageFacts {
   readonly createdAt: string
 }
 
+/** A request to pull an image. */
 export interface PullRequest {
   readonly dockerRef: string
-  /** '' for the one that the reference suggests. */
+  /** '' for the tag derived from the reference. */
   readonly tag: string
 }
 
-/** What long work on images is given. */
+/** Callbacks of long-running image work. */
 export interface ImageWork {
   readonly progress: (message: string) => void
   readonly signal: AbortSignal
 }
 
 /**
- * The images of one backend. Names have been checked to be a reference, a tag or a digest. All methods fail with
- * IMAGE_NOT_FOUND for an image that is not there, and as backends do.
+ * The images of one backend. Names have been validated as a reference, tag or digest. All methods fail with
+ * IMAGE_NOT_FOUND for a missing image, and otherwise like a backend's.
  */
-export interface ImageShelf {
+export interface BackendImages {
   readonly backend: BackendName
-  readonly list: () => Promise<readonly ShelfImage[]>
+  readonly list: () => Promise<readonly BackendImage[]>
   readonly has: (name: string) => Promise<boolean>
-  /** With `verify` every byte is read and compared with the digest: BACKEND_ERROR for an image that is damaged. */
+  /**
+   * Returns an image's details. `verify` reads every byte and compares the digest.
+   *
+   * @throws BACKEND_ERROR when the image is damaged
+   */
   readonly inspect: (name: string, verify: boolean) => Promise<ImageFacts>
   readonly tag: (source: string, target: string) => Promise<void>
   readonly pull: (
     request: PullRequest,
     work: ImageWork,
   ) => Promise<{ readonly tag: string; readonly digest: string }>
-  /** Takes a tag away, or deletes what a digest names: IMAGE_IN_USE when something needs it. */
+  /** Removes a tag, or deletes the image of a digest. @throws IMAGE_IN_USE when something needs it */
   readonly remove: (name: string) => Promise<void>
-  /** All images that may be deleted as far as they are not needed; fails where that cannot be told of any of them. */
+  /**
+   * Returns all images that may be deleted unless needed. Rejects when this cannot be determined for every
+   * one of them.
+   */
   readonly survey: () => Promise<readonly SurveyedImage[]>
-  /** Deletes an image unless by now something needs it, or `isKept` holds one of its names, or images are being made. */
-  readonly discard: (digest: string, isKept: (image: ShelfImage) => boolean) => Promise<boolean>
+  /**
+   * Deletes an image. Returns false when something needs it by now, `isKept` accepts one of its names, or
+   * images are being created.
+   */
+  readonly discard: (digest: string, isKept: (image: BackendImage) => boolean) => Promise<boolean>
 }
 
-/** An image with all its names, and whether it can go. */
+/** An image with all its names and what needs it. */
 export interface SurveyedImage {
   readonly digest: string
-  readonly rows: readonly ShelfImage[]
+  readonly rows: readonly BackendImage[]
   readonly path: string
-  /** False for a tag whose image is gone. */
+  /** False for a tag whose image no longer exists. */
   readonly isThere: boolean
-  /** What needs it, beside the configuration; '' for nothing. */
+  /** What needs it, apart from the configuration; '' for nothing. */
   readonly neededBy: string
   readonly createdAt: Date
-  /** What its keeper says it takes; left out where its path is to be measured. */
+  /** Disk usage as reported by the engine; measured from the path when absent. */
   readonly size?: Bytes
 }
 
-/** An engine that has root file systems. */
+/** An engine that provides root file systems. */
 export interface RootfsEngine {
-  /** The image of a reference, pulled where the engine has not the newest. */
+  /** Returns the image of a reference, pulling a newer one if available. */
   readonly source: (dockerRef: string, work: ImageWork) => Promise<RootfsSource>
 }

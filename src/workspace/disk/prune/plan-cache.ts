@@ -8,17 +8,17 @@ import type { Clock } from '../../../lib/clock/clock.ts'
 const MAX_PLANS = 64
 const MAX_AGE_MS = 3_600_000
 
-/** What was shown to somebody, who may then have it done. */
+/** A dry run's result, which the caller may then apply. */
 export interface Plan {
   readonly id: string
   readonly request: PruneRequest
-  /** The identity of each item by its key. */
+  /** Identities of the items, by key. */
   readonly items: ReadonlyMap<string, string>
   readonly madeAtMs: number
 }
 
-/** The last plans, for an hour; times are of one monotonic clock. */
-export class PlanShelf {
+/** Keeps the latest plans for an hour, measured with a monotonic clock. */
+export class PlanCache {
   readonly #plans = new Map<string, Plan>()
   readonly #clock: Clock
 
@@ -36,23 +36,26 @@ export class PlanShelf {
   }
 
   /**
-   * Takes a plan away: it is done once. One whose values are repeated wrongly stays.
-   * @throws INVALID_REQUEST for one that is not known any more, or was made with values other than `repeated`
+   * Returns and removes a plan, which can be applied only once. A plan whose values are repeated incorrectly
+   * stays.
+   *
+   * @throws INVALID_REQUEST when the plan is not known any more, or was made with values other than
+   * `repeated`
    */
-  take(id: string, repeated: Partial<PruneRequest>): Plan {
+  redeem(id: string, repeated: Partial<PruneRequest>): Plan {
     const plan = this.#plans.get(id)
     const named = `plan_id ${JSON.stringify(id.slice(0, 40))}`
     if (plan === undefined || this.#clock.nowMs() - plan.madeAtMs > MAX_AGE_MS) {
       this.#plans.delete(id)
       throw fault(
         'INVALID_REQUEST',
-        `${named} is not known, done already or older than an hour; ask with dry_run=true again`,
+        `${named} is unknown, already applied or older than an hour; request a new one with dry_run=true`,
       )
     }
     if (!isDeepStrictEqual({ ...plan.request, ...repeated }, plan.request)) {
       throw fault(
         'INVALID_REQUEST',
-        `${named} was made with other values: scope, until, log_tail_bytes and keep_free must equal the plan's or be left out`,
+        `${named} was made with different values: scope, until, log_tail_bytes and keep_free must equal the plan's or be omitted`,
       )
     }
     this.#plans.delete(id)

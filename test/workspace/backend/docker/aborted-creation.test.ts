@@ -15,7 +15,7 @@ import { engineProxy } from '../../../support/engine/engine-proxy.ts'
 
 const SLOW_MS = 400
 
-/** Everything that the engine makes for a workspace, and when it makes it later than it was asked. */
+/** The requests with which the engine creates parts of a workspace, delayed beyond the abort. */
 test.each(['POST /volumes/create', 'POST /containers/create', String.raw`POST /containers/\w+/start`])(
   'a creation that is given up during %s leaves nothing once it is undone',
   async (pattern) => {
@@ -34,13 +34,13 @@ test.each(['POST /volumes/create', 'POST /containers/create', String.raw`POST /c
     const request = backendCreate(name, TEST_IMAGE)
     await expect(backend.create(request, () => undefined, giveUp.signal)).rejects.toThrow('given up')
     await backend.remove(name, false)
-    // Until the engine would have made it.
+    // Until the engine would have created it.
     await delay(2 * SLOW_MS)
     expect(await leftovers(name)).toEqual([])
   },
 )
 
-test('an export that is given up while the engine creates its container leaves none', async () => {
+test('an export aborted while the engine creates its container leaves none', async () => {
   const proxy = await engineProxy()
   const engine = new DockerEngine(proxy.address)
   await engine.open(() => undefined)

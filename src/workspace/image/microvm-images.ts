@@ -4,19 +4,19 @@ import { fault } from '../errors.ts'
 import { convert, type Converter } from './convert/convert.ts'
 import type {
   ImageFacts,
-  ImageShelf,
+  BackendImages,
   ImageWork,
   PullRequest,
   RootfsEngine,
-  ShelfImage,
+  BackendImage,
   SurveyedImage,
-} from './image-shelf.ts'
+} from './backend-images.ts'
 import { checkTags, type ImageStore, type StoredImage } from './image-store.ts'
 import { BOOT_FILES, type FileFacts, type Manifest } from './manifest.ts'
 import { isDigest, parseTag, tagOfReference } from './tag.ts'
 
-/** The images of a backend whose workspaces are VMs: directories of a store, made from an engine's images. */
-export class MicrovmShelf implements ImageShelf {
+/** Images of a VM backend: directories of a store, converted from an engine's images. */
+export class MicrovmImages implements BackendImages {
   readonly #converter: Converter
   readonly #store: ImageStore
   readonly #engine: RootfsEngine
@@ -31,7 +31,7 @@ export class MicrovmShelf implements ImageShelf {
     return this.#converter.backend
   }
 
-  async list(): Promise<readonly ShelfImage[]> {
+  async list(): Promise<readonly BackendImage[]> {
     const { images, unreadableTags } = await this.#store.list()
     const pins = await this.#store.pinned().catch(() => undefined)
     const rows = images.flatMap((image) => this.#rowsOf(image, pins === undefined || pins.has(image.digest)))
@@ -45,7 +45,7 @@ export class MicrovmShelf implements ImageShelf {
       return !isDigest(name) || (await this.#find(digest)) !== undefined
     } catch (error) {
       if (isFault(error) && error.code === 'IMAGE_NOT_FOUND') return false
-      // What is damaged is here, whatever it is.
+      // A damaged image exists, too.
       return true
     }
   }
@@ -91,15 +91,15 @@ export class MicrovmShelf implements ImageShelf {
   async remove(name: string): Promise<void> {
     if (!isDigest(name)) return this.#store.removeTag(await this.#tagOf(name))
     const image = await this.#find(name)
-    if (image === undefined) throw fault('IMAGE_NOT_FOUND', `no image ${name} is in ${this.#store.root}`)
+    if (image === undefined) throw fault('IMAGE_NOT_FOUND', `image ${name} not found in ${this.#store.root}`)
     const [tag] = image.tags
-    if (tag !== undefined) throw inUse(name, `tag ${tag.tag} stands for it; remove that`)
+    if (tag !== undefined) throw inUse(name, `tag ${tag.tag} refers to it; remove the tag first`)
     if (!(await this.#store.remove(name, ({ tags }) => tags.length === 0)))
-      throw inUse(name, 'a workspace or a snapshot boots from it; delete that first')
+      throw inUse(name, 'a workspace or snapshot uses it; delete that first')
   }
 
   async survey(): Promise<readonly SurveyedImage[]> {
-    // Told as a failure, and not as nothing to delete.
+    // Fails rather than returning an empty list.
     const pins = await this.#store.pinned()
     const content = await this.#store.list()
     checkTags(content)
@@ -111,13 +111,13 @@ export class MicrovmShelf implements ImageShelf {
         rows: this.#rowsOf(image, isPinned),
         path: directory,
         isThere: reading.is !== 'absent',
-        neededBy: isPinned ? 'a workspace or a snapshot boots from it' : '',
+        neededBy: isPinned ? 'used by a workspace or snapshot' : '',
         createdAt: new Date(reading.is === 'whole' ? reading.manifest.createdAt : 0),
       }
     })
   }
 
-  async discard(digest: string, isKept: (image: ShelfImage) => boolean): Promise<boolean> {
+  async discard(digest: string, isKept: (image: BackendImage) => boolean): Promise<boolean> {
     const mayRemove = (image: StoredImage): boolean => !this.#rowsOf(image, false).some(isKept)
     const removal = this.#store.preparation.whileNone(() => this.#store.remove(digest, mayRemove))
     return (await removal) ?? false
@@ -127,7 +127,7 @@ export class MicrovmShelf implements ImageShelf {
     return (await this.#store.list()).images.find((image) => image.digest === digest)
   }
 
-  /** A tag may be called by the reference that it was pulled from. */
+  /** Returns the tag for a name, which may be the reference that the tag was pulled from. */
   async #tagOf(name: string): Promise<string> {
     const { images } = await this.#store.list()
     const tags = images.flatMap((image) => image.tags)
@@ -145,13 +145,13 @@ export class MicrovmShelf implements ImageShelf {
       if (found.digest !== wanted)
         throw fault(
           'BACKEND_ERROR',
-          `image ${digest} is damaged: ${path} is ${found.digest} and should be ${wanted}; ` +
+          `image ${digest} is damaged: ${path} has digest ${found.digest}, expected ${wanted}; ` +
             'delete the image and pull or build it again',
         )
     }
   }
 
-  #rowsOf({ digest, directory, reading, tags }: StoredImage, isInUse: boolean): readonly ShelfImage[] {
+  #rowsOf({ digest, directory, reading, tags }: StoredImage, isInUse: boolean): readonly BackendImage[] {
     const manifest = reading.is === 'whole' ? reading.manifest : undefined
     const { kernel, initrd } = manifest?.files ?? {}
     const row = {
@@ -166,7 +166,7 @@ export class MicrovmShelf implements ImageShelf {
     return tags.map(({ tag, dockerRef }) => ({ ...row, name: tag, tag, dockerRef }))
   }
 
-  #blank(name: string): ShelfImage {
+  #blank(name: string): BackendImage {
     const nothing = {
       path: '',
       dockerRef: '',

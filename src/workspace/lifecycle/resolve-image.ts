@@ -2,8 +2,11 @@ import { messageOf } from '../../lib/errors/message.ts'
 import type { DevContainerReading } from '../devcontainer/dev-container.ts'
 import { parseImage } from '../image-reference.ts'
 
-/** A reading whose image is the one that its name stands for. A file whose image is none is of no use, and fails nothing. */
-export function withKnownImage(
+/**
+ * Resolves the image alias in a devcontainer.json. An invalid image makes the file unusable, which does not
+ * fail the creation.
+ */
+export function withResolvedImage(
   reading: DevContainerReading,
   aliases: ReadonlyMap<string, string>,
 ): DevContainerReading {

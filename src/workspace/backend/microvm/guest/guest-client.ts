@@ -4,7 +4,7 @@ import { AGENT_PORT, DIAL_CHANNEL, type GuestSocket } from '../../../../lib/gues
 import { Mux } from '../../../../lib/mux/mux.ts'
 import { fault } from '../../../errors.ts'
 import type {
-  BackendInside,
+  BackendAccess,
   ExecProcess,
   ExecRequest,
   InsideListener,
@@ -14,19 +14,19 @@ import { readLoginEnvironment } from '../../login-environment.ts'
 import { askGuest, GuestRefusal } from './ask-guest.ts'
 import { execInGuest } from './guest-exec.ts'
 
-/** What is needed to reach a running machine's inside. */
+/** Parameters for entering a running VM. */
 export interface GuestReach {
-  /** Connects to a vsock port inside; rejects while nobody listens there. */
+  /** Connects to a vsock port inside; rejects while nothing listens on it. */
   readonly dialGuest: (port: number) => Promise<Duplex>
-  /** For every program, beside what its image sets. */
+  /** Environment of every program, in addition to the image's. */
   readonly environment: Readonly<Record<string, string>>
-  /** Who programs run as that name nobody; the image's own user when left out. */
+  /** Default user of programs; the image's own user when absent. */
   readonly user?: string
-  /** Another one after each start of the machine. */
+  /** Changes with every start of the VM. */
   readonly bootKey: string
 }
 
-/** The channel that stands for a dialled port; the connection goes with it. */
+/** Returns the channel of a dialed port; closing it closes the connection. */
 function dialled(connection: Duplex): Duplex {
   const mux = new Mux(connection, { isFirst: true })
   const channel = mux.channel(DIAL_CHANNEL)
@@ -39,12 +39,12 @@ function dialled(connection: Duplex): Duplex {
   return channel
 }
 
-/** Enters running machines by their agents; any number of processes may do so at once. */
-export class GuestDoor implements BackendInside {
+/** Enters running VMs through their agents; any number of processes may do so concurrently. */
+export class GuestClient implements BackendAccess {
   readonly #reach: (name: string) => Promise<GuestReach>
   readonly #logins = new Map<string, { readonly bootKey: string; readonly login: LoginEnvironment }>()
 
-  /** @param reach looks up a running machine; throws when there is none */
+  /** @param reach looks up a running VM; rejects when there is none */
   constructor(reach: (name: string) => Promise<GuestReach>) {
     this.#reach = reach
   }
@@ -60,7 +60,7 @@ export class GuestDoor implements BackendInside {
     })
   }
 
-  /** @throws CONNECT_FAILED */
+  /** Connects to a port inside the workspace. @throws CONNECT_FAILED when nothing accepts the connection */
   async dial(name: string, port: number): Promise<Duplex> {
     const connection = await this.#dialAgent(name, await this.#reach(name))
     try {
@@ -102,8 +102,8 @@ export class GuestDoor implements BackendInside {
 
   async loginEnvironment(name: string): Promise<LoginEnvironment> {
     const { bootKey } = await this.#reach(name)
-    const known = this.#logins.get(name)
-    if (known?.bootKey === bootKey) return known.login
+    const cached = this.#logins.get(name)
+    if (cached?.bootKey === bootKey) return cached.login
     const login = await readLoginEnvironment(name, (argv, user) =>
       this.exec(name, { argv, stdin: false, ...(user !== undefined && { user }) }),
     )

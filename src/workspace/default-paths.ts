@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Short, since sockets' paths are (threat W2). */
+/** Returns the default directory of VM sockets, a short path because socket paths are limited (threat W2). */
 export function defaultRunDir(environment: Environment): string {
   if (process.getuid?.() === 0 && process.platform === 'linux') return '/run/workspace-vm'
   const runtime = environment['XDG_RUNTIME_DIR']
@@ -12,12 +12,13 @@ export function defaultRunDir(environment: Environment): string {
     : join(runtime, 'workspace-vm')
 }
 
+/** Returns the default state directory. */
 export function defaultStateDir(environment: Environment): string {
   if (process.getuid?.() === 0) return '/var/lib/workspace'
   return join(environment['XDG_DATA_HOME'] ?? join(homedir(), '.local', 'share'), 'workspace')
 }
 
-/** Where programs of this machine reach a server that listens so. */
+/** Returns the URL at which programs on this machine reach a server with these settings. */
 export function localUrl({
   host,
   port,

@@ -1,25 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import type { InsideDirs } from './inside-dirs.ts'
+import type { MountedSocketDirs } from './mounted-socket-dirs.ts'
 import { type InsideSocket, listenInside } from './listen-inside.ts'
 
-const WORD_LENGTH = 32
-/** How long a connection may take to say its word, and how many may be doing so: a workspace must not take all descriptors. */
+const TOKEN_LENGTH = 32
+/**
+ * Time limit for a connection to send its token, and the number of connections that may be doing so, so that
+ * a workspace cannot exhaust the server's descriptors.
+ */
 const GRACE_MS = 10_000
 const MAX_UNKNOWN = 64
 
-/** A runner that is waited for. */
+/** A runner that is expected to connect. */
 export interface Expected {
-  /** What it says when it comes; told to nobody else. */
-  readonly word: string
-  readonly met: Promise<Socket>
-  /** Waits no longer. */
+  /** The token the runner must send; known to nobody else. */
+  readonly token: string
+  readonly connected: Promise<Socket>
+  /** Stops waiting for the runner. */
   readonly forget: () => void
 }
 
-/** A socket in a workspace's directory at which this process meets the runners that it has had started there. */
-export class MeetingPoint {
+/** A socket in a workspace's directory to which the runners that this process started connect. */
+export class RunnerSocket {
   readonly name: string
   readonly #socket: InsideSocket
   readonly #expected: Map<string, (runner: Socket) => void>
@@ -30,7 +33,7 @@ export class MeetingPoint {
     this.#expected = expected
   }
 
-  static async open(dirs: InsideDirs, workspace: string): Promise<MeetingPoint> {
+  static async open(dirs: MountedSocketDirs, workspace: string): Promise<RunnerSocket> {
     const expected = new Map<string, (runner: Socket) => void>()
     const unknown = new Set<Socket>()
     const socket = await listenInside(dirs, workspace, 'everyone', (connection) => {
@@ -40,45 +43,45 @@ export class MeetingPoint {
       }
       unknown.add(connection)
       connection.once('close', () => unknown.delete(connection))
-      receive(connection, (word) => {
+      receive(connection, (token) => {
         unknown.delete(connection)
-        const meet = expected.get(word)
-        expected.delete(word)
+        const meet = expected.get(token)
+        expected.delete(token)
         if (meet === undefined) connection.destroy()
         else meet(connection)
       })
     })
-    return new MeetingPoint(socket, expected)
+    return new RunnerSocket(socket, expected)
   }
 
-  /** Whether it is still where runners look for it: with its workspace it goes. */
-  get isThere(): boolean {
+  /** Whether the socket still exists at its path; it is removed together with its workspace. */
+  get exists(): boolean {
     return existsSync(this.#socket.file)
   }
 
   expect(): Expected {
-    const word = randomBytes(WORD_LENGTH / 2).toString('hex')
+    const token = randomBytes(TOKEN_LENGTH / 2).toString('hex')
     const { promise, resolve } = Promise.withResolvers<Socket>()
-    this.#expected.set(word, resolve)
-    return { word, met: promise, forget: () => void this.#expected.delete(word) }
+    this.#expected.set(token, resolve)
+    return { token, connected: promise, forget: () => void this.#expected.delete(token) }
   }
 
-  /** Takes the socket away; runners that have been met stay. */
+  /** Removes the socket; connected runners stay connected. */
   close(): void {
     this.#socket.stopListening()
   }
 }
 
-/** Reads exactly the word that a connection begins with. */
-function receive(connection: Socket, onWord: (word: string) => void): void {
+/** Reads exactly the token with which a connection starts. */
+function receive(connection: Socket, onToken: (token: string) => void): void {
   connection.setTimeout(GRACE_MS, () => connection.destroy())
   const read = (): void => {
-    const bytes = connection.read(WORD_LENGTH) as Buffer | null
-    // What is shorter at its end is no word either.
+    const bytes = connection.read(TOKEN_LENGTH) as Buffer | null
+    // A stream that ends within the token has no valid token either.
     if (bytes === null) return
     connection.off('readable', read)
     connection.setTimeout(0)
-    onWord(bytes.toString('latin1'))
+    onToken(bytes.toString('latin1'))
   }
   connection.on('readable', read).once('end', () => connection.destroy())
 }

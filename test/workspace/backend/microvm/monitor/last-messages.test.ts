@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { FirecrackerDriver } from '../../../../../src/workspace/backend/firecracker/firecracker-driver.ts'
-import { findLastWords } from '../../../../../src/workspace/backend/microvm/monitor/console-log.ts'
+import { findLastKernelMessage } from '../../../../../src/workspace/backend/microvm/monitor/console-log.ts'
 import { identify } from '../../../../../src/workspace/backend/microvm/monitor/machine-process.ts'
 import { MachineFiles } from '../../../../../src/workspace/backend/microvm/files/machine-files.ts'
 import { MachineWatch } from '../../../../../src/workspace/backend/microvm/machine-watch.ts'
@@ -22,28 +22,28 @@ test.each([
   [RESTARTING, 'rebooting'],
   [OFF, 'off'],
   ['[    9.1] reboot: System halted\n', 'off'],
-  // Firecracker has a last line of its own.
+  // Firecracker prints a last line itself.
   [
     `${RESTARTING}2026-11-23T21:00:00 [anonymous-instance:main] Firecracker exiting successfully.\n`,
     'rebooting',
   ],
   [`${OFF}${RESTARTING}`, 'rebooting'],
   [`${RESTARTING}${OFF}`, 'off'],
-  // Long ago, and not the last that was said.
+  // An old message that was not the last one.
   [`${RESTARTING}${'a line\n'.repeat(10)}`, undefined],
-] as const)('of a console that ends with %j, the last words are %s', async (printed, expected) => {
+] as const)('for a console that ends with %j, the last message is %s', async (printed, expected) => {
   const file = join(tempDir(), 'console.log')
   writeFileSync(file, `booting\n${printed}`)
-  expect(await findLastWords(file, 0)).toBe(expected)
+  expect(await findLastKernelMessage(file, 0)).toBe(expected)
 })
 
-test('the last words of an earlier run do not count', async () => {
+test('the last message of an earlier run does not count', async () => {
   const file = join(tempDir(), 'console.log')
   writeFileSync(file, RESTARTING)
-  expect(await findLastWords(file, RESTARTING.length)).toBe(undefined)
+  expect(await findLastKernelMessage(file, RESTARTING.length)).toBe(undefined)
 })
 
-test('a guest that has powered off under a monitor without power to switch off has ended', async () => {
+test('a guest that has powered off under a monitor that cannot power off counts as exited', async () => {
   const root = tempDir()
   const files = new MachineFiles(root)
   mkdirSync(files.instanceOf('demo'), { recursive: true })
@@ -59,7 +59,7 @@ test('a guest that has powered off under a monitor without power to switch off h
   const ended: string[] = []
   const driver = new FirecrackerDriver({ binary: 'x', root, kvm: '/dev/null' })
   const watch = new MachineWatch(files, driver, {
-    onEnd: (name) => Promise.resolve(void ended.push(name)),
+    onExit: (name) => Promise.resolve(void ended.push(name)),
     onReadable: () => undefined,
   })
   watch.add({ ...metadata, run: { ...run, ipAddress: '', agentToken: 'x'.repeat(16), consoleStart: 0 } })

@@ -5,10 +5,13 @@ import type { Clock } from '../../lib/clock/clock.ts'
 
 const MAX_GRANTS = 10_000
 
-/** For how long a browser that showed a pass for a port may come back to it. */
+/** How long a browser that presented a ticket for a port may return to it. */
 export const GRANT_MS = 12 * 3_600_000
 
-/** What browsers keep in cookies once they have shown a pass for a port. In memory: a new server wants new passes. */
+/**
+ * Grants that browsers keep in cookies after they presented a ticket for a port. Kept in memory: a restarted
+ * server requires new tickets.
+ */
 export class GrantTable {
   readonly #grants = new Map<string, { readonly opens: string; readonly endsAtMs: number }>()
   readonly #clock: Clock
@@ -18,7 +21,7 @@ export class GrantTable {
   }
 
   issue(target: PortTarget): string {
-    // The oldest go first.
+    // Oldest first.
     for (const grant of this.#grants.keys()) {
       if (this.#grants.size < MAX_GRANTS) break
       this.#grants.delete(grant)
@@ -29,8 +32,8 @@ export class GrantTable {
   }
 
   opens(grant: string | undefined, target: PortTarget): boolean {
-    const known = grant === undefined ? undefined : this.#grants.get(grant)
-    return known?.opens === keyOf(target) && known.endsAtMs > this.#clock.wallMs()
+    const entry = grant === undefined ? undefined : this.#grants.get(grant)
+    return entry?.opens === keyOf(target) && entry.endsAtMs > this.#clock.wallMs()
   }
 }
 

@@ -13,12 +13,12 @@ import { waitFor } from '../../../support/wait-for.ts'
 
 const PORT = 4000
 
-/** Sends everyone who connects a word. */
+/** Sends a word to every client. */
 const serving = (word: string) =>
   `use IO::Socket::INET; $s = IO::Socket::INET->new(Listen => 9, ReuseAddr => 1, LocalAddr => "127.0.0.1", LocalPort => ${PORT}) or die; while ($c = $s->accept) { print $c "${word}"; close $c }`
 
 test.runIf(process.getuid?.() === 0)(
-  'a port is reached without asking the engine again, and still after its container was restarted or replaced',
+  'a port is dialed without asking the engine again, even after its container was restarted or replaced',
   async () => {
     const proxy = await engineProxy()
     const backend = dockerBackend({ host: proxy.address, network: 'none' })
@@ -63,7 +63,7 @@ test.runIf(process.getuid?.() === 0)(
     await create()
     await serve('replaced')
 
-    // Behind the server's back, and with the event not yet there.
+    // Behind the server's back, before the event arrives.
     await docker('restart', '--time', '0', `ws-${name}`)
     await serve('restarted again')
   },

@@ -4,11 +4,15 @@ import { fault } from '../../errors.ts'
 
 const MIB = 2 ** 20
 
-/** What an image may unpack to: the bytes of all its files, holes included, and all its files and directories. */
+/** Maximum total size of an unpacked image's files, including holes. */
 export const MAX_IMAGE_BYTES = 2 ** 36
+/** Maximum number of files and directories in an image. */
 export const MAX_IMAGE_ENTRIES = 4_000_000
 
-/** Unpacking with owners, modes and file capabilities, and reading it all again. No device node can be made with these. */
+/**
+ * Capabilities for unpacking and rereading owners, modes and file capabilities. They do not permit creating
+ * device nodes.
+ */
 const ROOT_CAPABILITIES = [
   'CAP_CHOWN',
   'CAP_FOWNER',
@@ -17,28 +21,29 @@ const ROOT_CAPABILITIES = [
   'CAP_SETFCAP',
 ] as const
 
-/** A step of a conversion, in which hostile bytes are read: for the largest there may be, with room to spare. */
+/**
+ * Limits of one conversion step that reads untrusted bytes, with a margin for the largest permitted image.
+ */
 const LIMITS: Limits = {
   dataBytes: 512 * MIB,
-  // The file system of an image is larger than the files in it.
+  // An image's file system is larger than the files in it.
   fileBytes: MAX_IMAGE_BYTES + MAX_IMAGE_BYTES / 8,
   cpuSeconds: 30 * 60,
   processes: 256,
   openFiles: 4_096,
 }
 
-/** @throws BACKEND_ERROR where conversions cannot be caged */
-export async function requireCage(): Promise<void> {
+/** Checks that conversions can be sandboxed. @throws BACKEND_ERROR when they cannot */
+export async function requireSandbox(): Promise<void> {
   const missing = await sandboxMissing()
-  if (missing !== undefined)
-    throw fault('BACKEND_ERROR', `images are not converted without a sandbox: ${missing}`)
+  if (missing !== undefined) throw fault('BACKEND_ERROR', `converting images requires a sandbox: ${missing}`)
 }
 
 /**
- * Returns the sandbox of one step of a conversion: it sees the staging directory and the paths given, has no network and no other process,
- * and of root's powers only those over files. Paths that do not exist are left out.
+ * Returns the sandbox of one conversion step: it sees only the staging directory and the given paths, has no
+ * network and sees no other process, and has only root's file capabilities. Missing paths are left out.
  */
-export function cage(parts: {
+export function conversionSandbox(parts: {
   readonly writable?: readonly string[]
   readonly readable?: readonly string[]
   readonly limits?: Partial<Limits>

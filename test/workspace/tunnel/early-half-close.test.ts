@@ -12,7 +12,7 @@ import {
   type TestServer,
 } from '../../support/workspace/workspace-server.ts'
 
-/** A backend that reaches a port only when the test lets it. */
+/** A backend that reaches a port only when the test permits it. */
 class SlowBackend extends FakeBackend {
   gate: Promise<void> = Promise.resolve()
   override async dial(name: string, port: number): Promise<Duplex> {
@@ -39,7 +39,7 @@ describe('a tunnel whose client ends its half early', () => {
     await server.stop()
   })
 
-  /** Resolves when the server has read all that was sent to it before: it answers two requests meanwhile. */
+  /** Resolves when the server has read everything sent before: it answers two requests in the meantime. */
   const settled = async () => {
     await call(`${server.url}/api/info`)
     await call(`${server.url}/api/info`)
@@ -48,7 +48,10 @@ describe('a tunnel whose client ends its half early', () => {
     Buffer.from(
       `GET /api/workspaces/demo/connect/${port} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: workspace-tcp\r\n\r\n`,
     )
-  /** Sends the pieces, each read before the next is sent, then the end of the client's half; resolves with the answer's body. */
+  /**
+   * Sends the pieces, each read before the next is sent, then ends the client's half; resolves with the
+   * response body.
+   */
   const send = async (pieces: readonly Buffer[], isEndApart: boolean) => {
     const opened = Promise.withResolvers<void>()
     backend.gate = opened.promise
@@ -84,7 +87,7 @@ describe('a tunnel whose client ends its half early', () => {
     })
   }
 
-  test.each([0, 1, 1_000, 16_384, 65_000, 66_000, 300_000])('gets %d bytes back', async (length) => {
+  test.each([0, 1, 1_000, 16_384, 65_000, 66_000, 300_000])('receives %d bytes', async (length) => {
     const payload = randomBytes(length)
     for (const pieces of [[Buffer.concat([request(), payload])], [request(), payload]]) {
       const { body } = await send(pieces, false)
@@ -92,7 +95,7 @@ describe('a tunnel whose client ends its half early', () => {
     }
   })
 
-  test('is answered and closed where its request is refused', async () => {
+  test('gets a response and is closed when its request is refused', async () => {
     const { head, body } = await send([Buffer.concat([request(0), Buffer.from('hello')])], false)
     expect(head).toMatch(/^HTTP\/1.1 400 /)
     expect(JSON.parse(body.toString()).error.code).toBe('INVALID_PORT')

@@ -5,34 +5,35 @@ import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
 import { canPassPipes } from '../../../../native/programs/pipe.ts'
 import { findRunner, RUNNER } from '../../../../native/programs/runner.ts'
 
-/** Where a workspace's directory stands inside it, to be read alone. */
-export const INSIDE = '/run/workspace'
+/** Mount point of the workspace's socket directory inside the workspace, read-only. */
+export const MOUNT_POINT = '/run/workspace'
 
-/** Not a workspace's name, which begins with a letter or a digit. */
+/** Cannot collide with a workspace name, which starts with a letter or a digit. */
 const SHARED_RUNNER = `.${RUNNER}`
 
-/** Whoever knows a name in it may open what has that name, and nobody may list the names. */
+/** Searchable but not listable: a program must know an entry's name to open it. */
 const DIRECTORY_MODE = 0o711
 
 /**
- * Directories of this server that are mounted into workspaces, one each: sockets in them join programs inside with this
- * process. Workspaces can make, replace and remove nothing in them, so that whatever is there is ours.
+ * Directories of this server, one per workspace and mounted into it. Their sockets connect programs inside
+ * with this process. Workspaces cannot create, replace or remove anything in them, so that every entry is the
+ * server's own.
  */
-export class InsideDirs {
+export class MountedSocketDirs {
   readonly root: string
-  readonly #isKeeper: boolean
+  readonly #isOwner: boolean
 
-  private constructor(root: string, isKeeper: boolean) {
+  private constructor(root: string, isOwner: boolean) {
     this.root = root
-    this.#isKeeper = isKeeper
+    this.#isOwner = isOwner
   }
 
   /**
-   * As the one server that holds the state directory: makes the root, takes away what an earlier process left, and puts
-   * this version's runner in place of the one that was there.
+   * Opens the root as the server that owns the state directory: creates it, removes what an earlier process
+   * left behind, and installs this version's runner.
    */
-  static async keep(root: string): Promise<InsideDirs> {
-    const dirs = new InsideDirs(root, true)
+  static async own(root: string): Promise<MountedSocketDirs> {
+    const dirs = new MountedSocketDirs(root, true)
     await mkdir(root, { recursive: true, mode: 0o700 })
     await removeEntries(root, (entry) => entry !== SHARED_RUNNER)
     await dirs.#renewRunner()
@@ -43,52 +44,56 @@ export class InsideDirs {
     return dirs
   }
 
-  /** As one of that server's processes. */
-  static use(root: string): InsideDirs {
-    return new InsideDirs(root, false)
+  /** Opens the root as another process of that server. */
+  static use(root: string): MountedSocketDirs {
+    return new MountedSocketDirs(root, false)
   }
 
   pathOf(workspace: string): string {
     return join(this.root, workspace.toLowerCase())
   }
 
-  /** Whether a workspace has a directory with a runner in it. Asked before every program, so it does not wait. */
+  /**
+   * Returns whether a workspace has a directory with a runner. Called before every program, hence
+   * synchronous.
+   */
   has(workspace: string): boolean {
     return canPassPipes() && existsSync(join(this.pathOf(workspace), RUNNER))
   }
 
-  /** Makes a workspace's directory, if it is not there, and returns its path. */
+  /** Creates a workspace's directory unless it exists, and returns its path. */
   async create(workspace: string): Promise<string> {
     const path = this.pathOf(workspace)
     await mkdir(path, { mode: DIRECTORY_MODE }).catch(unless('EEXIST'))
     if (!(await lstat(path)).isDirectory()) throw new Error(`${path} is not a directory`)
-    // Whatever the umask.
+    // mkdir applies the umask.
     await chmod(path, DIRECTORY_MODE)
     await this.#linkRunner(workspace.toLowerCase())
     return path
   }
 
   /**
-   * Makes the directory that a workspace's container mounts, if it is gone, for no engine starts the container without. Where an
-   * earlier state directory was it stays empty, and programs are run as if it were not mounted.
+   * Recreates the directory that a container mounts if it is missing, because the engine cannot start the
+   * container without it. A directory of an earlier state directory stays empty, and programs run as if it
+   * were not mounted.
    */
   async restore(workspace: string, mounted: string): Promise<void> {
     if (mounted === this.pathOf(workspace)) await this.create(workspace)
     else await mkdir(mounted, { recursive: true, mode: DIRECTORY_MODE })
   }
 
-  /** Removes a workspace's directory, if it is there. It stays when it holds what we never put there. */
+  /** Removes a workspace's directory if it exists. A directory with foreign entries is kept. */
   async remove(workspace: string): Promise<void> {
     const path = this.pathOf(workspace)
     await removeEntries(path, () => true)
     await rmdir(path).catch(unless('ENOENT', 'ENOTEMPTY', 'ENOTDIR'))
   }
 
-  /** Removes the directories of all workspaces but those that there are; for the keeper alone. */
+  /** Removes the directories of workspaces that no longer exist. Only the owner does this. */
   async prune(list: () => Promise<readonly string[]>): Promise<void> {
-    if (!this.#isKeeper) return
-    const kept = new Set((await list()).map((name) => name.toLowerCase()))
-    for (const name of await this.#names()) if (!kept.has(name)) await this.remove(name)
+    if (!this.#isOwner) return
+    const existing = new Set((await list()).map((name) => name.toLowerCase()))
+    for (const name of await this.#names()) if (!existing.has(name)) await this.remove(name)
   }
 
   async #names(): Promise<readonly string[]> {
@@ -101,7 +106,7 @@ export class InsideDirs {
     const runner = findRunner()
     if (runner === undefined) return rm(shared, { force: true })
     const next = `${shared}.next`
-    // Never written in place: programs may be running by it.
+    // Never overwritten in place: running programs may be using the file.
     await rm(next, { force: true })
     await copyFile(runner, next, constants.COPYFILE_FICLONE)
     await rename(next, shared)
@@ -115,16 +120,16 @@ export class InsideDirs {
       await link(join(this.root, SHARED_RUNNER), next)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-      // None was built: an older one would speak an older language.
+      // No runner was built, and an older one would use an older protocol.
       return unlink(path).catch(ignoreMissing)
     }
     await rename(next, path)
-    // Two names of one file: then rename does nothing and leaves both.
+    // Both names may be the same file; rename then does nothing and leaves both.
     await unlink(next).catch(ignoreMissing)
   }
 }
 
-/** Removes what stands in a directory itself: never through a link, and nothing that is a directory. */
+/** Removes the non-directory entries of a directory, without following a link. */
 async function removeEntries(directory: string, isWanted: (name: string) => boolean): Promise<void> {
   const found = await lstat(directory).catch(ignoreMissing)
   if (found?.isDirectory() !== true) return

@@ -2,15 +2,18 @@ import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
 
-/** What the system refuses, as a fault that says so; everything else as it is. `what` names the work: `${what} failed: …`. */
-export function systemFault(what: string, error: unknown): unknown {
+/**
+ * Converts a system error to a BACKEND_ERROR; returns other errors unchanged. `what` names the work: `${what}
+ * failed: …`.
+ */
+export function systemError(what: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (isFault(error) || typeof code !== 'string' || typeof syscall !== 'string') return error
   const isFull = code === 'ENOSPC' || code === 'EDQUOT'
   return fault(
     'BACKEND_ERROR',
     isFull
-      ? `${what} failed: the disk is full (${messageOf(error)}); make room there and try again`
+      ? `${what} failed: the disk is full (${messageOf(error)}); free disk space and try again`
       : `${what} failed: ${messageOf(error)}`,
     error,
   )

@@ -37,13 +37,13 @@ test.each([
   {
     how: 'crashes',
     status: 'error',
-    says: 'its main process ended with status 131',
+    says: 'its main process exited with status 131',
     end: (container: string) => docker('exec', '-u', '0', container, 'kill', '-QUIT', '1'),
   },
   {
     how: 'is removed',
     status: 'error',
-    says: 'no longer has it',
+    says: 'no longer has this workspace',
     end: (container: string) => docker('rm', '-f', container),
   },
   {
@@ -52,11 +52,11 @@ test.each([
     says: 'paused',
     end: (container: string) => docker('pause', container),
   },
-])('a container that $how behind the server is seen within 2 s', async ({ status, says, end }) => {
+])('a container that $how behind the server’s back is noticed within 2 s', async ({ status, says, end }) => {
   const name = await create()
   const events = await readEventStream(`${server.url}/api/events`)
   await end(`ws-${name}`)
-  // A container that is being removed is said to be, for a moment.
+  // A container being removed is briefly reported as such.
   const isSeen = async () => {
     const { body } = await workspace(name)
     return body.status === status && (body.error_message ?? '').includes(says ?? '')
@@ -67,34 +67,34 @@ test.each([
   expect((await workspace(name, '', 'DELETE')).status).toBe(204)
 })
 
-test('a program that runs out of memory is told in the log, and its workspace goes on', async () => {
+test('a program that runs out of memory is logged, and its workspace keeps running', async () => {
   const name = await create({ memory_mb: 64 })
   await docker('exec', `ws-${name}`, 'sh', '-c', 'head -c 200m /dev/zero | tail; true')
   await waitFor('the log', () =>
     server.log().includes(`"workspace":"${name}","msg":"a program in a workspace`),
   )
   expect((await workspace(name)).body.status).toBe('running')
-  // The engine marks the container for good; a stop that was asked for is none of memory's.
+  // The engine marks the container permanently; a requested stop is not an out-of-memory error.
   expect((await workspace(name, '/stop', 'POST')).body).toMatchObject({ status: 'stopped' })
   expect((await workspace(name, '/start', 'POST')).body).toMatchObject({ status: 'running' })
 })
 
-test('a workspace whose main process runs out of memory says so', async () => {
+test('a workspace whose main process runs out of memory reports it', async () => {
   const name = await create({ memory_mb: 64 })
-  // Nothing else would make the kernel choose the smallest process of all.
+  // Nothing else makes the kernel choose the smallest process of all.
   const script = `for p in 1 $(pgrep -x sleep); do echo 1000 >/proc/$p/oom_score_adj; done
     for i in 1 2 3 4; do head -c 20m /dev/zero | tail | sleep 4 & done; sleep 4`
   await docker('exec', '-u', '0', `ws-${name}`, 'sh', '-c', script).catch(() => undefined)
   await waitFor('the end', async () => (await workspace(name)).body.status === 'error')
   const message = 'it was killed because it ran out of memory (memory_mb)'
   expect((await workspace(name)).body).toMatchObject({ status: 'error', error_message: message })
-  // A server that was not there when it happened finds out too.
+  // A server that was not running at the time finds out as well.
   server = await server.restart()
   expect((await workspace(name)).body).toMatchObject({ status: 'error', error_message: message })
   expect((await workspace(name, '/start', 'POST')).body).toMatchObject({ status: 'running' })
 })
 
-test('image aliases are resolved once, and what is shown is the image', async () => {
+test('image aliases are resolved once, and the image is shown', async () => {
   const name = await create({ image: 'base' })
   expect((await workspace(name)).body).toMatchObject({ image: TEST_IMAGE })
   expect(await docker('inspect', '-f', '{{.Config.Image}}', `ws-${name}`)).toMatch(

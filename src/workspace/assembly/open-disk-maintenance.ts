@@ -18,16 +18,20 @@ import { resumeTrash } from '../disk/resume-trash.ts'
 import type { Walker } from '../disk/walker.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
-export interface DiskKeeping {
+/** Disk reporting, pruning and compaction. */
+export interface DiskMaintenance {
   readonly disk: DiskReporter
   readonly pruner: Pruner
   readonly compactor: Compactor
 }
 
-/** What measures disks and keeps them from filling, over all that is configured; ends deletions that a crash cut short. */
-export async function openDiskKeeping(parts: {
+/**
+ * Opens disk reporting, pruning and compaction for the configured backends, and resumes deletions that a
+ * crash interrupted.
+ */
+export async function openDiskMaintenance(parts: {
   readonly config: WorkspaceConfig
-  /** Whether the configured virtual machines' files are this server's. */
+  /** Whether this server owns the files of the configured VM backends. */
   readonly hasRoots: boolean
   readonly table: WorkspaceTable
   readonly lifecycle: Lifecycle
@@ -39,7 +43,7 @@ export async function openDiskKeeping(parts: {
   readonly logger: Logger
   readonly clock: Clock
   readonly opened: DisposalStack
-}): Promise<DiskKeeping> {
+}): Promise<DiskMaintenance> {
   const { config, hasRoots, audit, logger, opened } = parts
   const roots: readonly MachineRoot[] = await Promise.all(
     (hasRoots ? imageBackendsOf(config) : []).map(async (backend) => ({

@@ -6,21 +6,22 @@ import { tryLock } from '../../../../lib/fs/file-lock.ts'
 import { fault } from '../../../errors.ts'
 import type { BackendName } from '../../../backend-name.ts'
 
-/** What stands for a directory being a backend's, and is held by whoever uses it. */
+/** Marks a directory as a backend's; its user holds the lock. */
 const LOCK = 'lock'
-/** What a backend makes in its directory. */
+/** Entries that a backend creates in its directory. */
 const OWN = new Set([LOCK, 'images', 'blobs', 'tags', 'locks', 'uppers', 'instances', 'snapshots'])
 
 /**
- * Makes a backend's directory and holds it: two servers on one would each end the other's machines, and what lies in another's
- * directory is none of ours to clear away (threat P8). Returns how to let go; throws BACKEND_ERROR while another has it, and for
- * a directory that is somebody else's.
+ * Creates a backend's directory and locks it: two servers on one directory would stop each other's VMs and
+ * delete each other's files (threat P8). Returns the function that releases the lock.
+ *
+ * @throws BACKEND_ERROR while another server has the lock, or when the directory belongs to something else
  */
-export async function holdRoot(root: string, backend: BackendName): Promise<() => Promise<void>> {
+export async function lockRoot(root: string, backend: BackendName): Promise<() => Promise<void>> {
   makeDirs(root, 0o700)
   const why = await whyForeign(root)
   if (why !== undefined)
-    throw fault('BACKEND_ERROR', `${root} cannot be ${backend}.root: ${why}; name a directory of its own`)
+    throw fault('BACKEND_ERROR', `${root} cannot be ${backend}.root: ${why}; use a dedicated directory`)
   const release = await tryLock(join(root, LOCK), () => undefined)
   if (release !== 'taken') return release
   throw fault('BACKEND_ERROR', `another server uses ${root}: stop it, or set ${backend}.root`)

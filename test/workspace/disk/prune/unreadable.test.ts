@@ -8,8 +8,8 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { call } from '../../../support/workspace/workspace-server.ts'
 
-describe('P2 metadata is no source of paths', () => {
-  test('P2 whatever metadata says of paths, nothing outside is touched', async () => {
+describe('P2 metadata never provides paths', () => {
+  test('P2 nothing outside is touched, whatever paths metadata contains', async () => {
     const disk = new MachineDisk()
     const victim = tempDir()
     writeFileSync(join(victim, 'file'), 'x')
@@ -31,10 +31,10 @@ describe('P2 metadata is no source of paths', () => {
   })
 })
 
-describe('P3 what cannot be told pins all that it could', () => {
+describe('P3 unreadable data pins everything that it could refer to', () => {
   const broken = ['', '{', 'null', '[]', '\0\0\0\0', '{"version":2}', '7', '{"version":1,"name":"broken"}']
   test.each(broken)(
-    'P3 F8 with a metadata.json that holds %j nothing it could mean is deleted',
+    'P3 F8 with a metadata.json that contains %j nothing it could refer to is deleted',
     async (text) => {
       const disk = new MachineDisk()
       disk.machine('broken')
@@ -47,11 +47,11 @@ describe('P3 what cannot be told pins all that it could', () => {
       expect(disk.has('images/tags/unused.json')).toBe(true)
       expect(disk.has('uppers/broken/upper.ext4')).toBe(true)
       expect(reasonOf(body, 'broken')).toMatch(/error/)
-      expect(body.notes.join()).toMatch(/no image is pruned.*broken/)
+      expect(body.notes.join()).toMatch(/images are not pruned.*broken/)
     },
   )
 
-  test('P3 a snapshot pins its image, and one that cannot be read every image; neither goes', async () => {
+  test('P3 a snapshot pins its image, an unreadable one pins every image, and both are kept', async () => {
     const disk = new MachineDisk()
     disk.snapshot('good', await disk.image('one', 'pinned'))
     await disk.image('two', 'unused')
@@ -59,12 +59,15 @@ describe('P3 what cannot be told pins all that it could', () => {
     const pinned = await prune(server, 'dry_run=true')
     expect([names(pinned.items), reasonOf(pinned, 'pinned')]).toEqual([
       ['unused'],
-      'a workspace or a snapshot boots from it',
+      'used by a workspace or snapshot',
     ])
     disk.snapshot('torn')
     writeFileSync(disk.at('snapshots/torn/snapshot.json'), '')
     const body = await prune(server)
-    expect([body.items, body.notes.join()]).toEqual([[], expect.stringMatching(/no image is pruned.*torn/)])
+    expect([body.items, body.notes.join()]).toEqual([
+      [],
+      expect.stringMatching(/images are not pruned.*torn/),
+    ])
     expect(disk.has('snapshots/torn/snapshot.json')).toBe(true)
   })
 
@@ -77,7 +80,7 @@ describe('P3 what cannot be told pins all that it could', () => {
     expect(disk.has('images/tags/unused.json')).toBe(true)
   })
 
-  test('P3 without the directory of instances no upper is taken for one of nothing', async () => {
+  test('P3 without the instances directory no upper is treated as an orphan', async () => {
     const disk = new MachineDisk()
     disk.upper('demo')
     const server = await disk.serve()
@@ -89,7 +92,7 @@ describe('P3 what cannot be told pins all that it could', () => {
     ])
   })
 
-  test('P3 a metadata.json or snapshot.json that cannot be looked at is not absent', async () => {
+  test('P3 a metadata.json or snapshot.json that cannot be checked is not absent', async () => {
     const disk = new MachineDisk()
     disk.upper('demo')
     writeFileSync(disk.at('instances/demo'), 'no directory')
@@ -98,12 +101,12 @@ describe('P3 what cannot be told pins all that it could', () => {
     const body = await prune(await disk.serve())
     expect([body.items, reasonOf(body, 'demo', 'upper')]).toEqual([
       [],
-      expect.stringMatching(/cannot be looked at/),
+      expect.stringMatching(/cannot be checked/),
     ])
     expect(disk.has('snapshots/odd')).toBe(true)
   })
 
-  test('P3 a backend that is away loses nothing', async () => {
+  test('P3 nothing of an unavailable backend is deleted', async () => {
     const disk = new MachineDisk()
     disk.machine('old', OLD)
     const server = await disk.serve({
@@ -113,13 +116,13 @@ describe('P3 what cannot be told pins all that it could', () => {
     const body = await prune(server)
     expect(names(body.items)).toEqual(['old'])
     expect(body.notes.join('\n')).toMatch(
-      /docker: no image is pruned \(the container engine at \S+ does not answer/,
+      /docker: images are not pruned \(the container engine at \S+ does not respond/,
     )
-    expect(body.notes.join('\n')).toMatch(/docker: nothing of it is pruned/)
+    expect(body.notes.join('\n')).toMatch(/docker: its workspaces are not pruned/)
   })
 })
 
-test('P1 a symlink in the place of an upper is told and stays, and so does what it leads to', async () => {
+test('P1 a symlink in place of an upper is reported and kept, and so is its target', async () => {
   const disk = new MachineDisk()
   const victim = tempDir()
   writeFileSync(join(victim, 'upper.ext4'), 'x')
@@ -135,17 +138,17 @@ test('P1 a symlink in the place of an upper is told and stays, and so does what 
   expect(readFileSync(join(victim, 'upper.ext4'), 'utf8')).toBe('x')
 })
 
-test('P3 what has no name that the server gives stays: nothing keeps others from it', async () => {
+test('P3 an entry without a valid name is kept, because no lock protects it', async () => {
   const disk = new MachineDisk()
   const foreign = ['snapshots/lost+found', 'snapshots/Backup', 'uppers/lost+found']
   for (const directory of foreign) mkdirSync(disk.at(directory))
   const body = await prune(await disk.serve(), 'scope=orphans')
   expect(body.items).toEqual([])
-  expect(reasonOf(body, 'Backup')).toBe('its name is not a valid snapshot name: remove it by hand')
+  expect(reasonOf(body, 'Backup')).toBe('its name is not a valid snapshot name; remove it manually')
   for (const directory of foreign) expect(disk.has(directory)).toBe(true)
 })
 
-/** Each way a metadata.json can become unreadable below a running server (fault F8). */
+/** Ways in which a metadata.json can become unreadable below a running server (fault F8). */
 test.each(['', '{', 'null', '\0\0', '{"version":1}'])(
   'F8 a metadata.json that becomes %j is one state everywhere: list, GET, df and prune',
   async (text) => {
@@ -161,7 +164,7 @@ test.each(['', '{', 'null', '\0\0', '{"version":1}'])(
       ['late', 'error'],
       ['old', 'error'],
     ]
-    // Before anything has been noticed: what the table does not have yet is not shown as kept.
+    // Before the change was noticed: a workspace missing from the table is not shown as kept.
     expect(await rowsOf('/system/df')).toContainEqual(['late', 'error'])
     const body = await prune(server, 'until=0s')
     expect(body.items).toEqual([])

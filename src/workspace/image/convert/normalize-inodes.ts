@@ -29,25 +29,25 @@ const METADATA_CHECKSUMS = 0x400
 const TABLE_UNUSED = 0x1
 
 /**
- * Gives all inodes of a fresh ext4 file system the same times of access, change and creation. mke2fs takes the first two
- * from the tree it reads, where they say when that was unpacked. The file system has no metadata checksums, which would
- * have to be made anew. Synchronous: for worker threads.
+ * Sets all access, change and creation times in a fresh ext4 file system to one value. mke2fs copies the
+ * first two from the tree, where they depend on when it was unpacked. The file system has no metadata
+ * checksums that would have to be recomputed. Synchronous: for worker threads.
  */
-export function settleInodes(path: string): void {
+export function normalizeInodes(path: string): void {
   const file = openSync(path, 'r+')
   try {
     const read = (at: number, bytes: number): Buffer => {
       const buffer = Buffer.alloc(bytes)
       if (readSync(file, buffer, 0, bytes, at) !== bytes)
-        throw new Error(`${path} ends before byte ${at + bytes}`)
+        throw new Error(`${path} is truncated before byte ${at + bytes}`)
       return buffer
     }
     const head = read(SUPERBLOCK_AT, 1024)
-    if (head.readUInt16LE(SUPERBLOCK.magic) !== MAGIC) throw new Error(`${path} is no ext4 file system`)
+    if (head.readUInt16LE(SUPERBLOCK.magic) !== MAGIC) throw new Error(`${path} is not an ext4 file system`)
     if ((head.readUInt32LE(SUPERBLOCK.incompatible) & INCOMPATIBLE_META_BG) !== 0)
-      throw new Error(`${path} has its group descriptors elsewhere (meta_bg)`)
+      throw new Error(`${path} uses an unsupported layout of group descriptors (meta_bg)`)
     if ((head.readUInt32LE(SUPERBLOCK.readOnlyCompatible) & METADATA_CHECKSUMS) !== 0)
-      throw new Error(`${path} has metadata checksums`)
+      throw new Error(`${path} has metadata checksums, which are not supported`)
     const blockSize = 1024 << head.readUInt32LE(SUPERBLOCK.blockSizeLog)
     const inodeSize = head.readUInt16LE(SUPERBLOCK.inodeSize)
     const perGroup = head.readUInt32LE(SUPERBLOCK.inodesPerGroup)
@@ -64,7 +64,7 @@ export function settleInodes(path: string): void {
       const used = (own.readUInt16LE(GROUP.flags) & TABLE_UNUSED) !== 0 ? 0 : perGroup - unused
       if (used <= 0) continue
       const table = read(tableAt, used * inodeSize)
-      for (let i = 0; i < used; i++) settle(table.subarray(i * inodeSize, (i + 1) * inodeSize))
+      for (let i = 0; i < used; i++) normalize(table.subarray(i * inodeSize, (i + 1) * inodeSize))
       writeSync(file, table, 0, table.length, tableAt)
     }
     fsyncSync(file)
@@ -73,7 +73,7 @@ export function settleInodes(path: string): void {
   }
 }
 
-function settle(inode: Buffer): void {
+function normalize(inode: Buffer): void {
   if (inode.readUInt16LE(INODE.mode) === 0) return
   for (const at of [INODE.accessed, INODE.changed]) inode.writeUInt32LE(EPOCH_SECONDS, at)
   if (inode.length < INODE.createdExtra + 4) return

@@ -2,16 +2,16 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from '
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { InsideDirs } from '../../../../../src/workspace/backend/docker/exec/inside-dirs.ts'
+import { MountedSocketDirs } from '../../../../../src/workspace/backend/docker/exec/mounted-socket-dirs.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 
 const RUNNER = 'workspace-run'
 
-test('a start takes away what a killed server left, and nothing else', async () => {
+test('a start removes what a killed server left, and nothing else', async () => {
   const stale = tempDir()
   const outside = join(tempDir(), 'kept')
   writeFileSync(outside, 'kept')
-  const old = await InsideDirs.keep(stale)
+  const old = await MountedSocketDirs.own(stale)
   const directory = await old.create('Demo')
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(join(directory, 'f'.repeat(32)), resolve))
@@ -21,18 +21,18 @@ test('a start takes away what a killed server left, and nothing else', async () 
   writeFileSync(join(stale, '.half-made'), '')
   writeFileSync(join(directory, `${RUNNER}.next`), '')
 
-  await InsideDirs.keep(stale)
+  await MountedSocketDirs.own(stale)
   expect(readdirSync(stale).toSorted()).toEqual([`.${RUNNER}`, 'demo'])
   expect(readdirSync(directory).toSorted()).toEqual(['folder', RUNNER])
   expect(existsSync(outside)).toBe(true)
 })
 
-test('directories of workspaces that are no more are removed, by the keeper alone', async () => {
+test('directories of deleted workspaces are removed, but only by the owner', async () => {
   const stale = tempDir()
-  const keeper = await InsideDirs.keep(stale)
+  const keeper = await MountedSocketDirs.own(stale)
   for (const name of ['stays', 'goes', 'holds']) await keeper.create(name)
   mkdirSync(join(stale, 'holds', 'what-we-never-made'))
-  await InsideDirs.use(stale).prune(() => Promise.resolve([]))
+  await MountedSocketDirs.use(stale).prune(() => Promise.resolve([]))
   expect(readdirSync(stale)).toContain('goes')
   await keeper.prune(() => Promise.reject(new Error('the engine is away'))).catch(() => undefined)
   expect(readdirSync(stale)).toContain('goes')
