@@ -15,18 +15,18 @@ export interface LoadedSupervisorConfig {
   readonly config: SupervisorConfig
   readonly settings: unknown
   readonly file: string | undefined
-  /** What the file asks for and is not done. */
+  /** Unsupported requests of the file. */
   readonly warnings: readonly string[]
 }
 
-/** Reads the configuration: defaults, then one file, then the environment, then flags. @throws CONFIG_INVALID */
+/** Loads the configuration: defaults, then one file, then the environment, then flags. @throws CONFIG_INVALID when it is not valid */
 export function loadSupervisorConfig(
   environment: Readonly<Record<string, string | undefined>>,
   given: {
     readonly file?: string | undefined
     readonly flags?: Readonly<Record<string, unknown>>
     readonly cwd?: string
-    /** Replicas by process, in place of what the file says. */
+    /** Numbers of replicas by process, which override the file. */
     readonly scale?: Readonly<Record<string, number>> | undefined
   } = {},
 ): LoadedSupervisorConfig {
@@ -45,13 +45,13 @@ export function loadSupervisorConfig(
   return { config: resolveConfig(loaded, environment, place), settings, file, warnings }
 }
 
-/** @throws CONFIG_INVALID for a process that the file does not have */
+/** Overrides numbers of replicas. @throws CONFIG_INVALID for a process that is not in the file */
 function scaled(
   content: Readonly<Record<string, unknown>>,
   scale: Readonly<Record<string, number>>,
 ): Readonly<Record<string, unknown>> {
   const { processes } = content
-  // What is no map is complained of later, by the schema.
+  // The schema later reports a value that is not a map.
   if (typeof processes !== 'object' || processes === null) return content
   const changed = Object.entries(scale).map(([name, replicas]) => {
     const one: unknown = Object.getOwnPropertyDescriptor(processes, name)?.value
@@ -59,7 +59,7 @@ function scaled(
       const meant = nearest(name, Object.keys(processes))
       throw configFault(
         'CONFIG_INVALID',
-        `there is no process "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
+        `process "${name}" does not exist${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
       )
     }
     return [name, typeof one === 'object' ? { ...one, replicas } : one] as const
@@ -67,7 +67,7 @@ function scaled(
   return { ...content, processes: { ...processes, ...Object.fromEntries(changed) } }
 }
 
-/** Fills in what depends on where the file is, and reads the processes. */
+/** Resolves paths and reads the processes. */
 function resolveConfig(
   { decoded, file, source }: LoadedConfig<typeof supervisorSchema>,
   environment: Readonly<Record<string, string | undefined>>,
@@ -77,10 +77,10 @@ function resolveConfig(
   const home = environment['HOME'] ?? homedir()
   return {
     ...decoded,
-    /** Undefined where there is none. */
+    /** Path of the file; undefined if there is none. */
     configFile: file,
     stateDir: stateDir === undefined ? recordDir : resolve(base, stateDir),
-    /** The user's own directory in which clients find the running supervisor; `state_dir` of a file does not move it. */
+    /** The user's own directory in which clients find the running supervisor; independent of `state_dir`. */
     recordDir,
     api: {
       ...api,

@@ -1,6 +1,6 @@
 import { defineFaults } from '../lib/errors/fault.ts'
 
-/** Every code that the supervisor's own routes answer with; the shared ones are in lib/http/faults. */
+/** Error codes of the supervisor's routes; shared ones are in lib/http/faults. */
 export const SUPERVISOR_CODES = {
   PROCESS_NOT_FOUND: 'missing',
   PROCESS_ALREADY_RUNNING: 'conflict',

@@ -24,35 +24,35 @@ const listenFault = defineFaults({ CANNOT_LISTEN: 'conflict' })
 
 export interface SupervisorServerDeps {
   readonly logger: Logger
-  /** Environment that processes inherit; default: that of this process. */
+  /** Environment inherited by processes; default: that of this process. */
   readonly environment?: NodeJS.ProcessEnv
   readonly clock?: AlarmClock
-  /** Decides how programs are run; default: this machine's. */
+  /** Platform that determines how programs are run; default: this machine's. */
   readonly platform?: NodeJS.Platform
-  /** Called when all processes have ended, while their lines can still be read. */
+  /** Called when all processes have exited, while their lines can still be read. */
   readonly onStopped?: () => void
   /** Reads the configuration for a reload; default: the same file. */
   readonly reloadConfig?: () => LoadedSupervisorConfig
 }
 
-/** A supervisor that runs. */
+/** A running supervisor. */
 export interface RunningSupervisor {
   readonly port: number
-  /** 0 where the proxy is not enabled. */
+  /** Port of the proxy; 0 if it is not enabled. */
   readonly proxyPort: number
   readonly supervisor: Supervisor
-  /** The token that requests need, where they do. */
+  /** The token required by requests, if any. */
   readonly token: string | undefined
   readonly reload: SupervisorFace['reload']
-  /** Resolves with the exit status when it is to end: by a request, or because of how its processes ended. */
+  /** Resolves with the exit status when it should stop: by a request, or because its processes exited. */
   readonly askedToStop: Promise<number>
   /** Stops all processes, then the servers. */
   readonly stop: () => Promise<void>
-  /** Ends all processes at once by SIGKILL. */
+  /** Kills all processes. */
   readonly kill: () => void
 }
 
-/** Puts a supervisor together; nothing happens before `start`. */
+/** Creates a supervisor; it does nothing before `start`. */
 export function create(
   config: SupervisorConfig,
   deps: SupervisorServerDeps,
@@ -110,9 +110,9 @@ async function start(
       'proxy',
       config.proxy,
     )
-  // Removed first: once the port is free, another program may take it.
+  // Removed first, because another program may use the port once it is free.
   opened.defer(await recordServer(config, port, token, logger))
-  // What runs is touched only by who could listen: two supervisors with one config are not both to start it.
+  // Processes are touched only after listening succeeded, so that two supervisors with one configuration do not both start them.
   await supervisor.start()
   isReady = true
   return {
@@ -131,7 +131,7 @@ async function start(
   }
 }
 
-/** Returns what removes the record again. */
+/** Writes the server record. Returns a function that removes it. */
 async function recordServer(
   { api, recordDir }: SupervisorConfig,
   port: number,
@@ -143,7 +143,7 @@ async function recordServer(
     return await writeServerRecord(recordDir, { url: localUrl(api.host, port), tokenFile })
   } catch (error) {
     logger.warn(
-      `${recordDir} cannot be written (${messageOf(error)}): commands find this supervisor by --url alone`,
+      `${recordDir} is not writable (${messageOf(error)}): commands find this supervisor only with --url`,
     )
     return () => Promise.resolve()
   }
@@ -162,9 +162,9 @@ function createReload(
   }
 }
 
-const LATER = 'what has changed of api, proxy and state_dir counts from the next start on'
+const LATER = 'changes of api, proxy and state_dir apply at the next start'
 
-/** Returns the settings that a reload cannot change, as text to compare. */
+/** Returns the settings that a reload cannot change, as comparable text. */
 function fixedPart({ api, proxy, stateDir }: SupervisorConfig): string {
   return JSON.stringify([api, proxy, stateDir])
 }
@@ -199,7 +199,7 @@ async function listening(
   }
 }
 
-/** Whether nobody beyond this machine reaches an address. A name may stand for any, so only one does (threat V1). */
+/** Whether an address is reachable only from this machine. Of names, only localhost counts (threat V1). */
 function isLoopback(host: string): boolean {
   if (host === 'localhost' || host === '::1') return true
   return isIP(host) === 4 && host.startsWith('127.')

@@ -27,7 +27,7 @@ export interface SupervisorDeps {
   readonly platform: NodeJS.Platform
 }
 
-/** All processes of a config with their lines: what the faces show and change. */
+/** All processes of a configuration with their lines; used by the faces. */
 export class Supervisor {
   readonly table: ProcessTable
   readonly logs: ProcessLogs
@@ -40,7 +40,7 @@ export class Supervisor {
   readonly #listeners = new Set<(process: SupervisedProcess) => void>()
   readonly #over = Promise.withResolvers<number>()
   #exitWhenDone: boolean
-  /** Before all have been started, that none runs means nothing. */
+  /** Whether the initial start is complete; before that, no running process is meaningless. */
   #hasStarted = false
 
   constructor(config: SupervisorConfig, state: StateDir, deps: SupervisorDeps) {
@@ -72,7 +72,7 @@ export class Supervisor {
     })
   }
 
-  /** Takes over what an earlier supervisor left running, and starts what is to start by itself. */
+  /** Takes over processes of an earlier supervisor and starts those with `autostart`. */
   async start(): Promise<void> {
     const taken = await takeOver({
       table: this.table,
@@ -82,13 +82,13 @@ export class Supervisor {
       clock: this.#deps.clock,
       onOutputs: (spec, outputs) => this.#attach(spec, outputs),
     })
-    if (taken.length > 0) this.#deps.logger.info({ processes: taken }, 'processes are taken over')
+    if (taken.length > 0) this.#deps.logger.info({ processes: taken }, 'took over processes')
     this.table.startAll()
     this.#hasStarted = true
     this.#endWhenOver()
   }
 
-  /** Resolves with an exit status when the end of a process, or of all of them, ends the supervisor. */
+  /** Resolves with an exit status when the exit of a process, or of all of them, stops the supervisor. */
   get over(): Promise<number> {
     return this.#over.promise
   }
@@ -98,13 +98,13 @@ export class Supervisor {
     return this.table.reload(processes)
   }
 
-  /** Calls back when a process has changed. Returns how to end that. */
+  /** Calls the listener when a process changes. Returns a function that unsubscribes. */
   onChange(listener: (process: SupervisedProcess) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Stops all processes; what is left after the limit is killed. */
+  /** Stops all processes; after the limit the rest is killed. */
   async stop(limitMs: number): Promise<void> {
     for (const cancel of this.#schedules.values()) cancel()
     this.#schedules.clear()
@@ -113,7 +113,7 @@ export class Supervisor {
     await this.#record.close(this.table)
   }
 
-  /** Lets go of everything; to be called last. */
+  /** Releases all resources; must be called last. */
   close(): void {
     this.#endWatch()
     this.#engine.close()
@@ -131,7 +131,7 @@ export class Supervisor {
       )
       if (!isDone) throw new Error(output)
     } catch (error) {
-      logger.warn(`process "${spec.name}": its stop command failed, so it is killed: ${messageOf(error)}`)
+      logger.warn(`process "${spec.name}": stop command failed, killing the process: ${messageOf(error)}`)
       throw error
     } finally {
       cancel()
@@ -152,7 +152,7 @@ export class Supervisor {
     try {
       if (spec.log.file !== undefined) makeDirs(dirname(spec.log.file))
     } catch (error) {
-      logger.warn(`process "${spec.name}": its log goes to no file: ${messageOf(error)}`)
+      logger.warn(`process "${spec.name}": log file cannot be opened: ${messageOf(error)}`)
     }
     this.logs.open(spec.name, spec.log)
     this.#schedules.get(spec.name)?.()
@@ -174,9 +174,9 @@ export class Supervisor {
   #startOnTime(name: string): void {
     const process = this.table.find(name)
     if (process?.isDown !== true)
-      return this.#deps.logger.warn(`process "${name}" still runs when it is to start again`)
+      return this.#deps.logger.warn(`process "${name}" is still running at its next scheduled time`)
     try {
-      this.table.start(name, 'the schedule says so')
+      this.table.start(name, 'started by its schedule')
     } catch (error) {
       this.#deps.logger.error(messageOf(error))
     }

@@ -1,7 +1,7 @@
 import type { Fault } from '../../lib/errors/fault.ts'
 import { Type } from '../../lib/schema/type.ts'
 
-/** How every error is told. */
+/** Body of every error response. */
 export const errorSchema = Type.Object({ error: Type.String(), code: Type.String() }, { $id: 'Error' })
 
 export function errorToWire({ code, message }: Fault): { readonly error: string; readonly code: string } {

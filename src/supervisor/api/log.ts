@@ -9,7 +9,7 @@ export const logEntrySchema = Type.Object(
     line: Type.String(),
     partial: Type.Optional(
       Type.Boolean({
-        description: 'a piece of a line over 16 KiB, which goes on in the next entry of the stream',
+        description: 'part of a line over 16 KiB, continued in the next entry of the stream',
       }),
     ),
   },
@@ -18,10 +18,10 @@ export const logEntrySchema = Type.Object(
 
 export const logsSchema = Type.Object({
   logs: Type.Array(Type.Ref('LogEntry')),
-  filtered_count: Type.Integer({ description: 'kept lines that pass the filters' }),
-  total_count: Type.Integer({ description: 'kept lines of all processes' }),
+  filtered_count: Type.Integer({ description: 'stored lines that match the filters' }),
+  total_count: Type.Integer({ description: 'stored lines of all processes' }),
   last_id: Type.String({
-    description: 'as Last-Event-ID of a stream with the same filters: it goes on where this answer ends',
+    description: 'use as Last-Event-ID of a stream with the same filters to continue after this response',
   }),
 })
 
@@ -38,7 +38,7 @@ export interface WireLogEntry {
   readonly partial?: true
 }
 
-/** Lines that came together share their time. */
+/** Creates an encoder that formats the shared time of consecutive lines once. */
 export function createLogEncoder(): (line: LogLine) => WireLogEntry {
   let lastMs = Number.NaN
   let timestamp = ''

@@ -1,24 +1,24 @@
 /** Names of variables, headers and parameters whose values are secrets (threat V4). */
 const SECRET_NAME =
   /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH|AUTHORIZATION|COOKIE|DSN|SIGNATURE)S?$|(?:^|_)(?:PAT|SIG)$|_(?:PASS|PWD)$|_(?:KEY|TOKEN|SECRET|PASSWORD)_/i
-/** Tokens that say by their beginning whose they are. */
+/** Tokens recognizable by their prefix. */
 const TOKEN =
   /\b(?:gh[oprsu]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|sk-[\w-]{16,}|npm_\w{16,}|AKIA[0-9A-Z]{16})/g
-/** The password in a URL. It ends at the last `@` before the path, as URLs that are not encoded may have one in it. */
+/** Password in a URL. It ends at the last `@` before the path, because an unencoded password may contain one. */
 const URL_PASSWORD = /\b([a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s/]+@/gi
 const MASK = '********'
 
-/** Returns a value as it may be shown: masked where its name says that it is a secret, without passwords and tokens else. */
+/** Masks a value with a secret name, and passwords and tokens in any other value. */
 export function maskValue(name: string, value: string): string {
   return SECRET_NAME.test(name.replaceAll('-', '_')) ? MASK : maskText(value)
 }
 
-/** Masks passwords in URLs, and tokens that can be recognized by their form. */
+/** Masks passwords in URLs and recognizable tokens. */
 export function maskText(text: string): string {
   return text.replace(URL_PASSWORD, `$1${MASK}@`).replace(TOKEN, MASK)
 }
 
-/** Returns a path and query with the values of parameters masked whose names say that they are secrets. */
+/** Masks the values of parameters with secret names in a path and query. */
 export function maskQuery(url: string): string {
   const at = url.indexOf('?')
   if (at < 0) return maskText(url)

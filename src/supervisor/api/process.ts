@@ -10,11 +10,11 @@ import { nextRunMs } from '../process/schedule.ts'
 const summaryFields = {
   name: Type.String(),
   status: Type.Enum(STATUSES),
-  pid: Type.Integer({ description: '0 when it does not run' }),
+  pid: Type.Integer({ description: '0 if it is not running' }),
   uptime_seconds: Type.Integer(),
   restarts: Type.Integer(),
   health: Type.Enum(HEALTHS),
-  reason: Type.String({ description: 'why it is as it is' }),
+  reason: Type.String({ description: 'reason of the current status' }),
 }
 
 export const summarySchema = Type.Object(summaryFields, { $id: 'Process' })
@@ -70,7 +70,7 @@ export function summaryToWire(process: SupervisedProcess) {
   }
 }
 
-/** @param showsSecrets whether values that look like secrets are shown */
+/** Converts a process to its wire form. @param showsSecrets whether values that look like secrets are shown */
 export function detailToWire(process: SupervisedProcess, logLostBytes: number, showsSecrets: boolean) {
   const { spec, state, health, changes } = process
   const nextRun = spec.schedule === undefined ? undefined : nextRunMs(spec.schedule, Date.now())
@@ -115,7 +115,7 @@ function commandOf({ command }: ProcessSpec): string {
   return typeof command === 'string' ? command : command.map(quoted).join(' ')
 }
 
-/** As a shell would take it. */
+/** Quotes a word for a shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

@@ -1,26 +1,26 @@
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 
-/** Query parameters as they come. */
+/** Unparsed query parameters. */
 export type RawQuery = Readonly<Record<string, string | readonly string[] | undefined>>
 
 const described = (description: string) => Type.Optional(Type.Unsafe<string>({ description }))
 
-/** Describes parameters; every one is read by hand, so that a wrong one is INVALID_QUERY. */
+/** Describes parameters as strings; they are parsed separately, so that an invalid one is INVALID_QUERY. */
 export function querySchema(parameters: Readonly<Record<string, string>>) {
   return Type.Object(
     Object.fromEntries(Object.entries(parameters).map(([name, about]) => [name, described(about)])),
   )
 }
 
-/** One value, or undefined. @throws INVALID_QUERY for several */
+/** Returns a parameter's value, or undefined. @throws INVALID_QUERY when it is given more than once */
 export function textOf(query: RawQuery, name: string): string | undefined {
   const value = query[name]
   if (value === undefined || typeof value === 'string') return value
   throw fault('INVALID_QUERY', `"${name}" is given more than once`)
 }
 
-/** A whole number within bounds. @throws INVALID_QUERY */
+/** Parses a whole number within bounds. @throws INVALID_QUERY when it is not one */
 export function numberOf(
   query: RawQuery,
   name: string,
@@ -36,7 +36,7 @@ export function numberOf(
   )
 }
 
-/** `true` or `false`. @throws INVALID_QUERY */
+/** Parses `true` or `false`. @throws INVALID_QUERY for other values */
 export function flagOf(query: RawQuery, name: string): boolean {
   const text = textOf(query, name)
   if (text === undefined || text === '' || text === 'false') return false
@@ -44,7 +44,7 @@ export function flagOf(query: RawQuery, name: string): boolean {
   throw fault('INVALID_QUERY', `"${name}" must be true or false, not "${text.slice(0, 100)}"`)
 }
 
-/** Names with commas between; undefined for all. */
+/** Parses comma-separated names; undefined selects all. */
 export function namesOf(query: RawQuery, name: string): readonly string[] | undefined {
   const names = [query[name] ?? []]
     .flat()

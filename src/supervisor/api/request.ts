@@ -9,7 +9,7 @@ export const requestSchema = Type.Object(
     method: Type.String(),
     url: Type.String(),
     subdomain: Type.String(),
-    status_code: Type.Integer({ description: '499 when the client left before the answer began' }),
+    status_code: Type.Integer({ description: '499 if the client disconnected before the response started' }),
     duration_ms: Type.Integer(),
     remote_addr: Type.String(),
     process: Type.Union([Type.String(), Type.Null()]),
@@ -22,8 +22,8 @@ export const requestSchema = Type.Object(
 
 export const requestsSchema = Type.Object({
   requests: Type.Array(Type.Ref('ProxyRequest')),
-  filtered_count: Type.Integer({ description: 'kept requests that pass the filters' }),
-  total_count: Type.Integer({ description: 'kept requests' }),
+  filtered_count: Type.Integer({ description: 'stored requests that match the filters' }),
+  total_count: Type.Integer({ description: 'stored requests' }),
 })
 
 export function requestToWire(request: CapturedRequest) {

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { parseEnvFile } from '../process/env-file.ts'
 
 /**
- * Reads the variables of a `.env` file; none where there is no file.
+ * Reads the variables of a `.env` file; none if there is no file.
  *
- * @param read reads it with the care that its folder needs
- * @throws an Error that names the first line that is no variable
+ * @param read reads the file with the checks required for its folder
+ * @throws Error that names the first invalid line
  */
 export function readDotEnv(
   file: string,

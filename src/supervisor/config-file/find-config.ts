@@ -7,18 +7,18 @@ import { CONFIG_FILES } from './read-config-file.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where the config of a supervisor comes from. Nothing of the file itself is read for it. */
+/** Location of a supervisor's configuration, found without reading the file. */
 export interface ConfigPlace {
-  /** Undefined where there is none. */
+  /** Path of the file; undefined if there is none. */
   readonly file: string | undefined
   /**
-   * Whether nobody named the file: it merely lies in the current folder, which may be anybody's. Such a file is opened with
-   * care, and no client of a supervisor opens it at all.
+   * Whether the file was found in the current folder, which may be untrusted, instead of being named. Such a file is opened with
+   * checks, and clients never open it.
    */
   readonly isFound: boolean
-  /** Paths in the file are relative to it. */
+  /** Directory that paths in the file are relative to. */
   readonly base: string
-  /** The user's own directory for this config, whatever `state_dir` the file names: clients look there. */
+  /** The user's own directory for this configuration, where clients look; independent of the file's `state_dir`. */
   readonly recordDir: string
 }
 
@@ -28,7 +28,7 @@ export const CONFIG_SOURCES = {
   fileVariable: 'SUPERVISOR_CONFIG',
 } as const
 
-/** Finds the config: by the flag, by SUPERVISOR_CONFIG, in the current folder, in the user's config directory, in /etc. */
+/** Finds the configuration: the flag's, SUPERVISOR_CONFIG's, in the current folder, in the user's configuration directory, in /etc. */
 export function findSupervisorConfig(
   environment: Environment,
   { file: flag, cwd = process.cwd() }: { readonly file?: string | undefined; readonly cwd?: string } = {},

@@ -14,11 +14,11 @@ interface ProcfileProcess {
 }
 
 /**
- * Reads a Procfile, `name: command` lines, as foreman runs it: all processes run, the end of one ends all of them with its
- * exit status, each has `.env` beside the file and a PORT of its own (5000, 5100 …, or from the PORT of `.env` on).
+ * Reads a Procfile, `name: command` lines, as foreman runs it: all processes run, the exit of one stops all of them with its
+ * exit status, each has `.env` next to the file and its own PORT (5000, 5100 …, or starting at the PORT of `.env`).
  *
- * @param readVariables reads an env file; none where there is no file
- * @throws CONFIG_UNREADABLE
+ * @param readVariables reads an env file; returns none if there is no file
+ * @throws CONFIG_UNREADABLE when a line is not valid
  */
 export function parseProcfile(
   content: string,
@@ -38,7 +38,7 @@ export function parseProcfile(
     if (name === undefined || command === undefined)
       return refuse(
         index + 1,
-        'is no "name: command"; a name has letters, digits, dashes and underscores, and no dot',
+        'is not of the form "name: command"; names have letters, digits, dashes and underscores',
       )
     if (Object.hasOwn(processes, name)) return refuse(index + 1, `has a second process "${name}"`)
     const port = Number(PORT ?? FIRST_PORT) + Object.keys(processes).length * PORTS_APART

@@ -10,10 +10,10 @@ import { Type } from '../../lib/schema/type.ts'
 
 const MOST_BYTES = 2 ** 20
 
-/** Scripts that run until they are stopped, the best first; others are tasks. */
+/** Scripts that run until they are stopped, best first; others are tasks. */
 const LONG_RUNNING = /^(?:dev|start|serve|watch)(?::|$)/
 
-/** A commented config for what is in a directory. */
+/** Proposes a commented configuration for a directory. */
 export function proposeConfig(directory: string): {
   readonly text: string
   readonly processes: readonly string[]
@@ -34,7 +34,7 @@ export function proposeConfig(directory: string): {
   }
 }
 
-/** Its processes with the ports that they would get; in a config of ours they are restarted. */
+/** Returns a Procfile's processes with their ports; unlike in a Procfile, they are restarted. */
 function fromProcfile(file: string): Readonly<Record<string, object>> | undefined {
   if (!existsSync(file)) return undefined
   const { processes } = parseProcfile(read(file), file, {}, () => ({}))
@@ -65,19 +65,19 @@ function read(file: string): string {
   }
 }
 
-const HEAD = `# What the supervisor runs here. "supervisor config check" says whether this file is right, and docs/supervisor/configuration.md
-# has every key.
+const HEAD = `# Processes of this project. "supervisor config check" validates this file; docs/supervisor/configuration.md
+# describes every key.
 
 `
 
 const TAIL = `
-# More that a process can have:
+# Further keys of a process:
 #
 #   restart: on-failure            # or always, never
 #   depends_on: {db: healthy}      # or started, completed
 #   healthcheck: {http: http://127.0.0.1:3000/, interval: 5s}
 #   env: {LOG_LEVEL: debug}
-#   proxy: {port: 3000}            # then http://NAME.localhost:8088 leads to it, with the lines below
+#   proxy: {port: 3000}            # then http://NAME.localhost:8088 routes to it, with the lines below
 #
 # proxy:
 #   enabled: true

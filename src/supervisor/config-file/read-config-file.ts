@@ -8,7 +8,7 @@ import { isProcessCompose, readProcessCompose } from './process-compose/read.ts'
 import { readDotEnv } from './dot-env.ts'
 import { parseProcfile } from './procfile.ts'
 
-/** Names of files that are looked for in the working directory, the best first. */
+/** Names of configuration files in the working directory, in order of preference. */
 export const CONFIG_FILES = [
   'supervisor.yaml',
   'supervisor.yml',
@@ -17,13 +17,13 @@ export const CONFIG_FILES = [
   'Procfile',
 ] as const
 
-/** Far more than any project writes; checking as much takes less than a second. */
+/** Maximum size of a file found in the current folder; checking it takes less than a second. */
 const MOST_BYTES = 256 * 1024
 
 /**
- * Reads a config file as keys and values of our own: YAML, a Procfile, or process-compose's. Adds to `warnings` what is not
- * understood of those. A file that nobody named (`isFound`) must be a regular one of at most 256 KiB that belongs to the user
- * or to root and that not everybody may write.
+ * Reads a configuration file as supervisor settings: YAML, a Procfile or a process-compose file. Adds unsupported keys
+ * to `warnings`. A file that was not named (`isFound`) must be a regular file of at most 256 KiB that belongs to the user
+ * or root and is not writable by everyone.
  *
  * @throws CONFIG_UNREADABLE
  */
@@ -51,7 +51,7 @@ export function readConfigFile(
   if ('services' in content)
     throw configFault(
       'CONFIG_INVALID',
-      `${file} looks like a Docker Compose file, which the supervisor does not run; "supervisor init" writes a config of its own`,
+      `${file} looks like a Docker Compose file, which is not supported; "supervisor init" writes a supervisor.yaml`,
     )
   return isProcessCompose(content) ? readCompose() : content
 }
@@ -69,10 +69,10 @@ function read(file: string, isFound: boolean): string {
   }
 }
 
-/** Its commands run with the user's rights, so nobody else may have written it. */
+/** Checks owner and mode, because the file's commands run with the user's rights. */
 function checkOwner({ uid, mode }: Stats): void {
   const self = process.getuid?.()
   if (self === undefined) return
   if (uid !== self && uid !== 0) throw new Error(`it belongs to another user, ${uid}`)
-  if ((mode & 0o002) !== 0) throw new Error('every user may write it; "chmod o-w" changes that')
+  if ((mode & 0o002) !== 0) throw new Error('it is writable by every user; run "chmod o-w" on it')
 }

@@ -9,40 +9,41 @@ import { interpolate } from '../process/env-file.ts'
 
 interface Place {
   readonly file: string
-  /** What paths are relative to. */
+  /** Directory that paths are relative to. */
   readonly base: string
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** All of them are held in memory, by a look at the config too. */
+/** Maximum number of processes, which are all in memory even while a configuration is validated. */
 const MOST_PROCESSES = 10_000
 
-/** A name is part of paths, of file names and of host names. */
+/** Valid process names, which are part of paths, file names and host names. */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$/
 
-/** The processes of a config, replicas told apart. @throws CONFIG_INVALID with a line for each mistake */
+/** Returns the processes of a configuration with replicas expanded. @throws CONFIG_INVALID with a line for each mistake */
 export function toSpecs(settings: Settings, place: Place): readonly ProcessSpec[] {
   const processes = Object.entries(settings.processes)
   const mistakes = processes.flatMap(([name, one]) => mistakesOf(name, one, settings.processes))
   const cycle = findCycle(new Map(processes.map(([name, one]) => [name, Object.keys(one.dependsOn)])))
-  if (cycle !== undefined) mistakes.push(`"depends_on" goes in a circle: ${cycle.join(' → ')}`)
+  if (cycle !== undefined) mistakes.push(`"depends_on" has a cycle: ${cycle.join(' → ')}`)
   const count = processes.reduce((sum, [, { replicas }]) => sum + replicas, 0)
   if (count > MOST_PROCESSES)
     throw configFault(
       'CONFIG_INVALID',
-      `${place.file}: ${count} processes with all replicas, more than ${MOST_PROCESSES}; lower "replicas"`,
+      `${place.file}: ${count} processes with all replicas exceed the limit of ${MOST_PROCESSES}; lower "replicas"`,
     )
   const specs = processes.flatMap(([name, one]) => replicasOf(name, one, settings, place))
   const seen = new Set<string>()
   for (const { name } of specs) {
-    if (seen.has(name)) mistakes.push(`two processes are called "${name}", one of them as a replica`)
+    if (seen.has(name)) mistakes.push(`two processes are named "${name}", one of them as a replica`)
     seen.add(name)
   }
   const owners = new Map<string, string>()
   for (const { base, proxy } of specs) {
     if (proxy === undefined) continue
     const owner = owners.get(proxy.subdomain) ?? base
-    if (owner !== base) mistakes.push(`"${owner}" and "${base}" have one subdomain, "${proxy.subdomain}"`)
+    if (owner !== base)
+      mistakes.push(`"${owner}" and "${base}" have the same subdomain, "${proxy.subdomain}"`)
     owners.set(proxy.subdomain, owner)
   }
   if (mistakes.length > 0)
@@ -58,17 +59,17 @@ function mistakesOf(name: string, one: ProcessSettings, all: Settings['processes
   const mistakes: string[] = []
   if (!NAME.test(name))
     mistakes.push(
-      `process name "${name}" must be 1 to 63 letters, digits, dots, dashes and underscores, and not begin with a dot or dash`,
+      `process name "${name}" must be 1 to 63 letters, digits, dots, dashes and underscores, and not start with a dot or dash`,
     )
   for (const [other, condition] of Object.entries(one.dependsOn)) {
     const needed = Object.hasOwn(all, other) ? all[other] : undefined
     if (needed === undefined) {
       const meant = nearest(other, Object.keys(all))
       mistakes.push(
-        `"${key}.depends_on" names "${other}", which is no process${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
+        `"${key}.depends_on" names "${other}", which is not a process${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
       )
     } else if (condition === 'healthy' && needed.healthcheck === undefined)
-      mistakes.push(`"${key}.depends_on.${other}" must not be healthy: "${other}" has no healthcheck`)
+      mistakes.push(`"${key}.depends_on.${other}" cannot be healthy: "${other}" has no healthcheck`)
   }
   const { healthcheck } = one
   if (healthcheck !== undefined) {
@@ -81,7 +82,7 @@ function mistakesOf(name: string, one: ProcessSettings, all: Settings['processes
       mistakes.push(`"${key}.healthcheck.tcp" must be host:port or a port`)
   }
   const complaint = one.schedule === undefined ? undefined : scheduleComplaint(one.schedule)
-  if (complaint !== undefined) mistakes.push(`"${key}.schedule" is no schedule: ${complaint}`)
+  if (complaint !== undefined) mistakes.push(`"${key}.schedule" is not a valid schedule: ${complaint}`)
   if (one.proxy !== undefined && one.proxy.port === 0)
     mistakes.push(`"${key}.proxy.port" must be the port that the process listens on`)
   return mistakes

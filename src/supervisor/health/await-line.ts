@@ -4,7 +4,7 @@ import { LogFollower } from '../log/log-follower.ts'
 import type { ProcessLogs } from '../log/process-logs.ts'
 import type { HealthReport } from './health.ts'
 
-/** Reports a process as healthy with the first line from now on that holds a text. Returns how to stop waiting. */
+/** Reports a process as healthy at the first new line that contains a text. Returns a function that stops waiting. */
 export function awaitLine(
   logs: ProcessLogs,
   process: string,

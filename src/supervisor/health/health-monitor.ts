@@ -5,12 +5,12 @@ import { type HealthReport, type ProbeResult, UNCHECKED } from './health.ts'
 
 export type Probe = (signal: AbortSignal) => Promise<ProbeResult>
 
-/** What is kept of a check's output. */
+/** Maximum stored output of a check. */
 const MAX_OUTPUT_LENGTH = 4_096
 
 /**
- * Checks one run of a process, one check at a time: the first after the interval, or within a second where that is longer.
- * Reports what each check changes.
+ * Checks one run of a process, one check at a time: the first after the interval, at most one second.
+ * Reports changes.
  */
 export class HealthMonitor {
   readonly #check: HealthCheck
@@ -42,13 +42,13 @@ export class HealthMonitor {
     const result = await this.#probe(AbortSignal.any([limit.signal, this.#controller.signal])).catch(
       (error: unknown): ProbeResult => ({
         isHealthy: false,
-        output: limit.signal.aborted ? `no answer within ${this.#check.timeoutMs} ms` : messageOf(error),
+        output: limit.signal.aborted ? `no response within ${this.#check.timeoutMs} ms` : messageOf(error),
       }),
     )
     cancelLimit()
     if (this.#controller.signal.aborted) return
     this.#take(result)
-    // A process that starts is looked at more often, for others wait for it.
+    // A starting process is checked more often, because others wait for it.
     const waitMs =
       this.#report.health === 'unknown' ? Math.min(this.#check.intervalMs, 1_000) : this.#check.intervalMs
     this.#cancel = this.#clock.after(waitMs, () => void this.#run())

@@ -1,7 +1,7 @@
 export const HEALTHS = ['healthy', 'unhealthy', 'unknown'] as const
 type Health = (typeof HEALTHS)[number]
 
-/** What the last checks of a process said. */
+/** Result of the last checks of a process. */
 export interface HealthReport {
   readonly health: Health
   readonly lastCheckMs: number | undefined
@@ -16,7 +16,7 @@ export const UNCHECKED: HealthReport = Object.freeze({
   consecutiveFailures: 0,
 })
 
-/** What one check said. */
+/** Result of one check. */
 export interface ProbeResult {
   readonly isHealthy: boolean
   readonly output: string

@@ -8,24 +8,24 @@ import type { ProbeResult } from './health.ts'
 
 const MAX_OUTPUT_BYTES = 4_096
 
-/** Where a check's command runs. */
+/** Working directory, environment and user of a check's command. */
 export interface ProbePlace {
   readonly cwd: string
   readonly environment: Readonly<Record<string, string>>
   readonly user: { readonly uid: number; readonly gid: number } | undefined
 }
 
-/** A kind of check that asks again and again. */
+/** A check that polls. */
 export type PolledProbe = Exclude<HealthCheck['probe'], { readonly kind: 'log' }>
 
-/** The probe that a check describes. It ends, with all that it started, when its signal says so. */
+/** Creates a check's probe. It stops, with everything it started, when its signal aborts. */
 export function createProbe(probe: PolledProbe, place: ProbePlace): Probe {
   if (probe.kind === 'exec') return (signal) => runCommand(probe.command, place, signal)
   if (probe.kind === 'http') return (signal) => askHttp(probe, signal)
   return (signal) => connectTcp(probe.host, probe.port, signal)
 }
 
-/** Runs a command of a process's settings to its end. It ends, with all that it started, when the signal says so. */
+/** Runs a command from a process's settings. It is killed, with everything it started, when the signal aborts. */
 export function runCommand(
   command: string | readonly string[],
   { cwd, environment, user }: ProbePlace,
@@ -36,14 +36,14 @@ export function runCommand(
     const child = spawn(program, argv, {
       cwd,
       env: { ...environment },
-      // A group of its own, so that what it starts ends with it.
+      // A separate group, so that everything it starts is killed with it.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
       ...user,
     })
     const end = (): void => {
       endGroup(child.pid, 'SIGKILL')
-      reject(new Error('the check was ended'))
+      reject(new Error('the check was stopped'))
     }
     signal.addEventListener('abort', end, { once: true })
     let output = ''
@@ -55,10 +55,10 @@ export function runCommand(
     child.on('error', reject)
     child.on('exit', (code, by) => {
       signal.removeEventListener('abort', end)
-      // Whoever it left behind may hold its output open.
+      // Background processes may keep its output open.
       child.stdout.destroy()
       child.stderr.destroy()
-      const how = code === 0 ? '' : `the check ended with ${by === null ? `code ${code}` : `signal ${by}`}`
+      const how = code === 0 ? '' : `the check exited with ${by === null ? `code ${code}` : `signal ${by}`}`
       resolve({ isHealthy: code === 0, output: output.trimEnd() || how })
     })
   })

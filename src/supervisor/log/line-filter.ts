@@ -2,24 +2,24 @@ import { RE2JS } from 're2js'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
 
-/** Longer patterns make automata that take long to build. */
+/** Maximum length of a pattern; longer ones produce automata that are slow to build. */
 const MAX_PATTERN_LENGTH = 512
 
-/** Which lines a reader wants; undefined wants all. */
+/** Selects the lines of a reader. */
 export type LineTest = (text: string) => boolean
 
 /**
- * Reads a pattern: a text that a line must hold, or a regular expression in RE2's syntax, which takes time in proportion
- * to the line whatever the pattern (threat V3).
+ * Parses a pattern: text that a line must contain, or an RE2 regular expression, which is matched in time linear
+ * to the line for any pattern (threat V3).
  *
- * @throws INVALID_PATTERN
+ * @throws INVALID_PATTERN when it is too long or not valid
  */
 export function createLineTest(pattern: string | undefined, isRegex: boolean): LineTest | undefined {
   if (pattern === undefined || pattern === '') return undefined
   if (pattern.length > MAX_PATTERN_LENGTH)
     throw fault(
       'INVALID_PATTERN',
-      `the pattern has ${pattern.length} characters, at most ${MAX_PATTERN_LENGTH} are taken`,
+      `the pattern has ${pattern.length} characters; at most ${MAX_PATTERN_LENGTH} are allowed`,
     )
   if (!isRegex) return (text) => text.includes(pattern)
   try {
@@ -28,7 +28,7 @@ export function createLineTest(pattern: string | undefined, isRegex: boolean): L
   } catch (error) {
     throw fault(
       'INVALID_PATTERN',
-      `the pattern is no regular expression of RE2's syntax, which has no look-around and no back-references: ${messageOf(error)}`,
+      `the pattern is not a valid RE2 regular expression (RE2 has no look-around and no back-references): ${messageOf(error)}`,
       error,
     )
   }

@@ -3,13 +3,13 @@ import type { LogFile } from './log-store.ts'
 
 const NEWLINE = 0x0a
 
-/** A file that lines are appended to, and that makes way for a new one when it is full: FILE, FILE.1 … FILE.KEEP. */
+/** Appends lines to a file and rotates it when it is full: FILE, FILE.1 … FILE.KEEP. */
 export class LogFileSink {
   readonly #options: LogFile
   #fd: number | undefined
   #size = 0
   #lostBytes = 0
-  /** Bytes left out that no line of the file tells of yet. */
+  /** Lost bytes not yet recorded in the file. */
   #untoldBytes = 0
   #endsInLine = false
 
@@ -22,8 +22,8 @@ export class LogFileSink {
   }
 
   /**
-   * What cannot be written is counted and left out: a full disk must not stop a program. Before the next lines that can be
-   * written, a line of its own says how much is missing.
+   * Lines that cannot be written are counted and dropped: a full disk must not stop a program. The next successful write
+   * starts with a line that records the gap.
    */
   write(lines: Buffer, timeMs: number): void {
     const bytes = this.#options.hasTimes ? stamped(lines, timeMs) : lines
@@ -37,14 +37,14 @@ export class LogFileSink {
     this.#lose(bytes.length - this.#put(bytes))
   }
 
-  /** Returns how many bytes were written. */
+  /** Returns the number of bytes written. */
   #put(bytes: Buffer): number {
     let done = 0
     try {
       this.#fd ??= this.#open()
       while (done < bytes.length) done += writeSync(this.#fd, bytes, done)
     } catch {
-      // The rest is counted as lost.
+      // The rest counts as lost.
     }
     if (done > 0) this.#endsInLine = bytes[done - 1] !== NEWLINE
     this.#size += done
@@ -75,7 +75,7 @@ export class LogFileSink {
       try {
         renameSync(i === 1 ? path : `${path}.${i - 1}`, `${path}.${i}`)
       } catch {
-        // There are not yet so many.
+        // Fewer rotated files exist.
       }
     }
     if (keep === 0) rmSync(path, { force: true })

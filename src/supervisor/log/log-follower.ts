@@ -3,37 +3,37 @@ import { type LogLine, linesOf, withoutEscapes } from './log-line.ts'
 import type { LogSource } from './log-store.ts'
 import type { ProcessLogs } from './process-logs.ts'
 
-/** Who reads lines as they come. */
+/** A reader of new lines. */
 export interface LogReader {
-  /** Whether there is room for more. Until there is, lines wait in the store, and the oldest of them may be lost. */
+  /** Whether the reader accepts more. Until then, lines wait in the store, and the oldest may be lost. */
   readonly isReady: () => boolean
   readonly onLines: (lines: readonly LogLine[]) => void
-  /** So many lines of a process were gone before they could be read; at most so many where that is all there is to know. */
+  /** Called with the number of lines of a process that were dropped unread; an upper bound if it is not exact. */
   readonly onLost: (process: string, lines: number, isExact: boolean) => void
 }
 
 export interface FollowOptions {
-  /** All, also those that come later, when left out. */
+  /** Names of processes; default: all, including later ones. */
   readonly processes?: readonly string[] | undefined
   readonly test?: LineTest | undefined
   readonly isPlain?: boolean
-  /** Goes on behind this line; begins with what comes next when left out. */
+  /** Continues after this line; default: starts with the next line. */
   readonly afterSequence?: number | undefined
 }
 
-/** How long lines are gathered before they are handed on; a single one after silence goes at once. */
+/** Time in which lines are batched; a single line after a pause is delivered immediately. */
 const GATHER_MS = 15
 const READ_BYTES = 262_144
 
 /**
- * Hands lines on as they come. A reader that is not ready costs nothing: its place is kept, not its lines, and it is told how
- * many it has missed.
+ * Delivers lines as they arrive. For a reader that is not ready only its position is kept, and it is notified of
+ * missed lines.
  */
 export class LogFollower {
   readonly #logs: ProcessLogs
   readonly #reader: LogReader
   readonly #options: FollowOptions
-  /** Index of the next line, of each source. */
+  /** Index of the next line per source. */
   readonly #next = new Map<LogSource, number>()
   readonly #unlisten: () => void
   #timer: NodeJS.Timeout | undefined
@@ -50,12 +50,12 @@ export class LogFollower {
     this.#schedule()
   }
 
-  /** The reader has room again. */
+  /** Continues after the reader became ready. */
   resume(): void {
     this.#schedule()
   }
 
-  /** Hands on what is there now, then ends. */
+  /** Delivers the current lines, then stops. */
   finish(): void {
     while (this.#reader.isReady() && this.#read());
     this.end()
@@ -74,7 +74,7 @@ export class LogFollower {
     for (const block of source.read(0, Number.MAX_SAFE_INTEGER)) {
       if (block.sequence + block.lines - 1 <= after) continue
       const from = Math.max(first, block.index, block.index + (after + 1 - block.sequence))
-      // The oldest that is kept is newer than what the reader had, and older ones there were.
+      // The oldest stored line is newer than the reader's last, and older ones existed.
       if (from === first && first > 0 && block.sequence > after + 1)
         this.#tellGap(name, block.sequence, after)
       return from
@@ -82,7 +82,7 @@ export class LogFollower {
     return end
   }
 
-  /** How many lines of the process were between is no longer known: at most as many as came at all. */
+  /** Reports a gap of unknown size: at most the number of lines ever printed. */
   #tellGap(name: string, firstKept: number, after: number): void {
     this.#reader.onLost(name, firstKept - after - 1, false)
   }
@@ -98,14 +98,14 @@ export class LogFollower {
     this.#timer.unref()
   }
 
-  /** Returns whether there is more to read. */
+  /** Delivers lines. Returns whether there are more. */
   #read(): boolean {
     if (!this.#reader.isReady()) return false
     const lines: LogLine[] = []
     let isMore = false
     for (const [name, source] of this.#logs.select(this.#options.processes)) {
       const { first, end } = source.counts()
-      // A process that came after the reader did: from its first line.
+      // A process added after the reader started: from its first line.
       const wanted = this.#next.get(source) ?? 0
       if (wanted < first) this.#reader.onLost(name, first - wanted, true)
       const from = Math.max(first, wanted)

@@ -3,18 +3,18 @@ import type { Readable } from 'node:stream'
 /** 0 is standard output, 1 standard error. */
 export type StreamIndex = 0 | 1
 
-/** Lines of one stream that came together; the unit in which lines are stored, so that none costs an object of its own. */
+/** Consecutive lines of one stream: the unit of storage, so that a line needs no separate object. */
 export interface LogBlock {
-  /** Of the first line, counted over all processes: the order in which lines came. The next ones follow without a gap. */
+  /** Sequence number of the first line across all processes. The following lines have consecutive numbers. */
   readonly sequence: number
-  /** Of the first line, counted within the process. */
+  /** Index of the first line within the process. */
   readonly index: number
   readonly timeMs: number
   readonly lines: number
   readonly stream: StreamIndex
-  /** The one line in it is a piece of one longer than 16 KiB, which goes on in the next of the stream. */
+  /** Whether the only line is part of one longer than 16 KiB, continued in the stream's next block. */
   readonly isCut: boolean
-  /** Every line ends with a newline; a cut one with nothing. */
+  /** Bytes of the lines, each with a newline except a cut one. */
   readonly bytes: Buffer
 }
 
@@ -24,11 +24,11 @@ export interface LogBounds {
 }
 
 export interface LogCounts {
-  /** Index of the oldest line that is kept, and of the next that comes. */
+  /** Index of the oldest stored line, and of the next line. */
   readonly first: number
   readonly end: number
   readonly heldBytes: number
-  /** What could not be written to the file. */
+  /** Bytes that could not be written to the file. */
   readonly fileLostBytes: number
   readonly openStreams: number
 }
@@ -36,35 +36,35 @@ export interface LogCounts {
 export interface LogFile {
   readonly path: string
   readonly maxBytes: number
-  /** How many full files are kept beside the current one. */
+  /** Number of rotated files. */
   readonly keep: number
   readonly hasTimes: boolean
 }
 
 /** The lines of one process. */
 export interface LogSource {
-  /** Reads a stream to its end: the descriptor of a pipe, which is then the source's own, or a stream. */
+  /** Reads a stream to its end: the descriptor of a pipe, which the source then owns, or a stream. */
   readonly attach: (stream: StreamIndex, from: number | Readable) => void
   readonly writeTo: (file: LogFile | undefined) => void
   readonly setBounds: (bounds: LogBounds) => void
   readonly counts: () => LogCounts
-  /** Blocks that hold lines from an index on, oldest first: as many as fit in `maxBytes`, and at least one if there is any. */
+  /** Returns the blocks with lines from an index on, oldest first: as many as fit in `maxBytes`, and at least one if there is any. */
   readonly read: (fromIndex: number, maxBytes: number) => readonly LogBlock[]
   readonly remove: () => void
 }
 
-/** Where lines of all processes are. Whoever reads them here never holds up who writes them. */
+/** Stores the lines of all processes. Readers never block writers. */
 export interface LogStore {
   readonly add: (bounds: LogBounds) => LogSource
-  /** Calls back when lines have come or a stream has ended; many at once are one call. Returns how to end that. */
+  /** Calls the listener after new lines or the end of a stream, batched. Returns a function that unsubscribes. */
   readonly onLines: (listener: () => void) => () => void
-  /** What the next line will be numbered with; all lines before it can be read. */
+  /** Returns the sequence number of the next line; all earlier lines can be read. */
   readonly nextSequence: () => number
   readonly close: () => void
 }
 
-/** The order of a listener's calls and their end. */
-export class NewsListeners {
+/** A set of listeners for new lines. */
+export class LineListeners {
   readonly #listeners = new Set<() => void>()
   readonly #setListening: (isOn: boolean) => void
 
@@ -81,7 +81,7 @@ export class NewsListeners {
     }
   }
 
-  tell(): void {
+  notify(): void {
     for (const listener of this.#listeners) listener()
   }
 }

@@ -1,14 +1,14 @@
 import { createAddonLogStore } from '../../native/programs/log-store.ts'
 import type { AddonLogStore } from '../../native/load.ts'
-import { type LogBlock, type LogSource, type LogStore, NewsListeners, type StreamIndex } from './log-store.ts'
+import { type LogBlock, type LogSource, type LogStore, LineListeners, type StreamIndex } from './log-store.ts'
 
 const PART_FIELDS = 7
 
-/** Lines are read, split, kept and written to files in a thread of the addon; JavaScript sees only those it asks for. */
+/** Creates a store that reads, splits, keeps and writes lines in a thread of the addon; JavaScript sees only requested lines. */
 export function createNativeLogStore(): LogStore {
   let isClosed = false
-  const store = createAddonLogStore(() => listeners.tell())
-  const listeners = new NewsListeners((isOn) => isClosed || store.setListening(isOn))
+  const store = createAddonLogStore(() => listeners.notify())
+  const listeners = new LineListeners((isOn) => isClosed || store.setListening(isOn))
   return {
     add: ({ lines, bytes }) => sourceOf(store, store.addSource(lines, bytes)),
     onLines: (listener) => listeners.add(listener),

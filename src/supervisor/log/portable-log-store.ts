@@ -7,24 +7,24 @@ import {
   type LogFile,
   type LogSource,
   type LogStore,
-  NewsListeners,
+  LineListeners,
   type StreamIndex,
 } from './log-store.ts'
 import { LogFileSink } from './log-file-sink.ts'
 
 const MAX_LINE_BYTES = 16 * 1024
-/** What a block takes beside its bytes. */
+/** Memory of a block in addition to its bytes. */
 const BLOCK_OVERHEAD_BYTES = 64
 const NEWLINE = 10
 const NOTHING = Buffer.alloc(0)
 
-/** The fallback for `native/log/` on systems other than Linux: the same blocks, made in JavaScript. */
+/** Creates the JavaScript fallback of `native/log/` for systems other than Linux, with the same blocks. */
 export function createPortableLogStore(now: () => number = Date.now): LogStore {
-  const listeners = new NewsListeners()
+  const listeners = new LineListeners()
   let sequence = 1
   const next = (lines: number): number => (sequence += lines) - lines
   return {
-    add: (bounds) => new PortableSource(bounds, next, now, () => listeners.tell()),
+    add: (bounds) => new PortableSource(bounds, next, now, () => listeners.notify()),
     onLines: (listener) => listeners.add(listener),
     nextSequence: () => sequence,
     close: () => undefined,
@@ -35,20 +35,20 @@ class PortableSource implements LogSource {
   #bounds: LogBounds
   readonly #next: (lines: number) => number
   readonly #now: () => number
-  readonly #tell: () => void
+  readonly #notify: () => void
   #blocks: LogBlock[] = []
   #nextIndex = 0
   #heldBytes = 0
   #openStreams = 0
   #file: LogFileSink | undefined
-  /** Of each stream, what has no end yet. */
+  /** Incomplete line of each stream. */
   readonly #carry: [Buffer, Buffer] = [NOTHING, NOTHING]
 
-  constructor(bounds: LogBounds, next: (lines: number) => number, now: () => number, tell: () => void) {
+  constructor(bounds: LogBounds, next: (lines: number) => number, now: () => number, notify: () => void) {
     this.#bounds = bounds
     this.#next = next
     this.#now = now
-    this.#tell = tell
+    this.#notify = notify
   }
 
   attach = (stream: StreamIndex, from: number | Readable): void => {
@@ -100,13 +100,13 @@ class PortableSource implements LogSource {
     const begun = this.#carry[stream]
     const all = begun.length === 0 ? bytes : Buffer.concat([begun, bytes])
     const rest = this.#takeLines(stream, all, begun.length)
-    // A copy of its own, as the rest of what was read would be kept with it.
+    // Copied, so that the rest of the chunk is not kept in memory.
     this.#carry[stream] = Buffer.from(rest)
     this.#evict()
-    this.#tell()
+    this.#notify()
   }
 
-  /** Returns what has no end yet. `scanned` bytes at the beginning are known to have no newline. */
+  /** Returns the incomplete line. The first `scanned` bytes contain no newline. */
   #takeLines(stream: StreamIndex, bytes: Buffer, scanned: number): Buffer {
     let begin = 0
     let at = 0
@@ -141,7 +141,7 @@ class PortableSource implements LogSource {
     this.#carry[stream] = NOTHING
     if (begun.length > 0) this.#keep(stream, Buffer.concat([begun, Buffer.from('\n')]), 1, false)
     this.#evict()
-    this.#tell()
+    this.#notify()
   }
 
   #keep(stream: StreamIndex, bytes: Buffer, lines: number, isCut: boolean): void {
@@ -181,7 +181,7 @@ class PortableSource implements LogSource {
   }
 }
 
-/** How much of a line that is too long is taken at once: never a part of a UTF-8 character. */
+/** Returns the length of the next part of an overlong line, never splitting a UTF-8 character. */
 function cutAt(bytes: Buffer, from: number): number {
   let size = MAX_LINE_BYTES
   while (size > MAX_LINE_BYTES - 4 && ((bytes[from + size] ?? 0) & 0xc0) === 0x80) size--

@@ -3,18 +3,18 @@ import type { LogSource, LogStore } from './log-store.ts'
 
 const DRAIN_LIMIT_MS = 500
 
-/** What is kept of a process's lines. */
+/** Limits and file of a process's lines. */
 export interface LogSettings {
   readonly bufferLines: number
   readonly bufferBytes: number
-  /** Where its lines are written to; nowhere when left out. */
+  /** Path of the log file; default: none. */
   readonly file: string | undefined
   readonly maxFileBytes: number
   readonly keepFiles: number
   readonly hasTimes: boolean
 }
 
-/** The lines of all processes, by name. A name keeps its lines when its process is replaced. */
+/** Lines of all processes by name. A name keeps its lines when its process is replaced. */
 export class ProcessLogs {
   readonly store: LogStore
   readonly #sources = new Map<string, LogSource>()
@@ -23,7 +23,7 @@ export class ProcessLogs {
     this.store = store
   }
 
-  /** Makes place for a process's lines, or changes how much of them is kept. */
+  /** Opens the source of a process's lines, or changes its settings. */
   open(process: string, settings: LogSettings): LogSource {
     const bounds = { lines: settings.bufferLines, bytes: settings.bufferBytes }
     let source = this.#sources.get(process)
@@ -42,7 +42,7 @@ export class ProcessLogs {
     return source
   }
 
-  /** Resolves when what the processes have printed is read to its end, or after a while where somebody holds an output open. */
+  /** Resolves when all output has been read, or after a timeout if an output is still open. */
   drained(clock: AlarmClock): Promise<void> {
     const isDrained = (): boolean =>
       [...this.#sources.values()].every((source) => source.counts().openStreams === 0)
@@ -69,7 +69,7 @@ export class ProcessLogs {
     return this.#sources.get(process)
   }
 
-  /** Those of the named processes, or of all; names that are not there are left out. */
+  /** Returns the sources of the named processes, or all; unknown names are ignored. */
   select(processes: readonly string[] | undefined): readonly (readonly [name: string, source: LogSource])[] {
     if (processes === undefined) return [...this.#sources]
     return [...new Set(processes)].flatMap((name) => {

@@ -5,35 +5,35 @@ import type { LogBlock, LogSource } from './log-store.ts'
 import type { ProcessLogs } from './process-logs.ts'
 
 export interface LogQuery {
-  /** All when left out. */
+  /** Names of processes; default: all. */
   readonly processes?: readonly string[] | undefined
   readonly lines: number
-  /** Of the lines' texts. */
+  /** Maximum number of bytes of text. */
   readonly bytes?: number | undefined
   readonly test?: LineTest | undefined
   readonly isPlain?: boolean
-  /** Only lines that came within this time, both ends included. */
+  /** Start of the time range, inclusive; `untilMs` is its inclusive end. */
   readonly sinceMs?: number | undefined
   readonly untilMs?: number | undefined
 }
 
 export interface LogAnswer {
-  /** The newest that fit, oldest first. */
+  /** The newest matching lines, oldest first. */
   readonly lines: readonly LogLine[]
-  /** How many of the kept lines pass the filters. */
+  /** Number of stored lines that match the filters. */
   readonly filteredCount: number
-  /** How many lines are kept, of all processes. */
+  /** Number of stored lines of all processes. */
   readonly totalCount: number
-  /** A follower that goes on behind this line has all that the answer has not, and nothing twice; 0 before the first. */
+  /** Sequence number after which a follower continues without gap or overlap; 0 before the first line. */
   readonly lastSequence: number
 }
 
 type Piece = readonly [name: string, block: LogBlock, fromIndex: number]
 
-/** How much is looked through before others have their turn. */
+/** Bytes searched before yielding to other work. */
 const SLICE_BYTES = 262_144
 
-/** Looks through the kept lines. */
+/** Searches the stored lines. */
 export async function queryLogs(logs: ProcessLogs, query: LogQuery): Promise<LogAnswer> {
   const lastSequence = logs.store.nextSequence() - 1
   const selected = logs.select(query.processes)
@@ -46,13 +46,13 @@ export async function queryLogs(logs: ProcessLogs, query: LogQuery): Promise<Log
   const pieces = inOrder(selected.flatMap(([name, source]) => piecesOf(name, source, 0)))
   const lines: LogLine[] = []
   let filteredCount = 0
-  let looked = 0
+  let searched = 0
   for (const [name, block, from] of pieces) {
     if (query.sinceMs !== undefined && block.timeMs < query.sinceMs) continue
     if (query.untilMs !== undefined && block.timeMs > query.untilMs) break
-    looked += block.bytes.length
-    if (looked > SLICE_BYTES) {
-      looked = 0
+    searched += block.bytes.length
+    if (searched > SLICE_BYTES) {
+      searched = 0
       await nextTurn()
     }
     for (const line of linesOf(name, block, from)) {
@@ -66,7 +66,7 @@ export async function queryLogs(logs: ProcessLogs, query: LogQuery): Promise<Log
   return { lines: fitting(lines, query, lastSequence), filteredCount, totalCount, lastSequence }
 }
 
-/** Without a filter only the newest lines are looked at. */
+/** Without a filter, reads only the newest lines. */
 function newest(selected: readonly (readonly [string, LogSource])[], query: LogQuery): readonly LogLine[] {
   const pieces = inOrder(
     selected.flatMap(([name, source]) =>
@@ -95,7 +95,7 @@ function inOrder(pieces: readonly Piece[]): readonly Piece[] {
   return pieces.toSorted(([, a], [, b]) => a.sequence - b.sequence)
 }
 
-/** The newest that keep to both bounds, whichever is reached first, without those that came while they were looked for. */
+/** Returns the newest lines within both limits, without lines that arrived during the search. */
 function fitting(
   all: readonly LogLine[],
   { lines: maxLines, bytes: maxBytes }: LogQuery,

@@ -4,7 +4,7 @@ import type { ProcessLogs } from './process-logs.ts'
 
 const LOOK_EVERY_MS = 2_000
 
-/** Says in the log when lines of a process cannot be written to its file, and when they can again. Returns how to end that. */
+/** Logs when lines of a process cannot be written to its file, and when they can again. Returns a function that stops. */
 export function watchLostLines(logs: ProcessLogs, clock: AlarmClock, logger: Logger): () => void {
   const losing = new Set<string>()
   const known = new Map<string, number>()
@@ -17,7 +17,7 @@ export function watchLostLines(logs: ProcessLogs, clock: AlarmClock, logger: Log
         losing.add(process)
         logger.warn(
           { process, lostBytes },
-          `lines of "${process}" cannot be written to its log file; the process goes on, and the file will say how much is missing`,
+          `lines of "${process}" cannot be written to its log file; the process keeps running, and the file will record the gap`,
         )
       } else if (lostBytes === before && losing.delete(process)) {
         logger.info({ process, lostBytes }, `lines of "${process}" are written to its log file again`)

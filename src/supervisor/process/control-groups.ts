@@ -15,34 +15,34 @@ import { messageOf } from '../../lib/errors/message.ts'
 
 const MICROSECONDS = 100_000
 
-/** What a control group holds its processes to. */
+/** Limits of a control group. */
 export interface GroupLimits {
   readonly memoryBytes: number | undefined
   readonly cpus: number | undefined
 }
 
-/** A control group's directory, and its inode, which the kernel gives to no other group until the machine starts again. */
+/** A control group's directory and its inode, which the kernel does not reuse until the next boot. */
 export interface GroupIdentity {
   readonly path: string
   readonly inode: string
 }
 
-/** The control group of one process: all that it starts is in it, whatever it does to leave. */
+/** The control group of one process, which its descendants cannot leave. */
 export interface ControlGroup {
   readonly identity: GroupIdentity
-  /** Where a process writes 0 to come in. */
+  /** File in which a process writes 0 to join. */
   readonly procsFile: string
   readonly pids: () => readonly number[]
-  /** How often the kernel has ended processes in it because it was out of memory. */
+  /** Returns the number of processes that the kernel killed for lack of memory. */
   readonly oomKills: () => number
-  /** Ends all in it at once, new ones too. */
+  /** Kills all processes in it atomically, including new ones. */
   readonly kill: () => void
   readonly remove: () => void
 }
 
 /**
- * Control groups below one of this supervisor's own. Limits are handed down by groups without processes of their own, so that
- * the supervisor moves into one beside them when the first process is limited. Source: cgroup v2,
+ * Control groups below the supervisor's. Only groups without processes can distribute limits, so the supervisor moves
+ * into a sibling group when the first process is limited. Source: cgroup v2,
  * Documentation/admin-guide/cgroup-v2.rst, "No Internal Process Constraint".
  */
 export class ControlGroups {
@@ -56,14 +56,14 @@ export class ControlGroups {
     this.#itself = itselfOf(this.#root)
   }
 
-  /** Undefined where there is no second version of control groups, or where it may not be written. */
+  /** Opens the supervisor's groups; undefined if cgroup v2 is missing or not writable. */
   static open(name: string): ControlGroups | undefined {
     const own = ownGroup()
     if (own === undefined) return undefined
     const groups = new ControlGroups(own, name)
     try {
       mkdirSync(groups.#root, { recursive: true })
-      // Since Linux 5.14; without it a group is no better than what there is beside.
+      // Since Linux 5.14; without it a group has no advantage over process groups.
       accessSync(join(groups.#root, 'cgroup.kill'), constants.W_OK)
       return groups
     } catch {
@@ -71,7 +71,7 @@ export class ControlGroups {
     }
   }
 
-  /** Makes the group of a process; there may be as many as the machine allows. Returns why limits do not hold, beside it. */
+  /** Creates the group of a process. Also returns why limits have no effect, if so. */
   create(
     name: string,
     limits: GroupLimits,
@@ -85,7 +85,7 @@ export class ControlGroups {
     return { group: groupAt(path), complaint: this.#limit(path, limits) }
   }
 
-  /** Removes all groups in which nothing is left, and goes back to where the supervisor came from. */
+  /** Removes all empty groups and moves the supervisor back to its original group. */
   close(): void {
     if (existsSync(this.#root))
       for (const entry of readdirSync(this.#root, { withFileTypes: true }))
@@ -97,7 +97,7 @@ export class ControlGroups {
       writeFileSync(join(this.#own, 'cgroup.procs'), String(process.pid))
       remove(this.#itself)
     } catch {
-      // What could not be ended is limited still; whoever made our group takes it away.
+      // Surviving processes stay limited; the creator of the supervisor's group removes it.
     }
   }
 
@@ -106,7 +106,7 @@ export class ControlGroups {
       if (memoryBytes !== undefined) this.#handDown('memory')
       if (cpus !== undefined) this.#handDown('cpu')
       writeLimit(path, 'memory.max', memoryBytes)
-      // All of it or nothing: half a tree is no process.
+      // The whole tree: killing half of it would leave a broken process.
       writeLimit(path, 'memory.oom.group', memoryBytes && 1, '0')
       const quota = cpus && Math.round(cpus * MICROSECONDS)
       writeLimit(path, 'cpu.max', quota && `${quota} ${MICROSECONDS}`)
@@ -119,7 +119,7 @@ export class ControlGroups {
   #handDown(controller: 'memory' | 'cpu'): void {
     const readList = (file: string) => readFileSync(join(this.#own, file), 'utf8').trim().split(' ')
     if (!readList('cgroup.controllers').includes(controller))
-      throw new Error(`the control group ${this.#own} has no "${controller}" to limit`)
+      throw new Error(`the control group ${this.#own} has no "${controller}" controller`)
     if (!readList('cgroup.subtree_control').includes(controller)) this.#allowBelow(controller)
     writeFileSync(join(this.#root, 'cgroup.subtree_control'), `+${controller}`)
   }
@@ -138,7 +138,7 @@ export class ControlGroups {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
       throw new Error(
-        `other processes are in the supervisor's control group ${this.#own}: start it in one of its own, such as a service with Delegate=yes`,
+        `other processes are in the supervisor's control group ${this.#own}: start it in a separate group, such as a service with Delegate=yes`,
         { cause: error },
       )
     }
@@ -146,8 +146,8 @@ export class ControlGroups {
 }
 
 /**
- * Returns the group that an earlier supervisor made, wherever that ran. Returns undefined when it no longer exists, and when this process is in
- * it: killing that group would end this process as well.
+ * Returns the group that an earlier supervisor created, in any location. Returns undefined if it no longer exists or this process is in
+ * it, because killing that group would kill this process too.
  */
 export function findGroup({ path, inode }: GroupIdentity): ControlGroup | undefined {
   const found = statOf(path)
@@ -159,18 +159,18 @@ export function findGroup({ path, inode }: GroupIdentity): ControlGroup | undefi
   return groupAt(path)
 }
 
-/** Removes a group of an earlier supervisor, and those that it made for all of them, where nothing is in them. */
+/** Removes an empty group of an earlier supervisor, and its empty parent groups. */
 export function removeOldGroup({ path }: GroupIdentity): void {
   const root = dirname(path)
   for (const each of [path, root, itselfOf(root)]) remove(each)
 }
 
-/** The group for a supervisor itself, beside those of its processes. */
+/** Returns the group for the supervisor itself, next to those of its processes. */
 function itselfOf(root: string): string {
   return `${root}-itself`
 }
 
-/** Undefined takes a limit away that an earlier run had. */
+/** Writes a limit; undefined removes the limit of an earlier run. */
 function writeLimit(path: string, file: string, value: number | string | undefined, none = 'max'): void {
   if (value !== undefined || existsSync(join(path, file)))
     writeFileSync(join(path, file), String(value ?? none))
@@ -203,7 +203,7 @@ function groupAt(path: string): ControlGroup {
       try {
         writeFileSync(join(path, 'cgroup.kill'), '1')
       } catch {
-        // It has been removed, so nothing was in it.
+        // It was removed, so it was empty.
       }
     },
     remove: () => remove(path),
@@ -234,6 +234,6 @@ function remove(path: string): void {
   try {
     rmdirSync(path)
   } catch {
-    // Not empty: what is in it is told by whoever waits for its end.
+    // Not empty: the code that waits for its processes reports them.
   }
 }

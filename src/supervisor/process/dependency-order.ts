@@ -1,8 +1,8 @@
 import type { ProcessSpec } from '../process-spec.ts'
 
 /**
- * The first circle among dependencies, as the names on the way: a, b, a; undefined when there is none. Names are those in
- * the config.
+ * Returns the first dependency cycle as names: a, b, a; undefined if there is none. Names are those in
+ * the configuration.
  */
 export function findCycle(needs: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
   const done = new Set<string>()
@@ -24,7 +24,7 @@ export function findCycle(needs: ReadonlyMap<string, readonly string[]>): readon
   return undefined
 }
 
-/** Whether one process depends on the other directly. */
+/** Whether one process directly depends on the other. */
 export function dependsOn(one: ProcessSpec, other: ProcessSpec): boolean {
   return Object.hasOwn(one.dependsOn, other.base)
 }

@@ -2,15 +2,15 @@ import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { RunningProgram } from './process-runner.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 
-/** How often it is looked whether all of a program has ended. */
+/** Interval of checks for remaining processes. */
 const LOOK_EVERY_MS = 20
-/** What survives SIGKILL this long is beyond us, and is told. */
+/** Time after SIGKILL until surviving processes are reported. */
 const GIVE_UP_MS = 2_000
 
 /**
- * Waits until nothing of a program is left. When the program itself has ended, what it has left behind is asked to end as well;
- * what is there after the process's stop timeout is killed. `onEnded` gets a complaint where even that did not help. Returns
- * how to stop waiting.
+ * Waits until nothing of a program is left. When the program itself has exited, its remaining processes get the signal too;
+ * after the stop timeout they are killed. `onEnded` gets a message if even that failed. Returns
+ * a function that stops waiting.
  */
 export function endTree(
   program: RunningProgram,
@@ -25,13 +25,13 @@ export function endTree(
     if (!program.hasLeftovers()) return onEnded()
     const nowMs = clock.nowMs()
     if (killedMs !== undefined && nowMs - killedMs > GIVE_UP_MS)
-      return onEnded(`processes ${program.leftovers().join(', ')} do not end`)
+      return onEnded(`processes ${program.leftovers().join(', ')} do not exit`)
     if (nowMs >= killAtMs) {
-      // Again and again: there may be new ones each time.
+      // Repeatedly, because new processes may have appeared.
       program.signal('SIGKILL')
       killedMs ??= nowMs
     } else if (program.hasEnded() && !areLeftoversAsked) {
-      // The program was to tell its own; those it has left behind are told by us.
+      // The program was responsible for its children; the remaining ones get the signal from here.
       areLeftoversAsked = true
       program.signal(stopSignal)
     }

@@ -10,10 +10,10 @@ import { PortableRunner } from './portable-runner.ts'
 import type { ProcessRunner } from './process-runner.ts'
 import { StrayFinder } from './process-tree.ts'
 
-/** What runs programs and reads what they print, on this machine. */
+/** Runs programs and reads their output on this machine. */
 export interface Engine {
   readonly runner: ProcessRunner
-  /** Where programs of an earlier supervisor can be taken over. */
+  /** Runner that can take over programs of an earlier supervisor, if available. */
   readonly native: NativeRunner | undefined
   readonly strays: StrayFinder
   readonly groups: ControlGroups | undefined
@@ -21,7 +21,7 @@ export interface Engine {
   readonly close: () => void
 }
 
-/** Opens the addon's engine on Linux; on other systems Node's own, which can do less. */
+/** Opens the addon's engine on Linux; on other systems the Node fallback, which has fewer functions. */
 export function openEngine({
   instance,
   environment,

@@ -1,15 +1,15 @@
-/** A name with a value, which in quotes may have several lines; `export` before it is a shell's. */
+/** An assignment; a quoted value may span lines, and `export` may precede it. */
 const ASSIGNMENT =
   /[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*=[ \t]*(?:'([^']*)'[ \t]*(?:#.*)?$|"((?:[^"\\]|\\[^])*)"[ \t]*(?:#.*)?$|(.*)$)/my
-/** A line without an assignment, or the end of one. */
+/** A line without an assignment, or the rest of a line after one. */
 const REST_OF_LINE = /[ \t]*(?:#.*)?$/my
-/** The text after `-` is bounded: without a closing brace each reference would otherwise search all that follows. */
+/** A reference. The default is bounded: otherwise each reference without a closing brace would search the rest of the text. */
 const REFERENCE =
   /\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]{0,255})(?:(:?-)([^}]{0,1024}))?\}|([A-Za-z_][A-Za-z0-9_]*))/g
 
 /**
- * Resolves `$NAME`, `${NAME}`, `${NAME:-otherwise}` (also for an empty value) and `${NAME-otherwise}`; `$$` is a dollar sign.
- * An unknown name is nothing.
+ * Resolves `$NAME`, `${NAME}`, `${NAME:-default}` (also for an empty value) and `${NAME-default}`; `$$` is a dollar sign.
+ * An unknown name is empty.
  */
 export function interpolate(text: string, environment: Readonly<Record<string, string | undefined>>): string {
   if (!text.includes('$')) return text
@@ -25,10 +25,10 @@ export function interpolate(text: string, environment: Readonly<Record<string, s
 }
 
 /**
- * Reads an env file: `NAME=value` lines, comments behind `#`, values in single quotes as they are, others with references
- * resolved and, in double quotes, with `\n`, `\"` and `\\`. Quoted values may have several lines.
+ * Parses an env file: `NAME=value` lines, comments after `#`, literal values in single quotes, others with references
+ * resolved and, in double quotes, with `\n`, `\"` and `\\`. Quoted values may span lines.
  *
- * @throws an Error that names the first line that is none of these
+ * @throws Error that names the first invalid line
  */
 export function parseEnvFile(
   content: string,
@@ -38,7 +38,8 @@ export function parseEnvFile(
   const text = content.replaceAll('\r\n', '\n')
   for (let at = 0; at < text.length; at++) {
     const match = matchAt(REST_OF_LINE, text, at) ?? matchAt(ASSIGNMENT, text, at)
-    if (match === null) throw new Error(`line ${text.slice(0, at).split('\n').length} is no NAME=value`)
+    if (match === null)
+      throw new Error(`line ${text.slice(0, at).split('\n').length} is not of the form NAME=value`)
     const [all, name, single, double, plain = ''] = match
     if (name !== undefined) values[name] = single ?? valueOf(double, plain, { ...environment, ...values })
     at += all.length

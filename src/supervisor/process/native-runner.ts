@@ -22,7 +22,7 @@ import { runningTree } from './running-tree.ts'
 import { findUser } from './system-user.ts'
 
 export interface RunnerParts {
-  /** Marks all that this supervisor starts, also across its own restarts. */
+  /** Marks everything this supervisor starts, across its own restarts. */
   readonly instance: string
   readonly environment: NodeJS.ProcessEnv
   readonly strays: StrayFinder
@@ -35,7 +35,7 @@ const SIGNAL_NAMES = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
 )
 
-/** Starts programs by the addon: with limits, in control groups, and so that a later supervisor can take them over. */
+/** Starts programs with the addon: with limits, in control groups, and such that a later supervisor can take them over. */
 export class NativeRunner implements ProcessRunner {
   readonly #parts: RunnerParts
   readonly #watch = new ExitWatch()
@@ -86,8 +86,8 @@ export class NativeRunner implements ProcessRunner {
   }
 
   /**
-   * Takes over a program that an earlier supervisor has started. Returns undefined when it has just ended, even if another process already has its
-   * id, or when its output cannot be read. A program that has closed or redirected its output since then has none.
+   * Takes over a program of an earlier supervisor. Returns undefined if it has just exited, even if another process already has its
+   * id, or if its output cannot be read. A program that has closed or redirected its output has none.
    */
   adopt(
     run: RecordedProgram,
@@ -102,9 +102,9 @@ export class NativeRunner implements ProcessRunner {
       const { pid, pipes } = run
       const group = run.group === null ? undefined : findGroup(run.group)
       const [out = '', err = ''] = pipes
-      // Another user's program, whose output cannot be read, is started again.
+      // Another user's program with unreadable output is restarted.
       readdirSync(`/proc/${pid}/fd`)
-      // After `exec > >(cat)` what it has started has the pipe.
+      // After `exec > >(cat)` a child has the pipe.
       const all = [pid, ...descendantsOf(pid), ...(group?.pids() ?? [])]
       const outputs = [add(openOutput(out, all)), add(openOutput(err, all))] as const
       const program = this.#follow(run, group, onExit)
@@ -116,28 +116,28 @@ export class NativeRunner implements ProcessRunner {
     }
   }
 
-  /** Lets go of all programs, and removes the control groups of those that were taken over where nothing is left in them. */
+  /** Releases all programs and removes the empty control groups of those that were taken over. */
   close(): void {
     this.#watch.close()
     for (const group of this.#oldGroups) removeOldGroup(group)
   }
 
-  /** Makes the control group of a process, where such may be written, and says which limits do not hold. */
+  /** Creates the control group of a process if possible, and warns about limits without effect. */
   #enclose(spec: ProcessSpec): ControlGroup | undefined {
     const { groups, warn } = this.#parts
     if (groups === undefined) {
       if (hasLimits(spec))
         warn(
-          `process "${spec.name}": limits.memory and limits.cpus need control groups, which may not be written here`,
+          `process "${spec.name}": limits.memory and limits.cpus have no effect, because control groups are not writable`,
         )
       return undefined
     }
     const { group, complaint } = groups.create(spec.name, spec)
-    if (complaint !== undefined) warn(`process "${spec.name}": limits do not hold: ${complaint}`)
+    if (complaint !== undefined) warn(`process "${spec.name}": limits have no effect: ${complaint}`)
     return group
   }
 
-  /** @throws Error when there is no process with that id, or one that began at another time */
+  /** Watches a process. @throws Error when its id does not exist or belongs to a process with another start time */
   #follow(
     { pid, name, pipes, began }: Pick<RecordedProgram, 'pid' | 'name' | 'pipes'> & Partial<RecordedProgram>,
     group: ControlGroup | undefined,
@@ -155,9 +155,9 @@ export class NativeRunner implements ProcessRunner {
       hasEnded = true
       onExit({ ...reportOf(exit), isOutOfMemory: (group?.oomKills() ?? 0) > oomKillsBefore })
     })
-    // From here on the pidfd stands for one process; whatever was looked up by its id before may be of one that had it before or after.
+    // From here on the pidfd identifies the process; earlier lookups by id may be about a previous or later process.
     isOurs = began === undefined || readProcStat(pid)?.began === began
-    if (!isOurs) throw new Error(`process ${pid} is another one by now`)
+    if (!isOurs) throw new Error(`process id ${pid} was reused`)
     strays.addLeader(pid)
     return runningTree({ pid, name, hasEnded: () => hasEnded, strays, group, reaper, traces })
   }
@@ -168,8 +168,8 @@ function reportOf({ code, signal }: ProgramExit): ExitReport {
 }
 
 /**
- * Opens a pipe that an earlier supervisor made, for reading, where one of these processes has it. Returns a pipe that has ended where none has.
- * What they have in its place is never opened: another pipe has its own reader, and opening a device may do anything.
+ * Opens a pipe of an earlier supervisor for reading, through a process that has it. Returns an ended pipe if none has it.
+ * A replacement is never opened: another pipe has its own reader, and opening a device can have any effect.
  */
 function openOutput(pipe: string, pids: readonly number[]): number {
   for (const pid of pids) {
@@ -187,12 +187,12 @@ function openPipe(pipe: string, descriptors: string): number | undefined {
       const path = `${descriptors}/${fd}`
       if (readLink(path) !== pipe) continue
       const opened = openSync(path, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK)
-      // It may have been redirected in between.
+      // It may have been redirected meanwhile.
       if (readLink(`/proc/self/fd/${opened}`) === pipe) return opened
       closeSync(opened)
     }
   } catch {
-    // The process has just ended.
+    // The process has just exited.
   }
   return undefined
 }

@@ -6,8 +6,8 @@ import { childrenOf, type StrayFinder } from './process-tree.ts'
 const LOOK_EVERY_MS = 1_000
 
 /**
- * Lets go of processes that ended after they had become children of this one, as the first process of a container must. Those
- * that Node itself has started are waited for by Node: a dead one that is there twice in a row is none of these.
+ * Reaps orphans that became children of this process, as the first process of a container must. Processes
+ * started by Node are reaped by Node: a zombie seen twice in a row is not one of them.
  */
 export class OrphanReaper {
   readonly #strays: StrayFinder
@@ -27,7 +27,7 @@ export class OrphanReaper {
     this.#cancel()
   }
 
-  /** Lets go of the dead of one program's group at once. */
+  /** Reaps the zombies of one program's group immediately. */
   reapGroup(leader: number): void {
     for (const pid of childrenOf(process.pid)) {
       const stat = this.#strays.isLeader(pid) ? undefined : readProcStat(pid)

@@ -10,7 +10,7 @@ import { INSTANCE_VARIABLE, PROCESS_VARIABLE } from './process-tree.ts'
 import { runningTree } from './running-tree.ts'
 import { findUser } from './system-user.ts'
 
-/** Starts programs by Node on systems other than Linux: without limits, and a later supervisor cannot take them over. */
+/** Starts programs with Node on systems other than Linux: without limits or take-over. */
 export class PortableRunner implements ProcessRunner {
   readonly #parts: RunnerParts
 
@@ -21,7 +21,7 @@ export class PortableRunner implements ProcessRunner {
   start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): ReturnType<ProcessRunner['start']> {
     const { instance, environment: inherited, strays, warn } = this.#parts
     if (Object.keys(spec.limits).length > 0 || hasLimits(spec))
-      warn(`process "${spec.name}": limits need Linux, and do not hold`)
+      warn(`process "${spec.name}": limits have no effect, because they require Linux`)
     const user = spec.user === undefined ? undefined : findUser(spec.user)
     const environment = {
       ...environmentOf(spec, inherited),
@@ -29,11 +29,11 @@ export class PortableRunner implements ProcessRunner {
       [INSTANCE_VARIABLE]: instance,
       [PROCESS_VARIABLE]: spec.name,
     }
-    // Node blames a directory that is not there on the program.
+    // Node reports a missing directory as a missing program.
     if (!statSync(spec.cwd, { throwIfNoEntry: false })?.isDirectory())
       throw fault(
         'PROCESS_START_FAILED',
-        `process "${spec.name}" cannot be started: ${spec.cwd} is no directory`,
+        `process "${spec.name}" cannot be started: ${spec.cwd} is not a directory`,
       )
     const [program = '', ...argv] = argvOf(spec.command, environment)
     const child = spawn(program, argv, {
@@ -44,12 +44,12 @@ export class PortableRunner implements ProcessRunner {
       ...(user && { uid: user.uid, gid: user.gid }),
     })
     const { pid } = child
-    // Told by and by; that there is no id says it at once.
+    // Reported asynchronously; a missing id shows it immediately.
     child.on('error', () => undefined)
     if (pid === undefined)
       throw fault(
         'PROCESS_START_FAILED',
-        `process "${spec.name}" cannot be started: ${program} is not there, or may not be run`,
+        `process "${spec.name}" cannot be started: ${program} does not exist or is not executable`,
       )
     let hasEnded = false
     strays.addLeader(pid)

@@ -5,10 +5,10 @@ import { fault } from '../errors.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 
 /**
- * The environment of a process: ours, then its files, read anew at each start, then its own settings, whose references are
- * resolved against what came before.
+ * Returns the environment of a process: the supervisor's, then its files, read at each start, then its own settings, whose references are
+ * resolved against the earlier ones.
  *
- * @throws PROCESS_START_FAILED
+ * @throws PROCESS_START_FAILED when a file cannot be read
  */
 export function environmentOf(
   spec: ProcessSpec,
@@ -16,7 +16,7 @@ export function environmentOf(
 ): Readonly<Record<string, string>> {
   const environment: Record<string, string> = Object.create(null)
   for (const [name, value] of Object.entries(inherited)) {
-    // What our own service manager said is for us.
+    // Variables of the service manager are meant for the supervisor only.
     if (value !== undefined && name !== 'NOTIFY_SOCKET') environment[name] = value
   }
   for (const file of spec.envFiles) {
@@ -34,7 +34,7 @@ export function environmentOf(
   return environment
 }
 
-/** What is run: a text by the shell, a list as it is, with references resolved. */
+/** Returns the arguments: a string for the shell, or a list with references resolved. */
 export function argvOf(
   command: string | readonly string[],
   environment: Readonly<Record<string, string>>,

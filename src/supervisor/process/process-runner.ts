@@ -2,48 +2,48 @@ import type { Readable } from 'node:stream'
 import type { GroupIdentity } from './control-groups.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 
-/** How a run ended. Both undefined: nobody but the program's parent was told, or it could not be started. */
+/** Exit of a run. Code and signal are both undefined if only the program's parent knows, or if it could not be started. */
 export interface ExitReport {
   readonly code: number | undefined
   readonly signal: NodeJS.Signals | undefined
-  /** Whether the kernel ended processes of it because they had all the memory that it may have. */
+  /** Whether the kernel killed processes for exceeding the memory limit. */
   readonly isOutOfMemory?: boolean
-  /** Why it could not be started. */
+  /** Reason of a failed start. */
   readonly failure?: string
 }
 
-/** By what a later supervisor finds what belongs to a program. */
+/** Traces by which a later supervisor finds a program's processes. */
 export interface ProgramTraces {
-  /** The pipes that its supervisor made for its standard output and error, as /proc names them: `pipe:[INODE]`. */
+  /** Pipes of its standard output and error, as named in /proc: `pipe:[INODE]`. */
   readonly pipes: readonly string[]
-  /** The control group that it began in; null where there are none. */
+  /** Its control group; null if there are none. */
   readonly group: GroupIdentity | null
 }
 
-/** A program that an earlier supervisor started. */
+/** A program started by an earlier supervisor. */
 export interface RecordedProgram extends ProgramTraces {
   readonly name: string
   readonly pid: number
-  /** When it began, as the kernel counts it: an id is given to other processes later. */
+  /** Start time as counted by the kernel, because process ids are reused. */
   readonly began: string
 }
 
-/** A program that was started, and all that it has started in turn. */
+/** A started program with all its descendants. */
 export interface RunningProgram {
   readonly pid: number
-  /** Missing where no later supervisor can take it over. */
+  /** Missing if a later supervisor cannot take it over. */
   readonly traces?: ProgramTraces | undefined
-  /** Sends a signal to the program's group and to what else is known to belong to it. */
+  /** Sends a signal to the program's group and other known descendants. */
   readonly signal: (signal: NodeJS.Signals) => void
-  /** Whether the program itself has ended; what it has started may go on. */
+  /** Whether the program itself has exited; descendants may still be running. */
   readonly hasEnded: () => boolean
-  /** Whether anything of it is left. */
+  /** Whether any of its processes is left. */
   readonly hasLeftovers: () => boolean
-  /** The ids of processes that are left. */
+  /** Returns the ids of the remaining processes. */
   readonly leftovers: () => readonly number[]
 }
 
-/** Where a program's output comes from: descriptors of pipes, or streams. */
+/** Sources of a program's output: descriptors of pipes, or streams. */
 export type Outputs = readonly [stdout: number | Readable, stderr: number | Readable]
 
 /** Starts programs. */
@@ -51,7 +51,7 @@ export interface ProcessRunner {
   /**
    * Starts a program; `onExit` is called once, never before this returns.
    *
-   * @throws Fault PROCESS_START_FAILED with a sentence for the user
+   * @throws PROCESS_START_FAILED with the reason
    */
   readonly start: (
     spec: ProcessSpec,

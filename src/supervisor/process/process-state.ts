@@ -1,13 +1,13 @@
 import { constants } from 'node:os'
 import type { ExitReport, RunningProgram } from './process-runner.ts'
 
-/** The one state of a process; what moves it on is in `supervised-process.ts`. */
+/** State of a process; `supervised-process.ts` changes it. */
 export type ProcessState =
-  /** It ended by itself where there is an exit. With a time to retry it is started again then. */
+  /** Exited by itself if there is an `exit`. Restarted at `retryAtMs` if set. */
   | { readonly is: 'stopped'; readonly exit?: ExitReport; readonly retryAtMs?: number }
-  /** For what it depends on. */
+  /** Waits for its dependencies. */
   | { readonly is: 'waiting'; readonly for: string }
-  /** It runs, and has not been found healthy yet. */
+  /** Running, but not healthy yet. */
   | { readonly is: 'starting'; readonly program: RunningProgram; readonly sinceMs: number }
   | { readonly is: 'running'; readonly program: RunningProgram; readonly sinceMs: number }
   | {
@@ -16,22 +16,22 @@ export type ProcessState =
       readonly sinceMs: number
       readonly next: 'stopped' | 'start'
     }
-  /** It ended unasked, and what it left behind is being ended. */
+  /** Exited by itself; its remaining processes are being stopped. */
   | {
       readonly is: 'ending'
       readonly program: RunningProgram
       readonly exit: ExitReport
       readonly uptimeMs: number
     }
-  /** Without a time to retry it stays so until it is started by hand. */
+  /** Without `retryAtMs` it stays down until it is started by hand. */
   | { readonly is: 'crashed'; readonly exit: ExitReport; readonly retryAtMs?: number }
 
-/** Returns when a process that is down is started again, in milliseconds since the epoch; undefined when it is not. */
+/** Returns the restart time of a process that is down, in milliseconds since the epoch; undefined if there is none. */
 export function retryAtOf(state: ProcessState): number | undefined {
   return state.is === 'stopped' || state.is === 'crashed' ? state.retryAtMs : undefined
 }
 
-/** The statuses of the specification. */
+/** Statuses of the specification. */
 export const STATUSES = ['running', 'stopped', 'starting', 'stopping', 'crashed'] as const
 export type ProcessStatus = (typeof STATUSES)[number]
 
@@ -49,7 +49,7 @@ export function statusOf(state: ProcessState): ProcessStatus {
   return STATUS_OF_STATE[state.is]
 }
 
-/** What may follow what; the table that every change is held against. */
+/** Transition table that every change is checked against. */
 const FOLLOWERS: Readonly<Record<ProcessState['is'], readonly ProcessState['is'][]>> = {
   stopped: ['waiting', 'starting', 'running', 'crashed', 'stopped'],
   waiting: ['starting', 'running', 'stopped', 'crashed', 'waiting'],
@@ -64,13 +64,13 @@ export function isAllowed(from: ProcessState['is'], to: ProcessState['is']): boo
   return FOLLOWERS[from].includes(to)
 }
 
-/** Returns the exit status that a shell would report. */
+/** Returns the exit status as reported by a shell. */
 export function exitStatusOf({ code, signal }: ExitReport): number {
   if (signal !== undefined) return 128 + constants.signals[signal]
   return code ?? 1
 }
 
-/** `code 1`, `signal SIGKILL`, `signal SIGKILL: out of memory (limits.memory)`. */
+/** Describes an exit: `code 1`, `signal SIGKILL`, `signal SIGKILL: out of memory (limits.memory)`. */
 export function describeExit({ code, signal, isOutOfMemory }: ExitReport): string {
   const cause = isOutOfMemory === true ? ': out of memory (limits.memory)' : ''
   if (signal !== undefined) return `signal ${signal}${cause}`

@@ -5,9 +5,9 @@ import type { Condition, ProcessSpec } from '../process-spec.ts'
 import { exitStatusOf, type ProcessState, retryAtOf } from './process-state.ts'
 import { type ProcessDeps, SupervisedProcess } from './supervised-process.ts'
 
-const ENDING = 'the supervisor stops'
+const ENDING = 'the supervisor is stopping'
 
-/** What a reload did. */
+/** Changes made by a reload. */
 export interface ReloadResult {
   readonly added: readonly string[]
   readonly removed: readonly string[]
@@ -16,19 +16,19 @@ export interface ReloadResult {
 }
 
 type TableDeps = Omit<ProcessDeps, 'blockedBy'> & {
-  /** A process has come, or its settings have changed. */
+  /** Called for a new process or changed settings. */
   readonly onOpen: (spec: ProcessSpec) => void
-  /** A process has gone. */
+  /** Called for a removed process. */
   readonly onRemove: (name: string) => void
 }
 
-/** All processes, and what they are to each other. */
+/** All processes and their dependencies. */
 export class ProcessTable {
   readonly #deps: TableDeps
   readonly #processes = new Map<string, SupervisedProcess>()
-  /** One after the other: what one adds the next must know. */
+  /** Serializes reloads, because each must see the processes that the previous one added. */
   readonly #reloads = new KeyedLock()
-  /** Nothing is started any more, also by a reload that is under way. */
+  /** Nothing more is started, not even by a reload in progress. */
   #isEnding = false
 
   constructor(specs: readonly ProcessSpec[], deps: TableDeps) {
@@ -44,14 +44,14 @@ export class ProcessTable {
     return this.#processes.get(name)
   }
 
-  /** @throws PROCESS_NOT_FOUND */
+  /** Returns a process. @throws PROCESS_NOT_FOUND when there is none with this name */
   get(name: string): SupervisedProcess {
     const process = this.#processes.get(name)
-    if (process === undefined) throw fault('PROCESS_NOT_FOUND', `there is no process "${name}"`)
+    if (process === undefined) throw fault('PROCESS_NOT_FOUND', `process "${name}" does not exist`)
     return process
   }
 
-  /** Starts a process, and before it what it depends on. */
+  /** Starts a process and, before it, its dependencies. */
   start(name: string, reason?: string): void {
     const process = this.get(name)
     if (this.#isEnding) throw fault('SHUTDOWN_IN_PROGRESS', 'the supervisor is shutting down')
@@ -65,20 +65,20 @@ export class ProcessTable {
     await process.restart()
   }
 
-  /** Starts all that are to start by themselves, and what they depend on. */
+  /** Starts all processes with `autostart`, and their dependencies. */
   startAll(): void {
     for (const process of this.list()) if (process.spec.autostart) this.#startUp(process)
   }
 
   /**
-   * Stops all of them, what depends on others before those. Resolves when nothing is left; what is left after `limitMs` is
-   * ended by SIGKILL.
+   * Stops all processes, dependents before their dependencies. Resolves when nothing is left; after `limitMs` the rest is
+   * killed.
    */
   async stopAll(limitMs: number): Promise<void> {
     this.#isEnding = true
     const all = this.list()
     const cancel = this.#deps.clock.after(limitMs, () => all.forEach((process) => process.kill()))
-    // What waits is not to start when what it waits for happens to come true.
+    // Waiting processes must not start if their condition becomes true now.
     for (const process of all) if (process.state.is === 'waiting') void process.end(ENDING)
     const dependents = Map.groupBy(
       all.flatMap((process) => Object.keys(process.spec.dependsOn).map((base) => ({ base, process }))),
@@ -101,12 +101,12 @@ export class ProcessTable {
     cancel()
   }
 
-  /** Whether no process runs, and none starts by itself any more. */
+  /** Whether no process is running or will start by itself. */
   isOver(): boolean {
     return this.list().every((process) => this.#isOver(process))
   }
 
-  /** Returns the exit status with which a process ends all of them; undefined when none does. */
+  /** Returns the exit status with which a process stops all others; undefined if none does. */
   abortStatus(): number | undefined {
     for (const process of this.list()) {
       const status = this.#abortStatusOf(process)
@@ -124,7 +124,7 @@ export class ProcessTable {
     return spec.abortOn.includes(reason) ? exitStatusOf(state.exit) : undefined
   }
 
-  /** Makes the processes those of the list: what is unchanged is not touched. Resolves when what goes has gone. */
+  /** Replaces the processes by those in the list without touching unchanged ones. Resolves when removed processes have stopped. */
   reload(specs: readonly ProcessSpec[]): Promise<ReloadResult> {
     return this.#reloads.run('', () => this.#reload(specs))
   }
@@ -139,7 +139,7 @@ export class ProcessTable {
     const added = specs.filter(({ name }) => !this.#processes.has(name))
     await Promise.all(
       removed.map(async (process) => {
-        await endFor(process, 'no longer in the config')
+        await endFor(process, 'removed from the configuration')
         this.#processes.delete(process.spec.name)
         this.#deps.onRemove(process.spec.name)
       }),
@@ -162,7 +162,7 @@ export class ProcessTable {
 
   async #change(process: SupervisedProcess, spec: ProcessSpec): Promise<void> {
     const wasUp = !process.isDown || retryAtOf(process.state) !== undefined
-    await endFor(process, 'changed in the config')
+    await endFor(process, 'changed in the configuration')
     const isNew = spec.autostart && !process.spec.autostart
     process.change(spec)
     this.#deps.onOpen(spec)
@@ -182,15 +182,15 @@ export class ProcessTable {
     this.#processes.set(spec.name, process)
   }
 
-  /** Starts a process if it is down; a failure is in its state. */
+  /** Starts a process if it is down; its state records a failure. */
   #startUp(process: SupervisedProcess): void {
     if (this.#isEnding) return
     this.#startNeeded(process.spec, new Set([process.spec.base]))
     if (!process.isDown) return
     try {
-      process.start('the supervisor starts it')
+      process.start('started by the supervisor')
     } catch {
-      // Its state says so, and why.
+      // Its state has the reason.
     }
   }
 
@@ -209,7 +209,7 @@ export class ProcessTable {
     }
   }
 
-  /** What the clock starts is not started by whoever waits for it. */
+  /** Whether a process has a schedule; dependents do not start it. */
   #isScheduled({ spec }: SupervisedProcess): boolean {
     return spec.schedule !== undefined
   }
@@ -225,7 +225,7 @@ export class ProcessTable {
     return undefined
   }
 
-  /** Returns the first replica of which a condition is not true. */
+  /** Returns the first replica that does not meet a condition. */
   #unmet(base: string, condition: Condition): SupervisedProcess | undefined {
     return this.#replicas(base).find(
       (needed) =>
@@ -234,7 +234,7 @@ export class ProcessTable {
     )
   }
 
-  /** Whether a process neither runs nor starts by itself any more. */
+  /** Whether a process is neither running nor going to start by itself. */
   #isOver({ spec, state, isDown }: SupervisedProcess): boolean {
     if (spec.schedule !== undefined) return false
     if (state.is !== 'waiting') return isDown && retryAtOf(state) === undefined
@@ -253,7 +253,7 @@ export class ProcessTable {
   }
 }
 
-/** Somebody may start it just when it has ended; when this returns it is down, and nothing has come between. */
+/** Stops a process, again if it is restarted concurrently. When this returns, it is down. */
 async function endFor(process: SupervisedProcess, reason: string): Promise<void> {
   do await process.end(reason)
   while (!process.isDown || retryAtOf(process.state) !== undefined)
@@ -268,6 +268,6 @@ function isTrue(condition: Condition, state: ProcessState, health = 'unknown'): 
 }
 
 function isCompleted(state: ProcessState): boolean {
-  // A stop by hand leaves no exit: it completes nothing.
+  // A manual stop has no exit and does not complete the process.
   return state.is === 'stopped' && state.exit !== undefined && state.retryAtMs === undefined
 }

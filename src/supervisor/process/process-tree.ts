@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { readProcStat } from '../../lib/process/proc-stat.ts'
 
-/** Variables that mark every program we start, and by which what it leaves behind is known. */
+/** Environment variables that mark every started program and identify its descendants. */
 export const INSTANCE_VARIABLE = 'SUPERVISOR_INSTANCE'
 export const PROCESS_VARIABLE = 'SUPERVISOR_PROCESS'
 
-/** How long a list of processes is believed. */
+/** Time that a list of processes is reused. */
 const FRESH_MS = 5
 
-/** Finds processes that left the group of the program that they belong to. */
+/** Finds descendants that left their program's process group. */
 export class StrayFinder {
   readonly #instance: string
   readonly #isSubreaper: boolean
-  /** Programs that we have started ourselves. */
+  /** Programs started by this supervisor. */
   readonly #leaders = new Set<number>()
   #candidates: readonly number[] = []
   #readMs = Number.NEGATIVE_INFINITY
 
-  /** @param isSubreaper whether processes that lost their parent become children of this one */
+  /** @param isSubreaper whether orphans become children of this process */
   constructor(instance: string, isSubreaper: boolean) {
     this.#instance = instance
     this.#isSubreaper = isSubreaper
@@ -35,7 +35,7 @@ export class StrayFinder {
     return this.#leaders.has(pid)
   }
 
-  /** Processes that belong to a program and are not in its group: daemons, and what these have started. */
+  /** Returns a program's descendants outside its group: daemons and their descendants. */
   straysOf(leader: number, name: string): readonly number[] {
     return this.#read().flatMap((pid) => {
       const stat = readProcStat(pid)
@@ -45,7 +45,7 @@ export class StrayFinder {
     })
   }
 
-  /** As a subreaper, those whose parents have ended are among our own children; otherwise all must be looked at. */
+  /** Lists candidates: a subreaper's own children, or otherwise all processes. */
   #read(): readonly number[] {
     if (performance.now() - this.#readMs < FRESH_MS) return this.#candidates
     this.#readMs = performance.now()
@@ -55,13 +55,13 @@ export class StrayFinder {
   }
 }
 
-/** Whether a process was started, however far down, by a program of that name; undefined stands for any. */
+/** Whether a process descends from a program with this name; undefined matches any. */
 function isMarked(pid: number, instance: string, name: string | undefined): boolean {
   const marks = marksOf(pid)
   return marks?.instance === instance && (name === undefined || marks.name === name)
 }
 
-/** What marks a process bears. */
+/** Returns the marks of a process. */
 export function marksOf(pid: number): { readonly instance: string; readonly name: string } | undefined {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')
@@ -79,7 +79,7 @@ export function marksOf(pid: number): { readonly instance: string; readonly name
 
 export function childrenOf(pid: number): readonly number[] {
   try {
-    // Of all its threads: the kernel hands orphans to the first that lives.
+    // Of all its threads: the kernel assigns orphans to the first live one.
     return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
       readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
     )

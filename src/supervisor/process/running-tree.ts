@@ -4,11 +4,11 @@ import type { OrphanReaper } from './orphan-reaper.ts'
 import type { ProgramTraces, RunningProgram } from './process-runner.ts'
 import { allProcesses, type StrayFinder } from './process-tree.ts'
 
-/** What is known of a program that runs. */
+/** Known facts of a running program. */
 export interface TreeFacts {
   readonly pid: number
   readonly name: string
-  /** Whether the program itself has ended and was waited for. */
+  /** Whether the program itself has exited and was reaped. */
   readonly hasEnded: () => boolean
   readonly strays: StrayFinder
   readonly group: ControlGroup | undefined
@@ -16,7 +16,7 @@ export interface TreeFacts {
   readonly traces?: ProgramTraces
 }
 
-/** A program with all that it has started: its control group where there is one, else its process group and those that left it. */
+/** Represents a program with all its descendants: its control group, or else its process group and strays. */
 export function runningTree({
   pid,
   name,
@@ -28,7 +28,7 @@ export function runningTree({
 }: TreeFacts): RunningProgram {
   const groupExists = (): boolean => {
     if (!isThere(-pid)) return false
-    // The dead whom nobody has waited for count as members.
+    // Zombies count as members.
     reaper?.reapGroup(pid)
     return isThere(-pid)
   }
@@ -40,9 +40,9 @@ export function runningTree({
     hasEnded,
     signal(signal) {
       if (signal === 'SIGKILL') group?.kill()
-      // Only while it is ours: once all of it has ended, the number may be another's.
+      // Only while it has members; afterwards its id may be reused.
       if (!hasEnded() || groupExists()) send(-pid, signal)
-      // The program itself passes on what it wants its own to be told; only what it has left behind is told by us.
+      // The program forwards signals to its children as it wants; only orphaned descendants are signaled here.
       if (hasEnded() || signal === 'SIGKILL') for (const each of others()) send(each, signal)
     },
     hasLeftovers: () => !hasEnded() || groupExists() || others().length > 0,
@@ -64,6 +64,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has just ended.
+    // It has just exited.
   }
 }

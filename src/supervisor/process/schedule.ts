@@ -2,22 +2,22 @@ import { Cron } from 'croner'
 import { parseDuration } from '../../lib/config/duration.ts'
 import { type AlarmClock, LONGEST_DELAY_MS } from '../../lib/clock/clock.ts'
 
-/** `@every 90s`: at the multiples of an interval since the epoch. */
+/** `@every 90s`: at multiples of an interval since the epoch. */
 const EVERY = /^@every\s+(\S+)$/
 
-/** The next time of a schedule after a moment, in milliseconds since the epoch; undefined when there is none. */
+/** Returns the next time of a schedule in milliseconds since the epoch; undefined if there is none. */
 export function nextRunMs(schedule: string, afterMs: number): number | undefined {
   const intervalMs = intervalOf(schedule)
   if (intervalMs !== undefined) return Math.floor(afterMs / intervalMs + 1) * intervalMs
   return new Cron(schedule).nextRun(new Date(afterMs))?.getTime()
 }
 
-/** Why a text is no schedule; undefined when it is one. */
+/** Returns why a schedule is invalid; undefined if it is valid. */
 export function scheduleComplaint(schedule: string): string | undefined {
   if (EVERY.test(schedule))
     return (intervalOf(schedule) ?? 0) > 0 ? undefined : '"@every" must be followed by a duration such as 90s'
   try {
-    return new Cron(schedule).nextRun() === null ? 'never comes' : undefined
+    return new Cron(schedule).nextRun() === null ? 'it never occurs' : undefined
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
@@ -28,7 +28,7 @@ function intervalOf(schedule: string): number | undefined {
   return duration === undefined ? undefined : parseDuration(duration)
 }
 
-/** Calls back whenever a schedule says so. Returns how to end that. */
+/** Calls `onTime` at the times of a schedule. Returns a function that stops. */
 export function followSchedule(schedule: string, clock: AlarmClock, onTime: () => void): () => void {
   let cancel: (() => void) | undefined
   const wait = (): void => {
@@ -37,7 +37,7 @@ export function followSchedule(schedule: string, clock: AlarmClock, onTime: () =
     if (atMs === undefined) return
     const delayMs = atMs - nowMs
     cancel = clock.after(Math.min(delayMs, LONGEST_DELAY_MS), () => {
-      // A clock that was set back, or a wait too long for one timer.
+      // The clock was set back, or the wait exceeds a single timer.
       if (clock.wallMs() >= atMs) onTime()
       wait()
     })

@@ -17,23 +17,23 @@ export interface Change {
   readonly reason: string
 }
 
-/** What a supervised process works with. */
+/** Dependencies of a supervised process. */
 export interface ProcessDeps {
   readonly clock: AlarmClock
   readonly runner: ProcessRunner
-  /** Begins the checks of a run; returns how to end them. */
+  /** Starts the health checks of a run. Returns a function that stops them. */
   readonly checkHealth: (spec: ProcessSpec, onReport: (report: HealthReport) => void) => () => void
-  /** Runs the stop command; rejects when it fails or takes longer than the stop timeout. */
+  /** Runs the stop command; rejects if it fails or exceeds the stop timeout. */
   readonly runStopCommand: (spec: ProcessSpec) => Promise<void>
   readonly onOutputs: (spec: ProcessSpec, outputs: Outputs) => void
-  /** What it waits for before it may start, as a sentence; undefined when nothing. */
+  /** Returns what it waits for before it can start; undefined if nothing. */
   readonly blockedBy: (spec: ProcessSpec) => string | undefined
   readonly onChange: (process: SupervisedProcess) => void
 }
 
 /**
- * One process and its state. All that happens to it goes through here, one step at a time: whoever was promised something of a
- * state that is over is told so, and no timer outlives the state that it is of.
+ * One process and its state. Every change goes through this class, one step at a time: a caller waiting for a state
+ * that is over is notified, and no timer outlives its state.
  */
 export class SupervisedProcess {
   readonly #deps: ProcessDeps
@@ -64,12 +64,12 @@ export class SupervisedProcess {
     return this.#health
   }
 
-  /** How often it was started again, by itself or by hand. */
+  /** Number of restarts, automatic or manual. */
   get restarts(): number {
     return this.#restarts
   }
 
-  /** The last changes of its state, oldest first. */
+  /** Recent state changes, oldest first. */
   get changes(): readonly Change[] {
     return this.#changes
   }
@@ -82,13 +82,13 @@ export class SupervisedProcess {
     return this.#state.is === 'stopped' || this.#state.is === 'crashed'
   }
 
-  /** Milliseconds since the run began; 0 where there is none. */
+  /** Milliseconds since the start of the run; 0 if it is not running. */
   get uptimeMs(): number {
     return 'sinceMs' in this.#state ? this.#deps.clock.nowMs() - this.#state.sinceMs : 0
   }
 
-  /** @throws PROCESS_ALREADY_RUNNING and PROCESS_START_FAILED */
-  start(reason = 'asked for'): void {
+  /** Starts it. @throws PROCESS_ALREADY_RUNNING when it is not down, and PROCESS_START_FAILED when it cannot be started */
+  start(reason = 'requested'): void {
     if (!this.isDown)
       throw fault(
         'PROCESS_ALREADY_RUNNING',
@@ -101,15 +101,15 @@ export class SupervisedProcess {
       throw fault('PROCESS_START_FAILED', state.exit.failure)
   }
 
-  /** Resolves when nothing of it is left. @throws PROCESS_NOT_RUNNING */
-  async stop(reason = 'asked for'): Promise<void> {
+  /** Stops it. Resolves when nothing of it is left. @throws PROCESS_NOT_RUNNING when it is down */
+  async stop(reason = 'requested'): Promise<void> {
     const { state } = this
     if (this.isDown && retryAtOf(state) === undefined)
       throw fault('PROCESS_NOT_RUNNING', `process "${this.#spec.name}" is ${statusOf(state)}`)
     await this.end(reason)
   }
 
-  /** Stops it if it runs. Resolves when nothing of it is left. */
+  /** Stops it if it is running. Resolves when nothing of it is left. */
   end(reason: string): Promise<void> {
     const { state } = this
     if (state.is === 'waiting' || retryAtOf(state) !== undefined) {
@@ -130,7 +130,7 @@ export class SupervisedProcess {
   }
 
   /** Stops and starts it. Resolves when it has been started again. */
-  async restart(reason = 'asked for'): Promise<void> {
+  async restart(reason = 'requested'): Promise<void> {
     this.#crashes.reset()
     const { state } = this
     if (this.isDown || state.is === 'waiting') {
@@ -150,42 +150,42 @@ export class SupervisedProcess {
     await settled
   }
 
-  /** Sends SIGKILL to all of it, in whatever state it is. */
+  /** Sends SIGKILL to all its processes in any state. */
   kill(): void {
     this.program?.signal('SIGKILL')
   }
 
-  /** What it waited for may have come true. */
+  /** Checks whether its dependencies are ready. */
   retryWaiting(): void {
-    if (this.#state.is === 'waiting') this.#begin('what it depends on is ready')
+    if (this.#state.is === 'waiting') this.#begin('its dependencies are ready')
   }
 
-  /** Takes on what has changed in its settings; counts from the next start on. */
+  /** Changes its settings from the next start on. */
   change(spec: ProcessSpec): void {
     this.#spec = spec
   }
 
-  /** Takes over a program that an earlier supervisor had started. */
+  /** Takes over a program of an earlier supervisor. */
   adopt(program: RunningProgram, uptimeMs: number, restarts: number): void {
     this.#restarts = restarts
     this.#run(program, this.#deps.clock.nowMs() - uptimeMs, 'taken over')
-    // The line that said so went to the earlier supervisor.
+    // Its ready line went to the earlier supervisor.
     if (this.#spec.healthCheck?.probe.kind === 'log')
       this.#checked(program, { ...UNCHECKED, health: 'healthy', lastOutput: 'taken over' })
   }
 
-  /** What `runner.start` calls back when the program has ended. */
+  /** Handles the exit of a program reported by the runner. */
   exited(program: RunningProgram, exit: ExitReport): void {
     const { state } = this
-    // Of a run that is over.
+    // Belongs to an earlier run.
     if (!('program' in state) || state.program !== program) return
-    // Whoever stops it looks for it by itself.
+    // The stop in progress notices it.
     if (state.is !== 'running' && state.is !== 'starting') return
     const { uptimeMs } = this
     if (!program.hasLeftovers()) return this.#ended(exit, uptimeMs)
     this.#enter(
       { is: 'ending', program, exit, uptimeMs },
-      `ended with ${describeExit(exit)}, and left processes behind`,
+      `exited with ${describeExit(exit)} and left processes behind`,
     )
     this.#endTree(program)
   }
@@ -200,7 +200,7 @@ export class SupervisedProcess {
     try {
       let isStarted = false
       const { program, outputs } = this.#deps.runner.start(this.#spec, (exit) => {
-        // Nothing may be told of a program before it is known.
+        // Nothing may be reported about a program before it is known.
         if (isStarted) this.exited(program, exit)
       })
       isStarted = true
@@ -244,10 +244,10 @@ export class SupervisedProcess {
     this.#endTree(program)
   }
 
-  /** Ends an unhealthy run, and leaves what follows to the restart policy. */
+  /** Stops an unhealthy run; the restart policy then applies. */
   #end(program: RunningProgram): void {
     this.#endChecks()
-    this.#told('unhealthy; it is asked to end')
+    this.#told('unhealthy; stopping')
     this.#askToEnd(program)
     this.#endTree(program)
   }
@@ -268,14 +268,15 @@ export class SupervisedProcess {
     const { state } = this
     if (state.is === 'ending') return this.#ended(state.exit, state.uptimeMs)
     if (state.is !== 'stopping') return
-    if (state.next === 'stopped') return this.#enter({ is: 'stopped' }, complaint ?? 'nothing of it is left')
+    if (state.next === 'stopped')
+      return this.#enter({ is: 'stopped' }, complaint ?? 'all its processes have exited')
     this.#restarts++
     this.#begin('restart')
   }
 
-  /** It ended unasked, and nothing of it is left. */
+  /** Handles an unrequested exit once nothing of it is left. */
   #ended(exit: ExitReport, uptimeMs: number): void {
-    const how = exit.failure ?? `ended with ${describeExit(exit)}`
+    const how = exit.failure ?? `exited with ${describeExit(exit)}`
     const isSuccess = exit.code !== undefined && this.#spec.successCodes.includes(exit.code)
     const { restart } = this.#spec
     if (restart === 'never' || (restart === 'on-failure' && isSuccess))
@@ -287,11 +288,11 @@ export class SupervisedProcess {
     const { clock } = this.#deps
     this.#enter(
       { is, exit, retryAtMs: clock.wallMs() + delayMs },
-      `${how}; ${isSuccess ? 'next start' : 'next try'} in ${delayMs / 1_000} s`,
+      `${how}; ${isSuccess ? 'next start' : 'next attempt'} in ${delayMs / 1_000} s`,
     )
     this.#cancelTimer = clock.after(delayMs, () => {
       this.#restarts++
-      this.#begin(isSuccess ? 'restart after its end' : 'restart after a crash')
+      this.#begin(isSuccess ? 'restart after success' : 'restart after a crash')
     })
   }
 
@@ -319,30 +320,30 @@ export class SupervisedProcess {
   }
 }
 
-/** Error codes of temporary failures: a busy system, or a file that is being replaced. */
+/** Error codes of temporary failures: a busy system, or a file being replaced. */
 const PASSING = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE', 'ETXTBSY', 'EBUSY', 'ENOENT'])
 
-/** Whether a process that could not be started may start unchanged; a mistake in its settings stays one. */
+/** Whether a failed start may succeed later; invalid settings stay invalid. */
 function mayStartLater({ cause }: Fault): boolean {
   return cause instanceof Error && 'code' in cause && PASSING.has(String(cause.code))
 }
 
 const FIRST_DELAY_MS = 1_000
 const LONGEST_DELAY_MS = 60_000
-/** A run of this length was no failure to start. */
+/** Uptime after which a run counts as stable. */
 const STABLE_MS = 10_000
 const MOST_CRASHES = 5
 
 /**
- * When to start again after an end: after the delay that is set, else after 1 s, doubled with every further one up to 60 s. Ten
- * seconds up reset the delay; five runs that did not last ten seconds together end it.
+ * Decides restarts: after the configured delay, or else after 1 s, doubled with every further restart up to 60 s. Ten
+ * seconds of uptime reset the delay; after five runs shorter than ten seconds in total it gives up.
  */
 class CrashRecord {
   #delayMs = FIRST_DELAY_MS
   #runsMs: number[] = []
   #restarts = 0
 
-  /** Returns how long to wait before the next start, or after what there is none. */
+  /** Returns the delay before the next start, or why there is none. */
   next(
     uptimeMs: number,
     { restartDelayMs, maxRestarts = Infinity }: ProcessSpec,
@@ -359,7 +360,7 @@ class CrashRecord {
     return { delayMs }
   }
 
-  /** Somebody has started it by hand. */
+  /** Resets the policy after a manual start. */
   reset(): void {
     this.#restarts = 0
     this.#forget()

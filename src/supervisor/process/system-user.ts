@@ -11,12 +11,12 @@ export interface SystemUser {
   readonly groups: readonly number[]
 }
 
-/** The user of a name or number; `user:group` names another group. @throws PROCESS_START_FAILED */
+/** Finds a user by name or number; `user:group` selects another group. @throws PROCESS_START_FAILED when either does not exist */
 export function findUser(written: string): SystemUser {
   const [user = '', group] = written.split(':')
   const entry = lines('/etc/passwd').find(([name, , uid]) => name === user || uid === user)
   if (entry === undefined && !/^\d+$/.test(user))
-    throw fault('PROCESS_START_FAILED', `there is no user "${user}"`)
+    throw fault('PROCESS_START_FAILED', `user "${user}" does not exist`)
   const [name = user, , uid = user, ownGid = user, , home = '/'] = entry ?? []
   const groups = lines('/etc/group')
   const [, , gid = group] =
@@ -24,7 +24,7 @@ export function findUser(written: string): SystemUser {
       ? ['', '', ownGid]
       : (groups.find(([known, , id]) => known === group || id === group) ?? [])
   if (gid === undefined || !/^\d+$/.test(gid))
-    throw fault('PROCESS_START_FAILED', `there is no group "${group}"`)
+    throw fault('PROCESS_START_FAILED', `group "${group}" does not exist`)
   const further = groups
     .filter(([, , , members = '']) => members.split(',').includes(name))
     .map(([, , id]) => Number(id))

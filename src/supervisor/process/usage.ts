@@ -6,15 +6,15 @@ import type { ProcessTable } from './process-table.ts'
 
 const FRESH_MS = 1_000
 
-/** What one process takes, with all that it has started. */
+/** Resource usage of a process with all its descendants. */
 export interface Usage {
   readonly name: string
-  /** Of one CPU, over the time since it was last asked for. */
+  /** Percent of one CPU since the previous request. */
   readonly cpuPercent: number
   readonly memoryBytes: number
 }
 
-/** What all processes take. It is looked at when somebody asks, at most once a second. */
+/** Measures the usage of all processes on request, at most once per second. */
 export class UsageMeter {
   readonly #table: ProcessTable
   readonly #clock: AlarmClock

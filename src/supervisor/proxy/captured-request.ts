@@ -1,4 +1,4 @@
-/** A request that came through the proxy. */
+/** A request that went through the proxy. */
 export interface CapturedRequest {
   readonly id: number
   readonly startedMs: number
@@ -7,19 +7,19 @@ export interface CapturedRequest {
   readonly url: string
   readonly host: string
   readonly subdomain: string
-  /** The process that answered; undefined when none was there for it. */
+  /** The process that responded; undefined if there was none. */
   readonly process: string | undefined
-  /** 499 when the client left before the answer began. */
+  /** 499 if the client disconnected before the response started. */
   readonly statusCode: number
   readonly durationMs: number
   readonly remoteAddress: string
   readonly requestBytes: number
   readonly responseBytes: number
-  /** Of the request, without what proves who sent it. */
+  /** Request headers, without those that authenticate the sender. */
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** Undefined when it was longer than what is kept. */
+  /** Undefined if it exceeded the limit. */
   readonly body: Buffer | undefined
-  /** The request that this one repeats. */
+  /** Id of the request that this one replays. */
   readonly replayOf: number | undefined
 }
 
@@ -39,7 +39,7 @@ export function passes(request: CapturedRequest, filter: RequestFilter): boolean
   )
 }
 
-/** The last requests, in memory. */
+/** Stores the most recent requests in memory. */
 export class RequestLog {
   readonly #keep: number
   readonly #listeners = new Set<(request: CapturedRequest) => void>()
@@ -50,7 +50,7 @@ export class RequestLog {
     this.#keep = keep
   }
 
-  /** All that are kept, oldest first. */
+  /** Lists the stored requests, oldest first. */
   list(): readonly CapturedRequest[] {
     return this.#requests.slice(-this.#keep)
   }
@@ -62,12 +62,12 @@ export class RequestLog {
   add(request: Omit<CapturedRequest, 'id'>): void {
     const kept = { id: ++this.#lastId, ...request }
     this.#requests.push(kept)
-    // Twice as many for a moment, so that not every request moves all others.
+    // Allows twice as many temporarily, so that not every request shifts all others.
     if (this.#requests.length >= 2 * this.#keep) this.#requests = this.#requests.slice(-this.#keep)
     for (const listener of this.#listeners) listener(kept)
   }
 
-  /** Calls back for each request that ends. Returns how to end that. */
+  /** Calls the listener for each completed request. Returns a function that unsubscribes. */
   onRequest(listener: (request: CapturedRequest) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

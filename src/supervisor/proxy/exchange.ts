@@ -4,12 +4,12 @@ import { endToEnd } from '../../lib/http/proxy/end-to-end.ts'
 
 const MAX_BODY_BYTES = 65_536
 const MAX_URL_LENGTH = 2_048
-/** What proves who sent a request is not kept. */
+/** Headers that authenticate the sender and are not stored. */
 const SECRET_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization'])
-/** Says that a request repeats another; it goes no further than here. */
+/** Header that marks a replay; it is not forwarded. */
 export const REPLAY_HEADER = 'x-supervisor-replay-of'
 
-/** One request on its way, and what is kept of it. */
+/** A request in progress and its recorded data. */
 export class Exchange {
   readonly #request: IncomingMessage
   readonly #startedMs = Date.now()
@@ -24,11 +24,11 @@ export class Exchange {
   constructor(request: IncomingMessage, subdomain: string) {
     this.#request = request
     this.#subdomain = subdomain
-    // Asked now: a request whose connection is gone has no socket.
+    // Read now, because a request with a closed connection has no socket.
     this.#remoteAddress = request.socket.remoteAddress ?? ''
   }
 
-  /** Bytes of the request's body have come. */
+  /** Records a chunk of the request's body. */
   received(bytes: Buffer): void {
     this.#requestBytes += bytes.length
     if (this.#requestBytes > MAX_BODY_BYTES) this.#body = undefined

@@ -1,14 +1,14 @@
 import type { ProcessTable } from '../process/process-table.ts'
 import type { SupervisedProcess } from '../process/supervised-process.ts'
 
-/** Where a request goes. */
+/** Target of a request. */
 export interface ProxyTarget {
   readonly subdomain: string
   readonly process: SupervisedProcess
   readonly port: number
 }
 
-/** Finds processes by the host names that requests are for. */
+/** Finds processes by host name. */
 export class ProxyRoutes {
   readonly #table: ProcessTable
   readonly #domains: readonly string[]
@@ -19,14 +19,14 @@ export class ProxyRoutes {
     this.#domains = domains
   }
 
-  /** All subdomains there are. */
+  /** Lists all subdomains. */
   subdomains(): readonly string[] {
     return [...new Set(this.#targets().map(({ subdomain }) => subdomain))]
   }
 
   /**
-   * The subdomain that a Host header names, exactly or as the end of a deeper one (`a.web.localhost` is `web`'s); undefined
-   * when it is none of ours (threat V5).
+   * Returns the subdomain in a Host header, exactly or as the suffix of a deeper one (`a.web.localhost` is `web`'s); undefined
+   * if it is unknown (threat V5).
    */
   subdomainOf(host: string): string | undefined {
     const name = host
@@ -45,7 +45,7 @@ export class ProxyRoutes {
     return undefined
   }
 
-  /** The process for the next request; replicas take turns, those that run first. */
+  /** Returns the process for the next request; replicas take turns, running ones first. */
   target(subdomain: string): ProxyTarget | undefined {
     const all = this.#targets().filter((target) => target.subdomain === subdomain)
     const running = all.filter(({ process }) => process.state.is === 'running')

@@ -20,31 +20,31 @@ import type { CapturedRequest } from './captured-request.ts'
 import { Exchange, REPLAY_HEADER } from './exchange.ts'
 import type { ProxyRoutes, ProxyTarget } from './proxy-routes.ts'
 
-/** The client left before its answer began. */
+/** Status if the client disconnected before the response started. */
 const CLIENT_LEFT = 499
 const SELF: Forwarder = { name: 'supervisor', protocol: 'http' }
 const LOOP: OwnAnswer = {
   status: 508,
   title: 'Loop detected',
-  message: 'This request has come through this proxy before.',
+  message: 'This request has already passed this proxy.',
 }
 const SHOWN_LINES = 30
 const STOP_GRACE_MS = 2_000
 
 export interface ProxyParts {
   readonly routes: ProxyRoutes
-  /** How long a process may be silent before its answer begins. */
+  /** Maximum time until a process's response starts. */
   readonly timeoutMs: number
   readonly onRequest: (request: Omit<CapturedRequest, 'id'>) => void
-  /** What a process has printed last. */
+  /** Returns the last lines of a process. */
   readonly lastLines: (process: string, count: number) => Promise<readonly string[]>
 }
 
-/** Hands requests on to processes by the subdomain that they are for. */
+/** Routes requests to processes by subdomain. */
 export class ProxyServer {
   readonly #parts: ProxyParts
   readonly #server: Server
-  /** Connections that left HTTP; no server counts them. */
+  /** Upgraded connections, which the HTTP server does not track. */
   readonly #upgraded = new Set<Duplex>()
   readonly #agent = new Agent({
     keepAlive: true,
@@ -60,7 +60,7 @@ export class ProxyServer {
       headersTimeout: 10_000,
       requestTimeout: 0,
       maxHeaderSize: 65_536,
-      // Since Node 24.9; before, every request to upgrade comes to the handler below.
+      // Since Node 24.9; before, every upgrade request reaches the handler below.
       shouldUpgradeCallback: (request) => !order.isBusy(request.socket) && isForwardedUpgrade(request),
     })
     this.#server.keepAliveTimeout = 72_000
@@ -74,14 +74,14 @@ export class ProxyServer {
       socket.once('close', () => this.#upgraded.delete(socket))
       socket.on('error', () => socket.destroy())
       keepHead(socket, head)
-      // Before Node 24.9, which asks whether to upgrade.
+      // Before Node 24.9, which has shouldUpgradeCallback.
       if (order.isBusy(socket)) socket.destroy()
       else if (isForwardedUpgrade(request)) this.#handle(request, responseOn(socket, request), socket)
       else this.#handle(request, responseOn(socket, request))
     })
   }
 
-  /** Resolves with the port. */
+  /** Listens on an address. Resolves with the port. */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject)
@@ -144,7 +144,7 @@ export class ProxyServer {
 
   #unknown({ headers }: IncomingMessage): OwnAnswer {
     const known = this.#parts.routes.subdomains()
-    const message = `No process is called "${headers.host}" here. There ${known.length === 0 ? 'is none' : `are: ${known.join(', ')}`}.`
+    const message = `No process has the host name "${headers.host}". ${known.length === 0 ? 'No process has a subdomain' : `Subdomains: ${known.join(', ')}`}.`
     return { status: 404, title: 'No such process', message }
   }
 
@@ -155,21 +155,21 @@ export class ProxyServer {
     if (is === 'silent')
       return {
         status: 504,
-        title: `${name} does not answer`,
-        message: `The process "${name}" is ${status}, and took longer than ${this.#parts.timeoutMs / 1_000} s to answer.`,
+        title: `${name} does not respond`,
+        message: `The process "${name}" is ${status}, and did not respond within ${this.#parts.timeoutMs / 1_000} s.`,
         lines,
       }
     if (is === 'invalid')
       return {
         status: 502,
-        title: `${name} gave an invalid answer`,
-        message: `The process "${name}" is ${status}, and its answer cannot be passed on: ${message}.`,
+        title: `${name} sent an invalid response`,
+        message: `The process "${name}" is ${status}, and its response cannot be forwarded: ${message}.`,
         lines,
       }
     const why =
       (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
         ? `nothing listens on port ${port}`
-        : `the connection to port ${port} broke`
+        : `the connection to port ${port} was lost`
     return {
       status: 502,
       title: `${name} is ${status}`,
@@ -191,12 +191,12 @@ function answer(request: IncomingMessage, response: ServerResponse, own: OwnAnsw
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-/** An answer that is ours and not a process's. */
+/** A response of the proxy itself. */
 interface OwnAnswer extends Notice {
   readonly status: number
 }
 
-/** As JSON for programs that ask for it, else as a page. */
+/** Renders JSON for programs that accept it, otherwise a page. */
 function renderAnswer(
   request: IncomingMessage,
   own: OwnAnswer,

@@ -4,7 +4,7 @@ import { fault } from '../errors.ts'
 import type { CapturedRequest } from './captured-request.ts'
 import { REPLAY_HEADER } from './exchange.ts'
 
-/** Sends a request through the proxy again. Resolves with the status of its answer; throws REPLAY_FAILED and BODY_NOT_KEPT. */
+/** Sends a request through the proxy again. Resolves with the status of the response. @throws REPLAY_FAILED when it cannot be sent, and BODY_NOT_KEPT when its body was not stored */
 export function replay(
   captured: CapturedRequest,
   proxy: { readonly host: string; readonly port: number },
@@ -13,7 +13,7 @@ export function replay(
   if (body === undefined)
     throw fault(
       'BODY_NOT_KEPT',
-      `request ${id} cannot be sent again: its body was longer than 64 KiB, and is not kept`,
+      `request ${id} cannot be sent again: its body exceeded 64 KiB and was not stored`,
     )
   const passed = captured.headers.filter(([name]) => !/^(?:content-length|expect)$/i.test(name))
   const headers = [...passed.flat(), REPLAY_HEADER, String(id), 'content-length', String(body.length)]

@@ -12,28 +12,28 @@ import { Type } from '../../lib/schema/type.ts'
 const runSchema = Type.Object({
   name: Type.String(),
   pid: Type.Integer({ minimum: 1 }),
-  /** When it began, as the kernel counts it: with that an id is no other's. */
+  /** Start time as counted by the kernel, which makes the id unambiguous. */
   began: Type.String(),
   startedMs: Type.Unsafe<number>({ type: 'number' }),
   restarts: Type.Integer({ minimum: 0 }),
-  /** The settings that it runs with, as JSON. */
+  /** Its settings as JSON. */
   spec: Type.String(),
-  /** The pipes that were made for its output. */
+  /** Pipes of its output. */
   pipes: Type.Array(Type.String()),
   group: Type.Union([Type.Null(), Type.Object({ path: Type.String(), inode: Type.String() })]),
 })
 const recordSchema = Type.Object({
-  /** Ids and beginnings mean nothing after the machine has started anew. */
+  /** Boot id; process ids and start times are meaningless after a reboot. */
   boot: Type.String(),
   runs: Type.Array(runSchema),
 })
 
-/** A program that ran when this was written. */
+/** A program that was running when the record was written. */
 export type RecordedRun = Readonly<Static<typeof runSchema>>
 
 const GATHER_MS = 100
 
-/** Keeps on disk what runs, so that a supervisor that comes after this one was killed knows it (fault F26). */
+/** Records running programs on disk for the next supervisor, in case this one is killed (fault F26). */
 export class RunRecord {
   readonly #file: string
   readonly #clock: AlarmClock
@@ -47,20 +47,20 @@ export class RunRecord {
     this.#warn = warn
   }
 
-  /** What ran when the record was last written, as far as it still does. One that cannot be read says nothing. */
+  /** Returns the recorded programs that are still running; empty if the record is unreadable. */
   async read(): Promise<readonly RecordedRun[]> {
     const text = await readFile(this.#file, 'utf8').catch(() => undefined)
     if (text === undefined) return []
     const written = parseJson(recordSchema, text)
     if (written === undefined) {
-      this.#warn(`${this.#file} is damaged; what it says of running programs is lost`)
+      this.#warn(`${this.#file} is damaged; running programs of the earlier supervisor cannot be taken over`)
       return []
     }
     if (written.boot !== bootId()) return []
     return written.runs.filter(({ pid, began }) => readProcStat(pid)?.began === began)
   }
 
-  /** Something has changed: it is written soon, together with what else changes till then. */
+  /** Schedules a write of the record, batching further changes. */
   changed(table: ProcessTable): void {
     this.#cancel ??= this.#clock.after(GATHER_MS, () => {
       this.#cancel = undefined
@@ -68,7 +68,7 @@ export class RunRecord {
     })
   }
 
-  /** One after the other, so that the last word is the last. */
+  /** Serializes writes, so that the last one wins. */
   write(table: ProcessTable): Promise<void> {
     const before = this.#writing
     const write = async (): Promise<void> => {

@@ -7,15 +7,15 @@ import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 
 const stateFault = defineFaults({ SUPERVISOR_RUNS_ALREADY: 'conflict' })
 
-/** A supervisor's own directory, held by one at a time. */
+/** A supervisor's state directory, locked by one at a time. */
 export interface StateDir {
   readonly path: string
-  /** Marks all that is started in its name; made once, so that a later supervisor knows it again. */
+  /** Mark of everything started from this directory; created once, so that later supervisors recognize it. */
   readonly instance: string
   readonly release: () => Promise<void>
 }
 
-/** Where the state of the supervisor of a config file is: `NAME-HASH` below `~/.supervisor/state`. */
+/** Returns the state directory of a configuration file: `NAME-HASH` below `~/.supervisor/state`. */
 export function stateDirOf(home: string, configFile: string): string {
   const hash = createHash('sha256').update(configFile).digest('hex').slice(0, 12)
   const name = basename(dirname(configFile)).replaceAll(/[^A-Za-z0-9._-]/g, '_')
@@ -23,20 +23,20 @@ export function stateDirOf(home: string, configFile: string): string {
 }
 
 /**
- * Opens the directory, making it on the first start.
+ * Opens the directory, creating it at the first start.
  *
- * @throws SUPERVISOR_RUNS_ALREADY while another holds it (fault F34) and STATE_DIR_UNUSABLE when it cannot be written, or a newer version wrote it
+ * @throws SUPERVISOR_RUNS_ALREADY while another supervisor uses it (fault F34), and STATE_DIR_UNUSABLE when it is not writable or has a newer format
  */
 export async function openStateDir(path: string, warn: (message: string) => void): Promise<StateDir> {
   const { content: instance, release } = await holdStateDir(path, {
     taken: () =>
       stateFault(
         'SUPERVISOR_RUNS_ALREADY',
-        `another supervisor runs for this config, with ${path}; stop it with "supervisor down"`,
+        `another supervisor is running for this configuration, with ${path}; stop it with "supervisor down"`,
       ),
     unguarded: () =>
       warn(
-        'neither the native addon nor fs-ext is built: nothing keeps a second supervisor from the same state directory',
+        'neither the native addon nor fs-ext is built: a second supervisor could use the same state directory',
       ),
     read: () => readInstance(join(path, 'instance')),
   })

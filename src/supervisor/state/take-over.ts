@@ -22,9 +22,9 @@ interface TakeOver {
 }
 
 /**
- * Goes on where a supervisor was that was killed (fault F26): programs whose settings have not changed are taken over, with
- * what they have printed meanwhile; all else that bears its mark is ended. So nothing runs twice. Resolves with the names of
- * what was taken over.
+ * Continues after a supervisor was killed (fault F26): programs with unchanged settings are taken over, with
+ * the output they printed meanwhile; everything else with its mark is stopped, so nothing runs twice. Resolves with the names of
+ * the processes taken over.
  */
 export async function takeOver(parts: TakeOver): Promise<readonly string[]> {
   const taken = parts.runs.flatMap((run) => (adopt(run, parts) ? [run] : []))
@@ -33,10 +33,10 @@ export async function takeOver(parts: TakeOver): Promise<readonly string[]> {
   const foreign = allProcesses().filter((pid) => {
     if (owners.has(pid) || pid === process.pid) return false
     const marks = marksOf(pid)
-    // A daemon of a program that was taken over is its.
+    // A daemon of a taken-over program belongs to it.
     return marks?.instance === parts.instance && !names.has(marks.name)
   })
-  // What bears no mark any more is in its group.
+  // Processes without the mark are found in its group.
   for (const run of parts.runs) if (!taken.includes(run) && run.group !== null) findGroup(run.group)?.kill()
   await endAll(foreign, parts.clock)
   return [...names]
@@ -62,7 +62,7 @@ async function endAll(pids: readonly number[], clock: AlarmClock): Promise<void>
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It has just ended.
+      // It has just exited.
     }
   }
   while (pids.some(isAlive) && clock.nowMs() < endMs)

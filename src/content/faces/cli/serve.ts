@@ -7,7 +7,7 @@ const LONGEST_STOP_MS = 10_000
 const PURGE = 'purge'
 
 /** Runs the server, in one process or in several, until a signal asks for its end. */
-export async function serveUntilTold(config: ContentConfig): Promise<void> {
+export async function serveUntilStopped(config: ContentConfig): Promise<void> {
   const logger = createLogger(config.log)
   if (cluster.isPrimary && config.http.workers > 1) return runWorkers(config.http.workers, logger)
   await serveHere(config, logger)

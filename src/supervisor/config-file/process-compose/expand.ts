@@ -3,7 +3,7 @@ import { configFault } from '../../../lib/config/check.ts'
 const REFERENCE = /\$\$|\$\{([^}]*)\}|\$([A-Za-z_]\w*|[*#@!?\-0-9])/g
 
 /**
- * Replaces `$NAME` and `${NAME}` in the text of a file, before it is read as YAML; an unknown name is nothing, `$$` a dollar
+ * Replaces `$NAME` and `${NAME}` in the text of a file before it is parsed as YAML; an unknown name is empty, `$$` a dollar
  * sign. Source: process-compose, which uses os.Expand of Go.
  */
 export function expandVariables(text: string, lookUp: (name: string) => string | undefined): string {

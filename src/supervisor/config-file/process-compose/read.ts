@@ -11,17 +11,17 @@ import { fromProcessCompose, variablesOf } from './translate.ts'
 
 type Group = Readonly<Record<string, unknown>>
 
-/** The environment of a file and how to read it. */
+/** Environment and reader of a process-compose file. */
 export interface ComposeSources {
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Reads a file with as much care as the first one. */
+  /** Reads a file with the same checks as the first one. */
   readonly read: (file: string) => string
   readonly warnings: string[]
-  /** Whether an override file beside it counts: it does where nobody named the file. */
+  /** Whether an override file next to it applies: only if the file was not named explicitly. */
   readonly isFound: boolean
 }
 
-/** Whether the content of a YAML file is process-compose's, by keys that only it has. */
+/** Whether a YAML file is a process-compose file, by keys that only those have. */
 export function isProcessCompose(content: Group): boolean {
   const { processes } = content
   if (typeof processes !== 'object' || processes === null) return false
@@ -31,9 +31,9 @@ export function isProcessCompose(content: Group): boolean {
 }
 
 /**
- * Reads a process-compose file, with those that it extends, its override and `.env` beside it, as settings of our own.
+ * Reads a process-compose file with the files it extends, its override and `.env`, and translates it into supervisor settings.
  *
- * @throws CONFIG_UNREADABLE and CONFIG_INVALID
+ * @throws CONFIG_UNREADABLE when a file cannot be read, and CONFIG_INVALID when one is not valid
  */
 export function readProcessCompose(file: string, sources: ComposeSources): Group {
   const dotEnv = dotEnvOf(join(dirname(file), '.env'), sources)
@@ -53,7 +53,7 @@ export function readProcessCompose(file: string, sources: ComposeSources): Group
   })
 }
 
-/** The projects that a file extends, the first of them first, and then its own. */
+/** Returns the projects that a file extends, outermost first, followed by its own. */
 function extended(
   file: string,
   dotEnv: Readonly<Record<string, string>>,
@@ -68,7 +68,7 @@ function extended(
   return [...base, seen.length === 0 ? project : placedIn(dirname(file), project)]
 }
 
-/** Processes of an extended file run in its folder. */
+/** Sets the working directory of an extended file's processes to its folder. */
 function placedIn(dir: string, project: Project): Project {
   const { processes = {} } = project
   return {
@@ -97,7 +97,7 @@ function readProject(
   throw configFault('CONFIG_INVALID', `${file}: ${complaint(projectSchema, content)}`)
 }
 
-/** As the tool itself does, it goes on without a file that cannot be read. */
+/** Reads `.env`; ignores an unreadable file with a warning, as process-compose does. */
 function dotEnvOf(
   file: string,
   { environment, read, warnings }: ComposeSources,
@@ -105,12 +105,12 @@ function dotEnvOf(
   try {
     return readDotEnv(file, environment, read)
   } catch (error) {
-    warnings.push(`${file} is left out: ${messageOf(error)}`)
+    warnings.push(`${file} is ignored: ${messageOf(error)}`)
     return {}
   }
 }
 
-/** Processes are merged key by key, variables name by name; of all else the later counts. */
+/** Merges processes by key and variables by name; for everything else, the later project wins. */
 function merge(base: Project, over: Project): Project {
   const processes = { ...base.processes }
   for (const [name, one] of Object.entries(over.processes ?? {})) {

@@ -34,15 +34,15 @@ const probe = group({
   failure_threshold: count,
 })
 
-/** Keys that say something to a reader alone, or that our own way of running processes has no use for. */
-const told = {
+/** Keys without effect here: documentation, or settings of process-compose itself. */
+const ignored = {
   description: Type.Optional(anything),
   disable_ansi_colors: Type.Optional(anything),
   launch_timeout_seconds: Type.Optional(anything),
 }
 
 export const processKeys = {
-  ...told,
+  ...ignored,
   command: text,
   entrypoint: words,
   working_dir: text,
@@ -101,7 +101,7 @@ export const projectKeys = {
   extends: text,
 } as const
 
-/** A process-compose file of version 0.5, with the keys that are understood; others are allowed, and looked for apart. */
+/** Schema of a process-compose file (version 0.5) with the supported keys; unknown keys are reported separately. */
 export const projectSchema = Type.Object(projectKeys)
 
 export type Project = Static<typeof projectSchema>

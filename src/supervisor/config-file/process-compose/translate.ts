@@ -20,10 +20,10 @@ const RESTARTS = {
   on_failure: 'on-failure',
 } as const
 
-/** Keys without which a process would be another one than its author means. */
+/** Unsupported keys that change what a process does, with the remedy. */
 const REFUSED: Readonly<Record<string, string>> = {
   is_daemon: 'run its command in the foreground',
-  is_elevated: 'start the supervisor as that user, or use our own "user"',
+  is_elevated: 'start the supervisor as that user, or use "user" in a supervisor.yaml',
   env_cmds: 'put the values into .env',
 }
 
@@ -36,14 +36,14 @@ const shell = (environment: Readonly<Record<string, string | undefined>>, projec
 export interface ComposePlace {
   readonly file: string
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Variables of `.env`, which process-compose puts above all others. */
+  /** Variables of `.env`, which take precedence in process-compose. */
   readonly dotEnv: Readonly<Record<string, string>>
   readonly warn: (message: string) => void
 }
 
 /**
- * Turns a process-compose file (of version 0.5) into our own settings. What has no counterpart and changes nothing but looks is
- * told; what would make a process another one is refused.
+ * Translates a process-compose file (version 0.5) into supervisor settings. Cosmetic keys without a counterpart are
+ * reported; keys that change what a process does are refused.
  *
  * @throws CONFIG_INVALID
  */
@@ -71,7 +71,7 @@ function reportUnknown(value: Group, known: object, prefix: string, { file, warn
     if (remedy !== undefined && inner !== false)
       throw configFault('CONFIG_INVALID', `${file}: "${prefix}${key}" is not supported; ${remedy}`)
     if (Object.hasOwn(known, key) || remedy !== undefined || key.startsWith('x-')) continue
-    warn(`${file}: "${prefix}${key}" is not supported, and is left out`)
+    warn(`${file}: "${prefix}${key}" is not supported and ignored`)
   }
 }
 
@@ -84,7 +84,7 @@ function replicasOf(
   return namesOf(name, one).map((each, number) => [each, processOf(name, one, number, project, place)])
 }
 
-/** Names of the replicas of a process, `d-0`, `d-1` …; its own where there is one. */
+/** Returns the names of a process's replicas, `d-0`, `d-1` …; its own name for a single one. */
 function namesOf(name: string, { replicas = 1 }: ComposeProcess): readonly string[] {
   if (replicas <= 1) return [name]
   const width = String(replicas).length
@@ -105,11 +105,11 @@ function processOf(
   const render = (text: string, of: string): string => renderTemplate(text, variables, `${key}.${of}`)
   const run = (command: string): readonly string[] => [...shell(environment, project), command]
   if (shutdown.parent_only === true)
-    warn(`${file}: "${key}.shutdown.parent_only" is not supported: all that the process has started is ended`)
+    warn(`${file}: "${key}.shutdown.parent_only" is not supported: everything the process started is stopped`)
   if (one.readiness_probe !== undefined && one.ready_log_line !== undefined)
     throw configFault(
       'CONFIG_INVALID',
-      `${file}: "${key}" must have only one of readiness_probe and ready_log_line`,
+      `${file}: "${key}" must not have both readiness_probe and ready_log_line`,
     )
   const probe = one.readiness_probe ?? one.liveness_probe
   const signal = Object.entries(constants.signals).find(([, number]) => number === shutdown.signal)?.[0]
@@ -200,7 +200,7 @@ function withWorkingDir(command: string, dir: string | undefined): string {
   return dir === undefined ? command : `cd '${dir.replaceAll("'", `'\\''`)}' || exit 1\n${command}`
 }
 
-/** `["A=1"]` or `{A: 1}` as the second. */
+/** Converts `["A=1"]` to `{A: 1}`. */
 export function variablesOf(value: Project['environment']): Group {
   if (!Array.isArray(value)) return (value as Group | null | undefined) ?? {}
   return Object.fromEntries(
@@ -216,7 +216,7 @@ function environmentOf(variables: Group): Group {
   return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, literal(String(value))]))
 }
 
-/** Our own settings resolve references in it, and process-compose has done so already. */
+/** Escapes references, which process-compose has already resolved. */
 function literal(text: string): string {
   return text.replaceAll('$', '$$$$')
 }

@@ -18,10 +18,10 @@ export interface StreamEvent {
   readonly data: unknown
 }
 
-/** Every answer of the API is an object. */
+/** Every response of the API is an object. */
 const answerSchema = Type.Object({})
 
-/** Speaks the API of a supervisor. @throws its own faults, and SUPERVISOR_UNREACHABLE when none answers */
+/** Client of a supervisor's API. Throws the supervisor's faults, and SUPERVISOR_UNREACHABLE if none responds. */
 export class SupervisorClient {
   readonly url: string
   readonly #token: string | undefined
@@ -39,7 +39,7 @@ export class SupervisorClient {
     return this.#ask<T>('POST', path)
   }
 
-  /** Follows a stream until it ends or the signal says so, from behind the event of an id on. */
+  /** Follows a stream, starting after an event id, until it ends or the signal aborts. */
   async follow(
     path: string,
     onEvent: (event: StreamEvent) => void,
@@ -68,7 +68,7 @@ export class SupervisorClient {
   async #ask<T>(method: string, path: string): Promise<T> {
     const response = await this.#request(method, path, { accept: 'application/json' })
     const answer = parseJson(answerSchema, await text(response))
-    if (answer === undefined) throw this.#unreachable('what answers there is not a supervisor')
+    if (answer === undefined) throw this.#unreachable('the server there is not a supervisor')
     return answer as T
   }
 
@@ -101,7 +101,7 @@ export class SupervisorClient {
   #unreachable(why: string): Fault {
     return clientFault(
       'SUPERVISOR_UNREACHABLE',
-      `no supervisor answers at ${this.url} (${why}); start it with "supervisor up", or name another with --url`,
+      `no supervisor responds at ${this.url} (${why}); start it with "supervisor up", or select another with --url`,
     )
   }
 }
@@ -110,7 +110,7 @@ function faultFrom(status: number, body: string): Fault {
   const kind = kindOfStatus(status)
   const answer = parseJson(errorSchema, body)
   return answer === undefined
-    ? new Fault('INTERNAL_ERROR', kind, `the supervisor answered ${status}`)
+    ? new Fault('INTERNAL_ERROR', kind, `the supervisor responded with status ${status}`)
     : new Fault(answer.code, kind, answer.error)
 }
 
@@ -122,15 +122,15 @@ export interface GlobalOptions {
   readonly table?: boolean
 }
 
-/** What every command that talks to a supervisor works with. */
+/** Context of every command that talks to a supervisor. */
 export interface CliContext {
   readonly client: SupervisorClient
   readonly output: Output
 }
 
 /**
- * Finds the supervisor: by --url, by SUPERVISOR_URL, or by the record that the one of this config has left in the user's own
- * directory. The config itself is never read here: it may be anybody's (threat V9).
+ * Finds the supervisor: by --url, by SUPERVISOR_URL, or by the record for this configuration in the user's own
+ * directory. The configuration itself is never read here, because it may be untrusted (threat V9).
  */
 export async function contextOf(command: Command): Promise<CliContext> {
   const options: GlobalOptions = command.optsWithGlobals()
@@ -151,7 +151,7 @@ async function findAddress(options: GlobalOptions, environment: NodeJS.ProcessEn
   if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
     throw clientFault(
       'SERVER_URL_INVALID',
-      `${options.url === undefined ? 'SUPERVISOR_URL' : '--url'} is "${url}" and must be a URL such as http://127.0.0.1:5555`,
+      `${options.url === undefined ? 'SUPERVISOR_URL' : '--url'} is "${url}", which is not a URL such as http://127.0.0.1:5555`,
     )
   if (url !== undefined && tokenFile !== undefined) return { url, tokenFile }
   const [{ findSupervisorConfig }, { findServerRecord }] = await Promise.all([
@@ -160,13 +160,13 @@ async function findAddress(options: GlobalOptions, environment: NodeJS.ProcessEn
   ])
   const { file, recordDir } = findSupervisorConfig(environment, { file: options.config })
   const record = await findServerRecord(recordDir)
-  // Elsewhere the token of this user's supervisor is nobody's business.
+  // The token is never sent to any other address.
   if (url !== undefined)
     return { url, tokenFile: record !== undefined && isSameServer(record.url, url) ? record.tokenFile : null }
   if (record !== undefined) return record
   throw clientFault(
     'SUPERVISOR_UNREACHABLE',
-    `no supervisor of yours runs for ${file ?? process.cwd()}; start it with "supervisor up", or name another with --url`,
+    `no supervisor is running for ${file ?? process.cwd()}; start it with "supervisor up", or select another with --url`,
   )
 }
 

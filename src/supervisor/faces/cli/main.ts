@@ -14,17 +14,17 @@ import { addRun } from './commands/run.ts'
 import { addTop } from './commands/top.ts'
 import { addUp } from './commands/up.ts'
 
-/** The `supervisor` program; resolves with its exit status. */
+/** Runs the `supervisor` program. Resolves with its exit status. */
 export function runSupervisorCli(argv: readonly string[]): Promise<number> {
   return runProgram(createSupervisorProgram(), argv, exitStatusOf)
 }
 
-/** All commands and options, of which help, completions and the reference page are made. */
+/** Creates the program with all commands and options, from which help, completions and the reference derive. */
 export function createSupervisorProgram(): Command {
   const program = createProgram(
     'supervisor',
     packageVersion(),
-    'Runs the processes of a project, and keeps them running.',
+    'Run the processes of a project and keep them running.',
   )
   addUp(program)
   addProcesses(program)
@@ -38,24 +38,24 @@ export function createSupervisorProgram(): Command {
   addEverywhere(
     program,
     '-c, --config <file>',
-    'config file; default SUPERVISOR_CONFIG, else the usual places',
+    'configuration file; default: SUPERVISOR_CONFIG, or the standard locations',
   )
   addEverywhere(
     program,
     '--url <url>',
-    'address of a running supervisor; default SUPERVISOR_URL, else the one that you started with the config',
+    'address of a running supervisor; default: SUPERVISOR_URL, or the one started with the configuration',
   )
   addEverywhere(
     program,
     '--token-file <file>',
-    'file of the token for --url; default SUPERVISOR_API__TOKEN_FILE',
+    'file with the token for --url; default: SUPERVISOR_API__TOKEN_FILE',
   )
   addOutputOptions(program)
   addCompletion(program)
   return program
 }
 
-/** 2 for what a corrected command line or config would change, 1 for the rest. */
+/** 2 for an invalid command line or configuration, 1 otherwise. */
 function exitStatusOf({ code }: Fault): number {
   return code === 'SERVER_URL_INVALID' ? 2 : 1
 }

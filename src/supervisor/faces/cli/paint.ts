@@ -4,7 +4,7 @@ import { withoutEscapes } from '../../log/log-line.ts'
 const COLOURS = [36, 33, 32, 35, 34, 96, 93, 92, 95, 94]
 const RED = 31
 
-/** Whether standard output is a terminal that may be coloured. */
+/** Whether standard output is a terminal that shows colors. */
 function isColoured(): boolean {
   return process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === ''
 }
@@ -19,7 +19,7 @@ interface Shown {
   readonly line: string
 }
 
-/** Shows lines behind the names of their processes, each name in a colour of its own. */
+/** Creates a painter that prefixes lines with their process, each in its own color. */
 export function createLinePainter(): (entry: Shown) => string {
   const colours = new Map<string, number>()
   let width = 0
@@ -32,7 +32,7 @@ export function createLinePainter(): (entry: Shown) => string {
   }
 }
 
-/** What a line of a program does to a terminal it does not do to ours (threat H10); tabs stay. */
+/** Removes control characters of a program's line, except tabs (threat H10). */
 export function shownLine(line: string): string {
   return withoutEscapes(line).split('\t').map(printable).join('\t')
 }

@@ -4,17 +4,17 @@ import { create, type RunningSupervisor } from '../../server.ts'
 import type { LoadedSupervisorConfig, SupervisorConfig } from '../../config.ts'
 import { LogFollower } from '../../log/log-follower.ts'
 import { createLinePainter } from './paint.ts'
-import { untilToldToStop } from './signals.ts'
+import { untilStopSignal } from './signals.ts'
 import { canStartPrograms, notifyManager } from '../../../native/programs/programs.ts'
 
-/** Whoever stops services kills them some 10 s after asking. */
+/** Time after the stop; service managers kill about 10 s after their request. */
 const AFTER_STOP_MS = 2_000
 
 /**
- * Runs the supervisor until a signal, a request or the end of its processes ends it: as a user's, or as the first process of a
- * container. Resolves with the exit status.
+ * Runs the supervisor, also as the first process of a container, until a signal, a request or the exit of its processes stops
+ * it. Resolves with the exit status.
  */
-export async function serveUntilTold(
+export async function serveUntilStopped(
   config: SupervisorConfig,
   reloadConfig: () => LoadedSupervisorConfig,
   showsLines: boolean,
@@ -22,7 +22,7 @@ export async function serveUntilTold(
   const logger = createLogger(config.log)
   let running: RunningSupervisor | undefined
   let isKilled = false
-  const told = untilToldToStop(() => {
+  const signaled = untilStopSignal(() => {
     running?.kill()
     isKilled = true
   })
@@ -37,11 +37,11 @@ export async function serveUntilTold(
     { port: running.port, proxy: running.proxyPort, config: config.configFile },
     'supervisor is ready',
   )
-  tellManager('READY=1')
-  const end = await Promise.race([told, running.askedToStop])
-  tellManager('STOPPING=1')
+  notifyServiceManager('READY=1')
+  const end = await Promise.race([signaled, running.askedToStop])
+  notifyServiceManager('STOPPING=1')
   setTimeout(() => {
-    logger.error('stopping took too long; leaving as it is')
+    logger.error('the stop timed out; exiting')
     process.exit(1)
   }, config.shutdownTimeoutMs + AFTER_STOP_MS).unref()
   await running.stop()
@@ -50,16 +50,16 @@ export async function serveUntilTold(
 }
 
 async function reload(running: RunningSupervisor, logger: Logger): Promise<void> {
-  tellManager('RELOADING=1')
+  notifyServiceManager('RELOADING=1')
   try {
-    logger.info(await running.reload(), 'the config is read anew')
+    logger.info(await running.reload(), 'configuration reloaded')
   } catch (error) {
-    logger.error(`the config stays as it was: ${messageOf(error)}`)
+    logger.error(`configuration not reloaded: ${messageOf(error)}`)
   }
-  tellManager('READY=1')
+  notifyServiceManager('READY=1')
 }
 
-/** A terminal that does not keep up misses lines, and never holds up a process. */
+/** Shows output on the terminal. A slow terminal misses lines and never blocks a process. */
 function showLines({ supervisor: { logs } }: RunningSupervisor): LogFollower {
   const paint = createLinePainter()
   const { stdout } = process
@@ -75,22 +75,22 @@ function showLines({ supervisor: { logs } }: RunningSupervisor): LogFollower {
             .join(''),
         ),
       onLost: (name, lines) =>
-        void stdout.write(`supervisor: ${lines} lines of ${name} came faster than they could be shown\n`),
+        void stdout.write(`supervisor: ${lines} lines of ${name} were printed too fast to show\n`),
     },
-    // From the first line on.
+    // Starts with the first line.
     { afterSequence: 0 },
   )
   stdout.on('drain', () => follower.resume())
   return follower
 }
 
-/** Tells the service manager that has started us how we are, where there is one. Source: sd_notify(3). */
-function tellManager(text: string): void {
+/** Notifies the service manager of the supervisor's state, if there is one. Source: sd_notify(3). */
+function notifyServiceManager(text: string): void {
   const socket = process.env['NOTIFY_SOCKET']
   if (socket === undefined || socket === '' || !canStartPrograms()) return
   try {
     notifyManager(socket, text)
   } catch (error) {
-    process.stderr.write(`supervisor: the service manager at ${socket} cannot be told: ${String(error)}\n`)
+    process.stderr.write(`supervisor: cannot notify the service manager at ${socket}: ${String(error)}\n`)
   }
 }

@@ -1,2 +1,2 @@
-/** Where all routes of the specification are. */
+/** Path prefix of the API. */
 export const API = '/api/v1'

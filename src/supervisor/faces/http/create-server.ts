@@ -13,7 +13,7 @@ import { processRoutes } from './routes/processes.ts'
 import { proxyRoutes } from './routes/proxy.ts'
 import { supervisorRoutes } from './routes/supervisor.ts'
 
-/** The JSON face of the supervisor, ready to listen. */
+/** Creates the supervisor's HTTP server. */
 export function createSupervisorHttp(
   face: SupervisorFace,
   token: string | undefined,
@@ -23,7 +23,7 @@ export function createSupervisorHttp(
     info: {
       title: 'Process supervisor',
       version: face.version,
-      description: 'Runs named processes, and shows what they do and print.',
+      description: 'Runs named processes and exposes their state and output.',
     },
     logger,
     allowedHosts: face.config.api.allowedHosts,

@@ -4,21 +4,21 @@ import type { ReloadResult } from '../../process/process-table.ts'
 import type { RequestLog } from '../../proxy/captured-request.ts'
 import type { Supervisor } from '../../supervisor.ts'
 
-/** What the routes work on. */
+/** Dependencies of the routes. */
 export interface SupervisorFace {
   readonly config: SupervisorConfig
   readonly version: string
   readonly startedMs: number
   readonly supervisor: Supervisor
   readonly usage: UsageMeter
-  /** Undefined where the proxy is not enabled. */
+  /** Undefined if the proxy is not enabled. */
   readonly proxy:
     { readonly requests: RequestLog; readonly address: { readonly host: string; port: number } } | undefined
-  /** False until what an earlier supervisor left running is taken over. */
+  /** False until processes of an earlier supervisor are taken over. */
   readonly isReady: () => boolean
   readonly isStopping: () => boolean
-  /** Ends the supervisor, after the answer is sent. */
+  /** Stops the supervisor after the response is sent. */
   readonly shutDown: () => void
-  /** Reads the config anew. */
+  /** Reloads the configuration. */
   readonly reload: () => Promise<ReloadResult & { readonly warnings: readonly string[] }>
 }

@@ -3,7 +3,7 @@ import type { HttpServer } from '../../../lib/http/server.ts'
 import { statusOf, STATUSES } from '../../process/process-state.ts'
 import type { SupervisorFace } from './face.ts'
 
-/** Figures of the processes for Prometheus, looked at when it asks. */
+/** Adds Prometheus metrics of the processes, collected on request. */
 export function processMetrics(
   { metrics: { registry } }: HttpServer,
   { supervisor, usage }: SupervisorFace,
@@ -25,7 +25,7 @@ export function processMetrics(
   }
   const states: Gauge<'process' | 'status'> = new Gauge({
     name: 'supervisor_process_status',
-    help: '1 for the status that a process is in',
+    help: '1 for the current status of a process',
     labelNames: ['process', 'status'],
     registers,
     collect() {
@@ -35,22 +35,22 @@ export function processMetrics(
           states.set({ process: spec.name, status }, status === statusOf(state) ? 1 : 0)
     },
   })
-  add('supervisor_process_restarts', 'How often a process was started again', (gauge) => {
+  add('supervisor_process_restarts', 'Number of restarts of a process', (gauge) => {
     for (const { spec, restarts } of processes()) gauge.set({ process: spec.name }, restarts)
   })
   add(
     'supervisor_process_uptime_seconds',
-    'Time since a process was started; 0 when it does not run',
+    'Time since a process was started; 0 if it is not running',
     (gauge) => {
       for (const { spec, uptimeMs } of processes()) gauge.set({ process: spec.name }, uptimeMs / 1_000)
     },
   )
-  add('supervisor_process_healthy', '1 when the last checks of a process succeeded', (gauge) => {
+  add('supervisor_process_healthy', '1 if the last health checks of a process succeeded', (gauge) => {
     for (const { spec, health } of processes())
       if (spec.healthCheck !== undefined)
         gauge.set({ process: spec.name }, health.health === 'healthy' ? 1 : 0)
   })
-  add('supervisor_process_memory_bytes', 'Memory of a process and all that it has started', (gauge) => {
+  add('supervisor_process_memory_bytes', 'Memory of a process and everything it started', (gauge) => {
     for (const { name, memoryBytes } of usage.read()) gauge.set({ process: name }, memoryBytes)
   })
   add('supervisor_process_log_lines', 'Lines that a process has printed', (gauge) => {

@@ -15,7 +15,7 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 }
 
-/** Serves the page at `/`. It holds nothing of the processes: for that it asks the API, with the token where one is needed. */
+/** Serves the page at `/`. It contains no data: it requests that from the API, with the token if required. */
 export function servePage({ app }: HttpServer): void {
   const isPublic = { config: { needsNoToken: true }, schema: { hide: true } }
   for (const [path, file, type] of PARTS) {

@@ -22,8 +22,8 @@ export function addServe(program: Command): void {
       const options: ServeOptions = command.optsWithGlobals()
       const { loadContentConfig } = await import('../../../config.ts')
       const { config } = loadContentConfig(process.env, { file: options.config, flags: flagsOf(options) })
-      const { serveUntilTold } = await import('../serve.ts')
-      await serveUntilTold(config)
+      const { serveUntilStopped } = await import('../serve.ts')
+      await serveUntilStopped(config)
     })
 }
 

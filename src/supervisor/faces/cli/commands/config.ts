@@ -4,12 +4,12 @@ import { counted } from '../../../../lib/cli/counted.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { GlobalOptions } from '../client.ts'
 
-/** config check, config show. */
+/** Adds `config check` and `config show`. */
 export function addConfig(program: Command): void {
-  const config = program.command('config').description('check or show the configuration')
+  const config = program.command('config').description('validate or print the configuration')
   config
     .command('check')
-    .description('say whether the configuration is right; exits 1 with what is wrong')
+    .description('validate the configuration')
     .action(async (_options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const { loadSupervisorConfig } = await import('../../../config.ts')
@@ -18,7 +18,7 @@ export function addConfig(program: Command): void {
       const count = read.processes.length
       createOutput(options).result(
         { ok: true, file: file ?? null, processes: count, warnings },
-        () => `${file ?? 'no file, defaults'}: right, ${counted(count, 'process', 'processes')}`,
+        () => `${file ?? 'the default configuration'} is valid, ${counted(count, 'process', 'processes')}`,
       )
     })
   addConfigShow(config, async (file) => {

@@ -8,27 +8,27 @@ import type { GlobalOptions } from '../client.ts'
 
 const initFault = defineFaults({ CONFIG_EXISTS: 'conflict' })
 
-/** Writes a first config. */
+/** Adds `init`, which writes a first configuration. */
 export function addInit(program: Command): void {
   program
     .command('init')
-    .description('write a supervisor.yaml from what is here: a Procfile, or the scripts of package.json')
-    .option('-f, --force', 'replace the file that is there')
+    .description('write a supervisor.yaml from a Procfile or the scripts of package.json')
+    .option('-f, --force', 'replace an existing file')
     .action(async (options: { readonly force?: boolean }, command: Command) => {
       const { proposeConfig } = await import('../../../config-file/propose-config.ts')
       const file = join(process.cwd(), 'supervisor.yaml')
       const { text, processes } = proposeConfig(process.cwd())
       try {
-        // Neither way follows a link that lies there: it could lead to any file of the user's.
+        // Neither mode follows an existing link, which could point to any file of the user.
         if (options.force === true) await writeFileDurable(file, text)
         else writeFileSync(file, text, { flag: 'wx' })
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-        throw initFault('CONFIG_EXISTS', `${file} is there already; --force replaces it`)
+        throw initFault('CONFIG_EXISTS', `${file} already exists; --force replaces it`)
       }
       createOutput(command.optsWithGlobals<GlobalOptions>()).result(
         { file, processes },
-        () => `${file} is written, with ${processes.join(', ')}; "supervisor up" starts them`,
+        () => `wrote ${file} with ${processes.join(', ')}; start them with "supervisor up"`,
       )
     })
 }

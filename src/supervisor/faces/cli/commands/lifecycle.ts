@@ -7,11 +7,11 @@ import { contextOf, type SupervisorClient } from '../client.ts'
 const LOOK_EVERY_MS = 50
 const LIMIT_MS = 60_000
 
-/** reload, down. */
+/** Adds `reload` and `down`. */
 export function addLifecycle(program: Command): void {
   program
     .command('reload')
-    .description('read the config anew; what is unchanged in it is not touched')
+    .description('apply changes of the configuration; unchanged processes are not touched')
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       const answer = await client.post<ReloadResult & { readonly warnings: readonly string[] }>('/reload')
@@ -25,11 +25,11 @@ export function addLifecycle(program: Command): void {
       const { client, output } = await contextOf(command)
       await client.post('/shutdown')
       await untilGone(client)
-      output.result({ success: true }, () => 'the supervisor has ended')
+      output.result({ success: true }, () => 'supervisor stopped')
     })
 }
 
-/** It answers with SHUTDOWN_IN_PROGRESS till the last process has ended, and then no more. */
+/** Waits until the supervisor, which responds with SHUTDOWN_IN_PROGRESS during shutdown, has exited. */
 async function untilGone(client: SupervisorClient): Promise<void> {
   const endMs = performance.now() + LIMIT_MS
   while (performance.now() < endMs) {
@@ -37,7 +37,7 @@ async function untilGone(client: SupervisorClient): Promise<void> {
     if (answer === 'SUPERVISOR_UNREACHABLE') return
     await delay(LOOK_EVERY_MS)
   }
-  throw new Error(`the supervisor at ${client.url} has not ended within ${LIMIT_MS / 1_000} s`)
+  throw new Error(`the supervisor at ${client.url} did not stop within ${LIMIT_MS / 1_000} s`)
 }
 
 function describe({ added, removed, changed, unchanged }: ReloadResult): string {

@@ -3,7 +3,7 @@ import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import type { Output } from '../../../../lib/cli/output.ts'
 import type { WireLogEntry, WireLogs } from '../../../api/log.ts'
 import { type CliContext, contextOf } from '../client.ts'
-import { untilToldToStop } from '../signals.ts'
+import { untilStopSignal } from '../signals.ts'
 import { createLinePainter, shownLine } from '../paint.ts'
 
 interface LogsOptions {
@@ -14,17 +14,17 @@ interface LogsOptions {
   readonly times?: boolean
 }
 
-/** logs, attach. */
+/** Adds `logs` and `attach`. */
 export function addLogs(program: Command): void {
   program
     .command('logs')
-    .description('show what processes have printed')
-    .argument('[names...]', 'names of processes; default all')
-    .option('-f, --follow', 'go on with what they print')
-    .option('-n, --lines <count>', 'at most so many lines of before', wholeNumber, 100)
-    .option('--grep <pattern>', 'only lines that hold this text')
-    .option('--regex', "the pattern is a regular expression of RE2's syntax")
-    .option('-t, --times', 'begin lines with their time')
+    .description('show the output of processes')
+    .argument('[names...]', 'names of processes; default: all')
+    .option('-f, --follow', 'follow new output')
+    .option('-n, --lines <count>', 'maximum number of earlier lines', wholeNumber, 100)
+    .option('--grep <pattern>', 'only lines that contain this text')
+    .option('--regex', 'the pattern is an RE2 regular expression')
+    .option('-t, --times', 'prefix lines with their time')
     .addHelpText('after', "\nExample:\n  supervisor logs -f web worker --grep 'error|warn' --regex")
     .action(async (names: readonly string[], options: LogsOptions, command: Command) => {
       await showLogs(await contextOf(command), names, options)
@@ -32,7 +32,7 @@ export function addLogs(program: Command): void {
   program
     .command('attach')
     .description(
-      'show what all processes print, as "supervisor up" does; interrupting it leaves them running',
+      'show the output of all processes, as "supervisor up" does; interrupting it leaves them running',
     )
     .action(async (_options: unknown, command: Command) => {
       await showLogs(await contextOf(command), [], { follow: true, lines: 20 })
@@ -49,7 +49,7 @@ async function showLogs(
     ...(options.grep !== undefined && { pattern: options.grep }),
     ...(options.regex === true && { regex: 'true' }),
   })
-  // Whoever mistypes a name is told so, and not shown nothing.
+  // A mistyped name is an error, not empty output.
   for (const name of names) await client.get(`/processes/${encodeURIComponent(name)}`)
   const print = createPrinter(output, options)
   const past = new URLSearchParams([...query, ['lines', String(options.lines)]])
@@ -58,20 +58,20 @@ async function showLogs(
   if (options.follow !== true) return
   const controller = new AbortController()
   const { signal } = controller
-  void untilToldToStop().then(() => controller.abort())
+  void untilStopSignal().then(() => controller.abort())
   process.stdout.on('error', () => controller.abort())
   await client.follow(
     `/logs/stream?${query.toString()}`,
     ({ event, data }) => {
       if (event === 'message') print(data as WireLogEntry)
-      else if (event === 'lost') tellLost(data as { process: string; lines: number })
+      else if (event === 'lost') reportLost(data as { process: string; lines: number })
     },
     { signal, afterId },
   )
 }
 
-function tellLost({ process: name, lines }: { readonly process: string; readonly lines: number }): void {
-  process.stderr.write(`supervisor: ${lines} lines of ${name} came faster than they could be shown\n`)
+function reportLost({ process: name, lines }: { readonly process: string; readonly lines: number }): void {
+  process.stderr.write(`supervisor: ${lines} lines of ${name} were printed too fast to show\n`)
 }
 
 function createPrinter(output: Output, { times }: LogsOptions): (entry: WireLogEntry) => void {

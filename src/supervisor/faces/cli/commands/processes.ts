@@ -4,7 +4,7 @@ import type { WireSummary } from '../../../api/process.ts'
 import { formatUptime } from '../../../api/uptime.ts'
 import { contextOf } from '../client.ts'
 
-/** ps, start, stop, restart. */
+/** Adds `ps`, `start`, `stop` and `restart`. */
 export function addProcesses(program: Command): void {
   program
     .command('ps')
@@ -14,8 +14,8 @@ export function addProcesses(program: Command): void {
       const answer = await client.get<{ processes: readonly WireSummary[] }>('/processes')
       output.result(answer, () => processTable(answer.processes))
     })
-  addAction(program, 'start', 'start processes, and what they depend on', 'started')
-  addAction(program, 'stop', 'stop processes, with all that they have started', 'stopped')
+  addAction(program, 'start', 'start processes and their dependencies', 'started')
+  addAction(program, 'stop', 'stop processes and everything they started', 'stopped')
   addAction(program, 'restart', 'stop and start processes', 'restarted')
 }
 

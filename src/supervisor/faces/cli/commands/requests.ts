@@ -3,7 +3,7 @@ import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { WireRequest } from '../../../api/request.ts'
 import { contextOf } from '../client.ts'
-import { untilToldToStop } from '../signals.ts'
+import { untilStopSignal } from '../signals.ts'
 
 interface RequestsOptions {
   readonly follow?: boolean
@@ -15,24 +15,24 @@ interface RequestsOptions {
   readonly replay?: string
 }
 
-/** Shows requests that came through the proxy. */
+/** Adds `requests`, which shows requests that went through the proxy. */
 export function addRequests(program: Command): void {
   program
     .command('requests')
-    .description('show requests that came through the proxy')
-    .option('-f, --follow', 'go on with what comes')
-    .option('-n, --limit <count>', 'at most so many', wholeNumber, 100)
-    .option('--subdomain <name>', 'only those for this subdomain')
-    .option('--method <method>', 'only those of this method')
-    .option('--min-status <status>', 'only answers of at least this status', wholeNumber)
-    .option('--max-status <status>', 'only answers of at most this status', wholeNumber)
+    .description('show requests that went through the proxy')
+    .option('-f, --follow', 'follow new requests')
+    .option('-n, --limit <count>', 'maximum number of requests', wholeNumber, 100)
+    .option('--subdomain <name>', 'only requests to this subdomain')
+    .option('--method <method>', 'only requests with this method')
+    .option('--min-status <status>', 'only responses with at least this status', wholeNumber)
+    .option('--max-status <status>', 'only responses with at most this status', wholeNumber)
     .option('--replay <id>', 'send this request again')
     .action(async (options: RequestsOptions, command: Command) => {
       const { client, output } = await contextOf(command)
       if (options.replay !== undefined) {
         const path = `/proxy/requests/${encodeURIComponent(options.replay)}/replay`
         const answer = await client.post<{ status_code: number }>(path)
-        return output.result(answer, () => `answered with status ${answer.status_code}`)
+        return output.result(answer, () => `response status ${answer.status_code}`)
       }
       const filters = {
         subdomain: options.subdomain,
@@ -53,7 +53,7 @@ export function addRequests(program: Command): void {
         return output.result(answer, () => requestTable(answer.requests))
       }
       const controller = new AbortController()
-      void untilToldToStop().then(() => controller.abort())
+      void untilStopSignal().then(() => controller.abort())
       process.stdout.on('error', () => controller.abort())
       const show = ({ event, data }: { readonly event: string; readonly data: unknown }): void => {
         const request = data as WireRequest

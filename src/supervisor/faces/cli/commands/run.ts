@@ -13,15 +13,13 @@ interface RunOptions extends GlobalOptions {
   readonly wait: number
 }
 
-/** For CI: the processes around one command. */
+/** Adds `run`, which runs a command, such as tests in CI, while the processes are up. */
 export function addRun(program: Command): void {
   program
     .command('run')
-    .description(
-      'start the processes, run a command when all are up, healthy or completed, stop them; ends as the command did',
-    )
-    .argument('<command...>', 'the command, behind --')
-    .option('--wait <seconds>', 'give up when they are not by then', wholeNumber, DEFAULT_WAIT_S)
+    .description("run a command while the processes are up, and exit with the command's status")
+    .argument('<command...>', 'the command, after --')
+    .option('--wait <seconds>', 'maximum wait until the processes are ready', wholeNumber, DEFAULT_WAIT_S)
     .addHelpText('after', '\nExample:\n  supervisor run -- npm test')
     .action(async (words: readonly string[], _options: unknown, command: Command) => {
       const options: RunOptions = command.optsWithGlobals()
@@ -44,14 +42,14 @@ export function addRun(program: Command): void {
             if (!spec.autostart || (state.is === 'stopped' && state.retryAtMs === undefined)) return false
             if (state.is === 'crashed' && state.retryAtMs === undefined)
               throw new Error(
-                `process "${spec.name}" has crashed; "supervisor logs" of a run without the command says why`,
+                `process "${spec.name}" has crashed; run "supervisor up" and "supervisor logs" to see why`,
               )
             return state.is !== 'running' || (spec.healthCheck !== undefined && health.health !== 'healthy')
           })
           if (waiting.length === 0) break
           if (performance.now() > endMs)
             throw new Error(
-              `not ready after ${options.wait} s: ${waiting.map(({ spec }) => spec.name).join(', ')}`,
+              `processes not ready after ${options.wait} s: ${waiting.map(({ spec }) => spec.name).join(', ')}`,
             )
           await delay(LOOK_EVERY_MS)
         }
@@ -65,7 +63,7 @@ export function addRun(program: Command): void {
 function runCommand([file = '', ...argv]: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, argv, { stdio: 'inherit' })
-    // A terminal interrupts both; how to end is for the command to decide.
+    // A terminal interrupts both; the command decides how to exit.
     process.on('SIGINT', () => undefined)
     process.on('SIGTERM', () => child.kill('SIGTERM'))
     child.on('error', reject)

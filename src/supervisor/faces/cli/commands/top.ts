@@ -2,15 +2,15 @@ import type { Command } from 'commander'
 import { contextOf } from '../client.ts'
 import { runScreen } from '../top/screen.ts'
 
-/** A view of everything that fills the terminal. */
+/** Adds `top`, a live full-screen view. */
 export function addTop(program: Command): void {
   program
     .command('top')
-    .description('show processes and their lines as they change; keys start, stop and restart them')
+    .description('show processes and their output live; keys start, stop and restart them')
     .action(async (_options: unknown, command: Command) => {
       const { client } = await contextOf(command)
       if (!process.stdin.isTTY || !process.stdout.isTTY)
-        throw new Error('top needs a terminal; "supervisor ps" and "supervisor logs -f" do without')
+        throw new Error('top requires a terminal; use "supervisor ps" and "supervisor logs -f" instead')
       await runScreen(client)
     })
 }

@@ -23,16 +23,16 @@ interface UpOptions extends GlobalOptions {
   readonly scale?: Readonly<Record<string, number>>
 }
 
-/** Runs the supervisor, in the foreground or not. */
+/** Adds `up`, which runs the supervisor in the foreground or background. */
 export function addUp(program: Command): void {
   program
     .command('up')
     .description('run the supervisor and start the processes')
-    .option('-d, --detach', 'in the background; return when it is ready')
-    .option('-q, --quiet', 'do not print what the processes print')
+    .option('-d, --detach', 'run in the background and return when it is ready')
+    .option('-q, --quiet', 'do not show the output of the processes')
     .option('--host <address>', 'address of the API')
     .option('--port <port>', 'port of the API', portNumber)
-    .option('--scale <name=count>', 'how many of a process run, also several with commas between', addScale)
+    .option('--scale <name=count>', 'number of replicas of a process; separate several with commas', addScale)
     .addHelpText(
       'after',
       '\nExamples:\n  supervisor up -d && supervisor ps\n  supervisor up -c Procfile --scale web=2,worker=3',
@@ -49,12 +49,12 @@ export function addUp(program: Command): void {
       const loaded = load()
       if (loaded.file === undefined)
         throw new Error(
-          `there is no config here (looked for ${CONFIG_FILES.join(', ')}); "supervisor init" writes one`,
+          `no configuration file found (${CONFIG_FILES.join(', ')}); "supervisor init" writes one`,
         )
       for (const warning of loaded.warnings) process.stderr.write(`supervisor: ${warning}\n`)
       if (options.detach === true) return startBehind(loaded.config, options)
-      const { serveUntilTold } = await import('../serve.ts')
-      const status = await serveUntilTold(loaded.config, load, options.quiet !== true)
+      const { serveUntilStopped } = await import('../serve.ts')
+      const status = await serveUntilStopped(loaded.config, load, options.quiet !== true)
       if (status !== 0) throw new ExitStatus(status)
     })
 }
@@ -63,21 +63,21 @@ function flagSettings({ host, port }: UpOptions): Record<string, unknown> {
   return { api: { ...(host !== undefined && { host }), ...(port !== undefined && { port }) } }
 }
 
-/** Reads `web=2,worker=3`; what an earlier option said of others still counts. */
+/** Parses `web=2,worker=3` and adds it to earlier options. */
 function addScale(text: string, before: Readonly<Record<string, number>> = {}): Record<string, number> {
   const pairs = text.split(',').map((pair) => {
     const [, name, count] = /^([^=]+)=(\d{1,4})$/.exec(pair) ?? []
-    if (name === undefined) throw new InvalidArgumentError('It must be as in web=2.')
+    if (name === undefined) throw new InvalidArgumentError('It must have the form web=2.')
     return [name, Number(count)] as const
   })
   return { ...before, ...Object.fromEntries(pairs) }
 }
 
-/** Starts the same command in the background, and returns when it answers. */
+/** Starts the same command in the background and returns when it responds. */
 async function startBehind(config: SupervisorConfig, options: UpOptions): Promise<void> {
   makeDirs(config.stateDir, 0o700)
   const logFile = join(config.stateDir, 'supervisor.log')
-  // Behind what an earlier one has said, which may be one that still runs.
+  // Appended to the output of an earlier supervisor, which may still be running.
   const log = openSync(logFile, 'a', 0o600)
   const { size: before } = fstatSync(log)
   const said = (): string => readFileSync(logFile).subarray(before).toString().trim()
@@ -94,24 +94,22 @@ async function startBehind(config: SupervisorConfig, options: UpOptions): Promis
     if (ended === 0)
       return createOutput(options).result(
         { pid: null, url: null, log: logFile },
-        () => `all processes have ended already; ${logFile} says how`,
+        () => `all processes have already exited; see ${logFile}`,
       )
     if (ended !== undefined) throw new Error(`the supervisor could not start: ${said()}`)
-    // The record of one that ran before is another process's, and then this one ends.
+    // A record of an earlier supervisor names another process; this one then exits.
     const record = await findServerRecord(config.recordDir)
     if (record !== undefined && record.process.pid === child.pid && (await isReady(record))) {
       child.unref()
       const { url } = record
       return createOutput(options).result(
         { pid: child.pid, url, log: logFile },
-        () => `supervisor runs at ${url} as process ${child.pid}`,
+        () => `supervisor is running at ${url}, process ${child.pid}`,
       )
     }
     await delay(LOOK_EVERY_MS)
   }
-  throw new Error(
-    `the supervisor is not ready after ${READY_LIMIT_MS / 1_000} s; ${logFile} says what it does`,
-  )
+  throw new Error(`the supervisor is not ready after ${READY_LIMIT_MS / 1_000} s; see ${logFile}`)
 }
 
 async function isReady({ url, tokenFile }: ServerRecord): Promise<boolean> {

@@ -7,7 +7,7 @@ import { drawView, type View } from './view.ts'
 const LOOK_EVERY_MS = 1_000
 const DRAW_EVERY_MS = 50
 const KEPT_LINES = 1_000
-/** Another screen, without a cursor; and back. Source: xterm's control sequences, DECSET 1049 and 25. */
+/** Control sequences that switch to the alternate screen without a cursor. Source: xterm's control sequences, DECSET 1049 and 25. */
 const ENTER = '\u001b[?1049h\u001b[?25l'
 const LEAVE = '\u001b[?25h\u001b[?1049l'
 const HOME = '\u001b[H'
@@ -77,7 +77,7 @@ export async function runScreen(client: SupervisorClient): Promise<void> {
     change({ message: '' })
     await look()
   }
-  const tell = (error: unknown): void => change({ message: messageOf(error) })
+  const notify = (error: unknown): void => change({ message: messageOf(error) })
   const onKey = (bytes: Buffer): void => {
     const key = bytes.toString()
     if (view.isTyping) return change(typed(view, key))
@@ -90,9 +90,9 @@ export async function runScreen(client: SupervisorClient): Promise<void> {
       })
       followSelected()
     } else if (key === '/') change({ isTyping: true, filter: '' })
-    else if (key === 's') act('start').catch(tell)
-    else if (key === 'x') act('stop').catch(tell)
-    else if (key === 'r') act('restart').catch(tell)
+    else if (key === 's') act('start').catch(notify)
+    else if (key === 'x') act('stop').catch(notify)
+    else if (key === 'r') act('restart').catch(notify)
   }
   await look()
   stdin.setRawMode(true)
@@ -101,7 +101,7 @@ export async function runScreen(client: SupervisorClient): Promise<void> {
   process.once('SIGTERM', onEnd)
   stdin.on('data', onKey)
   stdout.on('resize', () => change({}))
-  const timer = setInterval(() => void look().catch(tell), LOOK_EVERY_MS)
+  const timer = setInterval(() => void look().catch(notify), LOOK_EVERY_MS)
   try {
     await end.promise
   } finally {

@@ -4,14 +4,14 @@ import type { WireSummary } from '../../../api/process.ts'
 import { formatUptime } from '../../../api/uptime.ts'
 import { shownLine } from '../paint.ts'
 
-/** All that the screen shows. */
+/** State of the screen. */
 export interface View {
   readonly processes: readonly WireSummary[]
   readonly usage: ReadonlyMap<string, { readonly cpu_percent: number; readonly memory_bytes: number }>
   readonly selected: number
   /** Lines of the selected process, oldest first. */
   readonly lines: readonly WireLogEntry[]
-  /** What lines must hold; while it is being typed it ends with a cursor. */
+  /** Text filter of the lines; ends with a cursor while it is being typed. */
   readonly filter: string
   readonly isTyping: boolean
   readonly message: string
@@ -20,9 +20,9 @@ export interface View {
 const INVERSE = '\u001b[7m'
 const BOLD = '\u001b[1m'
 const PLAIN = '\u001b[0m'
-const KEYS = 'up/down choose   s start   x stop   r restart   / filter   q quit'
+const KEYS = 'up/down select   s start   x stop   r restart   / filter   q quit'
 
-/** The screen as lines of at most so many columns. */
+/** Renders the screen as lines of at most `columns` columns. */
 export function drawView(view: View, columns: number, rows: number): readonly string[] {
   const tableRows = Math.max(3, Math.min(view.processes.length + 1, Math.floor(rows / 2)))
   const table = formatTable(
@@ -42,7 +42,7 @@ export function drawView(view: View, columns: number, rows: number): readonly st
     }),
   ).split('\n')
   const [head = '', ...body] = table
-  // The chosen one stays in view.
+  // Keeps the selected process in view.
   const first = Math.max(0, Math.min(view.selected - (tableRows - 2), body.length - (tableRows - 1)))
   const shown = body.slice(first, first + tableRows - 1).map((line, at) => {
     const fitted = fit(line, columns)

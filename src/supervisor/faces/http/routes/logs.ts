@@ -14,27 +14,27 @@ const MAX_LINES = 10_000
 const DEFAULT_LINES = 100
 
 const filters = {
-  process: 'names of processes with commas between; default all',
-  pattern: 'only lines that hold this text',
-  regex: "true: pattern is a regular expression of RE2's syntax",
-  strip_ansi: 'true: without the sequences that colour lines',
+  process: 'comma-separated names of processes; default: all',
+  pattern: 'only lines that contain this text',
+  regex: 'true: the pattern is an RE2 regular expression',
+  strip_ansi: 'true: removes color sequences',
 }
 
 interface Asked {
   readonly Querystring: RawQuery
 }
 
-/** What the processes have printed, and what they print. */
+/** Adds the routes for stored and new log lines. */
 export function logRoutes({ app, openStream }: HttpServer, { supervisor: { logs } }: SupervisorFace): void {
   app.get<Asked>(
     `${API}/logs`,
     {
       schema: {
-        summary: 'The newest lines that are kept',
+        summary: 'Returns the newest stored lines',
         querystring: querySchema({
           ...filters,
-          lines: `at most so many lines, up to ${MAX_LINES}; default ${DEFAULT_LINES}`,
-          bytes: 'at most so many bytes of lines; default no bound',
+          lines: `maximum number of lines, up to ${MAX_LINES}; default ${DEFAULT_LINES}`,
+          bytes: 'maximum number of bytes; default: unlimited',
         }),
         response: { 200: logsSchema, '4xx': Type.Ref('Error') },
       },
@@ -57,13 +57,13 @@ export function logRoutes({ app, openStream }: HttpServer, { supervisor: { logs 
   app.get<Asked>(
     `${API}/logs/stream`,
     {
-      // The answer to HEAD would never end.
+      // A response to HEAD would never end.
       exposeHeadRoute: false,
       schema: {
-        summary: 'Stream of lines as they come',
+        summary: 'Streams lines as they arrive',
         description:
-          'Server-sent events: a message for each line, with its id. Whoever comes back with Last-Event-ID goes on behind that ' +
-          'line. Lines that were gone before a reader took them are counted in an event `lost`: {process, lines, exact}.',
+          'Server-sent events: one message per line with its id. A client that reconnects with Last-Event-ID continues after that ' +
+          'line. An event `lost`, {process, lines, exact}, counts lines that a slow reader missed.',
         querystring: querySchema(filters),
         response: {
           200: {

@@ -12,7 +12,7 @@ interface Named {
   readonly Params: { readonly name: string }
 }
 
-/** The processes, and what can be done to each. */
+/** Adds the routes of processes. */
 export function processRoutes({ app }: HttpServer, { supervisor, usage, config }: SupervisorFace): void {
   const { table } = supervisor
 
@@ -20,7 +20,7 @@ export function processRoutes({ app }: HttpServer, { supervisor, usage, config }
     `${API}/processes`,
     {
       schema: {
-        summary: 'All processes',
+        summary: 'Lists all processes',
         response: { 200: Type.Object({ processes: Type.Array(Type.Ref('Process')) }), ...errors },
       },
     },
@@ -29,7 +29,13 @@ export function processRoutes({ app }: HttpServer, { supervisor, usage, config }
 
   app.get<Named>(
     `${API}/processes/:name`,
-    { schema: { summary: 'One process', params, response: { 200: Type.Ref('ProcessDetail'), ...errors } } },
+    {
+      schema: {
+        summary: 'Returns one process',
+        params,
+        response: { 200: Type.Ref('ProcessDetail'), ...errors },
+      },
+    },
     ({ params: { name } }) =>
       detailToWire(
         table.get(name),
@@ -42,7 +48,7 @@ export function processRoutes({ app }: HttpServer, { supervisor, usage, config }
     `${API}/usage`,
     {
       schema: {
-        summary: 'CPU and memory of the processes that run',
+        summary: 'Returns CPU and memory of the running processes',
         response: { 200: usageSchema, ...errors },
       },
     },
@@ -51,7 +57,7 @@ export function processRoutes({ app }: HttpServer, { supervisor, usage, config }
 
   app.post<Named>(
     `${API}/processes/:name/start`,
-    { schema: { summary: 'Starts a process, and before it what it depends on', params, response: action } },
+    { schema: { summary: 'Starts a process and, before it, its dependencies', params, response: action } },
     ({ params: { name } }) => {
       table.start(name)
       return { success: true }
@@ -60,7 +66,7 @@ export function processRoutes({ app }: HttpServer, { supervisor, usage, config }
 
   app.post<Named>(
     `${API}/processes/:name/stop`,
-    { schema: { summary: 'Stops a process; answers when nothing of it is left', params, response: action } },
+    { schema: { summary: 'Stops a process; responds when nothing of it is left', params, response: action } },
     async ({ params: { name } }) => {
       await table.get(name).stop()
       return { success: true }

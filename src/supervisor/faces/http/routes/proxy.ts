@@ -14,16 +14,16 @@ import { lastEventId } from '../last-event-id.ts'
 
 const MAX_LIMIT = 1_000
 const DEFAULT_LIMIT = 100
-/** Lines of a request's time that are shown with it. */
+/** Maximum number of lines shown with a request. */
 const SHOWN_LINES = 500
-/** What a process prints for a request may come a little after its answer. */
+/** Time after the response in which a process may still print lines for a request. */
 const AFTER_MS = 50
 
 const filters = {
-  subdomain: 'only requests for this subdomain; default all',
-  method: 'only requests of this method; default all',
-  min_status: 'only answers of at least this status',
-  max_status: 'only answers of at most this status',
+  subdomain: 'only requests to this subdomain; default: all',
+  method: 'only requests with this method; default: all',
+  min_status: 'only responses with at least this status',
+  max_status: 'only responses with at most this status',
 }
 const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 const params = Type.Object({ id: Type.String() })
@@ -36,16 +36,16 @@ interface Identified {
   readonly Params: { readonly id: string }
 }
 
-/** Requests that came through the proxy. */
+/** Adds the routes of requests that went through the proxy. */
 export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor }: SupervisorFace): void {
   const enabled = () => {
     if (proxy === undefined)
-      throw fault('PROXY_NOT_ENABLED', 'the proxy is not enabled; set proxy.enabled to true in the config')
+      throw fault('PROXY_NOT_ENABLED', 'the proxy is not enabled; set proxy.enabled to true')
     return proxy
   }
   const get = (id: string): CapturedRequest => {
     const found = enabled().requests.find(Number(id))
-    if (found === undefined) throw fault('REQUEST_NOT_FOUND', `no request "${id.slice(0, 100)}" is kept`)
+    if (found === undefined) throw fault('REQUEST_NOT_FOUND', `no request "${id.slice(0, 100)}" is stored`)
     return found
   }
 
@@ -53,10 +53,10 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
     `${API}/proxy/requests`,
     {
       schema: {
-        summary: 'The requests that are kept, newest first',
+        summary: 'Lists the stored requests, newest first',
         querystring: querySchema({
           ...filters,
-          limit: `at most so many, up to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}`,
+          limit: `maximum number of requests, up to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}`,
         }),
         response: { 200: requestsSchema, ...errors },
       },
@@ -80,8 +80,8 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
     {
       exposeHeadRoute: false,
       schema: {
-        summary: 'Stream of requests as they end',
-        description: 'Server-sent events: first `connected`, then a message for each request, with its id.',
+        summary: 'Streams requests as they complete',
+        description: 'Server-sent events: first `connected`, then one message per request with its id.',
         querystring: querySchema(filters),
         response: {
           200: {
@@ -116,7 +116,7 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
     `${API}/proxy/requests/:id`,
     {
       schema: {
-        summary: 'One request, with what its process printed meanwhile',
+        summary: 'Returns one request with the lines its process printed meanwhile',
         params,
         response: {
           200: Type.Object({
@@ -150,7 +150,7 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
       schema: {
         summary: 'Sends a request again',
         description:
-          'As it was, without the headers that prove who sent it. It is kept as a request of its own.',
+          'Unchanged except for headers that authenticate the sender. It is stored as a separate request.',
         params,
         response: { 200: Type.Object({ success: Type.Boolean(), status_code: Type.Integer() }), ...errors },
       },

@@ -23,11 +23,16 @@ const reloadSchema = Type.Object({
   warnings: names,
 })
 
-/** The supervisor itself: what it is, its end, and its config read anew. */
+/** Adds the routes of the supervisor itself: status, shutdown and reload. */
 export function supervisorRoutes({ app }: HttpServer, face: SupervisorFace): void {
   app.get(
     `${API}/status`,
-    { schema: { summary: 'The supervisor', response: { 200: statusSchema, '4xx': Type.Ref('Error') } } },
+    {
+      schema: {
+        summary: 'Returns the status of the supervisor',
+        response: { 200: statusSchema, '4xx': Type.Ref('Error') },
+      },
+    },
     () => ({
       status: face.isReady() ? 'running' : 'starting',
       uptime_seconds: Math.floor((Date.now() - face.startedMs) / 1_000),
@@ -43,12 +48,12 @@ export function supervisorRoutes({ app }: HttpServer, face: SupervisorFace): voi
     `${API}/shutdown`,
     {
       schema: {
-        summary: 'Stops all processes and ends',
+        summary: 'Stops all processes and exits',
         response: { 200: Type.Ref('ActionResult'), '4xx': Type.Ref('Error') },
       },
     },
     (_request, reply) => {
-      // The connection is the client's sign that the end has come.
+      // The closed connection shows the client that the supervisor has stopped.
       void reply.header('connection', 'close')
       reply.raw.once('close', face.shutDown)
       return { success: true }
@@ -59,8 +64,8 @@ export function supervisorRoutes({ app }: HttpServer, face: SupervisorFace): voi
     `${API}/reload`,
     {
       schema: {
-        summary: 'Reads the config anew',
-        description: 'Processes that are unchanged in it are not touched.',
+        summary: 'Reloads the configuration',
+        description: 'Unchanged processes are not touched.',
         response: { 200: reloadSchema, '4xx': Type.Ref('Error') },
       },
     },

@@ -12,14 +12,14 @@ const SVG = 'http://www.w3.org/2000/svg'
 
 type Usage = ReturnType<typeof usageToWire>['usage'][number]
 
-/** The part of the supervisor's status that is shown. */
+/** The displayed part of the supervisor's status. */
 interface Status {
   readonly config_file: string
   readonly uptime_seconds: number
   readonly proxy: unknown
 }
 
-/** Lines that were gone before this page took them. */
+/** Lines that this page missed. */
 interface LostLines {
   readonly process: string
   readonly lines: number
@@ -35,7 +35,7 @@ const regex = byId('regex', HTMLInputElement)
 const rows = new Map<string, ProcessRow>()
 let following = new AbortController()
 
-function tell(message: string): void {
+function notify(message: string): void {
   const trouble = byId('trouble', HTMLElement)
   trouble.hidden = message === ''
   trouble.textContent = message
@@ -45,7 +45,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The last values of a figure. */
+/** Recent values of a measurement. */
 class Samples {
   readonly #values: number[] = []
 
@@ -53,7 +53,7 @@ class Samples {
     if (this.#values.push(value) > KEPT_SAMPLES) this.#values.shift()
   }
 
-  /** @param least at which the graph's top is, where all values are below */
+  /** Draws a graph. @param least minimum value at the graph's top */
   graph(least: number): SVGElement {
     const svg = document.createElementNS(SVG, 'svg')
     svg.setAttribute('viewBox', `0 0 ${KEPT_SAMPLES} 20`)
@@ -74,8 +74,8 @@ function button(label: string, work: () => Promise<unknown>): HTMLButtonElement 
   const press = async (): Promise<void> => {
     element.disabled = true
     await work().then(
-      () => tell(''),
-      (error: unknown) => tell(messageOf(error)),
+      () => notify(''),
+      (error: unknown) => notify(messageOf(error)),
     )
     element.disabled = false
     await look()
@@ -84,7 +84,7 @@ function button(label: string, work: () => Promise<unknown>): HTMLButtonElement 
   return element
 }
 
-/** A process's row of the table. */
+/** Table row of a process. */
 class ProcessRow {
   readonly #row: HTMLTableRowElement
   readonly #option: HTMLOptionElement
@@ -167,14 +167,14 @@ async function look(): Promise<void> {
       `${status.config_file} · up ${formatUptime(status.uptime_seconds)}`
     if (requestRows.hidden && status.proxy) void startRequests()
     if (all.hidden) enter()
-    tell('')
+    notify('')
   } catch (error) {
-    if (!(error instanceof ApiError)) return tell('The supervisor does not answer.')
+    if (!(error instanceof ApiError)) return notify('The supervisor does not respond.')
     if (error.status === 401) {
       login.hidden = false
       all.hidden = true
     }
-    tell(error.message)
+    notify(error.message)
   }
 }
 
@@ -195,7 +195,7 @@ function eventElement({ name, data }: StreamEvent<WireLogEntry | LostLines>): HT
   return lineElement(data as WireLogEntry)
 }
 
-/** Shows the lines that are kept, then those that come. */
+/** Shows the stored lines, then new ones. */
 async function startLogs(): Promise<void> {
   following.abort()
   following = new AbortController()
@@ -211,9 +211,9 @@ async function startLogs(): Promise<void> {
     if (signal.aborted) return
     afterId = lastId
     addLines(logs.map(lineElement))
-    tell('')
+    notify('')
   } catch (error) {
-    return tell(messageOf(error))
+    return notify(messageOf(error))
   }
   await follow<WireLogEntry | LostLines>(
     `/logs/stream?${query}`,

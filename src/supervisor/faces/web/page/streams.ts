@@ -1,9 +1,9 @@
-// How the page speaks to the API: with the token where one is needed, which EventSource cannot send.
+// The page's API client: it sends the token if required, which EventSource cannot.
 
 const KEY = 'supervisor-token'
 const RETRY_MS = 1_000
 
-/** An answer other than success. */
+/** An error response. */
 export class ApiError extends Error {
   readonly status: number
 
@@ -30,7 +30,7 @@ function request(path: string, options: RequestInit = {}): Promise<Response> {
   return fetch(`/api/v1${path}`, { ...options, headers })
 }
 
-/** Returns the answer's JSON. @throws ApiError for any answer other than success */
+/** Requests JSON. @throws ApiError for an error response */
 export async function ask<Answer>(path: string, method = 'GET'): Promise<Answer> {
   const response = await request(path, { method })
   const body: unknown = await response.json()
@@ -39,7 +39,7 @@ export async function ask<Answer>(path: string, method = 'GET'): Promise<Answer>
 }
 
 /**
- * Follows a stream of events until the signal is aborted, starting after an event. Continues where it was when the connection
+ * Follows a stream of events, starting after an event, until the signal aborts. Resumes after the last event when the connection
  * breaks.
  */
 export async function follow<Data>(
@@ -64,13 +64,13 @@ export async function follow<Data>(
         if (events.length > 0) onEvents(events)
       }
     } catch {
-      // The list of processes fails as well, and reports it.
+      // The list of processes fails too, and reports the error.
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
   }
 }
 
-/** Returns the event of a block; none for a comment. */
+/** Parses a block into its event; none for a comment. */
 function parse<Data>(block: string): readonly StreamEvent<Data>[] {
   let name = 'message'
   let id: string | undefined

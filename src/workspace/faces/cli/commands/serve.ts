@@ -33,7 +33,7 @@ export function addServe(program: Command): void {
 
 async function serve(options: ServeOptions): Promise<void> {
   // From the first moment: a server told to stop while it starts must still leave in good order.
-  const toldToStop = untilToldToStop()
+  const toldToStop = untilStopSignal()
   const [{ create }, { loadWorkspaceConfig }, { createLogger }] = await Promise.all([
     import('../../../server.ts'),
     import('../../../config.ts'),
@@ -58,7 +58,7 @@ async function serve(options: ServeOptions): Promise<void> {
 }
 
 /** The first signal asks the server to stop in good order; a second one ends it at once. */
-function untilToldToStop(): Promise<void> {
+function untilStopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let isStopping = false
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
