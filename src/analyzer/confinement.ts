@@ -7,7 +7,7 @@ import { findJvm } from './project/find-jvm.ts'
 const GIB = 2 ** 30
 
 /** Where a project's classes come from and where what is made of them is kept. */
-export interface ReadingPlaces {
+export interface ReadLocations {
   readonly root: string
   readonly cacheDir: string
   readonly jvmHome: string | undefined
@@ -25,7 +25,7 @@ export function localRepositories(home = homedir()): { readonly maven: string; r
 }
 
 /** Confinement of the process that reads archives and class files into the index. */
-export function scanConfinement(places: ReadingPlaces, beside: readonly string[] = []): Confinement {
+export function scanConfinement(places: ReadLocations, beside: readonly string[] = []): Confinement {
   return {
     readable: readableOf(places, beside),
     writable: [storeDirIn(places.cacheDir)],
@@ -34,7 +34,7 @@ export function scanConfinement(places: ReadingPlaces, beside: readonly string[]
 }
 
 /** Confinement of the process that finds and parses source texts. */
-export function textConfinement(places: ReadingPlaces, beside: readonly string[]): Confinement {
+export function textConfinement(places: ReadLocations, beside: readonly string[]): Confinement {
   return {
     readable: readableOf(places, beside),
     writable: [],
@@ -44,7 +44,7 @@ export function textConfinement(places: ReadingPlaces, beside: readonly string[]
 
 /** Confinement of the decompiler. `memoryLimitBytes` is for what it makes of class files. */
 export function decompilerConfinement(
-  places: ReadingPlaces,
+  places: ReadLocations,
   beside: readonly string[],
   memoryLimitBytes: number,
 ): Confinement {
@@ -68,7 +68,7 @@ export function vineflowerConfinement(
   { memoryLimitBytes, timeLimitMs }: { readonly memoryLimitBytes: number; readonly timeLimitMs: number },
 ): Confinement {
   return {
-    readable: [home, jar, ...jvmSettings()],
+    readable: [home, jar, ...jvmConfigDirs()],
     writable: [folder],
     limits: {
       dataBytes: memoryLimitBytes + 2 * GIB,
@@ -89,17 +89,17 @@ export function diffConfinement(builds: readonly string[], jvmHome: string | und
 }
 
 /** @param beside files and directories of the class path, of which those elsewhere are added */
-function readableOf({ root, jvmHome }: ReadingPlaces, beside: readonly string[]): readonly string[] {
+function readableOf({ root, jvmHome }: ReadLocations, beside: readonly string[]): readonly string[] {
   const jvm = findJvm(jvmHome, process.env)
   const usual = [root, ...Object.values(localRepositories()), ...(jvm === undefined ? [] : [jvm.home])]
   const resolved = usual.map((path) => realpathOf(path) ?? path)
-  const isBeyond = (path: string): boolean => {
+  const isElsewhere = (path: string): boolean => {
     if (!isBelow(path, usual)) return true
     // A link in a usual place may lead elsewhere.
     const real = realpathOf(path)
     return real !== undefined && !isBelow(real, resolved)
   }
-  return [...usual, ...new Set(beside.filter(isBeyond))]
+  return [...usual, ...new Set(beside.filter(isElsewhere))]
 }
 
 /** Returns undefined for a path that does not exist. */
@@ -112,7 +112,7 @@ function realpathOf(path: string): string | undefined {
 }
 
 /** Distributions keep a JVM's settings apart from it, as /etc/java-17-openjdk. */
-function jvmSettings(): readonly string[] {
+function jvmConfigDirs(): readonly string[] {
   if (!existsSync('/etc')) return []
   return readdirSync('/etc')
     .filter((name) => name.startsWith('java'))

@@ -14,7 +14,7 @@ import { LintService } from './lint/lint-service.ts'
 import { IdleClock } from './lifecycle/idle-clock.ts'
 import { listenInRange } from './lifecycle/listen.ts'
 import { lockProject } from './lifecycle/project-lock.ts'
-import { keepRecord, recordFile, removeRecord, writeRecord } from './lifecycle/server-file.ts'
+import { maintainRecord, recordFile, removeRecord, writeRecord } from './lifecycle/server-record.ts'
 import { fault } from './errors.ts'
 import { SourceService } from './source/source-service.ts'
 import { ProjectWatch } from './watch/project-watch.ts'
@@ -101,7 +101,9 @@ async function start(
   }
   await writeRecord(record)
   opened.defer(() => removeRecord(recordFile(root), process.pid))
-  opened.defer(keepRecord(record, (error) => logger.warn(error, 'the record of this server was not written')))
+  opened.defer(
+    maintainRecord(record, (error) => logger.warn(error, 'the record of this server was not written')),
+  )
   const ready = scanned.then((scan) => watch?.follow(scan))
   ready.catch(() => undefined)
   const { host } = config.server

@@ -75,19 +75,19 @@ function attributesAt(locations: Buffer, start: number): readonly number[] {
 
 class Texts {
   readonly #bytes: Buffer
-  readonly #known = new Map<number, string>()
+  readonly #cache = new Map<number, string>()
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
   }
 
   at(offset: number): string {
-    let text = this.#known.get(offset)
+    let text = this.#cache.get(offset)
     if (text === undefined) {
       const end = this.#bytes.indexOf(0, offset)
       if (offset >= this.#bytes.length || end < 0) throw new RangeError(`there is no string at ${offset}`)
       text = this.#bytes.toString('utf8', offset, end)
-      this.#known.set(offset, text)
+      this.#cache.set(offset, text)
     }
     return text
   }

@@ -68,12 +68,12 @@ export function readZipDirectory(
     }
     at = next
   }
-  refuseOverlaps(starts, ends, end.at)
+  rejectOverlaps(starts, ends, end.at)
   return [...entries.values()]
 }
 
 /** Entries that share bytes let 10 MB of archive inflate to terabytes: https://www.bamsoftware.com/hacks/zipbomb/ */
-function refuseOverlaps(starts: Float64Array, ends: Float64Array, directoryAt: number): void {
+function rejectOverlaps(starts: Float64Array, ends: Float64Array, directoryAt: number): void {
   const order = Uint32Array.from(starts, (_, i) => i).toSorted((a, b) => (starts[a] ?? 0) - (starts[b] ?? 0))
   for (const [place, i] of order.entries()) {
     const next = order[place + 1]
@@ -89,14 +89,14 @@ function sizesOf(directory: Buffer, at: number, extra: Buffer) {
   if (bytes === IN64 || storedBytes === IN64 || offset === IN64) {
     const wide = extraField(extra, ZIP64_EXTRA)
     let next = 0
-    const take = (): number => {
+    const next64 = (): number => {
       if (next + 8 > wide.length) throw new Error('an entry lacks its sizes of 64 bits')
       next += 8
       return Number(wide.readBigUInt64LE(next - 8))
     }
-    if (bytes === IN64) bytes = take()
-    if (storedBytes === IN64) storedBytes = take()
-    if (offset === IN64) offset = take()
+    if (bytes === IN64) bytes = next64()
+    if (storedBytes === IN64) storedBytes = next64()
+    if (offset === IN64) offset = next64()
   }
   return { offset, storedBytes, bytes }
 }
@@ -139,14 +139,14 @@ function findEnd(source: ByteSource): DirectoryEnd {
   throw new Error('it is no zip file: there is no end of a central directory')
 }
 
-interface Written {
+interface RawDirectoryEnd {
   readonly count: number
   readonly directoryBytes: number
   readonly written: number
   readonly recordAt: number
 }
 
-function findEnd64(source: ByteSource, recordAt: number): Written | undefined {
+function findEnd64(source: ByteSource, recordAt: number): RawDirectoryEnd | undefined {
   const locatorAt = recordAt - LOCATOR64_BYTES
   if (locatorAt < END64_BYTES) return undefined
   if (source.read(locatorAt, LOCATOR64_BYTES).readUInt32LE(0) !== LOCATOR64_SIGNATURE) return undefined
@@ -163,7 +163,7 @@ function findEnd64(source: ByteSource, recordAt: number): Written | undefined {
   }
 }
 
-function checked({ count, directoryBytes, written, recordAt }: Written): DirectoryEnd {
+function checked({ count, directoryBytes, written, recordAt }: RawDirectoryEnd): DirectoryEnd {
   if (directoryBytes > MAX_DIRECTORY_BYTES)
     throw new Error(`its central directory has ${directoryBytes} bytes`)
   const at = recordAt - directoryBytes

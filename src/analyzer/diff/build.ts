@@ -22,10 +22,14 @@ export interface Build {
 }
 
 /** Finds JDK classes by internal name. */
-export type FindOutside = (names: ReadonlySet<string>) => Promise<ReadonlyMap<string, ApiClass>>
+export type FindExternalClasses = (names: ReadonlySet<string>) => Promise<ReadonlyMap<string, ApiClass>>
 
 /** Reads a jar or class folder. @throws BAD_REQUEST where there is none, and where no class is in it */
-export async function readBuild(path: string, findOutside: FindOutside, release: number): Promise<Build> {
+export async function readBuild(
+  path: string,
+  findExternal: FindExternalClasses,
+  release: number,
+): Promise<Build> {
   if (!existsSync(path)) throw fault('BAD_REQUEST', `there is no jar or class folder "${path}"`)
   const { containers, problems } = listClasses(path, release)
   const classes = new Map<string, ApiClass>()
@@ -43,13 +47,13 @@ export async function readBuild(path: string, findOutside: FindOutside, release:
   }
   if (classes.size === 0)
     throw fault('BAD_REQUEST', `"${path}" holds no classes${bad[0] === undefined ? '' : `: ${bad[0]}`}`)
-  const outside = await supertypesOutside(classes, findOutside)
+  const outside = await externalSupertypes(classes, findExternal)
   return { path, classes, find: (name) => classes.get(name) ?? outside.get(name), problems: bad }
 }
 
-async function supertypesOutside(
+async function externalSupertypes(
   classes: ReadonlyMap<string, ApiClass>,
-  findOutside: FindOutside,
+  findExternal: FindExternalClasses,
 ): Promise<ReadonlyMap<string, ApiClass>> {
   const found = new Map<string, ApiClass>()
   for (let last: Iterable<ApiClass> = classes.values(); ;) {
@@ -58,7 +62,7 @@ async function supertypesOutside(
       for (const name of [...(superName === undefined ? [] : [superName]), ...interfaces])
         if (!classes.has(name) && !found.has(name)) missing.add(name)
     if (missing.size === 0) return found
-    const more = await findOutside(missing)
+    const more = await findExternal(missing)
     if (more.size === 0) return found
     for (const [name, each] of more) found.set(name, each)
     last = more.values()
@@ -69,9 +73,9 @@ async function supertypesOutside(
 export function jdkClasses(
   jvmHome: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
-): { readonly find: FindOutside; readonly release: number } {
+): { readonly find: FindExternalClasses; readonly release: number } {
   const jvm = findJvm(jvmHome, environment)
-  const known = new Map<string, ApiClass>()
+  const cache = new Map<string, ApiClass>()
   let containers: readonly ClassContainer[] | undefined
   return {
     // Without a JVM the newest classes of a multi-release jar count.
@@ -79,17 +83,17 @@ export function jdkClasses(
     async find(names) {
       containers ??= (jvm?.classes ?? []).flatMap((path) => listClasses(path, jvm?.release ?? 8).containers)
       for (const container of containers) {
-        const wanted = container.classes.filter(({ name }) => names.has(name) && !known.has(name))
+        const wanted = container.classes.filter(({ name }) => names.has(name) && !cache.has(name))
         if (wanted.length === 0) continue
         const { facts } = await readClasses(container, wanted)
         for (const row of facts.classes.name.keys()) {
           const each = apiClass(facts, row)
-          known.set(each.name, each)
+          cache.set(each.name, each)
         }
       }
       return new Map(
         [...names].flatMap((name) => {
-          const each = known.get(name)
+          const each = cache.get(name)
           return each === undefined ? [] : [[name, each] as const]
         }),
       )

@@ -2,8 +2,8 @@ import { ACC } from '../bytecode/access-flags.ts'
 import { toFqn, typeOfDescriptor } from '../query/names.ts'
 import type { ApiClass } from './api-class.ts'
 import type { ChangeList } from './change.ts'
-import type { Pair } from './pair.ts'
-import { isExtensible, isLess, supertypes, visibilityOf } from './visible.ts'
+import type { Pair } from './class-pair.ts'
+import { isExtensible, isLess, supertypes, visibilityOf } from './visibility.ts'
 
 /** What has become of a class itself; its members are others'. */
 export function compareClasses(pair: Pair, changes: ChangeList): void {
@@ -105,13 +105,13 @@ function isInterfaceOf(build: Pair['builds']['old'], name: string): boolean {
 
 function compareComponents({ before, after }: Pair, changes: ChangeList): void {
   if (before.components === undefined || after.components === undefined) return
-  const [from, to] = [sayComponents(before.components), sayComponents(after.components)]
+  const [from, to] = [formatComponents(before.components), formatComponents(after.components)]
   if (from === to) return
   const constructor = `<init> (${before.components.map(({ descriptor }) => descriptor).join('')})V`
   const isKept = after.methods.has(constructor)
   changes.add(isKept ? 'RECORD_COMPONENTS_EXTENDED' : 'RECORD_COMPONENTS_CHANGED', { from, to })
 }
 
-function sayComponents(components: NonNullable<ApiClass['components']>): string {
+function formatComponents(components: NonNullable<ApiClass['components']>): string {
   return components.map(({ name, descriptor }) => `${typeOfDescriptor(descriptor)} ${name}`).join(', ')
 }

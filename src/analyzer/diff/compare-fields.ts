@@ -2,16 +2,16 @@ import { ACC } from '../bytecode/access-flags.ts'
 import { typeOfDescriptor } from '../query/names.ts'
 import type { ApiField } from './api-class.ts'
 import type { ChangeList } from './change.ts'
-import { inherited, membersOf, type Seen } from './members.ts'
-import type { Pair } from './pair.ts'
-import { isLess, visibilityOf } from './visible.ts'
+import { inherited, membersOf, type VisibleMember } from './members.ts'
+import type { Pair } from './class-pair.ts'
+import { isLess, visibilityOf } from './visibility.ts'
 
 /** What has become of a class's fields, enum constants among them. */
 export function compareFields({ before, after, builds, all }: Pair, changes: ChangeList): void {
   const old = membersOf(builds.old, before, 'fields')
   const now = membersOf(builds.new, after, 'fields')
   const replaced = new Set<string>()
-  const counts = ({ flags, isApi }: Seen<ApiField>): boolean =>
+  const counts = ({ flags, isApi }: VisibleMember<ApiField>): boolean =>
     (flags & ACC.SYNTHETIC) === 0 && (all || isApi)
   for (const [key, field] of old) {
     if (!counts(field)) continue
@@ -47,7 +47,7 @@ function standsIn(above: ApiField, { flags }: ApiField): boolean {
   )
 }
 
-function changed(old: Seen<ApiField>, now: ApiField, changes: ChangeList): void {
+function changed(old: VisibleMember<ApiField>, now: ApiField, changes: ChangeList): void {
   const [from, to] = [visibilityOf(old.flags), visibilityOf(now.flags)]
   if (from !== to)
     changes.add(isLess(to, from) ? 'FIELD_LESS_VISIBLE' : 'FIELD_MORE_VISIBLE', { from, to }, old)

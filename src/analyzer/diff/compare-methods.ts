@@ -3,9 +3,9 @@ import { toFqn, typesOfMethod } from '../query/names.ts'
 import type { ApiClass, ApiMethod } from './api-class.ts'
 import type { Build } from './build.ts'
 import type { ChangeList } from './change.ts'
-import { inherited, membersOf, type Seen } from './members.ts'
-import type { Pair } from './pair.ts'
-import { hasOutsideSubclasses, isLess, visibilityOf } from './visible.ts'
+import { inherited, membersOf, type VisibleMember } from './members.ts'
+import type { Pair } from './class-pair.ts'
+import { hasExternalSubclasses, isLess, visibilityOf } from './visibility.ts'
 
 /** What has become of a class's methods and constructors. */
 export function compareMethods({ before, after, builds, all }: Pair, changes: ChangeList): void {
@@ -31,7 +31,7 @@ export function compareMethods({ before, after, builds, all }: Pair, changes: Ch
   }
 }
 
-type Method = Seen<ApiMethod>
+type Method = VisibleMember<ApiMethod>
 
 function counts({ flags, name, isApi }: Method, all: boolean): boolean {
   return (flags & ACC.SYNTHETIC) === 0 && name !== '<clinit>' && (all || isApi)
@@ -100,7 +100,7 @@ function changed(
     changes.add(is.isStatic ? 'METHOD_NOW_STATIC' : 'METHOD_NO_LONGER_STATIC', {}, old)
   if (was.isAbstract !== is.isAbstract) changes.add(abstractChange(is.isAbstract, before), {}, old)
   if (was.isFinal !== is.isFinal) {
-    const isOverridable = !was.isStatic && hasOutsideSubclasses(builds.old, before)
+    const isOverridable = !was.isStatic && hasExternalSubclasses(builds.old, before)
     const kind = isOverridable ? 'METHOD_NOW_FINAL' : 'METHOD_NOW_FINAL_UNEXTENDED'
     changes.add(is.isFinal ? kind : 'METHOD_NO_LONGER_FINAL', {}, old)
   }

@@ -4,7 +4,7 @@ import { type Change, ChangeList } from './change.ts'
 import { compareClasses } from './compare-classes.ts'
 import { compareFields } from './compare-fields.ts'
 import { compareMethods } from './compare-methods.ts'
-import { isApi } from './visible.ts'
+import { isApi } from './visibility.ts'
 
 /** How the API of two builds differs, by class, member and kind of change. */
 export interface BuildDiff {

@@ -1,13 +1,13 @@
 import { ACC } from '../bytecode/access-flags.ts'
 import type { ApiClass, ApiField, ApiMethod } from './api-class.ts'
 import type { Build } from './build.ts'
-import { isApi, isReachable, supertypes } from './visible.ts'
+import { isApi, isReachable, supertypes } from './visibility.ts'
 
 type Kind = 'methods' | 'fields'
 type MemberOf<K extends Kind> = K extends 'methods' ? ApiMethod : ApiField
 
 /** A member, and whether other packages can name it by the class in question. */
-export type Seen<Member> = Member & { readonly isApi: boolean }
+export type VisibleMember<Member> = Member & { readonly isApi: boolean }
 
 /**
  * The members that a class has for others, by name and descriptor: its own, and those of classes above it that others cannot
@@ -17,8 +17,8 @@ export function membersOf<K extends Kind>(
   build: Build,
   of: ApiClass,
   kind: K,
-): Map<string, Seen<MemberOf<K>>> {
-  const see = (member: MemberOf<K>): Seen<MemberOf<K>> => ({
+): Map<string, VisibleMember<MemberOf<K>>> {
+  const see = (member: MemberOf<K>): VisibleMember<MemberOf<K>> => ({
     ...member,
     isApi: isReachable(build, of, member),
   })

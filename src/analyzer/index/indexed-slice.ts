@@ -12,13 +12,13 @@ export interface SliceEntry {
 }
 
 /** One slice in memory. */
-export interface IndexedSlice extends SliceEntry, Held {
+export interface IndexedSlice extends SliceEntry, LoadedSlice {
   /** The id, in the index, of its first class. */
   readonly firstClass: number
 }
 
 /** What is held of a slice, wherever it is on the class path. */
-export interface Held {
+export interface LoadedSlice {
   /** With strings as ids of the index's names; annotations are sorted by type. */
   readonly digest: DigestTables
   /** The rows of the digest's types, by rising name. */
@@ -41,7 +41,7 @@ export function nameColumns({ classes, interfaces, methods, types, callees, anno
 }
 
 /** Takes a digest into memory, and its strings into the names. */
-export function hold(packed: Digest, names: StringPool): Held {
+export function loadSlice(packed: Digest, names: StringPool): LoadedSlice {
   const { strings, texts } = packed
   const { bytes, offsets } = strings
   const nameOf = texts.hash.map((hash, id) => names.idOf(bytes, offsets[id] ?? 0, offsets[id + 1] ?? 0, hash))

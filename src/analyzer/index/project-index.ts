@@ -1,8 +1,14 @@
 import type { Digest, DigestTables } from './digest.ts'
-import { type Held, hold, type IndexedSlice, nameColumns, type SliceEntry } from './indexed-slice.ts'
-import { MethodsBy } from './methods-by.ts'
+import {
+  type LoadedSlice,
+  loadSlice,
+  type IndexedSlice,
+  nameColumns,
+  type SliceEntry,
+} from './indexed-slice.ts'
+import { MethodLookup } from './method-lookup.ts'
 import { NameList } from './name-list.ts'
-import { firstFrom } from './sorted.ts'
+import { lowerBound } from './lower-bound.ts'
 import { StringPool } from './string-pool.ts'
 import { SubtypeTable } from './subtype-table.ts'
 
@@ -30,8 +36,8 @@ export class ProjectIndex {
   #classNames: NameList | undefined
   #typeNames: NameList | undefined
   #methodNames: NameList | undefined
-  #methodsByName: MethodsBy | undefined
-  #methodsByReturn: MethodsBy | undefined
+  #methodsByName: MethodLookup | undefined
+  #methodsByReturn: MethodLookup | undefined
   #returnTypes: NameList | undefined
   #subtypes: SubtypeTable | undefined
 
@@ -105,14 +111,14 @@ export class ProjectIndex {
     return this.#ofProject
   }
 
-  methodsByName(): MethodsBy {
-    this.#methodsByName ??= new MethodsBy('name', this.slices, this.names)
+  methodsByName(): MethodLookup {
+    this.#methodsByName ??= new MethodLookup('name', this.slices, this.names)
     return this.#methodsByName
   }
 
   /** By the descriptors of what they return. */
-  methodsByReturn(): MethodsBy {
-    this.#methodsByReturn ??= new MethodsBy('returns', this.slices, this.names)
+  methodsByReturn(): MethodLookup {
+    this.#methodsByReturn ??= new MethodLookup('returns', this.slices, this.names)
     return this.#methodsByReturn
   }
 
@@ -180,16 +186,16 @@ export class ProjectIndex {
   }
 
   #distinct(columnOf: (digest: DigestTables) => Int32Array): NameList {
-    const isThere = new Uint8Array(this.names.count)
-    for (const { digest } of this.slices) for (const name of columnOf(digest)) isThere[name] = 1
+    const isUsed = new Uint8Array(this.names.count)
+    for (const { digest } of this.slices) for (const name of columnOf(digest)) isUsed[name] = 1
     const ids: number[] = []
-    for (let name = 0; name < isThere.length; name++) if (isThere[name] === 1) ids.push(name)
+    for (let name = 0; name < isUsed.length; name++) if (isUsed[name] === 1) ids.push(name)
     return new NameList(this.names, Int32Array.from(ids))
   }
 }
 
 function rowOfType(type: number, names: Int32Array, order: Int32Array): number | undefined {
-  const row = order[firstFrom(0, order.length, (at) => (names[order[at] ?? 0] ?? 0) < type)]
+  const row = order[lowerBound(0, order.length, (at) => (names[order[at] ?? 0] ?? 0) < type)]
   return row !== undefined && names[row] === type ? row : undefined
 }
 
@@ -202,22 +208,22 @@ export class IndexBuilder {
   /** With the same names. */
   readonly #before: ProjectIndex | undefined
   readonly #names: StringPool
-  readonly #held: Map<string, Held>
+  readonly #loaded: Map<string, LoadedSlice>
 
   constructor(before: ProjectIndex | undefined) {
-    this.#before = before === undefined || hasMuchUnused(before) ? undefined : before
+    this.#before = before === undefined || hasManyUnusedNames(before) ? undefined : before
     this.#names = this.#before?.names ?? new StringPool()
-    this.#held = new Map(
+    this.#loaded = new Map(
       this.#before?.slices.map(({ key, digest, typeOrder }) => [key, { digest, typeOrder }]),
     )
   }
 
   has(key: string): boolean {
-    return this.#held.has(key)
+    return this.#loaded.has(key)
   }
 
   add(key: string, digest: Digest): void {
-    this.#held.set(key, hold(digest, this.#names))
+    this.#loaded.set(key, loadSlice(digest, this.#names))
   }
 
   /** Of slices that have been added, in the order of the class path. */
@@ -225,10 +231,10 @@ export class IndexBuilder {
     if (this.#before === undefined) this.#names.trim()
     let firstClass = 0
     const slices = entries.flatMap((entry) => {
-      const held = this.#held.get(entry.key)
-      if (held === undefined) return []
-      const slice = { ...entry, ...held, firstClass }
-      firstClass += held.digest.classes.count
+      const loaded = this.#loaded.get(entry.key)
+      if (loaded === undefined) return []
+      const slice = { ...entry, ...loaded, firstClass }
+      firstClass += loaded.digest.classes.count
       return [slice]
     })
     return new ProjectIndex(slices, this.#names, this.#before)
@@ -236,7 +242,7 @@ export class IndexBuilder {
 }
 
 /** Each refresh leaves names that nothing has any more. */
-function hasMuchUnused({ slices, names, namesAtFirst }: ProjectIndex): boolean {
+function hasManyUnusedNames({ slices, names, namesAtFirst }: ProjectIndex): boolean {
   // Counting takes longer than a small refresh.
   if (names.count < 1.5 * namesAtFirst) return false
   const used = new Uint8Array(names.count)
@@ -268,7 +274,7 @@ function sortNames(
   const sorted = new Int32Array(kept.length + added.length)
   let from = 0
   for (const [index, { name, text }] of added.entries()) {
-    const to = firstFrom(from, kept.length, (at) => names.decode(kept[at] ?? 0) < text)
+    const to = lowerBound(from, kept.length, (at) => names.decode(kept[at] ?? 0) < text)
     sorted.set(kept.subarray(from, to), from + index)
     sorted[to + index] = name
     from = to

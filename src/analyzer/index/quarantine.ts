@@ -3,8 +3,8 @@ import type { Logger } from '../../lib/log/logger.ts'
 import { stampIfThere } from './slices.ts'
 
 /** Work on one place of a class path. */
-export interface PlacedTask {
-  readonly place: { readonly path: string }
+export interface EntryTask {
+  readonly entry: { readonly path: string }
 }
 
 /** A task's process ended under it. */
@@ -14,7 +14,7 @@ type Crash = typeof CRASH
 /** Places that have again and again ended the process that read them: they are left out until they change. */
 export class Quarantine {
   /** With their stamps. */
-  readonly #places = new Map<string, string | undefined>()
+  readonly #stamps = new Map<string, string | undefined>()
   readonly #logger: Logger
 
   constructor(logger: Logger) {
@@ -22,15 +22,15 @@ export class Quarantine {
   }
 
   get paths(): readonly string[] {
-    return [...this.#places.keys()]
+    return [...this.#stamps.keys()]
   }
 
   has(path: string): boolean {
-    return this.#places.has(path)
+    return this.#stamps.has(path)
   }
 
   #add(path: string): void {
-    this.#places.set(path, stampIfThere(path))
+    this.#stamps.set(path, stampIfThere(path))
     this.#logger.error({ path }, 'reading this has ended its process again and again; it is left out')
   }
 
@@ -40,12 +40,12 @@ export class Quarantine {
    *
    * @throws what else went wrong, once all have ended
    */
-  async runAll<Task extends PlacedTask, Result>(
+  async runAll<Task extends EntryTask, Result>(
     tasks: readonly Task[],
     run: (task: Task, isAlone: boolean) => Promise<Result>,
   ): Promise<readonly (Result | undefined)[]> {
     const attempt = async (task: Task, isAlone: boolean): Promise<Result | Crash | undefined> => {
-      if (this.has(task.place.path)) return undefined
+      if (this.has(task.entry.path)) return undefined
       try {
         return await run(task, isAlone)
       } catch (error) {
@@ -61,7 +61,7 @@ export class Quarantine {
       const first = ended[i]
       let result = first?.status === 'fulfilled' ? first.value : undefined
       if (result === CRASH) result = await attempt(task, true)
-      if (result === CRASH) this.#add(task.place.path)
+      if (result === CRASH) this.#add(task.entry.path)
       results.push(result === CRASH ? undefined : result)
     }
     return results
@@ -70,13 +70,13 @@ export class Quarantine {
   /** Everything that was left out since then is tried again. Returns whether there was any. */
   releaseSince(paths: readonly string[]): boolean {
     const added = this.paths.filter((path) => !paths.includes(path))
-    for (const path of added) this.#places.delete(path)
+    for (const path of added) this.#stamps.delete(path)
     return added.length > 0
   }
 
   /** What has changed is tried again. */
   releaseChanged(): void {
-    for (const [path, stamp] of this.#places) if (stampIfThere(path) !== stamp) this.#places.delete(path)
+    for (const [path, stamp] of this.#stamps) if (stampIfThere(path) !== stamp) this.#stamps.delete(path)
   }
 }
 

@@ -1,5 +1,5 @@
 /** So many are kept for whoever still answers from an earlier scan, such as another server of the same folder. */
-const KEPT = 64
+const MIN_RETAINED = 64
 
 /**
  * Slices of class folders that a project had once. Their keys hold the times of files that have been written again since, so no
@@ -16,8 +16,8 @@ export class RetiredSlices {
     this.#current = new Set(keys)
     for (const key of before) if (!this.#current.has(key)) this.#retired.add(key)
     for (const key of keys) this.#retired.delete(key)
-    if (this.#retired.size < 2 * KEPT) return []
-    const dropped = [...this.#retired].slice(0, -KEPT)
+    if (this.#retired.size < 2 * MIN_RETAINED) return []
+    const dropped = [...this.#retired].slice(0, -MIN_RETAINED)
     for (const key of dropped) this.#retired.delete(key)
     return dropped
   }

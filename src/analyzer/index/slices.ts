@@ -13,7 +13,7 @@ export interface Slice {
   readonly classes: readonly ClassEntry[]
 }
 
-export interface SlicedPlace {
+export interface SlicedEntry {
   readonly slices: readonly Slice[]
   readonly problems: readonly ClassPathProblem[]
   /** Of an archive as it was listed. */
@@ -26,7 +26,7 @@ const FOLDER_SLICE = 160
 const MAX_FOLDER_SLICE = 512
 
 /** Divides one place of a class path. Reads directories and, of an archive, all bytes for its hash. */
-export function slicesOf(path: string, release: number, hashOf: (stamp: string) => string): SlicedPlace {
+export function slicesOf(path: string, release: number, hashOf: (stamp: string) => string): SlicedEntry {
   let problems: readonly ClassPathProblem[] = []
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     // Before and after: the list, the hash and the stamp must be of the same bytes, since they are kept under that hash for all.

@@ -1,16 +1,16 @@
 /** Is told a class that a type names, its internal name, and in how many types it is an argument. */
-type Found = (name: string, depth: number) => void
+type OnClass = (name: string, depth: number) => void
 
 /** Where a type stands in a method's signature: a parameter's number, from 0, or RETURN. */
 export const RETURN = -1
 
 /** The classes in a field's descriptor or signature; malformed text (JVMS does not check signatures) gives what it can. */
-export function readField(text: string, found: Found): void {
+export function readField(text: string, found: OnClass): void {
   for (let at = 0; at < text.length;) at = readType(text, at, found)
 }
 
 /** The classes in the bounds of the type parameters that a signature begins with. Returns where they end. */
-export function readTypeParameters(signature: string, found: Found): number {
+export function readTypeParameters(signature: string, found: OnClass): number {
   if (!signature.startsWith('<')) return 0
   // Identifier ':' bound {':' bound}, until '>'; the first bound may be missing.
   let at = 1
@@ -38,14 +38,14 @@ export function readTypeArguments(signature: string, found: (name: string) => vo
 export function readMethod(
   descriptorText: string,
   signatureText: string | undefined,
-  found: (place: number, name: string) => void,
+  found: (position: number, name: string) => void,
 ): void {
   const descriptor = splitMethod(descriptorText)
   const signature = splitMethod(signatureText ?? '')
   const first = signatureText === undefined ? 0 : firstOfSignature(descriptor, signature)
-  for (const [place, type] of descriptor.parameters.entries()) {
-    for (const each of [type, signature.parameters[place - first]]) {
-      if (each !== undefined) readField(each, (name) => found(place, name))
+  for (const [position, type] of descriptor.parameters.entries()) {
+    for (const each of [type, signature.parameters[position - first]]) {
+      if (each !== undefined) readField(each, (name) => found(position, name))
     }
   }
   for (const each of [descriptor.returns, signature.returns]) readField(each, (name) => found(RETURN, name))
@@ -102,7 +102,7 @@ function erasesTo(type: string, erased: string): boolean {
 const MAX_DEPTH = 64
 
 /** Reads one type, tells the classes that it names, and returns where it ends; always goes on by at least one character. */
-function readType(text: string, start: number, found: Found, depth = 0): number {
+function readType(text: string, start: number, found: OnClass, depth = 0): number {
   if (depth > MAX_DEPTH) return text.length
   let at = start
   while (text[at] === '[') at++
@@ -118,7 +118,7 @@ function readType(text: string, start: number, found: Found, depth = 0): number 
 }
 
 /** Goes on with a name that has type arguments: a class nested in a generic one is "Lcom/Outer<TT;>.Inner;". */
-function readNested(text: string, start: number, rest: number, found: Found, depth: number): number {
+function readNested(text: string, start: number, rest: number, found: OnClass, depth: number): number {
   let name = text.slice(start, rest)
   let at = rest
   for (; at < text.length && text[at] !== ';'; at++) {

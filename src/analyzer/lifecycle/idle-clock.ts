@@ -29,7 +29,7 @@ export class IdleClock {
 }
 
 /** A duration as people say it: "5m 30s". */
-export function sayDuration(ms: number): string {
+export function formatDuration(ms: number): string {
   const seconds = Math.floor(ms / 1_000)
   const parts = [
     [Math.floor(seconds / 86_400), 'd'],

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { tryLock } from '../../lib/fs/file-lock.ts'
 import { fault } from '../errors.ts'
-import { recordFile } from './server-file.ts'
+import { recordFile } from './server-record.ts'
 
 /** Whoever only looks whether a project is held holds it for a moment. */
 const ATTEMPTS = 5
@@ -23,7 +23,7 @@ export async function lockProject(projectPath: string): Promise<() => Promise<vo
 }
 
 /** Whether a server holds a project. True where that cannot be known. */
-export async function isProjectHeld(projectPath: string): Promise<boolean> {
+export async function isProjectLocked(projectPath: string): Promise<boolean> {
   let isKnown = true
   const held = await tryLock(lockOf(projectPath), () => (isKnown = false))
   if (held === 'taken') return true

@@ -8,7 +8,7 @@ export interface KtlintCommand {
 }
 
 /** What the project lacks for its Kotlin files to have a style. */
-export const NO_KTLINT =
+export const KTLINT_MISSING =
   'Kotlin is checked and formatted by ktlint, which is not here: put it on PATH, or name it or its jar with lint.ktlint; a jar needs a JVM'
 
 /** The ktlint that the configuration names, else the one on PATH; a jar is run by a JVM. Undefined where one is missing. */

@@ -6,9 +6,9 @@ import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import { fault } from '../errors.ts'
 import { findJvm } from '../project/find-jvm.ts'
-import { findKtlint, type KtlintCommand, NO_KTLINT } from './ktlint-command.ts'
+import { findKtlint, type KtlintCommand, KTLINT_MISSING } from './ktlint-command.ts'
 import type { StyleFiles, StyleScope } from './list-style-files.ts'
-import { placeInProject, type SourcePlace } from './source-place.ts'
+import { findSourceFile, type SourceFile } from './source-file.ts'
 import { fileIssue, fileStyle } from './style-issue.ts'
 import type { StyledFile, StyleTask } from './style-task.ts'
 
@@ -17,7 +17,7 @@ const LIST_MS = 60_000
 const FILE_MS = 60_000
 const THREAD_HEAP_MB = 1024
 
-type Wish = Pick<StyleTask, 'writes' | 'wanted'>
+type StyleRequest = Pick<StyleTask, 'writes' | 'wanted'>
 
 /** What a whole project's files come to. */
 export interface StyledProject {
@@ -35,7 +35,7 @@ export class LintService {
   readonly #threads = availableParallelism()
   readonly #closed = new AbortController()
   /** One run that writes at a time. */
-  #turn: Promise<unknown> = Promise.resolve()
+  #exclusive: Promise<unknown> = Promise.resolve()
 
   constructor(config: AnalyzerConfig, root: string, logger: Logger) {
     this.#root = root
@@ -50,34 +50,35 @@ export class LintService {
   }
 
   /** One file. @throws FILE_NOT_FOUND, BAD_REQUEST, LINTER_NOT_FOUND */
-  async file(named: string, wish: Wish, signal: AbortSignal): Promise<StyledFile> {
-    const place = await placeInProject(this.#root, named)
+  async file(named: string, request: StyleRequest, signal: AbortSignal): Promise<StyledFile> {
+    const file = await findSourceFile(this.#root, named)
     const stop = AbortSignal.any([signal, this.#closed.signal])
     const style = async (): Promise<StyledFile> => {
-      if (place.path.endsWith('.java')) return this.#java(place, wish, stop)
-      if (!/\.kts?$/.test(place.path))
-        throw fault(
-          'BAD_REQUEST',
-          `"${place.filePath}" has neither the ending of a Java nor of a Kotlin file`,
-        )
+      if (file.path.endsWith('.java')) return this.#java(file, request, stop)
+      if (!/\.kts?$/.test(file.path))
+        throw fault('BAD_REQUEST', `"${file.filePath}" has neither the ending of a Java nor of a Kotlin file`)
       const ktlint = this.#ktlint()
-      if (ktlint === undefined) throw fault('LINTER_NOT_FOUND', NO_KTLINT)
-      const [styled] = await this.#kotlin(ktlint, [place], wish, stop)
-      if (styled === undefined) throw fault('LINTER_FAILED', `ktlint said nothing of ${place.filePath}`)
+      if (ktlint === undefined) throw fault('LINTER_NOT_FOUND', KTLINT_MISSING)
+      const [styled] = await this.#kotlin(ktlint, [file], request, stop)
+      if (styled === undefined) throw fault('LINTER_FAILED', `ktlint said nothing of ${file.filePath}`)
       return styled
     }
-    return wish.writes ? this.#inTurn(style) : style()
+    return request.writes ? this.#runExclusively(style) : style()
   }
 
   /** All files of a scope; those that are ignored aside. @throws BAD_REQUEST for a pattern that is none */
-  async project(scope: Omit<StyleScope, 'root'>, wish: Wish, signal: AbortSignal): Promise<StyledProject> {
+  async project(
+    scope: Omit<StyleScope, 'root'>,
+    request: StyleRequest,
+    signal: AbortSignal,
+  ): Promise<StyledProject> {
     const stop = AbortSignal.any([signal, this.#closed.signal])
     const style = async (): Promise<StyledProject> => {
       const { java, kotlin } = await this.#list(scope)
       const ktlint = kotlin.length === 0 ? undefined : this.#ktlint()
       const [styledJava, styledKotlin] = await Promise.all([
-        this.#each(java, wish, stop),
-        ktlint === undefined ? [] : this.#kotlin(ktlint, kotlin, wish, stop),
+        this.#each(java, request, stop),
+        ktlint === undefined ? [] : this.#kotlin(ktlint, kotlin, request, stop),
       ])
       const files = [...styledJava, ...styledKotlin].filter(({ isIgnored }) => !isIgnored)
       const unchecked = kotlin.length > 0 && ktlint === undefined
@@ -85,17 +86,17 @@ export class LintService {
         files,
         filesScanned: files.length,
         diagnostics: [
-          ...(unchecked ? [`${kotlin.length} Kotlin files are left out. ${NO_KTLINT}`] : []),
+          ...(unchecked ? [`${kotlin.length} Kotlin files are left out. ${KTLINT_MISSING}`] : []),
           ...new Set(styledJava.flatMap(({ diagnostics }) => diagnostics)),
         ],
       }
     }
-    return wish.writes ? this.#inTurn(style) : style()
+    return request.writes ? this.#runExclusively(style) : style()
   }
 
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#turn.then(work)
-    this.#turn = turn.catch(() => undefined)
+  #runExclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#exclusive.then(work)
+    this.#exclusive = turn.catch(() => undefined)
     return turn
   }
 
@@ -112,19 +113,23 @@ export class LintService {
   }
 
   /** As many at once as there are threads: the limit of each counts from when it is handed over. */
-  async #each(places: readonly SourcePlace[], wish: Wish, stop: AbortSignal): Promise<readonly StyledFile[]> {
+  async #each(
+    files: readonly SourceFile[],
+    request: StyleRequest,
+    stop: AbortSignal,
+  ): Promise<readonly StyledFile[]> {
     const styled: StyledFile[] = []
-    const waiting = places.entries()
+    const waiting = files.entries()
     const work = async (): Promise<void> => {
-      for (const [at, place] of waiting) styled[at] = await this.#java(place, wish, stop)
+      for (const [at, file] of waiting) styled[at] = await this.#java(file, request, stop)
     }
     await Promise.all(Array.from({ length: this.#threads }, work))
     return styled
   }
 
-  async #java(place: SourcePlace, wish: Wish, signal: AbortSignal): Promise<StyledFile> {
-    const beganMs = performance.now()
-    const task: StyleTask = { root: this.#root, place, ...wish }
+  async #java(file: SourceFile, request: StyleRequest, signal: AbortSignal): Promise<StyledFile> {
+    const startMs = performance.now()
+    const task: StyleTask = { root: this.#root, file, ...request }
     try {
       return (await this.#pool.run(workerFile('analyzer-style-java'), task, {
         timeoutMs: FILE_MS,
@@ -132,11 +137,11 @@ export class LintService {
       })) as StyledFile
     } catch (error) {
       signal.throwIfAborted()
-      const lost = lostBy(error)
-      if (lost === undefined) throw error
-      const issue = fileIssue(...lost)
+      const crash = crashIssueOf(error)
+      if (crash === undefined) throw error
+      const issue = fileIssue(...crash)
       return {
-        ...fileStyle(place.filePath, [issue], beganMs),
+        ...fileStyle(file.filePath, [issue], startMs),
         hasChanges: false,
         isIgnored: false,
         diagnostics: [],
@@ -146,13 +151,13 @@ export class LintService {
 
   async #kotlin(
     ktlint: KtlintCommand,
-    places: readonly SourcePlace[],
-    wish: Wish,
+    files: readonly SourceFile[],
+    request: StyleRequest,
     signal: AbortSignal,
   ): Promise<readonly StyledFile[]> {
     const { styleKotlinFiles } = await import('./style-kotlin-files.ts')
     try {
-      return await styleKotlinFiles(ktlint, { root: this.#root, places, ...wish }, signal)
+      return await styleKotlinFiles(ktlint, { root: this.#root, files, ...request }, signal)
     } catch (error) {
       signal.throwIfAborted()
       throw fault('LINTER_FAILED', error instanceof Error ? error.message : 'ktlint failed', error)
@@ -166,7 +171,7 @@ export class LintService {
 }
 
 /** What a file has done to the process that worked on it. */
-function lostBy(error: unknown): readonly [ruleId: string, detail: string] | undefined {
+function crashIssueOf(error: unknown): readonly [ruleId: string, detail: string] | undefined {
   if (!isFault(error)) return undefined
   if (error.code === 'POOL_TIMEOUT') return ['timeout', `it is not formatted after ${FILE_MS / 1_000} s`]
   const isLost = error.code === 'POOL_TASK_FAILED' || error.code === 'POOL_CRASHED'

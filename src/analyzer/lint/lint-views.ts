@@ -61,7 +61,7 @@ export function lintFileView({
 export function lintProjectView(
   projectPath: string,
   styled: StyledProject,
-  beganMs: number,
+  startMs: number,
 ): LintProjectView {
   const fileResults = styled.files
     .filter(({ errorCount }) => errorCount > 0)
@@ -72,7 +72,7 @@ export function lintProjectView(
     filesScanned: styled.filesScanned,
     filesWithErrors: fileResults.length,
     totalErrorCount: fileResults.reduce((sum, { errorCount }) => sum + errorCount, 0),
-    durationMs: sinceMs(beganMs),
+    durationMs: sinceMs(startMs),
     diagnostics: styled.diagnostics,
   }
 }
@@ -101,7 +101,7 @@ export function formatProjectView(
   projectPath: string,
   styled: StyledProject,
   dryRun: boolean,
-  beganMs: number,
+  startMs: number,
 ): FormatProjectView {
   const changed = styled.files.filter(({ hasChanges }) => hasChanges)
   const kept = styled.files.filter(({ errorCount }) => errorCount > 0)
@@ -110,7 +110,7 @@ export function formatProjectView(
     filesFormatted: changed.map(({ filePath }) => filePath),
     filesScanned: styled.filesScanned,
     filesWithChanges: changed.length,
-    durationMs: sinceMs(beganMs),
+    durationMs: sinceMs(startMs),
     fileResults: styled.files
       .filter(({ hasChanges, errorCount }) => hasChanges || errorCount > 0)
       .map(({ filePath, hasChanges, errors, diff }) => ({
@@ -125,6 +125,6 @@ export function formatProjectView(
   }
 }
 
-function sinceMs(beganMs: number): number {
-  return Math.round(performance.now() - beganMs)
+function sinceMs(startMs: number): number {
+  return Math.round(performance.now() - startMs)
 }

@@ -4,12 +4,12 @@ import type { Static } from 'typebox'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
 
-const place = Type.Integer({ minimum: 0 })
+const position = Type.Integer({ minimum: 0 })
 
 /** What ktlint says of a file; its lines and columns count from 1, or are 0 where it does not know. */
 const issueSchema = Type.Object({
-  line: place,
-  column: place,
+  line: position,
+  column: position,
   message: Type.String(),
   /** "" for what is no Kotlin. */
   rule: Type.String(),

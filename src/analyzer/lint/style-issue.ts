@@ -23,6 +23,6 @@ export function fileIssue(ruleId: string, detail: string, line = 1, col = 1): St
   return { line, col, endLine: line, ruleId, detail, canBeAutoCorrected: false }
 }
 
-export function fileStyle(filePath: string, errors: readonly StyleIssue[], beganMs: number): FileStyle {
-  return { filePath, errors, errorCount: errors.length, durationMs: Math.round(performance.now() - beganMs) }
+export function fileStyle(filePath: string, errors: readonly StyleIssue[], startMs: number): FileStyle {
+  return { filePath, errors, errorCount: errors.length, durationMs: Math.round(performance.now() - startMs) }
 }

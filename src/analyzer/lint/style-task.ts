@@ -1,10 +1,10 @@
-import type { SourcePlace } from './source-place.ts'
+import type { SourceFile } from './source-file.ts'
 import type { FileStyle } from './style-issue.ts'
 
 /** What is to be done with one Java file. */
 export interface StyleTask {
   readonly root: string
-  readonly place: SourcePlace
+  readonly file: SourceFile
   readonly writes: boolean
   /** What of the formatted form is wanted back. */
   readonly wanted: 'issues' | 'text' | 'diff'

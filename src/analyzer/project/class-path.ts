@@ -5,7 +5,7 @@ import { findModules } from '../classpath/project-layout.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import type { Source } from '../classpath/source.ts'
 import { fault } from '../errors.ts'
-import type { BuildToolMemory } from './build-tool-memory.ts'
+import type { BuildToolCache } from './build-tool-cache.ts'
 import { findJvm, type Jvm } from './find-jvm.ts'
 
 /** One place of a class path. */
@@ -29,16 +29,16 @@ export async function resolveClassPath(
   root: string,
   logger: Logger,
   signal: AbortSignal,
-  buildTool: BuildToolMemory,
+  buildTool: BuildToolCache,
 ): Promise<ClassPath> {
   const jvm = findJvm(jvmHome, process.env)
   if (jvm === undefined) {
     logger.warn('no JVM was found: the classes of the JDK are missing; name one with ANALYZER_JVM_HOME')
   }
-  if (mode === 'jar') return withJdk(jvm, lookFor(root), 'jar')
+  if (mode === 'jar') return withJdk(jvm, searchProject(root), 'jar')
   try {
     const { tool, libraries, classFolders } = await buildTool.ask({ root, jvm, logger, signal })
-    const folders = [...lookFor(root).folders, ...classFolders.filter((folder) => existsSync(folder))]
+    const folders = [...searchProject(root).folders, ...classFolders.filter((folder) => existsSync(folder))]
     return withJdk(jvm, { folders, libraries }, tool)
   } catch (error) {
     signal.throwIfAborted()
@@ -46,17 +46,17 @@ export async function resolveClassPath(
     if (mode === 'buildtool')
       throw fault('SCAN_FAILED', `the build tool did not tell the class path: ${why}`, error)
     logger.info({ why }, 'the build tool did not tell the class path; looking for class folders and jars')
-    return withJdk(jvm, lookFor(root), `jar (${why})`)
+    return withJdk(jvm, searchProject(root), `jar (${why})`)
   }
 }
 
-interface Found {
+interface ProjectFiles {
   readonly folders: readonly string[]
   readonly libraries: readonly string[]
 }
 
 /** What lies in the project; runs nothing (threat A9). */
-function lookFor(root: string): Found {
+function searchProject(root: string): ProjectFiles {
   const modules = findModules(root)
   return {
     folders: modules.flatMap(({ classFolders }) => classFolders),
@@ -64,7 +64,7 @@ function lookFor(root: string): Found {
   }
 }
 
-function withJdk(jvm: Jvm | undefined, { folders, libraries }: Found, resolvedBy: string): ClassPath {
+function withJdk(jvm: Jvm | undefined, { folders, libraries }: ProjectFiles, resolvedBy: string): ClassPath {
   return {
     entries: [
       ...entriesOf('PROJECT', folders),

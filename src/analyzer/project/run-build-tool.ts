@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { run, type RunResult } from '../../lib/process/run.ts'
-import type { BuildToolQuestion } from './build-tool-question.ts'
+import type { BuildToolRequest } from './build-tool-request.ts'
 
 const TIMEOUT_MS = 170_000
 
@@ -11,7 +11,7 @@ const TIMEOUT_MS = 170_000
  * @throws an Error where it is not there or takes too long
  */
 export async function runBuildTool(
-  { root, jvm, signal }: Pick<BuildToolQuestion, 'root' | 'jvm' | 'signal'>,
+  { root, jvm, signal }: Pick<BuildToolRequest, 'root' | 'jvm' | 'signal'>,
   names: { readonly wrapper: string; readonly command: string },
   argv: readonly string[],
 ): Promise<RunResult & { readonly name: string }> {

@@ -26,12 +26,12 @@ export function returnTypes({ index }: Snapshot, pattern: string): NameSet {
 /** An id with the type as people write it, and its simple name. */
 type OtherType = readonly [id: number, type: string, simpleName: string]
 
-const knownOthers = new WeakMap<ProjectIndex, readonly OtherType[]>()
+const otherTypesCache = new WeakMap<ProjectIndex, readonly OtherType[]>()
 
 /** Arrays and primitives that methods return: some thousands. */
 function otherReturnTypes(index: ProjectIndex): readonly OtherType[] {
-  const known = knownOthers.get(index)
-  if (known !== undefined) return known
+  const cached = otherTypesCache.get(index)
+  if (cached !== undefined) return cached
   const { bytes, offsets } = index.names.table()
   const others = Array.from(index.returnTypes().ids)
     .filter((id) => bytes[offsets[id] ?? -1] !== CLASS)
@@ -39,7 +39,7 @@ function otherReturnTypes(index: ProjectIndex): readonly OtherType[] {
       const type = typeOfDescriptor(index.names.decode(id))
       return [id, type, simpleNameOf(type)]
     })
-  knownOthers.set(index, others)
+  otherTypesCache.set(index, others)
   return others
 }
 

@@ -65,7 +65,7 @@ function closest(simple: string, fqns: readonly string[]): readonly string[] | u
 }
 
 /** "; did you mean a.B or c.D?", or nothing. */
-export function didYouMean(names: readonly string[]): string {
+export function suggestion(names: readonly string[]): string {
   return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`
 }
 

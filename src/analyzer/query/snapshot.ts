@@ -4,7 +4,7 @@ import type { Source } from '../classpath/source.ts'
 import type { ProjectIndex } from '../index/project-index.ts'
 import { fault } from '../errors.ts'
 import { toFqn } from './names.ts'
-import { didYouMean, nestings, similarClasses, typesEnding } from './similar-names.ts'
+import { suggestion, nestings, similarClasses, typesEnding } from './similar-names.ts'
 
 const MAX_CANDIDATES = 10
 
@@ -39,7 +39,7 @@ export class Snapshot {
   getType(fqn: string): number {
     const name = this.findType(fqn)
     if (name !== undefined) return name
-    const similar = didYouMean(similarClasses(this.index, fqn))
+    const similar = suggestion(similarClasses(this.index, fqn))
     throw fault(
       'CLASS_NOT_FOUND',
       `class "${fqn}" is not in the project, its libraries or its JDK, and none of their classes names it${similar}`,

@@ -1,5 +1,5 @@
 import { contentHash } from '../classpath/content-hash.ts'
-import type { StampedHash } from './list-place.ts'
+import type { StampedHash } from './list-entry.ts'
 import { stampIfThere } from '../index/slices.ts'
 
 /** Hashes one archive, in a pool's process. Undefined where it changes meanwhile; listing it then tells what is wrong. */

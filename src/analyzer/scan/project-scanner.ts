@@ -8,20 +8,20 @@ import type { Facts } from '../bytecode/facts.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import { scanConfinement, storeDirIn } from '../confinement.ts'
 import { fault } from '../errors.ts'
-import { BuildToolMemory } from '../project/build-tool-memory.ts'
+import { BuildToolCache } from '../project/build-tool-cache.ts'
 import { type ClassPath, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
 import { FactsCache } from '../index/facts-cache.ts'
 import type { DropTask } from './drop-slices.ts'
 import { ArchiveHashes } from './archive-hashes.ts'
-import type { ListedPlace, ListTask } from './list-place.ts'
-import { type PlacedTask, Quarantine } from '../index/quarantine.ts'
-import type { RefreshedPlace, RefreshTask } from './refresh-place.ts'
+import type { EntryListing, ListTask } from './list-entry.ts'
+import { type EntryTask, Quarantine } from '../index/quarantine.ts'
+import type { RefreshedEntry, RefreshTask } from './refresh-entry.ts'
 import { IndexBuilder, type ProjectIndex } from '../index/project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
-import { makeSound, putAside } from '../index/make-sound.ts'
+import { repairStore, setAside } from '../index/repair-store.ts'
 import { RetiredSlices } from '../index/retired-slices.ts'
-import { entriesOf, keysOf, type Missing, type Place, placeIn } from './place.ts'
+import { entriesOf, keysOf, type IncompleteEntry, type ListedEntry, outermostPath } from './listed-entry.ts'
 import { createScanPool } from './scan-pool.ts'
 import type { Scan } from './scan.ts'
 import { stampIfThere } from '../index/slices.ts'
@@ -39,7 +39,7 @@ const HUGE_BYTES = 2 ** 24
 const MANY_CLASSES = 2 ** 15
 
 /** Of a place that is left out. */
-const NOTHING: ListedPlace = { slices: [], problems: [] }
+const NOTHING: EntryListing = { slices: [], problems: [] }
 
 /** Reads a project's class path into the store, and from there into an index in memory. */
 export class ProjectScanner {
@@ -52,12 +52,12 @@ export class ProjectScanner {
   readonly #storeDir: string
   readonly #hashes: ArchiveHashes
   /** What each place was when it was last listed. */
-  readonly #listed = new Map<string, ListedPlace>()
-  readonly #buildTool = new BuildToolMemory()
+  readonly #listings = new Map<string, EntryListing>()
+  readonly #buildTool = new BuildToolCache()
   readonly #quarantined: Quarantine
   readonly #facts = new FactsCache(
     (key) => this.#readFacts(key),
-    () => this.#rest(),
+    () => this.#releaseMemory(),
   )
   /** Slices whose facts could not be had: a scan reads them again, and looks at all others' facts too. */
   readonly #damaged = new Set<string>()
@@ -65,7 +65,7 @@ export class ProjectScanner {
   /** Paths of the last class path. */
   #entries: readonly string[] = []
   /** Settles when no huge archive is being listed or read. */
-  #turn: Promise<unknown> = Promise.resolve()
+  #exclusive: Promise<unknown> = Promise.resolve()
   #isInDoubt = false
   #store: SliceStore | undefined
   /** Of the last scan. */
@@ -98,12 +98,12 @@ export class ProjectScanner {
   }
 
   async #scan(before: Scan | undefined): Promise<Scan> {
-    const beganMs = performance.now()
+    const startMs = performance.now()
     const opening = this.#openStore()
     opening.catch(() => undefined)
     const { signal } = this.#closed
     const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal, this.#buildTool)
-    this.#reach(classPath)
+    this.#allowReading(classPath)
     await this.#hashes.addLarge(classPath.entries, this.#pool)
     const isSame = await opening
     this.#quarantined.releaseChanged()
@@ -113,21 +113,21 @@ export class ProjectScanner {
     const known = isSame ? before?.snapshot.index : undefined
     const builder = new IndexBuilder(known)
     const list = () => this.#list(classPath, known, reports)
-    let places = await list()
-    let missing = this.#missing(places, builder)
-    for (let attempt = 1; missing.length > 0; attempt++) {
+    let listedEntries = await list()
+    let incomplete = this.#incomplete(listedEntries, builder)
+    for (let attempt = 1; incomplete.length > 0; attempt++) {
       if (attempt > ATTEMPTS) {
         throw fault(
           'SCAN_FAILED',
           'class files change faster than they can be read; refresh when the build is done',
         )
       }
-      reports.push(...(await this.#read(missing, classPath.release, builder)))
-      missing = this.#missing(places, builder)
-      if (missing.length === 0) break
+      reports.push(...(await this.#read(incomplete, classPath.release, builder)))
+      incomplete = this.#incomplete(listedEntries, builder)
+      if (incomplete.length === 0) break
       // Some have changed since they were listed.
-      places = await list()
-      missing = this.#missing(places, builder)
+      listedEntries = await list()
+      incomplete = this.#incomplete(listedEntries, builder)
     }
     // Writing to a damaged store ends the process, whatever it reads: the store is replaced before a place is left out.
     if (this.#isInDoubt && this.#quarantined.releaseSince(leftOut)) {
@@ -135,20 +135,20 @@ export class ProjectScanner {
       return this.#scan(undefined)
     }
     await this.#hashes.save()
-    await this.#dropRetired(places)
-    const index = builder.build(places.flatMap(entriesOf))
+    await this.#dropRetired(listedEntries)
+    const index = builder.build(listedEntries.flatMap(entriesOf))
     const snapshot = new Snapshot(index, (key) => this.#facts.get(key))
     this.#names = index.names
-    this.#facts.restSoon()
+    this.#facts.releaseSoon()
     return {
       snapshot,
       classpathResolvedBy: classPath.resolvedBy,
       classpathEntryCount: classPath.entries.length,
-      durationMs: Math.round(performance.now() - beganMs),
+      durationMs: Math.round(performance.now() - startMs),
       scannedAt: new Date(),
       readCount: reports.reduce((sum, { classCount }) => sum + classCount, 0),
       diagnostics: [
-        ...places.flatMap(({ listed }) => listed.problems),
+        ...listedEntries.flatMap(({ listing }) => listing.problems),
         ...reports.flatMap(({ problems }) => problems),
         ...this.#quarantined.paths.map((path) => ({
           path,
@@ -174,35 +174,35 @@ export class ProjectScanner {
     { entries, release }: ClassPath,
     before: ProjectIndex | undefined,
     reports: ReadReport[],
-  ): Promise<readonly Place[]> {
-    const held = Map.groupBy(before?.slices ?? [], ({ location }) => placeIn(location))
-    const changed = entries.filter(({ path }) => !this.#isAsListed(path))
+  ): Promise<readonly ListedEntry[]> {
+    const indexed = Map.groupBy(before?.slices ?? [], ({ location }) => outermostPath(location))
+    const changed = entries.filter(({ path }) => !this.#isUnchanged(path))
     const tasks = changed.map(({ path }) => ({
-      place: this.#listTask(path, release),
-      held: held.get(path)?.map(({ key }) => key),
+      entry: this.#listTask(path, release),
+      indexedKeys: indexed.get(path)?.map(({ key }) => key),
       storeDir: this.#storeDir,
     }))
     const refreshed = await this.#runAll(
       tasks,
       // What crashes while it is read is found in #read, and not among what is listed.
-      (task, isAlone): Promise<RefreshedPlace> => {
-        const list = (): Promise<RefreshedPlace> =>
+      (task, isAlone): Promise<RefreshedEntry> => {
+        const list = (): Promise<RefreshedEntry> =>
           this.#inPool('analyzer-list', { ...task, mayRead: !isAlone } satisfies RefreshTask)
-        return isHuge(task.place.path) ? this.#inTurn(list) : list()
+        return isHuge(task.entry.path) ? this.#runExclusively(list) : list()
       },
     )
     for (const [i, { path }] of changed.entries()) {
-      const { listed = NOTHING, report } = refreshed[i] ?? {}
-      this.#listed.set(path, listed)
-      if (listed.hash !== undefined) this.#hashes.add(listed.hash)
+      const { listing = NOTHING, report } = refreshed[i] ?? {}
+      this.#listings.set(path, listing)
+      if (listing.hash !== undefined) this.#hashes.add(listing.hash)
       if (report !== undefined) reports.push(report)
     }
-    return entries.map((entry) => ({ ...entry, listed: this.#listed.get(entry.path) ?? NOTHING }))
+    return entries.map((entry) => ({ ...entry, listing: this.#listings.get(entry.path) ?? NOTHING }))
   }
 
   /** Only of an archive a stamp says that all is as it was. */
-  #isAsListed(path: string): boolean {
-    const known = this.#listed.get(path)
+  #isUnchanged(path: string): boolean {
+    const known = this.#listings.get(path)
     return known?.stamp !== undefined && known.stamp === stampIfThere(path)
   }
 
@@ -211,36 +211,36 @@ export class ProjectScanner {
   }
 
   /** The slices whose digests are neither in memory nor in the store. A damaged one counts as missing, and is read again. */
-  #missing(places: readonly Place[], builder: IndexBuilder): readonly Missing[] {
-    return places
-      .map((place) => ({ ...place, keys: keysOf(place).filter((key) => !this.#isHeld(key, builder)) }))
+  #incomplete(listedEntries: readonly ListedEntry[], builder: IndexBuilder): readonly IncompleteEntry[] {
+    return listedEntries
+      .map((entry) => ({ ...entry, keys: keysOf(entry).filter((key) => !this.#load(key, builder)) }))
       .filter(({ path, keys }) => keys.length > 0 && !this.#quarantined.has(path))
   }
 
   /** Takes it from the store where it is there. */
-  #isHeld(key: string, builder: IndexBuilder): boolean {
-    if (this.#damaged.has(key) || (this.#isInDoubt && !this.#reading().facts(key))) return false
-    return builder.has(key) || this.#reading().digest(key, (digest) => builder.add(key, digest))
+  #load(key: string, builder: IndexBuilder): boolean {
+    if (this.#damaged.has(key) || (this.#isInDoubt && !this.#openedStore().facts(key))) return false
+    return builder.has(key) || this.#openedStore().digest(key, (digest) => builder.add(key, digest))
   }
 
   async #read(
-    missing: readonly Missing[],
+    incomplete: readonly IncompleteEntry[],
     release: number,
     builder: IndexBuilder,
   ): Promise<readonly ReadReport[]> {
-    const tasks = missing.flatMap(({ path, keys, listed }) => {
-      const hasMany = classesOf(listed) > MANY_CLASSES
+    const tasks = incomplete.flatMap(({ path, keys, listing }) => {
+      const hasMany = classesOf(listing) > MANY_CLASSES
       const size = hasMany ? keys.length : SLICES_A_TASK
-      return Array.from({ length: Math.ceil(keys.length / size) }, (_, place) => ({
-        place: this.#listTask(path, release),
-        keys: keys.slice(place * size, (place + 1) * size),
+      return Array.from({ length: Math.ceil(keys.length / size) }, (_, part) => ({
+        entry: this.#listTask(path, release),
+        keys: keys.slice(part * size, (part + 1) * size),
         storeDir: this.#storeDir,
         hasMany,
       }))
     })
     const reports = await this.#runAll(tasks, ({ hasMany, ...task }) => {
       const read = (): Promise<ReadReport> => this.#readTask(task, builder)
-      return hasMany ? this.#inTurn(read) : read()
+      return hasMany ? this.#runExclusively(read) : read()
     })
     return reports.filter((report) => report !== undefined)
   }
@@ -250,15 +250,15 @@ export class ProjectScanner {
     for (const key of report.stored) {
       this.#damaged.delete(key)
       // While others are still being read.
-      this.#isHeld(key, builder)
+      this.#load(key, builder)
     }
     return report
   }
 
   /** One at a time, since the list of a huge archive takes much of the memory that all threads have together. */
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(work)
-    this.#turn = result.catch(() => undefined)
+  #runExclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#exclusive.then(work)
+    this.#exclusive = result.catch(() => undefined)
     return result
   }
 
@@ -267,8 +267,8 @@ export class ProjectScanner {
   }
 
   /** What cannot be dropped now, on a full disk for instance, takes room and harms nobody. */
-  async #dropRetired(places: readonly Place[]): Promise<void> {
-    const inFolders = places.filter(({ listed }) => listed.stamp === undefined).flatMap(keysOf)
+  async #dropRetired(listedEntries: readonly ListedEntry[]): Promise<void> {
+    const inFolders = listedEntries.filter(({ listing }) => listing.stamp === undefined).flatMap(keysOf)
     const keys = this.#retired.next(inFolders)
     if (keys.length === 0) return
     const task: DropTask = { storeDir: this.#storeDir, keys }
@@ -276,7 +276,7 @@ export class ProjectScanner {
   }
 
   /** As `Quarantine.runAll`. */
-  async #runAll<Task extends PlacedTask, Result>(
+  async #runAll<Task extends EntryTask, Result>(
     tasks: readonly Task[],
     run: (task: Task, isAlone: boolean) => Promise<Result>,
   ): Promise<readonly (Result | undefined)[]> {
@@ -306,7 +306,7 @@ export class ProjectScanner {
       this.#pool.confine(this.#confinement())
       return this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
     }
-    await makeSound(this.#storeDir, check, (error) => {
+    await repairStore(this.#storeDir, check, (error) => {
       this.#closed.signal.throwIfAborted()
       this.#logger.warn({ err: error, directory: this.#storeDir }, 'the index is damaged and is made anew')
     })
@@ -323,12 +323,12 @@ export class ProjectScanner {
     await this.#pool.end()
     await this.#store?.close()
     this.#store = undefined
-    putAside(this.#storeDir)
+    setAside(this.#storeDir)
     this.#damaged.clear()
   }
 
   /** Lets the pool's process read what of the class path is neither in the project nor in a repository. */
-  #reach({ entries }: ClassPath): void {
+  #allowReading({ entries }: ClassPath): void {
     this.#entries = entries.map(({ path }) => path)
     this.#pool.confine(this.#confinement())
   }
@@ -338,20 +338,20 @@ export class ProjectScanner {
   }
 
   #readFacts(key: string): Facts {
-    const facts = this.#reading().facts(key)
+    const facts = this.#openedStore().facts(key)
     if (facts !== undefined) return facts
     this.#damaged.add(key)
     throw fault('SCAN_NOT_READY', 'the index is damaged; "analyzer refresh" reads what is missing again')
   }
 
   /** Gives back what a server that nobody asks does not need; V8 lets it collect at once where it is started so. */
-  #rest(): void {
+  #releaseMemory(): void {
     void this.#store?.close()
     this.#names?.forget()
     globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   }
 
-  #reading(): SliceStore {
+  #openedStore(): SliceStore {
     if (this.#store === undefined) throw fault('SCAN_NOT_READY', 'the index is not open yet')
     return this.#store
   }
@@ -362,6 +362,6 @@ function isHuge(path: string): boolean {
   return stat?.isFile() === true && stat.size >= HUGE_BYTES && path.endsWith('.jar')
 }
 
-function classesOf({ slices }: ListedPlace): number {
+function classesOf({ slices }: EntryListing): number {
   return slices.reduce((sum, { count }) => sum + count, 0)
 }

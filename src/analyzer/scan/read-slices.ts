@@ -5,12 +5,12 @@ import { fileIdentity } from '../classpath/list-classes.ts'
 import { readClasses } from '../classpath/read-classes.ts'
 import { fault } from '../errors.ts'
 import { digestLayout } from '../index/digest.ts'
-import { type ListTask, placeOf } from './list-place.ts'
+import { type ListTask, slicedEntryOf } from './list-entry.ts'
 import { type Slice, stampOf } from '../index/slices.ts'
 import { SliceStore } from '../index/store.ts'
 
 export interface ReadTask {
-  readonly place: ListTask
+  readonly entry: ListTask
   /** Of the slices to read. */
   readonly keys: readonly string[]
   readonly storeDir: string
@@ -34,8 +34,8 @@ let store: { readonly directory: string; readonly store: SliceStore } | undefine
  *
  * @throws SCAN_FAILED on a full disk
  */
-export async function readSlices({ place, keys, storeDir }: ReadTask): Promise<ReadReport> {
-  const { slices, stamp } = placeOf(place, keys)
+export async function readSlices({ entry, keys, storeDir }: ReadTask): Promise<ReadReport> {
+  const { slices, stamp } = slicedEntryOf(entry, keys)
   const wanted = new Set(keys)
   const stored: string[] = []
   const problems: ClassPathProblem[] = []

@@ -3,9 +3,9 @@ import type { Scan } from '../scan/scan.ts'
 import { showClass } from '../query/types/class-show.ts'
 import { type MethodText, parseParameterTypes } from './java/find-methods.ts'
 import { textOf } from './show-source.ts'
-import type { ClassText, SourceService, TextWish } from './source-service.ts'
+import type { ClassText, SourceService, TextOptions } from './source-service.ts'
 
-export interface MethodSourceWish {
+export interface MethodSourceOptions {
   readonly method: string
   /** "int, java.lang.String", or "()" for none; undefined for all overloads. */
   readonly parameterTypes: string | undefined
@@ -30,19 +30,19 @@ export async function showMethod(
   service: SourceService,
   scan: Scan,
   fqn: string,
-  { method, parameterTypes, contextLines }: MethodSourceWish,
-  wish: Omit<TextWish, 'language'>,
+  { method, parameterTypes, contextLines }: MethodSourceOptions,
+  options: Omit<TextOptions, 'language'>,
 ): Promise<MethodSourceView> {
   const origin = await service.find(scan, fqn, 'java')
-  const text = await service.text(scan.snapshot, origin, { ...wish, language: 'java' })
+  const text = await service.text(scan.snapshot, origin, { ...options, language: 'java' })
   const types = parameterTypes === undefined ? undefined : parseParameterTypes(parameterTypes)
   const extracted = await service.extract({
     ...textOf(text),
-    wanted: { is: 'methods', wish: { name: method, parameterTypes: types, contextLines } },
+    wanted: { is: 'methods', query: { name: method, parameterTypes: types, contextLines } },
   })
   const methods = extracted?.is === 'methods' ? extracted.methods : []
   const [first] = methods
-  if (first === undefined) throw notFound(scan, text, method, parameterTypes)
+  if (first === undefined) throw methodNotFound(scan, text, method, parameterTypes)
   return {
     classFqn: text.fqn,
     methodName: method,
@@ -53,7 +53,7 @@ export async function showMethod(
   }
 }
 
-function notFound(scan: Scan, { fqn }: ClassText, method: string, parameterTypes: string | undefined) {
+function methodNotFound(scan: Scan, { fqn }: ClassText, method: string, parameterTypes: string | undefined) {
   const { constructors, methods, name } = showClass(scan.snapshot, fqn)
   const isConstructor = method === '<init>' || method === name.simpleName
   const compiled = isConstructor ? constructors : methods.filter((each) => each.name === method)

@@ -1,17 +1,17 @@
 import type { Scan } from '../scan/scan.ts'
 import { showClass } from '../query/types/class-show.ts'
-import type { Excerpt, SourceFormat } from './java/formats.ts'
+import type { Excerpt, SourceFormat } from './java/source-format.ts'
 import { renderClassFile } from './java/render-class-file.ts'
 import {
   type ClassOrigin,
   type ClassText,
   noSource,
   type SourceService,
-  type TextWish,
+  type TextOptions,
 } from './source-service.ts'
 import type { VisibilityLevel } from './java/visibility.ts'
 
-export interface ShowWish extends TextWish {
+export interface ShowOptions extends TextOptions {
   readonly format: SourceFormat
   /** The least visible members that are shown; not for `full`. */
   readonly visibility: VisibilityLevel
@@ -39,14 +39,14 @@ export async function showSource(
   service: SourceService,
   scan: Scan,
   fqn: string,
-  wish: ShowWish,
+  options: ShowOptions,
 ): Promise<SourceView> {
-  const origin = await service.find(scan, fqn, wish.language)
-  if (wish.format !== 'full') return showExcerpt(service, scan, origin, wish.format, wish)
-  const text = await service.text(scan.snapshot, origin, wish)
-  const place =
-    text.language === 'java' ? await service.extract({ ...textOf(text), wanted: { is: 'place' } }) : undefined
-  const { startLine = null, endLine = null } = place?.is === 'place' ? place : {}
+  const origin = await service.find(scan, fqn, options.language)
+  if (options.format !== 'full') return showExcerpt(service, scan, origin, options.format, options)
+  const text = await service.text(scan.snapshot, origin, options)
+  const lines =
+    text.language === 'java' ? await service.extract({ ...textOf(text), wanted: { is: 'lines' } }) : undefined
+  const { startLine = null, endLine = null } = lines?.is === 'lines' ? lines : {}
   return { ...viewOf(text, text.text, 'full'), startLine, endLine }
 }
 
@@ -55,22 +55,22 @@ async function showExcerpt(
   scan: Scan,
   origin: ClassOrigin,
   excerpt: Excerpt,
-  wish: ShowWish,
+  options: ShowOptions,
 ): Promise<SourceView> {
   const { found, mavenCoordinates } = origin.found
-  const { fqn, place } = origin
+  const { fqn, classLocation } = origin
   if (found?.language === 'java') {
-    const text: ClassText = { fqn, place, mavenCoordinates, ...found }
-    const wanted = { is: 'excerpt', excerpt, least: wish.visibility } as const
+    const text: ClassText = { fqn, classLocation, mavenCoordinates, ...found }
+    const wanted = { is: 'excerpt', excerpt, least: options.visibility } as const
     const extracted = await service.extract({ ...textOf(text), wanted })
     if (extracted?.is === 'excerpt') return viewOf(text, extracted.content, excerpt)
   }
   // What documents it is in a source text alone.
   if (excerpt === 'javadoc') throw noSource(origin, { language: 'java' })
-  const content = renderClassFile(showClass(scan.snapshot, fqn), excerpt, wish.visibility)
+  const content = renderClassFile(showClass(scan.snapshot, fqn), excerpt, options.visibility)
   const made = {
     fqn,
-    place,
+    classLocation,
     mavenCoordinates,
     text: content,
     filePath: null,
@@ -80,8 +80,8 @@ async function showExcerpt(
   return viewOf({ ...made, origin: 'DECOMPILED' }, content, excerpt)
 }
 
-export function textOf({ text, place, origin }: ClassText) {
-  return { text, steps: place.steps, isOriginal: origin !== 'DECOMPILED' }
+export function textOf({ text, classLocation, origin }: ClassText) {
+  return { text, steps: classLocation.steps, isOriginal: origin !== 'DECOMPILED' }
 }
 
 function viewOf(text: ClassText, content: string, format: SourceFormat): SourceView {

@@ -3,7 +3,7 @@ import { Quarantine } from '../../../src/analyzer/index/quarantine.ts'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { fault } from '../../../src/lib/pool/errors.ts'
 
-const taskOf = (path: string) => ({ place: { path } })
+const taskOf = (path: string) => ({ entry: { path } })
 const crash = () => fault('POOL_CRASHED', 'its process ended by SIGSEGV')
 
 function quarantine(): Quarantine {
@@ -11,10 +11,10 @@ function quarantine(): Quarantine {
 }
 
 test('F14 what a crash takes with it is run again alone, and only what crashes then is left out', async () => {
-  const places = quarantine()
+  const quarantined = quarantine()
   const alone: string[] = []
   let running = 0
-  const run = async ({ place: { path } }: ReturnType<typeof taskOf>, isAlone: boolean) => {
+  const run = async ({ entry: { path } }: ReturnType<typeof taskOf>, isAlone: boolean) => {
     expect(++running).toBeLessThanOrEqual(isAlone ? 1 : 3)
     if (isAlone) alone.push(path)
     await Promise.resolve()
@@ -23,10 +23,10 @@ test('F14 what a crash takes with it is run again alone, and only what crashes t
     return path
   }
   const tasks = ['good.jar', 'bad.jar', 'classes'].map(taskOf)
-  expect(await places.runAll(tasks, run)).toEqual(['good.jar', undefined, 'classes'])
+  expect(await quarantined.runAll(tasks, run)).toEqual(['good.jar', undefined, 'classes'])
   expect(alone).toEqual(['good.jar', 'bad.jar', 'classes'])
-  expect(places.paths).toEqual(['bad.jar'])
-  expect(await places.runAll(tasks, ({ place }) => Promise.resolve(place.path))).toEqual([
+  expect(quarantined.paths).toEqual(['bad.jar'])
+  expect(await quarantined.runAll(tasks, ({ entry }) => Promise.resolve(entry.path))).toEqual([
     'good.jar',
     undefined,
     'classes',
@@ -34,16 +34,16 @@ test('F14 what a crash takes with it is run again alone, and only what crashes t
 })
 
 test('A1 what fills the heap of its thread again when it is alone is left out', async () => {
-  const places = quarantine()
-  const run = ({ place: { path } }: ReturnType<typeof taskOf>) =>
+  const quarantined = quarantine()
+  const run = ({ entry: { path } }: ReturnType<typeof taskOf>) =>
     path === 'bad.jar' ? Promise.reject(fault('POOL_TASK_FAILED', 'its thread ended')) : Promise.resolve(path)
-  expect(await places.runAll(['good.jar', 'bad.jar'].map(taskOf), run)).toEqual(['good.jar', undefined])
-  expect(places.paths).toEqual(['bad.jar'])
+  expect(await quarantined.runAll(['good.jar', 'bad.jar'].map(taskOf), run)).toEqual(['good.jar', undefined])
+  expect(quarantined.paths).toEqual(['bad.jar'])
 })
 
 test('what goes wrong otherwise is thrown, once all have ended', async () => {
   const ended: string[] = []
-  const run = async ({ place: { path } }: ReturnType<typeof taskOf>) => {
+  const run = async ({ entry: { path } }: ReturnType<typeof taskOf>) => {
     if (path === 'full') throw new Error('no space is left')
     await new Promise((resolve) => setImmediate(resolve))
     ended.push(path)

@@ -15,8 +15,8 @@ async function formatted(files: Readonly<Record<string, string>>) {
     mkdirSync(dirname(join(root, file)), { recursive: true })
     writeFileSync(join(root, file), content.replaceAll('ROOT', root))
   }
-  const place = { path: join(root, 'src/A.java'), filePath: 'src/A.java' }
-  const { text, errors, diagnostics } = await styleJavaFile({ root, place, writes: false, wanted: 'text' })
+  const file = { path: join(root, 'src/A.java'), filePath: 'src/A.java' }
+  const { text, errors, diagnostics } = await styleJavaFile({ root, file, writes: false, wanted: 'text' })
   return { root, errors, diagnostics, indent: indentOf(text), trace: existsSync(join(root, 'trace')) }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, test } from 'vitest'
-import { questions } from '../../../src/analyzer/api/questions.ts'
+import { queries } from '../../../src/analyzer/api/queries.ts'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { mavenProject, mavenUser } from '../../support/analyzer/maven-project.ts'
 
@@ -71,7 +71,7 @@ test('an agent is offered every question, and asks one', { timeout: 600_000 }, a
   )
   const { tools } = await agent.listTools()
   const names = tools.map(({ name }) => name)
-  expect(names).toEqual(expect.arrayContaining([...questions.map(([name]) => name), 'explore', 'refresh']))
+  expect(names).toEqual(expect.arrayContaining([...queries.map(([name]) => name), 'explore', 'refresh']))
   // The client's own limit is a minute, and Maven is asked first.
   const limits = { timeout: 300_000 }
   const { content } = await agent.callTool(

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create, loadAnalyzerConfig, type AnalyzerServer } from '../../../src/analyzer/index.ts'
-import { readRecord, recordFile } from '../../../src/analyzer/lifecycle/server-file.ts'
+import { readRecord, recordFile } from '../../../src/analyzer/lifecycle/server-record.ts'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { compiled } from './javac.ts'
 import { smallJdk } from './jdk.ts'

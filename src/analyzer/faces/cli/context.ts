@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { createOutput, type Output } from '../../../lib/cli/output.ts'
-import { recordedProject } from '../../lifecycle/server-file.ts'
+import { findRecordedProject } from '../../lifecycle/server-record.ts'
 import { findProjectRoot } from '../../project/find-root.ts'
 import { ask, getServer } from './server-client.ts'
 
@@ -27,12 +27,12 @@ export function projectOf(command: Command): string {
 }
 
 /** As `projectOf`, also for a folder that is gone, where a server still runs for it. @throws PROJECT_NOT_FOUND */
-export function projectToStop(command: Command): string {
+export function findProjectToStop(command: Command): string {
   const { project = '.' }: { project?: string } = command.optsWithGlobals()
   try {
     return findProjectRoot(project)
   } catch (error) {
-    const recorded = recordedProject(resolve(project))
+    const recorded = findRecordedProject(resolve(project))
     if (recorded === undefined) throw error
     return recorded
   }

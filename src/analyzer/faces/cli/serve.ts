@@ -20,7 +20,7 @@ interface ServeFlags {
 
 /** Runs a project's server until it is told to end, and says in one line on standard output whether it is ready. */
 export async function serve(root: string, { port, mode, projectJvm, watch }: ServeFlags): Promise<void> {
-  const told = new Promise<void>((resolve) => {
+  const signaled = new Promise<void>((resolve) => {
     process.once('SIGTERM', () => resolve()).once('SIGINT', () => resolve())
   })
   // Whoever started it may have gone.
@@ -42,7 +42,7 @@ export async function serve(root: string, { port, mode, projectJvm, watch }: Ser
     })
     logger = createLogger({ level: config.log.level, format: 'json' })
     const server = await create(config, { root, port }, { logger, scanPool }).start()
-    const ended = Promise.race([told.then(() => 'told' as const), server.wantsToStop])
+    const ended = Promise.race([signaled.then(() => 'told' as const), server.wantsToStop])
     try {
       if ((await Promise.race([ended, server.ready.then(() => 'ready' as const)])) === 'ready') {
         process.stdout.write(

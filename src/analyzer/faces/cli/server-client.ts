@@ -6,14 +6,14 @@ import { request } from '../../../lib/http/node-http.ts'
 import { isRunning } from '../../../lib/process/process-identity.ts'
 import type { ConfinementLevel } from '../../../lib/sandbox/confine.ts'
 import { errorSchema, fault } from '../../errors.ts'
-import { isProjectHeld } from '../../lifecycle/project-lock.ts'
+import { isProjectLocked } from '../../lifecycle/project-lock.ts'
 import {
   allRecordFiles,
   readRecord,
   recordFile,
   removeRecord,
   type ServerRecord,
-} from '../../lifecycle/server-file.ts'
+} from '../../lifecycle/server-record.ts'
 import { parseJson } from '../../../lib/schema/parse-json.ts'
 
 const PROBE_MS = 3_000
@@ -109,40 +109,40 @@ function errorOf(status: number, body: string, where: string): Error {
 }
 
 /** What a record leads to. `silent` is a server that holds its project, but does not answer now. */
-type Probed =
+type ProbeResult =
   | { readonly is: 'none' }
   | { readonly is: 'live'; readonly live: LiveServer }
-  | { readonly is: 'silent'; readonly record: ServerRecord; readonly why: Error }
+  | { readonly is: 'unresponsive'; readonly record: ServerRecord; readonly why: Error }
 
 /** The running server of a project, if it answers. A record whose server is gone, or is another's, is removed. */
 export async function findServer(projectPath: string): Promise<LiveServer | undefined> {
-  const probed = await probe(recordFile(projectPath))
-  return probed.is === 'live' ? probed.live : undefined
+  const result = await probe(recordFile(projectPath))
+  return result.is === 'live' ? result.live : undefined
 }
 
 /** The running server of a project. @throws SERVER_NOT_RUNNING, and SERVER_TIMEOUT or SERVER_UNREACHABLE for a silent one */
 export async function getServer(projectPath: string): Promise<LiveServer> {
-  const probed = await probeProject(projectPath)
-  if (probed.is === 'live') return probed.live
-  if (probed.is === 'silent') throw probed.why
+  const result = await probeProject(projectPath)
+  if (result.is === 'live') return result.live
+  if (result.is === 'unresponsive') throw result.why
   throw notRunning(projectPath)
 }
 
 /** A server that is to be ended: it need not answer. */
-export interface HeldProject {
+export interface ServerProcess {
   readonly record: ServerRecord
-  readonly isSilent: boolean
+  readonly isUnresponsive: boolean
 }
 
 /** The server that holds a project, whether it answers or not. */
-export async function findHolder(projectPath: string): Promise<HeldProject | undefined> {
-  const probed = await probeProject(projectPath)
-  return probed.is === 'none' ? undefined : heldBy(probed)
+export async function findServerProcess(projectPath: string): Promise<ServerProcess | undefined> {
+  const result = await probeProject(projectPath)
+  return result.is === 'none' ? undefined : processOf(result)
 }
 
 /** The same. @throws SERVER_NOT_RUNNING */
-export async function getHolder(projectPath: string): Promise<HeldProject> {
-  const holder = await findHolder(projectPath)
+export async function getServerProcess(projectPath: string): Promise<ServerProcess> {
+  const holder = await findServerProcess(projectPath)
   if (holder === undefined) throw notRunning(projectPath)
   return holder
 }
@@ -154,31 +154,31 @@ function notRunning(projectPath: string) {
 /** All running servers of this user that answer. */
 export async function findAllServers(): Promise<readonly LiveServer[]> {
   const found = await Promise.all(allRecordFiles().map(probe))
-  return found.flatMap((probed) => (probed.is === 'live' ? [probed.live] : []))
+  return found.flatMap((result) => (result.is === 'live' ? [result.live] : []))
 }
 
 /** All running servers of this user, whether they answer or not. */
-export async function findAllHolders(): Promise<readonly HeldProject[]> {
+export async function findAllServerProcesses(): Promise<readonly ServerProcess[]> {
   const found = await Promise.all(allRecordFiles().map(probe))
-  return found.flatMap((probed) => (probed.is === 'none' ? [] : [heldBy(probed)]))
+  return found.flatMap((result) => (result.is === 'none' ? [] : [processOf(result)]))
 }
 
-function heldBy(probed: Exclude<Probed, { readonly is: 'none' }>): HeldProject {
-  const { record } = probed.is === 'live' ? probed.live : probed
-  return { record, isSilent: probed.is === 'silent' }
+function processOf(result: Exclude<ProbeResult, { readonly is: 'none' }>): ServerProcess {
+  const { record } = result.is === 'live' ? result.live : result
+  return { record, isUnresponsive: result.is === 'unresponsive' }
 }
 
 const RECORD_MS = 3_000
 const POLL_MS = 100
 
 /** Waits a little for a record that is damaged or missing: the server that holds the project writes it again. */
-async function probeProject(projectPath: string): Promise<Probed> {
+async function probeProject(projectPath: string): Promise<ProbeResult> {
   const file = recordFile(projectPath)
   const untilMs = performance.now() + RECORD_MS
   for (;;) {
-    const probed = await probe(file)
-    if (probed.is !== 'none' || performance.now() > untilMs || !(await isProjectHeld(projectPath)))
-      return probed
+    const result = await probe(file)
+    if (result.is !== 'none' || performance.now() > untilMs || !(await isProjectLocked(projectPath)))
+      return result
     await delay(POLL_MS)
   }
 }
@@ -187,7 +187,7 @@ async function probeProject(projectPath: string): Promise<Probed> {
  * Believes only the very process of the record, which answers as such or at least holds the project (threat A8). To another
  * that got its number no token is sent.
  */
-async function probe(file: string): Promise<Probed> {
+async function probe(file: string): Promise<ProbeResult> {
   const record = readRecord(file)
   if (record === undefined) return { is: 'none' }
   if (isRunning(record)) {
@@ -197,7 +197,8 @@ async function probe(file: string): Promise<Probed> {
         return { is: 'live', live: { record, info } }
     } catch (error) {
       // A server that starts, ends or hangs still has its lock.
-      if (await isProjectHeld(record.projectPath)) return { is: 'silent', record, why: error as Error }
+      if (await isProjectLocked(record.projectPath))
+        return { is: 'unresponsive', record, why: error as Error }
     }
   }
   removeRecord(file, record.pid)

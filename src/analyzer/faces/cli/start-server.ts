@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { siblingModule } from '../../../lib/process/sibling.ts'
 import { fault } from '../../errors.ts'
-import { recordFile } from '../../lifecycle/server-file.ts'
+import { recordFile } from '../../lifecycle/server-record.ts'
 import { findServer, type LiveServer } from './server-client.ts'
 import { SMALL_MEMORY } from './small-memory.ts'
 

@@ -1,5 +1,5 @@
 import type { HttpServer } from '../../../lib/http/server.ts'
-import { sayDuration } from '../../lifecycle/idle-clock.ts'
+import { formatDuration } from '../../lifecycle/idle-clock.ts'
 import { confinementLevel } from '../../../lib/sandbox/confine.ts'
 import type { AnalyzerFace } from './face.ts'
 
@@ -37,10 +37,10 @@ export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
     ...(face.watch !== undefined && { watch: face.watch.view }),
     confinement: confinementLevel(),
     startedAt: face.startedAt.toISOString(),
-    uptime: sayDuration(Date.now() - face.startedAt.getTime()),
+    uptime: formatDuration(Date.now() - face.startedAt.getTime()),
     lastActivityAt: idle.lastActivity.toISOString(),
-    idleDuration: sayDuration(Date.now() - idle.lastActivity.getTime()),
-    idleTimeout: sayDuration(config.server.idleTimeoutMs),
+    idleDuration: formatDuration(Date.now() - idle.lastActivity.getTime()),
+    idleTimeout: formatDuration(config.server.idleTimeoutMs),
   }))
 
   app.post(

@@ -45,40 +45,45 @@ export function lintRoutes({ app }: HttpServer, { lint, idle, projectPath }: Ana
     path: string,
     summary: string,
     body: Body,
-    answer: (asked: Static<Body>, signal: AbortSignal) => Promise<object>,
+    answer: (body: Static<Body>, signal: AbortSignal) => Promise<object>,
   ): void => {
     app.post(`/api/v1/linter${path}`, { schema: { summary, body } }, async (request, reply) => {
       idle.touch()
       try {
-        return await answer(request.body as Static<Body>, endOf(reply))
+        return await answer(request.body as Static<Body>, abortOnClose(reply))
       } finally {
         idle.touch()
       }
     })
   }
 
-  add('/lint/file', 'What is not in style in a file', lintFile, async (asked, signal) =>
-    lintFileView(await lint.file(asked.filePath, { writes: false, wanted: 'issues' }, signal)),
+  add('/lint/file', 'What is not in style in a file', lintFile, async (body, signal) =>
+    lintFileView(await lint.file(body.filePath, { writes: false, wanted: 'issues' }, signal)),
   )
 
-  add('/lint/project', 'What is not in style in the project', lintProject, async (asked, signal) => {
-    const beganMs = performance.now()
-    const found = await lint.project(scopeOf(asked), { writes: false, wanted: 'issues' }, signal)
-    return lintProjectView(projectPath, found, beganMs)
+  add('/lint/project', 'What is not in style in the project', lintProject, async (body, signal) => {
+    const startMs = performance.now()
+    const found = await lint.project(scopeOf(body), { writes: false, wanted: 'issues' }, signal)
+    return lintProjectView(projectPath, found, startMs)
   })
 
-  add('/format/file', 'Brings a file into style', formatFile, async (asked, signal) => {
-    const wish = { writes: asked.writeToFile === true, wanted: 'text' } as const
-    return formatFileView(await lint.file(asked.filePath, wish, signal))
+  add('/format/file', 'Brings a file into style', formatFile, async (body, signal) => {
+    const styleRequest = { writes: body.writeToFile === true, wanted: 'text' } as const
+    return formatFileView(await lint.file(body.filePath, styleRequest, signal))
   })
 
-  add('/format/project', 'Brings the project into style', formatProject, async (asked, signal) => {
-    const beganMs = performance.now()
-    const dryRun = asked.dryRun === true
-    const wish = dryRun
+  add('/format/project', 'Brings the project into style', formatProject, async (body, signal) => {
+    const startMs = performance.now()
+    const dryRun = body.dryRun === true
+    const styleRequest = dryRun
       ? ({ writes: false, wanted: 'diff' } as const)
       : ({ writes: true, wanted: 'issues' } as const)
-    return formatProjectView(projectPath, await lint.project(scopeOf(asked), wish, signal), dryRun, beganMs)
+    return formatProjectView(
+      projectPath,
+      await lint.project(scopeOf(body), styleRequest, signal),
+      dryRun,
+      startMs,
+    )
   })
 }
 
@@ -93,7 +98,7 @@ function scopeOf({
 }
 
 /** Aborts when whoever asked has gone, or has the answer: a project's work is not done for nobody. */
-function endOf({ raw }: FastifyReply): AbortSignal {
+function abortOnClose({ raw }: FastifyReply): AbortSignal {
   const end = new AbortController()
   raw.once('close', () => end.abort(new Error('the client has gone')))
   return end.signal

@@ -4,10 +4,10 @@ import { toFqn, toInternal } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { TARGET } from '../../bytecode/columns.ts'
 import type { IndexedSlice } from '../../index/indexed-slice.ts'
-import { firstFrom } from '../../index/sorted.ts'
+import { lowerBound } from '../../index/lower-bound.ts'
 
 /** One annotation on a class or a member. */
-interface AnnotationPlace {
+interface AnnotationLocation {
   readonly slice: IndexedSlice
   /** Row in the slice's facts' annotations. */
   readonly row: number
@@ -19,7 +19,7 @@ interface AnnotationPlace {
 }
 
 /** Every place where an annotation type is written, by the id of its name. */
-function* placesOf(snapshot: Snapshot, type: number): Generator<AnnotationPlace> {
+function* locationsOf(snapshot: Snapshot, type: number): Generator<AnnotationLocation> {
   for (const slice of snapshot.index.slices) {
     const { annotations } = slice.digest
     for (const at of rowsOfType(slice, type)) {
@@ -35,7 +35,7 @@ function* placesOf(snapshot: Snapshot, type: number): Generator<AnnotationPlace>
 }
 
 function* rowsOfType({ digest: { annotations } }: IndexedSlice, type: number): Generator<number> {
-  const first = firstFrom(0, annotations.count, (at) => (annotations.type[at] ?? 0) < type)
+  const first = lowerBound(0, annotations.count, (at) => (annotations.type[at] ?? 0) < type)
   for (let at = first; annotations.type[at] === type; at++) yield at
 }
 
@@ -44,25 +44,25 @@ function* rowsOfType({ digest: { annotations } }: IndexedSlice, type: number): G
  * it to the given one (the types after it). Circles end (threat A5).
  */
 function annotationClosure(snapshot: Snapshot, type: number): ReadonlyMap<number, readonly number[]> {
-  const ways = new Map<number, readonly number[]>([[type, []]])
+  const paths = new Map<number, readonly number[]>([[type, []]])
   let level = [type]
   while (level.length > 0) {
     const next: number[] = []
     for (const carried of level) {
-      for (const { slice, id, targetKind } of placesOf(snapshot, carried)) {
+      for (const { slice, id, targetKind } of locationsOf(snapshot, carried)) {
         const { digest, firstClass } = slice
         const isAnnotation = ((digest.classes.accessFlags[id - firstClass] ?? 0) & ACC.ANNOTATION) !== 0
         if (!isAnnotation || snapshot.index.isHidden(id)) continue
         if (targetKind !== TARGET.CLASS) continue
         const name = snapshot.index.nameIdOf(id)
-        if (ways.has(name) || isOfTheLanguage(snapshot, name)) continue
-        ways.set(name, [carried, ...(ways.get(carried) ?? [])])
+        if (paths.has(name) || isOfTheLanguage(snapshot, name)) continue
+        paths.set(name, [carried, ...(paths.get(carried) ?? [])])
         next.push(name)
       }
     }
     level = next
   }
-  return ways
+  return paths
 }
 
 /** `@Documented`, `@Retention` and their like stand on nearly every annotation, and mean nothing for what carries that. */
@@ -71,25 +71,25 @@ function isOfTheLanguage(snapshot: Snapshot, name: number): boolean {
 }
 
 /** A place where an annotation counts as the one asked for. */
-interface CountingPlace extends AnnotationPlace {
+interface MatchingAnnotation extends AnnotationLocation {
   /** From the one that is written to the one asked for; empty for itself. */
-  readonly way: readonly number[]
+  readonly path: readonly number[]
   /** The one that is written, where the row is that of the container of a repeated one. */
   readonly repeated?: AnnotationView
 }
 
 /** Every place where an annotation stands, or one that carries it, the repeated ones one by one. */
-export function* countingPlaces(snapshot: Snapshot, type: number): Generator<CountingPlace> {
-  for (const [each, way] of annotationClosure(snapshot, type)) {
-    for (const place of placesOf(snapshot, each)) yield { ...place, way }
+export function* matchingAnnotations(snapshot: Snapshot, type: number): Generator<MatchingAnnotation> {
+  for (const [each, path] of annotationClosure(snapshot, type)) {
+    for (const location of locationsOf(snapshot, each)) yield { ...location, path }
     const container = containerOf(snapshot, each)
     if (container === undefined) continue
     const fqn = toFqn(snapshot.index.names.get(each))
-    for (const place of placesOf(snapshot, container)) {
-      const value = annotationView(snapshot.facts(place.slice), place.row).parameters['value']
+    for (const location of locationsOf(snapshot, container)) {
+      const value = annotationView(snapshot.facts(location.slice), location.row).parameters['value']
       for (const item of value?.kind === 'ARRAY' ? value.items : []) {
         if (item.kind === 'ANNOTATION' && item.annotation.type === fqn)
-          yield { ...place, way, repeated: item.annotation }
+          yield { ...location, path, repeated: item.annotation }
       }
     }
   }

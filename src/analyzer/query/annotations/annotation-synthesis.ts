@@ -46,11 +46,11 @@ export class AnnotationSynthesis {
    *
    * @param way the dotted names of the types from the written one's first carried one on; empty for itself
    */
-  along(written: AnnotationView, way: readonly string[]): AnnotationView {
+  along(written: AnnotationView, path: readonly string[]): AnnotationView {
     let seen = { type: written.type, parameters: this.#complete(written.type, written.parameters) }
     /** The types passed, each with its values: an alias may skip some on the way. */
     const passed = [seen]
-    for (const next of way) {
+    for (const next of path) {
       const declared = this.#typeOf(seen.type)?.carried.get(next)?.parameters ?? {}
       const parameters = { ...this.#complete(next, declared) }
       for (const from of passed) Object.assign(parameters, this.#overrides(from, next))

@@ -3,7 +3,7 @@ import { lineOf } from './calls.ts'
 import { rows } from '../../bytecode/facts.ts'
 import { isMethodReference, lambdaOwners } from '../../bytecode/lambdas.ts'
 import { simpleNameOf, toFqn } from '../names.ts'
-import { pageOf, pageOfGroups, type Paging } from '../page.ts'
+import { pageOf, pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes, allSupertypes } from '../types/subtypes.ts'
 import { checkMethod } from './check-method.ts'
@@ -146,7 +146,7 @@ function callsFrom(
   const { classes, methods, calls, dynamicCalls, strings } = facts
   const lambdas = lambdaOwners(facts, id - slice.firstClass)
   const classFqn = snapshot.fqnOf(id)
-  const isMeant = (owner: number, called: number, of: number): boolean =>
+  const matches = (owner: number, called: number, of: number): boolean =>
     owner >= 0 &&
     strings.get(called) === name &&
     (descriptor === undefined || strings.get(of) === descriptor) &&
@@ -175,12 +175,12 @@ function callsFrom(
   for (const method of rows(classes.firstMethod, id - slice.firstClass)) {
     for (const at of rows(methods.firstCall, method)) {
       const [owner = -1, called = -1, of = -1] = [calls.owner[at], calls.name[at], calls.descriptor[at]]
-      if (isMeant(owner, called, of)) add(method, owner, of, calls.line[at], 'call')
+      if (matches(owner, called, of)) add(method, owner, of, calls.line[at], 'call')
     }
     for (const at of rows(methods.firstDynamicCall, method)) {
       const owner = dynamicCalls.handleOwner[at] ?? -1
       const of = dynamicCalls.handleDescriptor[at] ?? -1
-      if (!isMeant(owner, dynamicCalls.handleName[at] ?? -1, of)) continue
+      if (!matches(owner, dynamicCalls.handleName[at] ?? -1, of)) continue
       if (isMethodReference(facts, at, lambdas)) add(method, owner, of, dynamicCalls.line[at], 'methodRef')
     }
   }

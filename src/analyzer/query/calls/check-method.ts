@@ -2,7 +2,7 @@ import { nearest } from '../../../lib/config/nearest.ts'
 import { type Facts, rows } from '../../bytecode/facts.ts'
 import { fault } from '../../errors.ts'
 import { toFqn } from '../names.ts'
-import { didYouMean } from '../similar-names.ts'
+import { suggestion } from '../similar-names.ts'
 import type { Snapshot } from '../snapshot.ts'
 
 interface AskedMethod {
@@ -28,7 +28,7 @@ export function checkMethod(snapshot: Snapshot, { owner, above, name, descriptor
     throw fault('METHOD_NOT_FOUND', `${fqn}#${name} is a field; only methods are called`)
   }
   const meant = nearest(name, new Set(methods.map((method) => method.name)))
-  const similar = didYouMean(meant === undefined ? [] : [`${fqn}#${meant}`])
+  const similar = suggestion(meant === undefined ? [] : [`${fqn}#${meant}`])
   const unknown = [owner, ...above].filter((_, at) => types[at] === undefined)
   const unread = unknown.map((type) => toFqn(snapshot.index.names.get(type))).join(', ')
   throw fault(

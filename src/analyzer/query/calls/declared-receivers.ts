@@ -19,7 +19,7 @@ interface DeclaredCalls {
 export function declaredReceivers(
   snapshot: Snapshot,
   type: number,
-  isAsked: (id: number) => boolean,
+  isWanted: (id: number) => boolean,
 ): readonly DeclaredCalls[] {
   const { index } = snapshot
   const declarations = new Declarations(snapshot)
@@ -27,7 +27,7 @@ export function declaredReceivers(
   const callers = new Set<number>()
   for (const owner of owners)
     for (const { id, kind } of index.usesOf(owner))
-      if (kind === USE.CALL_RECEIVER && isAsked(id)) callers.add(id)
+      if (kind === USE.CALL_RECEIVER && isWanted(id)) callers.add(id)
   return Array.from(callers, (id) => {
     const slice = index.sliceOf(id)
     const { classes, methods, calls, strings } = snapshot.facts(slice)
@@ -47,7 +47,7 @@ export function declaredReceivers(
 class Declarations {
   readonly #snapshot: Snapshot
   readonly #methods = new Map<number, ReadonlySet<string>>()
-  readonly #known = new Map<string, number | undefined>()
+  readonly #cache = new Map<string, number | undefined>()
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot
@@ -56,9 +56,9 @@ class Declarations {
   /** Ids of names; undefined where what declares it is not on the class path. */
   of(owner: number, signature: string): number | undefined {
     const key = `${owner} ${signature}`
-    if (!this.#known.has(key))
-      this.#known.set(key, this.#inClasses(owner, signature) ?? this.#inInterfaces(owner, signature))
-    return this.#known.get(key)
+    if (!this.#cache.has(key))
+      this.#cache.set(key, this.#inClasses(owner, signature) ?? this.#inInterfaces(owner, signature))
+    return this.#cache.get(key)
   }
 
   #inClasses(owner: number, signature: string): number | undefined {

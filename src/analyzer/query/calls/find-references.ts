@@ -216,10 +216,10 @@ function methodsOf({ classes, methods }: Facts, row: number, isSynthetic: boolea
 export function callReferences(
   facts: Facts,
   row: number,
-  isAsked: (call: number) => boolean,
+  isWanted: (call: number) => boolean,
 ): readonly FoundReference[] {
   return inMethods(facts, row, facts.methods.firstCall, ({ calls, strings }, at) =>
-    isAsked(at)
+    isWanted(at)
       ? {
           detail: strings.get(calls.name[at] ?? 0),
           calledDescriptor: strings.get(calls.descriptor[at] ?? 0),

@@ -3,7 +3,7 @@ import { fault } from '../../errors.ts'
 import { declaredReceivers } from './declared-receivers.ts'
 import { callReferences, findReferences, type ReferenceKind, referenceKindOf } from './find-references.ts'
 import { packageOf, simpleNameOf, toFqn } from '../names.ts'
-import { pageOfGroups, type Paging } from '../page.ts'
+import { pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from '../types/subtypes.ts'
 
@@ -52,7 +52,7 @@ interface Use {
  * @throws BAD_REQUEST for an unknown kind and CLASS_NOT_FOUND for a type that nothing names
  */
 export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, paging: Paging) {
-  const kind = parseKind(filter.kind)
+  const kind = parseReferenceKind(filter.kind)
   const { index } = snapshot
   const name = snapshot.getType(typeFqn)
   const all = usesOf(snapshot, name, filter)
@@ -80,7 +80,7 @@ export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, 
   }
 }
 
-function parseKind(kind: string | undefined): ReferenceKind | undefined {
+function parseReferenceKind(kind: string | undefined): ReferenceKind | undefined {
   if (kind === undefined) return undefined
   const known = REFERENCE_KINDS.find((each) => each === kind.toUpperCase())
   if (known !== undefined) return known

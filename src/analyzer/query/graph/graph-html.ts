@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { readBuiltScript } from '../../../lib/fs/built-script.ts'
 import { DEPENDENCY_TYPES } from './dependency-type.ts'
 import type { graphView } from './graph.ts'
-import type { PageGraph } from './page/page-graph.ts'
+import type { GraphData } from './page/graph-data.ts'
 
 /**
  * One HTML file that draws a graph, with nothing from outside: packages as boxes that open, a search, and what each class
@@ -17,7 +17,7 @@ export function renderHtml({ nodes, edges }: ReturnType<typeof graphView>): stri
   const placeOf = new Map(packages.map((name, place) => [name, place]))
   const nodeOf = new Map(nodes.map(({ fqn }, node) => [fqn, node]))
   const types: readonly string[] = DEPENDENCY_TYPES
-  const graph: PageGraph = {
+  const graph: GraphData = {
     packages,
     // Not the simple name: of nested classes there may be several.
     classes: nodes.map(({ fqn, packageName }) => [

@@ -1,9 +1,9 @@
-import { countingPlaces } from '../annotations/annotation-closure.ts'
+import { matchingAnnotations } from '../annotations/annotation-closure.ts'
 import { ACC } from '../../bytecode/access-flags.ts'
 import { classSummary, type ClassSummary } from './class-summary.ts'
 import { classNameTest, packageTest } from '../name-tests.ts'
-import { kept } from '../kept.ts'
-import { type Page, pageOf, type Paging } from '../page.ts'
+import { filterIds } from '../filter-ids.ts'
+import { type Page, pageOf, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
 import { TARGET } from '../../bytecode/columns.ts'
@@ -25,7 +25,7 @@ export interface ClassFilter {
 
 /** Classes that pass a filter, by name. */
 export function listClasses(snapshot: Snapshot, filter: ClassFilter, paging: Paging): Page<ClassSummary> {
-  const passed = testsOf(snapshot, filter).reduce(kept, snapshot.classes(filter.includeLibraries))
+  const passed = testsOf(snapshot, filter).reduce(filterIds, snapshot.classes(filter.includeLibraries))
   return pageOf(passed, paging, (id) => classSummary(snapshot, id))
 }
 
@@ -61,7 +61,7 @@ function classesWith(snapshot: Snapshot, annotation: string): ReadonlySet<number
   const found = new Set<number>()
   const type = snapshot.findType(annotation)
   if (type === undefined) return found
-  for (const { id, targetKind } of countingPlaces(snapshot, type)) {
+  for (const { id, targetKind } of matchingAnnotations(snapshot, type)) {
     if (targetKind === TARGET.CLASS) found.add(id)
   }
   return found

@@ -32,7 +32,7 @@ export function hierarchyOf(snapshot: Snapshot, fqn: string) {
 class HierarchyWalk {
   readonly #snapshot: Snapshot
   /** The names between here and the target: a circle ends where it meets itself (threat A5). */
-  readonly #way = new Set<number>()
+  readonly #path = new Set<number>()
   #nodes = 0
   /** Whether there was more than is shown. */
   isCut = false
@@ -48,13 +48,13 @@ class HierarchyWalk {
     if (id === undefined || !this.#enter(name)) return alone
     const { superclass, interfaces } = supertypesOf(this.#snapshot, id)
     // Class files give interfaces Object; Java gives them none.
-    const isRoot = superclass === undefined || self.isInterface || this.#way.has(superclass)
+    const isRoot = superclass === undefined || self.isInterface || this.#path.has(superclass)
     const node = {
       ...alone,
       parent: isRoot ? null : this.above(superclass),
-      interfaces: interfaces.filter((each) => !this.#way.has(each)).map((each) => this.above(each)),
+      interfaces: interfaces.filter((each) => !this.#path.has(each)).map((each) => this.above(each)),
     }
-    this.#way.delete(name)
+    this.#path.delete(name)
     return node
   }
 
@@ -62,7 +62,7 @@ class HierarchyWalk {
     const { index } = this.#snapshot
     if (!this.#enter(name)) return []
     const children = directSubtypes(this.#snapshot, name)
-      .filter((child) => !this.#way.has(index.nameIdOf(child)))
+      .filter((child) => !this.#path.has(index.nameIdOf(child)))
       .map((child) => ({
         ...describe(this.#snapshot, index.nameIdOf(child), child),
         parent: null,
@@ -70,17 +70,17 @@ class HierarchyWalk {
         children: this.below(index.nameIdOf(child)),
       }))
       .toSorted((a, b) => compare(a.classFqn, b.classFqn))
-    this.#way.delete(name)
+    this.#path.delete(name)
     return children
   }
 
   #enter(name: number): boolean {
-    if (this.#nodes >= MAX_NODES || this.#way.size >= MAX_DEPTH) {
+    if (this.#nodes >= MAX_NODES || this.#path.size >= MAX_DEPTH) {
       this.isCut = true
       return false
     }
     this.#nodes++
-    this.#way.add(name)
+    this.#path.add(name)
     return true
   }
 }

@@ -1,15 +1,15 @@
 import { TARGET } from '../../bytecode/columns.ts'
 import { rows } from '../../bytecode/facts.ts'
 import type { DigestTables } from '../../index/digest.ts'
-import { type MethodsBy, ofSourceTest } from '../../index/methods-by.ts'
+import { type MethodLookup, sourceMethodTest } from '../../index/method-lookup.ts'
 import type { NameList, NameSet } from '../../index/name-list.ts'
 import type { ProjectIndex } from '../../index/project-index.ts'
-import { countingPlaces } from '../annotations/annotation-closure.ts'
+import { matchingAnnotations } from '../annotations/annotation-closure.ts'
 import { methodView } from './class-show.ts'
-import { kept } from '../kept.ts'
+import { filterIds } from '../filter-ids.ts'
 import { classNameTest, methodNames, packageTest, returnTypes } from '../name-tests.ts'
 import { simpleNameOf } from '../names.ts'
-import { pageOfGroups, type Paging } from '../page.ts'
+import { pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 
 export interface MethodFilter {
@@ -34,7 +34,7 @@ export function searchMethods(snapshot: Snapshot, filter: MethodFilter, paging: 
     if (inClass(id)) counts[id] = (counts[id] ?? 0) + 1
   })
   const { rows: methods, ...page } = pageOfGroups(
-    kept(snapshot.classes(filter.includeLibraries), (id) => counts[id] !== 0),
+    filterIds(snapshot.classes(filter.includeLibraries), (id) => counts[id] !== 0),
     (id) => counts[id] ?? 0,
     paging,
     (id) => {
@@ -65,14 +65,14 @@ type Methods = DigestTables['methods']
 /** The methods that pass a filter, wherever their classes are. */
 class WantedMethods {
   readonly #index: ProjectIndex
-  readonly #isOfSource: ReturnType<typeof ofSourceTest>
+  readonly #isOfSource: ReturnType<typeof sourceMethodTest>
   readonly #names: NameSet | undefined
   readonly #returns: NameSet | undefined
   readonly #annotated: ReadonlySet<string> | undefined
 
   constructor(snapshot: Snapshot, { name, returnType, annotation }: MethodFilter) {
     this.#index = snapshot.index
-    this.#isOfSource = ofSourceTest(snapshot.index.names)
+    this.#isOfSource = sourceMethodTest(snapshot.index.names)
     this.#names = name === undefined ? undefined : methodNames(snapshot, name)
     this.#returns = returnType === undefined ? undefined : returnTypes(snapshot, returnType)
     this.#annotated = annotation === undefined ? undefined : methodsWith(snapshot, annotation)
@@ -96,7 +96,7 @@ class WantedMethods {
 
   /** Of a million methods the others are not looked at. */
   #forEachOf(
-    methods: MethodsBy,
+    methods: MethodLookup,
     { ids }: NameList,
     wanted: NameSet,
     isSure: boolean,
@@ -133,7 +133,7 @@ export function methodsWith(snapshot: Snapshot, annotation: string): ReadonlySet
   const found = new Set<string>()
   const type = snapshot.findType(annotation)
   if (type === undefined) return found
-  for (const { id, targetKind, target } of countingPlaces(snapshot, type)) {
+  for (const { id, targetKind, target } of matchingAnnotations(snapshot, type)) {
     if (targetKind === TARGET.METHOD) found.add(methodKey(id, target))
   }
   return found

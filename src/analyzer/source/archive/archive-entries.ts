@@ -8,7 +8,7 @@ const KEPT = 8
 
 type Entries = ReadonlyMap<string, ZipEntry>
 
-const known = new Map<string, { readonly stamp: string | undefined; readonly entries: Entries }>()
+const cache = new Map<string, { readonly stamp: string | undefined; readonly entries: Entries }>()
 
 /**
  * Calls `use` with the entries of a zip file, or of one inside another: "app.jar!/lib/a.jar".
@@ -33,18 +33,18 @@ export function withArchive<Result>(
 
 function entriesOf(location: string, path: string, source: ByteSource): Entries {
   const stamp = stampIfThere(path)
-  const before = known.get(location)
+  const before = cache.get(location)
   if (before !== undefined && before.stamp === stamp) return before.entries
   const entries = new Map(
     readZipDirectory(source)
       .filter(({ isEncrypted }) => !isEncrypted)
       .map((entry) => [entry.name, entry]),
   )
-  known.delete(location)
-  known.set(location, { stamp, entries })
-  for (const oldest of known.keys()) {
-    if (known.size <= KEPT) break
-    known.delete(oldest)
+  cache.delete(location)
+  cache.set(location, { stamp, entries })
+  for (const oldest of cache.keys()) {
+    if (cache.size <= KEPT) break
+    cache.delete(oldest)
   }
   return entries
 }

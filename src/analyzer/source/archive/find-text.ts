@@ -1,4 +1,4 @@
-import type { TextAnswer, TextQuestion, FoundText } from './class-text.ts'
+import type { TextResult, TextRequest, FoundText } from './text-request.ts'
 import { findLibraryText } from './library-text.ts'
 import { coordinatesOf } from './maven-coordinates.ts'
 import { findProjectText } from './project-text.ts'
@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { readText } from './archive-text.ts'
 
 /** Looks where a class's text may lie: in the project, in a library's sources, in the JDK's. Reads untrusted archives. */
-export function findText(question: TextQuestion): TextAnswer {
+export function findText(question: TextRequest): TextResult {
   const { source, location } = question
   const names = namesOf(question)
   if (source === 'PROJECT') return { found: findProjectText(question, names), mavenCoordinates: null }
@@ -20,7 +20,7 @@ export function findText(question: TextQuestion): TextAnswer {
 }
 
 /** What the file may be called, below a root of sources: "java/util/Map.java". */
-function namesOf({ outermost, sourceFile, language }: TextQuestion): readonly string[] {
+function namesOf({ outermost, sourceFile, language }: TextRequest): readonly string[] {
   const slash = outermost.lastIndexOf('/') + 1
   const folder = outermost.slice(0, slash)
   const isPlain = sourceFile !== undefined && !/[/\\]/.test(sourceFile)

@@ -1,7 +1,7 @@
 import { existsSync, globSync } from 'node:fs'
 import { join } from 'node:path'
 import { readText } from './archive-text.ts'
-import type { FoundText, LocalRepositories } from './class-text.ts'
+import type { FoundText, LocalRepositories } from './text-request.ts'
 import type { MavenCoordinates } from './maven-coordinates.ts'
 
 /** Looks in the archive of sources beside a library, then in those that Maven or Gradle have fetched. */

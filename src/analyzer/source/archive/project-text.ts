@@ -3,7 +3,7 @@ import { basename, join, relative, sep } from 'node:path'
 import { findModules, type ProjectModule } from '../../classpath/project-layout.ts'
 import { isWithin } from '../../../lib/fs/is-within.ts'
 import { listSourceFiles } from '../../project/source-files.ts'
-import type { FoundText, TextQuestion } from './class-text.ts'
+import type { FoundText, TextRequest } from './text-request.ts'
 import { isOfPackage } from '../java/kotlin-package.ts'
 import { decodeSource, languageOf, MAX_SOURCE_BYTES } from './source-text.ts'
 
@@ -12,7 +12,7 @@ import { decodeSource, languageOf, MAX_SOURCE_BYTES } from './source-text.ts'
  * read only where it is in the project too.
  */
 export function findProjectText(
-  { root, location }: Pick<TextQuestion, 'root' | 'location'>,
+  { root, location }: Pick<TextRequest, 'root' | 'location'>,
   names: readonly string[],
 ): FoundText | undefined {
   const modules = findModules(root)

@@ -11,7 +11,7 @@ const MAX_CLASS_BYTES = 2 ** 24
 /** Listed places that are kept; a JDK's image is one. */
 const KEPT = 16
 
-interface Listed {
+interface CachedListing {
   readonly stamp: string | undefined
   readonly container: ClassContainer
   readonly classes: ReadonlyMap<string, ClassEntry>
@@ -20,7 +20,7 @@ interface Listed {
 /** Reads class files where the index says that they are. */
 export class ClassBytes {
   readonly #release: number
-  readonly #known = new Map<string, Listed>()
+  readonly #cache = new Map<string, CachedListing>()
 
   /** @param release for multi-release archives */
   constructor(release: number) {
@@ -51,10 +51,10 @@ export class ClassBytes {
     return this.#listed(location).classes.get(name)?.module
   }
 
-  #listed(location: string): Listed {
+  #listed(location: string): CachedListing {
     const [path = ''] = location.split('!/')
     const stamp = stampIfThere(path)
-    const before = this.#known.get(location)
+    const before = this.#cache.get(location)
     // A folder's own times do not tell of the files below it.
     if (before !== undefined && before.stamp === stamp && before.container.kind !== 'folder') return before
     const { containers, problems } = listClasses(path, this.#release)
@@ -66,11 +66,11 @@ export class ClassBytes {
       container,
       classes: new Map(container.classes.map((entry) => [entry.name, entry])),
     }
-    this.#known.delete(location)
-    this.#known.set(location, listed)
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= KEPT) break
-      this.#known.delete(oldest)
+    this.#cache.delete(location)
+    this.#cache.set(location, listed)
+    for (const oldest of this.#cache.keys()) {
+      if (this.#cache.size <= KEPT) break
+      this.#cache.delete(oldest)
     }
     return listed
   }

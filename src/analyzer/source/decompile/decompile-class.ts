@@ -9,13 +9,13 @@ import {
   type DecompileWork,
   VINEFLOWER_OPTIONS,
 } from './decompile-protocol.ts'
-import { giveClasses, takeText } from './vineflower-archives.ts'
+import { writeClasses, readDecompiledText } from './vineflower-archives.ts'
 
 /** Changes when what is decompiled would come out otherwise. */
 const CACHE_VERSION = 1
 
 /** Services of the front process for the decompiler's. */
-export interface DecompileHelp {
+export interface DecompileServices {
   /** Finds where a class is that others name. */
   readonly locate: (name: string) => Promise<string | undefined>
   /** Runs Vineflower in the folder of the task; returns why there is no text. */
@@ -30,7 +30,7 @@ export interface DecompileHelp {
 export async function decompileClass(
   task: DecompileWork,
   classes: ClassBytes,
-  { locate, runJvm }: DecompileHelp,
+  { locate, runJvm }: DecompileServices,
 ): Promise<Decompiled> {
   const { location, outermost, vineflower } = task
   const files = new Map<string, Uint8Array>()
@@ -57,7 +57,7 @@ async function runPort(
   outermost: string,
   files: ClassFiles,
   classes: ClassBytes,
-  locate: DecompileHelp['locate'],
+  locate: DecompileServices['locate'],
 ): Promise<string> {
   const { decompile } = await import('@run-slicer/vf')
   const source = async (name: string): Promise<Uint8Array | null> => {
@@ -80,12 +80,12 @@ async function runOnJvm(
   folder: string,
   outermost: string,
   files: ClassFiles,
-  runJvm: DecompileHelp['runJvm'],
+  runJvm: DecompileServices['runJvm'],
 ): Promise<string> {
-  await giveClasses(folder, files)
+  await writeClasses(folder, files)
   const problem = await runJvm()
   if (problem !== undefined) throw new Error(problem)
-  return takeText(folder, outermost)
+  return readDecompiledText(folder, outermost)
 }
 
 function cacheFile({ cacheDir, vineflower }: DecompileWork, files: ClassFiles): string {

@@ -38,15 +38,15 @@ export interface Decompiled {
 }
 
 /** From the front process to the child. `ran`: the JVM has ended, `problem` says why without a text. */
-export type DecompileOrder =
+export type DecompileCommand =
   | { readonly do: 'decompile'; readonly id: number; readonly task: DecompileWork }
-  | { readonly do: 'located'; readonly ask: number; readonly location: string | undefined }
-  | { readonly do: 'ran'; readonly ask: number; readonly problem: string | undefined }
+  | { readonly do: 'located'; readonly request: number; readonly location: string | undefined }
+  | { readonly do: 'ran'; readonly request: number; readonly problem: string | undefined }
 
 /** From the child: where is a class that another one names, that the folder is ready for the JVM, and how a task ended. */
 export type DecompileReport =
-  | { readonly is: 'asking'; readonly ask: number; readonly name: string }
-  | { readonly is: 'prepared'; readonly ask: number }
+  | { readonly is: 'asking'; readonly request: number; readonly name: string }
+  | { readonly is: 'prepared'; readonly request: number }
   | { readonly is: 'done'; readonly id: number; readonly result: Decompiled }
   | { readonly is: 'failed'; readonly id: number; readonly error: PortableError }
 

@@ -17,7 +17,7 @@ import { siblingModule } from '../../../lib/process/sibling.ts'
 import { fault } from '../../errors.ts'
 import {
   type Decompiled,
-  type DecompileOrder,
+  type DecompileCommand,
   type DecompileReport,
   type DecompileSettings,
   type DecompileTask,
@@ -26,7 +26,7 @@ import {
 } from './decompile-protocol.ts'
 import { run } from '../../../lib/process/run.ts'
 import { vineflowerConfinement } from '../../confinement.ts'
-import { GIVEN_ARCHIVE, TEXT_ARCHIVE } from './vineflower-archives.ts'
+import { INPUT_ARCHIVE, OUTPUT_ARCHIVE } from './vineflower-archives.ts'
 
 export interface DecompilerOptions {
   /** Of the JavaScript heap, where WebAssembly keeps the decompiler's objects too. */
@@ -119,33 +119,37 @@ export class Decompiler {
       )
       this.#end()
     }, limitMs)
-    const hear = (report: DecompileReport): void => {
+    const onMessage = (report: DecompileReport): void => {
       if (report.is === 'asking') {
-        const located: DecompileOrder = { do: 'located', ask: report.ask, location: locate(report.name) }
+        const located: DecompileCommand = {
+          do: 'located',
+          request: report.request,
+          location: locate(report.name),
+        }
         child.send(located, () => undefined)
       } else if (report.is === 'prepared') {
         if (vineflower !== undefined && folder !== undefined)
-          void runJvm(child, report.ask, vineflower, folder, stopped.signal)
+          void runJvm(child, report.request, vineflower, folder, stopped.signal)
       } else if (report.id === id && report.is === 'done') end.resolve(report.result)
       else if (report.id === id && report.is === 'failed') {
         const error = unpackError(report.error)
         end.reject(fault('DECOMPILATION_FAILED', `${named} cannot be decompiled: ${error.message}`, error))
       }
     }
-    const lose = (status: number | null, signal: NodeJS.Signals | null): void => {
+    const onExit = (status: number | null, signal: NodeJS.Signals | null): void => {
       const how = signal ?? `status ${status}`
       const sentence = `${named} cannot be decompiled: it ended its process (${how}), for example by taking more than source.memory_limit`
       end.reject(fault('DECOMPILATION_FAILED', sentence))
     }
-    child.on('message', hear).on('exit', lose)
+    child.on('message', onMessage).on('exit', onExit)
     try {
       const work = vineflower && folder !== undefined ? { jar: vineflower.jar, folder } : undefined
-      const order: DecompileOrder = { do: 'decompile', id, task: { ...task, vineflower: work } }
-      child.send(order, () => undefined)
+      const command: DecompileCommand = { do: 'decompile', id, task: { ...task, vineflower: work } }
+      child.send(command, () => undefined)
       return await end.promise
     } finally {
       clearTimeout(timer)
-      child.off('message', hear).off('exit', lose)
+      child.off('message', onMessage).off('exit', onExit)
       stopped.abort()
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
       this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref()
@@ -183,13 +187,13 @@ export class Decompiler {
 /** Runs Vineflower for the child, which starts no programs, and lets it know the end. */
 async function runJvm(
   child: ChildProcess,
-  ask: number,
+  request: number,
   command: VineflowerCommand,
   folder: string,
   signal: AbortSignal,
 ): Promise<void> {
   const problem = await runVineflower(command, folder, signal).catch(messageOf)
-  const ran: DecompileOrder = { do: 'ran', ask, problem }
+  const ran: DecompileCommand = { do: 'ran', request, problem }
   child.send(ran, () => undefined)
 }
 
@@ -206,7 +210,7 @@ async function runVineflower(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const options = Object.entries(VINEFLOWER_OPTIONS).map(([name, value]) => `--${name}=${value}`)
-  const [given, out] = [join(folder, GIVEN_ARCHIVE), join(folder, TEXT_ARCHIVE)]
+  const [given, out] = [join(folder, INPUT_ARCHIVE), join(folder, OUTPUT_ARCHIVE)]
   // Counters of its own in a shared folder, which it cannot reach.
   const jvm = [`-Xmx${memoryMb}m`, '-XX:-UsePerfData', `-Djava.io.tmpdir=${folder}`]
   const argv = [...jvm, '-jar', jar, '--silent', ...options, given, out]

@@ -13,7 +13,7 @@ export interface MethodText {
   readonly contextAfter: string
 }
 
-export interface MethodWish {
+export interface MethodQuery {
   /** "<init>", or the class's simple name, for constructors; "<clinit>" for static initializers. */
   readonly name: string
   /** As `parseParameterTypes` gives them; undefined for all overloads. */
@@ -23,12 +23,14 @@ export interface MethodWish {
 }
 
 /** The declarations of a class that fit a wish, in the order of the text. */
-export function findMethods(text: string, type: JavaNode, wish: MethodWish): readonly MethodText[] {
+export function findMethods(text: string, type: JavaNode, query: MethodQuery): readonly MethodText[] {
   const lines = text.split('\n')
   const simpleName = nameOf(type)
   return membersOf(type)
-    .filter((member) => isNamed(member, wish.name, simpleName) && hasTypes(member, type, wish.parameterTypes))
-    .map((member) => methodText(lines, member, wish.contextLines))
+    .filter(
+      (member) => isNamed(member, query.name, simpleName) && hasTypes(member, type, query.parameterTypes),
+    )
+    .map((member) => methodText(lines, member, query.contextLines))
 }
 
 function isNamed(member: JavaNode, wanted: string, simpleName: string): boolean {

@@ -10,7 +10,7 @@ import {
   membersOf,
   visibilityOf,
 } from './java-declarations.ts'
-import type { Excerpt } from './formats.ts'
+import type { Excerpt } from './source-format.ts'
 import type { JavaNode } from './java-parser.ts'
 import { isVisible, type VisibilityLevel } from './visibility.ts'
 

@@ -79,7 +79,7 @@ describe('a question that cannot be answered', () => {
     ['/classes', { size: 10_001 }, 'size must be a whole number from 1 to 10000, not 10001'],
     ['/classes', { size: '1e3' }, 'query parameter "size" must be a whole number, not "1e3"'],
     ['/classes', { interfaces: 'yes' }, 'query parameter "interfaces" must be true or false, not "yes"'],
-    ['/classes', { colour: 'red' }, 'query parameter "colour" is not known; known: package, name'],
+    ['/classes', { color: 'red' }, 'query parameter "color" is not known; known: package, name'],
     [
       '/calls/shop.service.Calls',
       { descriptor: '()V' },

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import type { TextQuestion } from '../../../../src/analyzer/source/archive/class-text.ts'
+import type { TextRequest } from '../../../../src/analyzer/source/archive/text-request.ts'
 import { findText } from '../../../../src/analyzer/source/archive/find-text.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { zipOf } from '../../../support/analyzer/zip.ts'
@@ -19,7 +19,7 @@ function archive(path: string, files: Readonly<Record<string, string>>): string 
   return file
 }
 
-const question = (location: string, own: Partial<TextQuestion> = {}): TextQuestion => ({
+const question = (location: string, own: Partial<TextRequest> = {}): TextRequest => ({
   root: home,
   source: 'LIBRARY',
   location,

@@ -8,7 +8,7 @@ import { recovery } from '../../../support/recovery.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 const root = projectOf('shop')
-const QUESTIONS = [
+const QUERIES = [
   '/classes?size=100',
   '/classes/shop.model.Order',
   '/calls/shop.service.Calls',
@@ -18,7 +18,7 @@ const QUESTIONS = [
 ]
 
 const answersOf = (ask: (path: string) => Promise<{ status: number; body: any }>) =>
-  Promise.all(QUESTIONS.map(async (path) => ({ path, ...(await ask(path)) })))
+  Promise.all(QUERIES.map(async (path) => ({ path, ...(await ask(path)) })))
 
 /** Every slice is stored, and no server runs. */
 async function filledCache() {
@@ -96,7 +96,7 @@ async function mends(
 ): Promise<void> {
   let answers = await answersOf(analyzer.ask)
   await recovery(context, async () => {
-    for (let refreshes = 0; refreshes < QUESTIONS.length; refreshes++) {
+    for (let refreshes = 0; refreshes < QUERIES.length; refreshes++) {
       expectRightOrNone(answers, expected)
       expect((await refresh(analyzer)).status).toBe(200)
       answers = await answersOf(analyzer.ask)

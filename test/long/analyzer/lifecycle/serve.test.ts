@@ -116,8 +116,8 @@ test('a table on a terminal, JSON when piped, and either when asked for', async 
 })
 
 test('the idle time is told as people say it', async () => {
-  const { sayDuration } = await import('../../../../src/analyzer/lifecycle/idle-clock.ts')
-  expect([0, 999, 59_000, 330_000, 3_600_000, 90_061_000].map(sayDuration)).toEqual([
+  const { formatDuration } = await import('../../../../src/analyzer/lifecycle/idle-clock.ts')
+  expect([0, 999, 59_000, 330_000, 3_600_000, 90_061_000].map(formatDuration)).toEqual([
     '0s',
     '0s',
     '59s',

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readSource, replaceSource } from '../../../../src/analyzer/lint/source-place.ts'
+import { readSource, replaceSource } from '../../../../src/analyzer/lint/source-file.ts'
 import { styleProject, TIDY, UNTIDY } from '../../../support/analyzer/style-project.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 

@@ -3,8 +3,8 @@ import { basename, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { createLogger } from '../../../../src/lib/log/logger.ts'
 import { run } from '../../../../src/lib/process/run.ts'
-import { BuildToolMemory } from '../../../../src/analyzer/project/build-tool-memory.ts'
-import { askBuildTool } from '../../../../src/analyzer/project/build-tool.ts'
+import { BuildToolCache } from '../../../../src/analyzer/project/build-tool-cache.ts'
+import { buildToolClassPath } from '../../../../src/analyzer/project/build-tool-class-path.ts'
 import { findJvm } from '../../../../src/analyzer/project/find-jvm.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
@@ -44,12 +44,12 @@ test(
   { timeout: 300_000 },
   async () => {
     const root = mavenProject()
-    const { libraries, ...answer } = await askBuildTool(question(root))
+    const { libraries, ...answer } = await buildToolClassPath(question(root))
     expect(answer).toEqual({ tool: 'maven', classFolders: [], isWhole: true })
     expect(libraries.map((jar) => basename(jar))).toEqual(['commons-lang3-3.14.0.jar'])
     expect(globSync('**/*.class', { cwd: root })).toEqual([])
 
-    const memory = new BuildToolMemory()
+    const memory = new BuildToolCache()
     const askedMs = async () => {
       const beganMs = performance.now()
       expect(await memory.ask(question(root))).toEqual({ ...answer, libraries })
@@ -67,7 +67,7 @@ test('what one module cannot resolve costs the others nothing', { timeout: 300_0
   const root = mavenProject()
   const without = needs('shop.nowhere', 'nothing', '1')
   write(root, { 'web/pom.xml': `${head}${parent}<artifactId>web</artifactId>${without}</project>` })
-  const { libraries, isWhole } = await askBuildTool(question(root))
+  const { libraries, isWhole } = await buildToolClassPath(question(root))
   expect(isWhole).toBe(false)
   expect(libraries.map((jar) => basename(jar))).toEqual(['commons-lang3-3.14.0.jar'])
 })
@@ -75,7 +75,7 @@ test('what one module cannot resolve costs the others nothing', { timeout: 300_0
 test('Maven without a network is told of as that', { timeout: 300_000 }, async () => {
   const root = mavenProject(needs('shop.nowhere', 'nothing', '1'))
   write(root, { '.mvn/maven.config': '--offline\n' })
-  await expect(askBuildTool(question(root))).rejects.toThrow(
+  await expect(buildToolClassPath(question(root))).rejects.toThrow(
     /^mvn: .*shop\.nowhere:nothing.*run "mvn dependency:build-classpath" once where there is a network, or use --mode jar/,
   )
 })
@@ -85,10 +85,10 @@ test('the project’s own mvnw is run, on the JVM named', { timeout: 300_000 }, 
   const home = join(tempDir(), 'jdk')
   symlinkSync(jvm?.home ?? '', home)
   write(root, { mvnw: '#!/bin/sh\necho "$JAVA_HOME" > asked\nexec mvn "$@"\n' })
-  await expect(askBuildTool(question(root))).rejects.toThrow(`${join(root, 'mvnw')} must be executable`)
+  await expect(buildToolClassPath(question(root))).rejects.toThrow(`${join(root, 'mvnw')} must be executable`)
   chmodSync(join(root, 'mvnw'), 0o755)
   const named = findJvm(home, process.env)
-  expect((await askBuildTool({ ...question(root), jvm: named })).libraries).toHaveLength(1)
+  expect((await buildToolClassPath({ ...question(root), jvm: named })).libraries).toHaveLength(1)
   expect(readFileSync(join(root, 'asked'), 'utf8')).toBe(`${home}\n`)
 })
 
@@ -106,7 +106,7 @@ test(
         "apply plugin: 'java'\nrepositories { flatDir { dirs 'none' } }\ndependencies { compile project(':core'); runtime 'shop.nowhere:nothing:1' }",
     })
     const before = contentOf(root)
-    const answer = await askBuildTool(question(root))
+    const answer = await buildToolClassPath(question(root))
     expect(answer).toMatchObject({ tool: 'gradle', libraries: [jar], isWhole: false })
     expect(answer.classFolders.map((folder) => relative(root, folder)).toSorted()).toEqual(
       ['core', 'web'].flatMap((name) => [
@@ -117,7 +117,7 @@ test(
     expect(contentOf(root)).toEqual(before)
 
     write(root, { 'web/build.gradle': "throw new GradleException('no such shop')" })
-    await expect(askBuildTool(question(root))).rejects.toThrow(/^gradle: .*no such shop/)
+    await expect(buildToolClassPath(question(root))).rejects.toThrow(/^gradle: .*no such shop/)
   },
 )
 
@@ -129,5 +129,7 @@ function contentOf(root: string): readonly string[] {
 
 test('a project without either tool’s files is told of as that', async () => {
   const root = write(tempDir(), { 'build.xml': '<project/>' })
-  await expect(askBuildTool(question(root))).rejects.toThrow('there is neither a pom.xml nor a build.gradle')
+  await expect(buildToolClassPath(question(root))).rejects.toThrow(
+    'there is neither a pom.xml nor a build.gradle',
+  )
 })

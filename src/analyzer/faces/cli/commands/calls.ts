@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
-import { callsElsewhere } from '../../../api/calls-elsewhere.ts'
+import { omittedCalls } from '../../../api/omitted-calls.ts'
 import type { callersOf } from '../../../query/calls/callers.ts'
 import type { callsOf } from '../../../query/calls/calls.ts'
 import type { xrefOf } from '../../../query/calls/xref.ts'
@@ -106,7 +106,7 @@ function callerTable(answer: ReturnType<typeof callersOf>): string {
     caller.lineNumber === null ? '-' : String(caller.lineNumber),
     caller.via,
   ])
-  const found = [pageLine(answer), ...callsElsewhere(answer)].join('\n')
+  const found = [pageLine(answer), ...omittedCalls(answer)].join('\n')
   return `${formatTable(['Class', 'Method', 'Line', 'Via'], rows)}\n\n${found}`
 }
 

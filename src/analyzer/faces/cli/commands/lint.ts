@@ -43,7 +43,7 @@ export function addLint(program: Command): void {
       const context = await contextOf(command)
       const answer = await check(context, file, scopeOf(file, flags))
       const files = 'fileResults' in answer ? answer.fileResults : [answer]
-      sayDiagnostics(answer)
+      printDiagnostics(answer)
       if (flags.format !== undefined) process.stdout.write(renderLint(files, flags.format))
       else context.output.result(answer, () => checkTable(files, answer))
       if (files.some(({ errorCount }) => errorCount > 0)) throw new ExitStatus(1)
@@ -102,10 +102,10 @@ async function formatFile({ post, output }: CliContext, file: string, dryRun: bo
   const body = { filePath: resolve(file), writeToFile: !dryRun }
   const answer = await post<FormatFileView>('/api/v1/linter/format/file', body, PROJECT_MS)
   const { remainingErrors, formattedContent, filePath, hasChanges } = answer
-  sayDiagnostics(answer)
+  printDiagnostics(answer)
   if (dryRun) await output.text(answer, formattedContent ?? '')
   else output.result(answer, () => `${filePath}: ${hasChanges ? 'formatted' : 'not changed'}`)
-  sayIssues(filePath, remainingErrors)
+  printIssues(filePath, remainingErrors)
   return remainingErrors.length > 0
 }
 
@@ -116,14 +116,14 @@ async function formatProject({ post, output }: CliContext, scope: object, dryRun
     PROJECT_MS,
   )
   const { fileResults, filesFormatted, filesScanned, filesWithChanges, filesWithRemainingErrors } = answer
-  sayDiagnostics(answer)
+  printDiagnostics(answer)
   const summary = `${filesScanned} files scanned, ${filesWithChanges} ${dryRun ? 'would change' : 'changed'}`
   if (dryRun) {
     const diffs = fileResults.map(({ diff = '' }) => diff)
     await output.text(answer, diffs.join(''))
     output.progress(summary)
   } else output.result(answer, () => [...filesFormatted, summary].join('\n'))
-  for (const { filePath, remainingErrors } of fileResults) sayIssues(filePath, remainingErrors)
+  for (const { filePath, remainingErrors } of fileResults) printIssues(filePath, remainingErrors)
   return filesWithRemainingErrors > 0
 }
 
@@ -144,11 +144,11 @@ function checkTable(files: readonly FileStyle[], answer: LintFileView | LintProj
 }
 
 /** On standard error: results on standard output may be piped. */
-function sayDiagnostics({ diagnostics }: { readonly diagnostics: readonly string[] }): void {
+function printDiagnostics({ diagnostics }: { readonly diagnostics: readonly string[] }): void {
   for (const diagnostic of diagnostics) process.stderr.write(`analyzer: ${printable(diagnostic)}\n`)
 }
 
-function sayIssues(filePath: string, issues: FileStyle['errors']): void {
+function printIssues(filePath: string, issues: FileStyle['errors']): void {
   for (const { line, col, detail } of issues)
     process.stderr.write(`analyzer: ${printable(`${filePath}:${line}:${col}: ${detail}`)}\n`)
 }

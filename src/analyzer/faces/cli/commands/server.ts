@@ -6,12 +6,12 @@ import { counted } from '../../../../lib/cli/counted.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import { packageVersion } from '../../../../lib/process/package.ts'
-import { addProjectOption, projectOf, projectToStop } from '../context.ts'
+import { addProjectOption, projectOf, findProjectToStop } from '../context.ts'
 import {
-  findAllHolders,
+  findAllServerProcesses,
   findAllServers,
-  findHolder,
-  getHolder,
+  findServerProcess,
+  getServerProcess,
   getServer,
   type LiveServer,
 } from '../server-client.ts'
@@ -48,7 +48,9 @@ export function addServer(program: Command): void {
     .option('--all', "end all of this user's servers")
     .action(async ({ force = false, all = false }: StopFlags, command: Command) => {
       const output = createOutput(command.optsWithGlobals())
-      const holders = all ? await findAllHolders() : [await getHolder(projectToStop(command))]
+      const holders = all
+        ? await findAllServerProcesses()
+        : [await getServerProcess(findProjectToStop(command))]
       await Promise.all(holders.map((holder) => stopServer(holder, force)))
       const stopped = holders.map(({ record }) => record.projectPath)
       output.result({ stopped: all ? stopped : stopped[0] }, () =>
@@ -62,7 +64,7 @@ export function addServer(program: Command): void {
     .description("end the project's server and start it anew")
     .action(async (flags: StartFlags, command: Command) => {
       const root = projectOf(command)
-      const running = await findHolder(root)
+      const running = await findServerProcess(root)
       if (running !== undefined) await stopServer(running, true)
       const { mode = running?.record.mode, watch = running?.record.watch } = flags
       const kept = { ...(mode !== undefined && { mode }), ...(watch !== undefined && { watch }) }

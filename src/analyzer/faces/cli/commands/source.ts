@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import type { MethodSourceView } from '../../../source/show-method.ts'
-import { SOURCE_FORMATS } from '../../../source/java/formats.ts'
+import { SOURCE_FORMATS } from '../../../source/java/source-format.ts'
 import type { SourceView } from '../../../source/show-source.ts'
 import { SHOWN_LANGUAGES } from '../../../source/archive/source-text.ts'
 import { VISIBILITIES } from '../../../source/java/visibility.ts'
@@ -82,7 +82,7 @@ function methodText(view: MethodSourceView): string {
     .concat('\n')
 }
 
-/** Loaded where there is a terminal to colour for: the parser takes its time. */
+/** Loaded where there is a terminal to color for: the parser takes its time. */
 async function paintJava(content: string): Promise<string> {
   const { paintJava: paint } = await import('../../../source/java/paint-java.ts')
   return paint(content)

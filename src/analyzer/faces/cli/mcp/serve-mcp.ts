@@ -19,7 +19,7 @@ import { fitAnswer, mainList, type Window } from './fit-answer.ts'
 import { type AgentTool, agentTools } from './tools.ts'
 
 /** How often a server is told that somebody may still ask, at least; a third of its idle time where that is less. */
-const KEEP_MS = 60_000
+const KEEP_ALIVE_MS = 60_000
 
 const INSTRUCTIONS = `Facts about the compiled classes of one JVM project, from its bytecode: who calls, extends, implements, annotates or needs what. \
 The project must have been built; call refresh after a build. Names are binary names with dots, nested classes with $. Start with explore for a class. Answers are cut at maxTokens; a cut list names the offset that continues it.`
@@ -53,10 +53,10 @@ export async function serveMcp(
   await server.connect(new StdioServerTransport())
   // What went wrong is told to the first who asks.
   project.find().catch(() => undefined)
-  const keepMs = idleTimeoutMs === 0 ? KEEP_MS : Math.min(KEEP_MS, idleTimeoutMs / 3)
-  const keeping = setInterval(() => void project.keepActive(), keepMs)
+  const keepAliveMs = idleTimeoutMs === 0 ? KEEP_ALIVE_MS : Math.min(KEEP_ALIVE_MS, idleTimeoutMs / 3)
+  const timer = setInterval(() => void project.keepActive(), keepAliveMs)
   await ended
-  clearInterval(keeping)
+  clearInterval(timer)
   await server.close()
   process.stdin.destroy()
 }
@@ -152,8 +152,8 @@ function declarationIn(source: unknown): unknown {
 /** In a process apart: the files are whatever the agent names, and their reader is native code. */
 async function runDiff(root: string, argv: readonly string[], signal: AbortSignal): Promise<JsonObject> {
   const program = fileURLToPath(siblingModule(import.meta.url, '../../../../bin/analyzer'))
-  const words = [program, 'diff', '--json', ...argv]
-  const { status, stdout, stderr } = await run(process.execPath, words, { cwd: root, signal })
+  const args = [program, 'diff', '--json', ...argv]
+  const { status, stdout, stderr } = await run(process.execPath, args, { cwd: root, signal })
   if (status === 0) return JSON.parse(stdout) as JsonObject
   throw fault('BAD_REQUEST', stderr.trim().replace(/^analyzer: /, '') || `diff ended with status ${status}`)
 }
@@ -191,6 +191,8 @@ class ProjectServer {
   async keepActive(): Promise<void> {
     const live = await findServer(this.root).catch(() => undefined)
     if (live === undefined) return
-    await ask(live.record, '/admin/activity', { method: 'POST', timeoutMs: KEEP_MS }).catch(() => undefined)
+    await ask(live.record, '/admin/activity', { method: 'POST', timeoutMs: KEEP_ALIVE_MS }).catch(
+      () => undefined,
+    )
   }
 }

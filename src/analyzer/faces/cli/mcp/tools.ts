@@ -1,5 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js'
-import { type QuestionParameter, questions } from '../../../api/questions.ts'
+import { type ParameterSchema, queries } from '../../../api/queries.ts'
 import { fault } from '../../../errors.ts'
 
 type Arguments = Readonly<Record<string, unknown>>
@@ -8,7 +8,7 @@ type Arguments = Readonly<Record<string, unknown>>
 export interface AgentTool {
   readonly tool: Tool
   /** @throws BAD_REQUEST for arguments that make no request */
-  readonly request: (given: Arguments) => ToolRequest
+  readonly request: (args: Arguments) => ToolRequest
 }
 
 type ToolRequest =
@@ -24,7 +24,7 @@ type ToolRequest =
   | { readonly is: 'diff'; readonly argv: readonly string[] }
 
 /** Parameters that every tool has. */
-const fitting: Readonly<Record<string, QuestionParameter>> = {
+const COMMON_PARAMETERS: Readonly<Record<string, ParameterSchema>> = {
   maxTokens: { type: 'integer', minimum: 100, description: 'how long the answer may be; default 4000' },
   offset: {
     type: 'integer',
@@ -36,7 +36,7 @@ const fitting: Readonly<Record<string, QuestionParameter>> = {
 /** One for each question, and those about the project as a whole. */
 export const agentTools: ReadonlyMap<string, AgentTool> = new Map(
   [
-    ...questions.map(([name, { path, summary, about, part, parameters }]) => {
+    ...queries.map(([name, { path, summary, about, part, parameters }]) => {
       const subjects = [about, part].filter((subject) => subject !== undefined)
       const keys = subjects.map(({ key }) => key)
       return toolOf(
@@ -47,13 +47,13 @@ export const agentTools: ReadonlyMap<string, AgentTool> = new Map(
           ...parameters,
         },
         keys,
-        (given) => {
-          const said = (key: string | undefined): string =>
-            key === undefined ? '' : encodeURIComponent(String(given[key]))
-          const query = Object.entries(given).filter(([key]) => !keys.includes(key))
+        (args) => {
+          const argument = (key: string | undefined): string =>
+            key === undefined ? '' : encodeURIComponent(String(args[key]))
+          const query = Object.entries(args).filter(([key]) => !keys.includes(key))
           return {
             is: 'get',
-            path: `/api/v1${path.replace(':name', () => said(about?.key)).replace(`:${part?.key}`, () => said(part?.key))}`,
+            path: `/api/v1${path.replace(':name', () => argument(about?.key)).replace(`:${part?.key}`, () => argument(part?.key))}`,
             query: new URLSearchParams(query.map(([key, value]): [string, string] => [key, String(value)])),
             isPaged: 'size' in parameters,
           }
@@ -78,7 +78,7 @@ export const agentTools: ReadonlyMap<string, AgentTool> = new Map(
       'What is not in style in the files that fit a pattern',
       { pattern: text('which files, for example src/main/**/*.java; default all') },
       [],
-      (given) => ({ ...plain('post', '/api/v1/linter/lint/project'), body: given }),
+      (args) => ({ ...plain('post', '/api/v1/linter/lint/project'), body: args }),
     ),
     toolOf('refresh', 'Reads again what has changed in the compiled classes', {}, [], () =>
       plain('post', '/api/v1/project/refresh'),
@@ -104,14 +104,14 @@ function plain(is: 'get' | 'post', path: string) {
   return { is, path, query: new URLSearchParams(), isPaged: false } as const
 }
 
-function text(description: string): QuestionParameter {
+function text(description: string): ParameterSchema {
   return { type: 'string', description }
 }
 
 function toolOf(
   name: string,
   description: string,
-  properties: Readonly<Record<string, QuestionParameter>>,
+  properties: Readonly<Record<string, ParameterSchema>>,
   required: readonly string[],
   request: AgentTool['request'],
 ): AgentTool {
@@ -122,19 +122,19 @@ function toolOf(
       description,
       inputSchema: {
         type: 'object',
-        properties: { ...properties, ...fitting },
+        properties: { ...properties, ...COMMON_PARAMETERS },
         required: [...required],
         additionalProperties: false,
       },
       annotations: { title: description, readOnlyHint, openWorldHint: false },
     },
-    request(given) {
+    request(args) {
       for (const key of required) {
-        if (given[key] === undefined || given[key] === '') throw fault('BAD_REQUEST', `"${key}" is missing`)
+        if (args[key] === undefined || args[key] === '') throw fault('BAD_REQUEST', `"${key}" is missing`)
       }
-      const known = { ...properties, ...fitting }
-      for (const [key, value] of Object.entries(given)) check(key, value, known[key], known)
-      const { maxTokens: _maxTokens, offset: _offset, ...about } = given
+      const known = { ...properties, ...COMMON_PARAMETERS }
+      for (const [key, value] of Object.entries(args)) check(key, value, known[key], known)
+      const { maxTokens: _maxTokens, offset: _offset, ...about } = args
       return request(about)
     },
   }
@@ -143,8 +143,8 @@ function toolOf(
 function check(
   key: string,
   value: unknown,
-  parameter: QuestionParameter | undefined,
-  known: Readonly<Record<string, QuestionParameter>>,
+  parameter: ParameterSchema | undefined,
+  known: Readonly<Record<string, ParameterSchema>>,
 ): void {
   if (parameter === undefined) {
     const names = Object.keys(known).join(', ') || 'none'

@@ -1,7 +1,7 @@
 import { boxOf, edges, membersOf, opened, packageName, packageOf, packages } from './model.ts'
 
 /** A rectangle on the canvas. */
-export interface Place {
+export interface Rectangle {
   readonly left: number
   readonly top: number
   readonly width: number
@@ -9,7 +9,7 @@ export interface Place {
 }
 
 /** Box to its place. */
-export const places = new Map<number, Place>()
+export const rectangles = new Map<number, Rectangle>()
 /** How large the whole is. */
 export const drawn = { width: 0, height: 0 }
 
@@ -102,12 +102,12 @@ interface Line {
 
 /** Gives every shown box its place. */
 export function arrange(): void {
-  places.clear()
+  rectangles.clear()
   const lines = arrangeLines()
   drawn.width = Math.max(0, ...lines.map(({ width }) => width))
   drawn.height = 0
-  for (const [place, line] of lines.entries()) {
-    if (place > 0) drawn.height += line.row === lines[place - 1]?.row ? SPACE : 2 * SPACE
+  for (const [rectangle, line] of lines.entries()) {
+    if (rectangle > 0) drawn.height += line.row === lines[rectangle - 1]?.row ? SPACE : 2 * SPACE
     let left = (drawn.width - line.width) / 2
     for (const [pack, size] of line.packs) {
       put(pack, size, left, drawn.height)
@@ -143,9 +143,9 @@ function arrangeLines(): readonly Line[] {
 }
 
 function put(pack: number, { width, height, columns }: Size, left: number, top: number): void {
-  places.set(pack, { left, top, width, height })
+  rectangles.set(pack, { left, top, width, height })
   for (const [i, node] of (columns > 0 ? membersOf(pack) : []).entries())
-    places.set(boxOf(node), {
+    rectangles.set(boxOf(node), {
       left: left + CELL.gap + (i % columns) * (CELL.width + CELL.gap),
       top: top + 42 + Math.floor(i / columns) * (CELL.height + CELL.gap),
       width: CELL.width,

@@ -1,8 +1,8 @@
 import { byId } from '../../../../lib/page/elements.ts'
-import type { PageGraph } from './page-graph.ts'
+import type { GraphData } from './graph-data.ts'
 
 /** Written by graph-html.ts. */
-const graph = JSON.parse(byId('graph', HTMLScriptElement).text) as PageGraph
+const graph = JSON.parse(byId('graph', HTMLScriptElement).text) as GraphData
 export const { packages, classes, types } = graph
 
 export function many(count: number, one: string, more = `${one}s`): string {

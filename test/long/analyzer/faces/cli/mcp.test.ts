@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, onTestFinished, test } from 'vitest'
-import { questions } from '../../../../../src/analyzer/api/questions.ts'
+import { queries } from '../../../../../src/analyzer/api/queries.ts'
 import { packageRoot } from '../../../../../src/lib/process/package.ts'
 import { type AnalyzerUser, analyzerUser, builtProject } from '../../../../support/analyzer/analyzer-cli.ts'
 import { loadedPackages } from '../../../../support/check/loaded-packages.ts'
@@ -35,7 +35,7 @@ test('an agent asks every question, and gets what the command line gets', async 
 
   const { tools } = await agent.listTools()
   expect(tools.map(({ name }) => name)).toEqual([
-    ...questions.map(([name]) => name),
+    ...queries.map(([name]) => name),
     'explore',
     'status',
     'diagnostics',
@@ -93,7 +93,7 @@ test('an agent asks every question, and gets what the command line gets', async 
     ],
     ['cycles', { of: 'package' }, ['deps', 'cycles', '--of', 'package']],
   ]
-  expect(same.map(([name]) => name).toSorted()).toEqual(questions.map(([name]) => name).toSorted())
+  expect(same.map(([name]) => name).toSorted()).toEqual(queries.map(([name]) => name).toSorted())
   for (const [name, given, argv] of same)
     expectWhole(await ask(name, { ...given, maxTokens: 1_000_000 }), await user.json(...argv, '-p', root))
   expect(await ask('refresh')).toMatch(/^status: READY$/mu)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { analyzerUser, builtProject } from '../../../../support/analyzer/analyzer-cli.ts'
 
 /** Each command with all of its options, and the question that it must come to. */
-const QUESTIONS: readonly (readonly [command: string, path: string])[] = [
+const QUERIES: readonly (readonly [command: string, path: string])[] = [
   [
     'classes list --package shop.* --name *e* --annotation a.B --extends c.D --implements e.F -i -L --page 1 --size 5',
     'classes?package=shop.*&name=*e*&annotation=a.B&extends=c.D&implements=e.F&interfaces=true&includeLibraries=true&page=1&size=5',
@@ -45,7 +45,7 @@ test('every command asks what its options say, as JSON and as a table', async ()
   const root = builtProject('shop')
   const { port } = await user.json<{ port: number }>('start', '-p', root)
   const headers = { authorization: `Bearer ${user.records()[0]?.token}` }
-  for (const [command, path] of QUESTIONS) {
+  for (const [command, path] of QUERIES) {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/${path}`, { headers })
     expect(response.status, path).toBe(200)
     expect(await user.json(...command.split(' '), '-p', root), command).toEqual(await response.json())

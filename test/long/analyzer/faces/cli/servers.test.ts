@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { recordFile } from '../../../../../src/analyzer/lifecycle/server-file.ts'
+import { recordFile } from '../../../../../src/analyzer/lifecycle/server-record.ts'
 import { isAlive } from '../../../../../src/lib/process/is-alive.ts'
 import { packageVersion } from '../../../../../src/lib/process/package.ts'
 import { identityOf } from '../../../../../src/lib/process/process-identity.ts'
@@ -125,7 +125,7 @@ test.each([
     { pid: process.pid, projectPath: '/elsewhere' },
   ],
 ])('a record is not believed that names %s', async (_what, answer) => {
-  const { writeRecord } = await import('../../../../../src/analyzer/lifecycle/server-file.ts')
+  const { writeRecord } = await import('../../../../../src/analyzer/lifecycle/server-record.ts')
   const user = analyzerUser()
   const root = builtProject()
   const file = recordOf(user, root)

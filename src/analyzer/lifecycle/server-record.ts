@@ -52,19 +52,19 @@ export async function writeRecord(record: ServerRecord): Promise<void> {
   await writeFileDurable(recordFile(record.projectPath), `${JSON.stringify(record)}\n`, { mode: 0o600 })
 }
 
-const LOOK_MS = 1_000
+const CHECK_MS = 1_000
 
 /**
  * Writes this server's record again whenever it is damaged or gone: without it no command finds the server, and none can
  * start another. Returns what ends that.
  */
-export function keepRecord(record: ServerRecord, onError: (error: unknown) => void): () => void {
+export function maintainRecord(record: ServerRecord, onError: (error: unknown) => void): () => void {
   const file = recordFile(record.projectPath)
   const restore = (): void => {
     // At the end of the user's session the whole folder goes.
     if (existsSync(dirname(file)) && readRecord(file)?.pid !== record.pid) writeRecord(record).catch(onError)
   }
-  const timer = setInterval(restore, LOOK_MS).unref()
+  const timer = setInterval(restore, CHECK_MS).unref()
   return () => clearInterval(timer)
 }
 
@@ -85,7 +85,7 @@ export function allRecordFiles(): readonly string[] {
 }
 
 /** The project of a running server's record that a folder is or was part of, though it may be gone. */
-export function recordedProject(folder: string): string | undefined {
+export function findRecordedProject(folder: string): string | undefined {
   return allRecordFiles()
     .map((file) => readRecord(file)?.projectPath)
     .find((project) => project !== undefined && (folder === project || folder.startsWith(`${project}${sep}`)))

@@ -1,7 +1,7 @@
 import { counted } from '../../lib/cli/counted.ts'
 
 /** Sentences about calls of a method that a list of its callers leaves out. */
-export function callsElsewhere(answer: {
+export function omittedCalls(answer: {
   readonly subtypeCallCount: number
   readonly supertypeCallCount: number
   readonly appliedFilter: { readonly includeSubtypes: boolean }

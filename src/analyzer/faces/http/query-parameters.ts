@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import { fault } from '../../errors.ts'
-import { type Paging, parsePaging } from '../../query/page.ts'
+import { type Paging, parsePaging } from '../../query/paging.ts'
 
 /** Reads a route's query parameters, which are text, as what they are. A parameter that is not known is refused. */
-export class QueryReader {
+export class QueryParameters {
   readonly #values: ReadonlyMap<string, string>
 
   /** @throws BAD_REQUEST for a parameter that is not among the known ones, or given twice */

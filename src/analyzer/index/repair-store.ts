@@ -7,7 +7,7 @@ import { makeDirs } from '../../lib/fs/make-dirs.ts'
  * @param check rejects for a store that cannot be used; in another process, which one that is damaged may end
  * @param tell of the damage; what it throws leaves the store as it is
  */
-export async function makeSound(
+export async function repairStore(
   directory: string,
   check: () => Promise<unknown>,
   tell: (error: unknown) => void,
@@ -17,14 +17,14 @@ export async function makeSound(
     await check()
   } catch (error) {
     tell(error)
-    putAside(directory)
+    setAside(directory)
     makeDirs(directory, 0o700)
     await check()
   }
 }
 
 /** Renames the directory of a damaged store to `<directory>.damaged`, in place of the one that has that name. */
-export function putAside(directory: string): void {
+export function setAside(directory: string): void {
   const aside = `${directory}.damaged`
   rmSync(aside, { recursive: true, force: true })
   renameSync(directory, aside)

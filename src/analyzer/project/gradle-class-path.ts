@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { BuildToolAnswer, BuildToolQuestion } from './build-tool-question.ts'
+import type { BuildToolClassPath, BuildToolRequest } from './build-tool-request.ts'
 import { jarsOf, runBuildTool } from './run-build-tool.ts'
 
 /**
@@ -39,7 +39,7 @@ const SETTINGS = ['configuration-cache=false', 'unsafe.configuration-cache=false
 )
 
 /** Asks Gradle by a script of our own beside the build's; what Gradle itself keeps of a build goes into a folder of ours. */
-export async function askGradle(question: BuildToolQuestion): Promise<BuildToolAnswer> {
+export async function gradleClassPath(question: BuildToolRequest): Promise<BuildToolClassPath> {
   const own = await mkdtemp(join(tmpdir(), 'analyzer-gradle-'))
   try {
     const script = join(own, 'class-path.gradle')
@@ -51,12 +51,12 @@ export async function askGradle(question: BuildToolQuestion): Promise<BuildToolA
       ['-q', '-I', script, ...flags, ...SETTINGS, 'analyzerClassPath'],
     )
     if (status !== 0) throw new Error(`${name}: ${reasonOf(stderr) ?? `it ended with status ${status}`}`)
-    const missing = new Set(told(stdout, 'MISSING'))
+    const missing = new Set(linesWith(stdout, 'MISSING'))
     if (missing.size > 0) question.logger.warn({ missing: [...missing] }, 'Gradle could not resolve these')
     return {
       tool: 'gradle',
-      libraries: jarsOf(told(stdout, 'JAR')),
-      classFolders: [...new Set(told(stdout, 'CLASSES'))],
+      libraries: jarsOf(linesWith(stdout, 'JAR')),
+      classFolders: [...new Set(linesWith(stdout, 'CLASSES'))],
       isWhole: missing.size === 0,
     }
   } finally {
@@ -64,7 +64,7 @@ export async function askGradle(question: BuildToolQuestion): Promise<BuildToolA
   }
 }
 
-function told(stdout: string, what: string): readonly string[] {
+function linesWith(stdout: string, what: string): readonly string[] {
   const start = `ANALYZER-${what} `
   return stdout
     .split('\n')

@@ -6,7 +6,7 @@ import type { StringPool } from './string-pool.ts'
 type Methods = DigestTables['methods']
 
 /** Whether a method is the source's: no constructor, no static initializer and none that the compiler made. */
-export function ofSourceTest(names: StringPool): (methods: Methods, method: number) => boolean {
+export function sourceMethodTest(names: StringPool): (methods: Methods, method: number) => boolean {
   const constructor = names.find('<init>')
   const initializer = names.find('<clinit>')
   return ({ name, accessFlags }, method) =>
@@ -19,14 +19,14 @@ export function ofSourceTest(names: StringPool): (methods: Methods, method: numb
  * The methods of the source by their names, or by the descriptors of what they return. Eight bytes a method, made when somebody
  * first searches so.
  */
-export class MethodsBy {
+export class MethodLookup {
   /** By the name's id: where its methods begin; at the next name they end. */
   readonly #first: Int32Array
   readonly #classes: Int32Array
   readonly #rows: Int32Array
 
   constructor(column: 'name' | 'returns', slices: readonly IndexedSlice[], names: StringPool) {
-    const isOfSource = ofSourceTest(names)
+    const isOfSource = sourceMethodTest(names)
     const forEach = (use: (name: number, id: number, method: number) => void) =>
       forEachOfSource(slices, isOfSource, (methods, id, method) =>
         use(methods[column][method] ?? 0, id, method),
@@ -56,7 +56,7 @@ export class MethodsBy {
 
 function forEachOfSource(
   slices: readonly IndexedSlice[],
-  isOfSource: ReturnType<typeof ofSourceTest>,
+  isOfSource: ReturnType<typeof sourceMethodTest>,
   use: (methods: Methods, id: number, method: number) => void,
 ): void {
   for (const { digest, firstClass } of slices) {

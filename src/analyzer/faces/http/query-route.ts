@@ -1,19 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HttpServer } from '../../../lib/http/server.ts'
-import { type QuestionName, questionNamed } from '../../api/questions.ts'
+import { type QueryName, queryNamed } from '../../api/queries.ts'
 import type { AnalyzerFace } from './face.ts'
-import { QueryReader } from './query.ts'
+import { QueryParameters } from './query-parameters.ts'
 
 export type PathParameters = Readonly<Record<string, string | undefined>>
 
 /** Adds the route of one question of the table. */
-export function addQuestion(
+export function addQueryRoute(
   { app }: HttpServer,
   { idle }: AnalyzerFace,
-  name: QuestionName,
-  answer: (query: QueryReader, path: PathParameters, reply: FastifyReply) => unknown,
+  name: QueryName,
+  answer: (query: QueryParameters, path: PathParameters, reply: FastifyReply) => unknown,
 ): void {
-  const { path, summary, parameters } = questionNamed(name)
+  const { path, summary, parameters } = queryNamed(name)
   const options = {
     schema: { summary, querystring: { type: 'object', properties: parameters } },
     // The schema is for the description: the reader's sentences say more than a validator's.
@@ -21,7 +21,7 @@ export function addQuestion(
   }
   app.get(`/api/v1${path}`, options, (request: FastifyRequest, reply) => {
     idle.touch()
-    const query = new QueryReader(request, Object.keys(parameters))
+    const query = new QueryParameters(request, Object.keys(parameters))
     return answer(query, request.params as PathParameters, reply)
   })
 }

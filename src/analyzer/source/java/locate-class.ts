@@ -2,7 +2,7 @@ import type { Snapshot } from '../../query/snapshot.ts'
 import type { ClassStep } from './class-step.ts'
 
 /** Where a class is in its source: the file that its class file names, and the way to it from there. */
-export interface ClassPlace {
+export interface ClassLocation {
   /** Internal name of the outermost class. */
   readonly outermost: string
   /** "Map.java" as the class file says; undefined where it does not. */
@@ -14,7 +14,7 @@ export interface ClassPlace {
 const MAX_DEPTH = 64
 
 /** Reads InnerClasses and EnclosingMethod from a class outwards. */
-export function placeOfClass(snapshot: Snapshot, id: number): ClassPlace {
+export function locateClass(snapshot: Snapshot, id: number): ClassLocation {
   const steps: ClassStep[] = []
   let at = id
   let sourceFile: string | undefined

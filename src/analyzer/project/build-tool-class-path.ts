@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { askGradle } from './ask-gradle.ts'
-import { askMaven } from './ask-maven.ts'
-import type { BuildToolAnswer, BuildToolQuestion } from './build-tool-question.ts'
+import { gradleClassPath } from './gradle-class-path.ts'
+import { mavenClassPath } from './maven-class-path.ts'
+import type { BuildToolClassPath, BuildToolRequest } from './build-tool-request.ts'
 
 const GRADLE_FILES = ['settings.gradle', 'settings.gradle.kts', 'build.gradle', 'build.gradle.kts']
 
@@ -12,9 +12,9 @@ const GRADLE_FILES = ['settings.gradle', 'settings.gradle.kts', 'build.gradle', 
  *
  * @throws an Error that says why there is no answer
  */
-export async function askBuildTool(question: BuildToolQuestion): Promise<BuildToolAnswer> {
+export async function buildToolClassPath(question: BuildToolRequest): Promise<BuildToolClassPath> {
   const has = (file: string): boolean => existsSync(join(question.root, file))
-  if (has('pom.xml')) return askMaven(question)
-  if (GRADLE_FILES.some(has)) return askGradle(question)
+  if (has('pom.xml')) return mavenClassPath(question)
+  if (GRADLE_FILES.some(has)) return gradleClassPath(question)
   throw new Error('only Maven and Gradle are asked: there is neither a pom.xml nor a build.gradle')
 }

@@ -1,4 +1,4 @@
-import type { BuildToolAnswer, BuildToolQuestion } from './build-tool-question.ts'
+import type { BuildToolClassPath, BuildToolRequest } from './build-tool-request.ts'
 import { jarsOf, runBuildTool } from './run-build-tool.ts'
 
 const GOAL = 'dependency:build-classpath'
@@ -15,7 +15,7 @@ const TOGETHER = [
 ]
 
 /** Asks Maven for the class paths of all modules; where some cannot tell theirs, what the others told counts. */
-export async function askMaven(question: BuildToolQuestion): Promise<BuildToolAnswer> {
+export async function mavenClassPath(question: BuildToolRequest): Promise<BuildToolClassPath> {
   const ask = (...argv: readonly string[]) =>
     runBuildTool(question, { wrapper: 'mvnw', command: 'mvn' }, [...FLAGS, ...argv, GOAL])
   const { status, stdout, name: tool } = await ask()
@@ -33,7 +33,7 @@ export async function askMaven(question: BuildToolQuestion): Promise<BuildToolAn
 }
 
 /** Maven prints one line of paths for each module, under a heading of its own. */
-function answerOf(outputs: readonly string[], isWhole: boolean): BuildToolAnswer {
+function answerOf(outputs: readonly string[], isWhole: boolean): BuildToolClassPath {
   const classPaths = outputs
     .flatMap((text) => [...text.matchAll(/Dependencies classpath:.*\n(.*)/g)])
     .map(([, classPath = '']) => classPath)

@@ -1,5 +1,5 @@
 /** The first place from `start` on that is not before what is looked for; `end` where all are. What is before must come first. */
-export function firstFrom(start: number, end: number, isBefore: (at: number) => boolean): number {
+export function lowerBound(start: number, end: number, isBefore: (at: number) => boolean): number {
   let low = start
   let high = end
   while (low < high) {

@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { findModules } from '../classpath/project-layout.ts'
-import { askBuildTool } from './build-tool.ts'
-import type { BuildToolAnswer, BuildToolQuestion } from './build-tool-question.ts'
+import { buildToolClassPath } from './build-tool-class-path.ts'
+import type { BuildToolClassPath, BuildToolRequest } from './build-tool-request.ts'
 
 /** Files of a module that say what it is built on. */
 const DEFINITIONS = [
@@ -19,17 +19,18 @@ const DEFINITIONS = [
 ]
 
 /** Keeps a build tool's answer as long as the files that define the build are the same: asking takes seconds. */
-export class BuildToolMemory {
-  #known: { readonly stamp: string; readonly answer: BuildToolAnswer } | undefined
+export class BuildToolCache {
+  #cached: { readonly stamp: string; readonly answer: BuildToolClassPath } | undefined
 
-  /** @throws as `askBuildTool` */
-  async ask(question: BuildToolQuestion): Promise<BuildToolAnswer> {
+  /** @throws as `buildToolClassPath` */
+  async ask(question: BuildToolRequest): Promise<BuildToolClassPath> {
     const stamp = stampOf(question.root)
-    const known = this.#known
-    if (known?.stamp === stamp && known.answer.libraries.every((jar) => existsSync(jar))) return known.answer
-    const answer = await askBuildTool(question)
+    const cached = this.#cached
+    if (cached?.stamp === stamp && cached.answer.libraries.every((jar) => existsSync(jar)))
+      return cached.answer
+    const answer = await buildToolClassPath(question)
     // What was missing may be there the next time.
-    this.#known = answer.isWhole ? { stamp, answer } : undefined
+    this.#cached = answer.isWhole ? { stamp, answer } : undefined
     return answer
   }
 }

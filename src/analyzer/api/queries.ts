@@ -1,10 +1,10 @@
 import { CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../choices.ts'
-import { SOURCE_FORMATS } from '../source/java/formats.ts'
+import { SOURCE_FORMATS } from '../source/java/source-format.ts'
 import { SHOWN_LANGUAGES } from '../source/archive/source-text.ts'
 import { VISIBILITIES } from '../source/java/visibility.ts'
 
 /** A parameter of a question, as JSON Schema describes it. */
-export interface QuestionParameter {
+export interface ParameterSchema {
   readonly type: 'string' | 'boolean' | 'integer'
   readonly description: string
   readonly enum?: readonly string[]
@@ -24,12 +24,12 @@ export interface Question {
   /** What `:name` is. */
   readonly about?: Subject
   readonly part?: Subject
-  readonly parameters: Readonly<Record<string, QuestionParameter>>
+  readonly parameters: Readonly<Record<string, ParameterSchema>>
 }
 
-const text = (description: string): QuestionParameter => ({ type: 'string', description })
-const flag = (description: string): QuestionParameter => ({ type: 'boolean', description })
-const word = (words: readonly string[], description: string): QuestionParameter => ({
+const text = (description: string): ParameterSchema => ({ type: 'string', description })
+const flag = (description: string): ParameterSchema => ({ type: 'boolean', description })
+const word = (words: readonly string[], description: string): ParameterSchema => ({
   type: 'string',
   enum: words,
   description,
@@ -39,7 +39,7 @@ const includeLibraries = flag('also classes of libraries and of the JDK; default
 const paging = {
   page: { type: 'integer', minimum: 0, description: 'which page, from 0; default 0' },
   size: { type: 'integer', minimum: 1, maximum: 10_000, description: 'how many on a page; default 50' },
-} as const satisfies Readonly<Record<string, QuestionParameter>>
+} as const satisfies Readonly<Record<string, ParameterSchema>>
 
 const decompiling = {
   allowDecompilation: {
@@ -47,7 +47,7 @@ const decompiling = {
     description: 'whether a class without source is decompiled; default true',
   },
   forceRefresh: flag('decompiles again what has been decompiled before; default false'),
-} as const satisfies Readonly<Record<string, QuestionParameter>>
+} as const satisfies Readonly<Record<string, ParameterSchema>>
 
 const aboutClass = {
   key: 'fqn',
@@ -59,7 +59,7 @@ const aboutClass = {
  * Every question that a project's server answers. Its routes, their parameters in the OpenAPI description, and the tools
  * of `analyzer mcp` are made of this table.
  */
-const QUESTIONS = {
+const QUERIES = {
   stats: { path: '/stats', summary: 'How much there is', parameters: {} },
   classes_list: {
     path: '/classes',
@@ -214,13 +214,14 @@ const QUESTIONS = {
   },
 } as const satisfies Readonly<Record<string, Question>>
 
-export type QuestionName = keyof typeof QUESTIONS
+export type QueryName = keyof typeof QUERIES
 
-export function questionNamed(name: QuestionName): Question {
-  return QUESTIONS[name]
+export function queryNamed(name: QueryName): Question {
+  return QUERIES[name]
 }
 
 /** The table for those who take any question. */
-export const questions: readonly (readonly [QuestionName, Question])[] = Object.entries(
-  QUESTIONS,
-) as (readonly [QuestionName, Question])[]
+export const queries: readonly (readonly [QueryName, Question])[] = Object.entries(QUERIES) as (readonly [
+  QueryName,
+  Question,
+])[]

@@ -2,7 +2,7 @@ import type { Source } from '../../classpath/source.ts'
 import type { Language } from './source-text.ts'
 
 /** Which class's source text is looked for. */
-export interface TextQuestion {
+export interface TextRequest {
   readonly root: string
   readonly source: Source
   /** Folder, archive or image that the class comes from, as the index has it. */
@@ -36,7 +36,7 @@ export interface FoundText {
   readonly module: string | null
 }
 
-export interface TextAnswer {
+export interface TextResult {
   readonly found: FoundText | undefined
   /** "group:artifact:version" of a library, as far as it tells. */
   readonly mavenCoordinates: string | null

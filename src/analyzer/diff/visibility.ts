@@ -39,7 +39,7 @@ export function isExtensible({ flags, permitted, methods }: ApiClass): boolean {
 const extended = new WeakMap<Build, ReadonlySet<string>>()
 
 /** Whether other packages' subclasses reach what a class has for subclasses: it, or an API class below it, can be extended. */
-export function hasOutsideSubclasses(build: Build, { name }: ApiClass): boolean {
+export function hasExternalSubclasses(build: Build, { name }: ApiClass): boolean {
   let names = extended.get(build)
   if (names === undefined) {
     const open = [...build.classes.values()].filter((each) => isApi(build, each) && isExtensible(each))
@@ -51,7 +51,7 @@ export function hasOutsideSubclasses(build: Build, { name }: ApiClass): boolean 
 
 /** Whether other packages can name a member of a class: a protected one only where they can have subclasses. */
 export function isReachable(build: Build, owner: ApiClass, { flags }: { readonly flags: number }): boolean {
-  return (flags & ACC.PUBLIC) !== 0 || ((flags & ACC.PROTECTED) !== 0 && hasOutsideSubclasses(build, owner))
+  return (flags & ACC.PUBLIC) !== 0 || ((flags & ACC.PROTECTED) !== 0 && hasExternalSubclasses(build, owner))
 }
 
 /** The types above a class, itself left out: superclasses first, nearest first. */

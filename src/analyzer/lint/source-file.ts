@@ -7,7 +7,7 @@ import { fault } from '../errors.ts'
 import { isWithin } from '../../lib/fs/is-within.ts'
 
 /** A source file of a project, where it really is. */
-export interface SourcePlace {
+export interface SourceFile {
   /** Without links, and inside the project's root without links. */
   readonly path: string
   /** Below the root, with "/". */
@@ -19,7 +19,7 @@ export interface SourcePlace {
  *
  * @throws FILE_NOT_FOUND, BAD_REQUEST
  */
-export async function placeInProject(root: string, named: string): Promise<SourcePlace> {
+export async function findSourceFile(root: string, named: string): Promise<SourceFile> {
   const shown = JSON.stringify(named.slice(0, 500))
   if (named === '' || named.includes('\0')) throw fault('BAD_REQUEST', `${shown} is no path of a file`)
   const [top, path] = await Promise.all([
@@ -65,12 +65,12 @@ export async function readSource(path: string, maxBytes: number): Promise<ReadSo
 }
 
 /** What has been changed by another meanwhile. */
-export class ChangedMeanwhile extends Error {}
+export class ConcurrentEditError extends Error {}
 
 /**
  * Replaces a file as a whole, with the mode and the owner that it had.
  *
- * @throws ChangedMeanwhile where it is not the file any more that was read; else as node:fs
+ * @throws ConcurrentEditError where it is not the file any more that was read; else as node:fs
  */
 export async function replaceSource(path: string, content: string, read: FileIdentity): Promise<void> {
   await writeFileDurable(path, content, {
@@ -81,7 +81,7 @@ export async function replaceSource(path: string, content: string, read: FileIde
         now.dev === read.dev && now.ino === read.ino && now.size === read.size && now.mtimeNs === read.mtimeNs
       const isThere = (await realpath(dirname(path))) === dirname(path)
       if (!isSame || !isThere || !now.isFile())
-        throw new ChangedMeanwhile('it was changed while it was formatted')
+        throw new ConcurrentEditError('it was changed while it was formatted')
     },
   })
 }
