@@ -1,6 +1,6 @@
 import { counted } from '../../lib/cli/counted.ts'
 
-/** Sentences about calls of a method that a list of its callers leaves out. */
+/** Describes calls that a list of callers omits. */
 export function omittedCalls(answer: {
   readonly subtypeCallCount: number
   readonly supertypeCallCount: number
@@ -9,8 +9,10 @@ export function omittedCalls(answer: {
   const { subtypeCallCount: below, supertypeCallCount: above, appliedFilter } = answer
   return [
     ...(below > 0 && !appliedFilter.includeSubtypes
-      ? [`${counted(below, 'more call')} through subtypes; --include-subtypes lists them`]
+      ? [`${counted(below, 'more call')} through subtypes; list them with --include-subtypes`]
       : []),
-    ...(above > 0 ? [`${counted(above, 'call')} of a supertype's method of this name may arrive here`] : []),
+    ...(above > 0
+      ? [`${counted(above, 'call')} to a supertype's method of this name may be dispatched here`]
+      : []),
   ]
 }

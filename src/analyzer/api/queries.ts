@@ -3,7 +3,7 @@ import { SOURCE_FORMATS } from '../source/java/source-format.ts'
 import { SHOWN_LANGUAGES } from '../source/archive/source-text.ts'
 import { VISIBILITIES } from '../source/java/visibility.ts'
 
-/** A parameter of a question, as JSON Schema describes it. */
+/** JSON Schema of a query's parameter. */
 export interface ParameterSchema {
   readonly type: 'string' | 'boolean' | 'integer'
   readonly description: string
@@ -17,11 +17,12 @@ interface Subject {
   readonly description: string
 }
 
-export interface Question {
-  /** Below `/api/v1`; what the question is about, where it is about one thing, stands in it as `:name`, a part of that by its key. */
+/** One kind of query that a server answers. */
+export interface QueryDefinition {
+  /** Route below `/api/v1`. `:name` is the subject, and the key of `part` names a part of it. */
   readonly path: string
   readonly summary: string
-  /** What `:name` is. */
+  /** Meaning of `:name`. */
   readonly about?: Subject
   readonly part?: Subject
   readonly parameters: Readonly<Record<string, ParameterSchema>>
@@ -35,41 +36,41 @@ const word = (words: readonly string[], description: string): ParameterSchema =>
   description,
 })
 
-const includeLibraries = flag('also classes of libraries and of the JDK; default false')
+const includeLibraries = flag('include classes of libraries and the JDK; default false')
 const paging = {
-  page: { type: 'integer', minimum: 0, description: 'which page, from 0; default 0' },
-  size: { type: 'integer', minimum: 1, maximum: 10_000, description: 'how many on a page; default 50' },
+  page: { type: 'integer', minimum: 0, description: 'page number, from 0; default 0' },
+  size: { type: 'integer', minimum: 1, maximum: 10_000, description: 'page size; default 50' },
 } as const satisfies Readonly<Record<string, ParameterSchema>>
 
 const decompiling = {
   allowDecompilation: {
     type: 'boolean',
-    description: 'whether a class without source is decompiled; default true',
+    description: 'decompile a class without source; default true',
   },
-  forceRefresh: flag('decompiles again what has been decompiled before; default false'),
+  forceRefresh: flag('decompile again instead of using the cache; default false'),
 } as const satisfies Readonly<Record<string, ParameterSchema>>
 
 const aboutClass = {
   key: 'fqn',
   description:
-    'name of a class, for example java.util.Map, or Map where only one has that name; Map.Entry and Map$Entry both name a nested one',
+    'class name, for example java.util.Map, or Map if only one class has that name; a nested class is Map.Entry or Map$Entry',
 }
 
 /**
- * Every question that a project's server answers. Its routes, their parameters in the OpenAPI description, and the tools
- * of `analyzer mcp` are made of this table.
+ * All queries that a server answers. Its routes, their parameters in the OpenAPI description and the tools of
+ * `analyzer mcp` are generated from this table.
  */
 const QUERIES = {
-  stats: { path: '/stats', summary: 'How much there is', parameters: {} },
+  stats: { path: '/stats', summary: 'Count classes, methods and fields', parameters: {} },
   classes_list: {
     path: '/classes',
-    summary: 'Classes that pass a filter',
+    summary: 'List classes that match a filter',
     parameters: {
-      package: text('pattern for the package; * stands for any text'),
-      name: text('pattern for the simple name; * stands for any text'),
-      annotation: text('only those that carry this annotation'),
-      extends: text('only those below this class'),
-      implements: text('only those below this interface'),
+      package: text('pattern for the package; * matches any text'),
+      name: text('pattern for the simple name; * matches any text'),
+      annotation: text('with this annotation'),
+      extends: text('subclasses of this class'),
+      implements: text('subtypes of this interface'),
       interfaces: flag('only interfaces; default false'),
       includeLibraries,
       ...paging,
@@ -77,46 +78,46 @@ const QUERIES = {
   },
   class_show: {
     path: '/classes/:name',
-    summary: 'One class with its members',
+    summary: 'Show a class with its members',
     about: aboutClass,
     parameters: {},
   },
   implementations: {
     path: '/implementations/:name',
-    summary: 'What extends or implements a type',
+    summary: 'List the classes that extend or implement a type',
     about: aboutClass,
     parameters: { includeLibraries },
   },
   hierarchy: {
     path: '/hierarchy/:name',
-    summary: 'What is above and below a type',
+    summary: 'Show the supertypes and subtypes of a type',
     about: aboutClass,
     parameters: {},
   },
   dependencies: {
     path: '/dependencies/:name',
-    summary: 'What a class needs and what needs it',
+    summary: 'List the dependencies and dependents of a class',
     about: aboutClass,
     parameters: { includeLibraries },
   },
   annotation_usages: {
     path: '/annotations/usages/:name',
-    summary: 'Where an annotation stands, or one that carries it',
+    summary: 'Find uses of an annotation, directly or as a meta-annotation',
     about: { key: 'fqn', description: 'full name of the annotation' },
     parameters: {
-      scope: word(USAGE_SCOPES, 'on what it stands; default all'),
-      direct: flag('leaves out annotations that only carry the one asked for; default false'),
+      scope: word(USAGE_SCOPES, 'what the annotation is on; default all'),
+      direct: flag('omit uses as a meta-annotation; default false'),
       includeLibraries,
       ...paging,
     },
   },
   methods_search: {
     path: '/methods',
-    summary: 'Methods that pass a filter',
+    summary: 'Find methods that match a filter',
     parameters: {
-      name: text('pattern for the name; * stands for any text'),
-      returnType: text('only those with this erased return type'),
-      annotation: text('only those that carry this annotation'),
+      name: text('pattern for the name; * matches any text'),
+      returnType: text('with this erased return type'),
+      annotation: text('with this annotation'),
       inClass: text('pattern for the class'),
       inPackage: text('pattern for the package'),
       includeLibraries,
@@ -125,103 +126,104 @@ const QUERIES = {
   },
   calls: {
     path: '/calls/:name',
-    summary: 'The call sites of a class, method by method',
+    summary: 'List the call sites in a class, method by method',
     about: aboutClass,
     parameters: {
-      method: text('only in methods of this name'),
+      method: text('only in methods with this name'),
       descriptor: text('only in the overload with this JVM descriptor; with method'),
       inMethodsReturning: text('only in methods with this erased return type'),
-      inMethodsAnnotated: text('only in methods that carry this annotation'),
+      inMethodsAnnotated: text('only in methods with this annotation'),
       includeLambdas: flag(
-        'method references too, and what lambdas call as calls of the method that holds them; default false',
+        'include method references, and count calls in lambdas for the enclosing method; default false',
       ),
     },
   },
   callers: {
     path: '/callers/:name',
-    summary: 'Who calls a method, also by method references and out of lambdas',
+    summary: 'Find callers of a method, including method references and lambdas',
     about: { key: 'method', description: 'owner#method, for example java.util.List#add' },
     parameters: {
-      descriptor: text('only calls of the overload with this JVM descriptor'),
+      descriptor: text('only calls to the overload with this JVM descriptor'),
       includeLibraries,
-      includeSubtypes: flag('also calls on classes below the owner; default false'),
+      includeSubtypes: flag('include calls on subtypes of the owner; default false'),
       ...paging,
     },
   },
   xref: {
     path: '/xref/:name',
-    summary: 'Where a type is referred to',
+    summary: 'Find references to a type',
     about: { key: 'fqn', description: 'full name of the type' },
     parameters: {
       includeLibraries,
       kind: word(REFERENCE_KINDS, 'only references of this kind'),
-      scopeImplementing: text('only from classes below this type'),
+      scopeImplementing: text('only from subtypes of this type'),
       synthetic: flag(
-        'also fields, parameters and return types of members that the compiler added; default false',
+        'include fields, parameters and return types of compiler-generated members; default false',
       ),
       declared: flag(
-        'calls count for the class that declares the method, not for the one that the bytecode names; default false',
+        'count calls for the class that declares the method instead of the one named in the bytecode; default false',
       ),
       ...paging,
     },
   },
   deps_graph: {
     path: '/graph',
-    summary: 'What the project’s classes need of each other',
-    parameters: { format: word(GRAPH_FORMATS, 'how it is written; default json') },
+    summary: 'Show the dependency graph of the project’s classes',
+    parameters: { format: word(GRAPH_FORMATS, 'output format; default json') },
   },
   foundation: {
     path: '/graph/foundation',
-    summary: 'The classes that most others need',
+    summary: 'List the classes with most dependents',
     parameters: {
-      minDependents: { type: 'integer', minimum: 1, description: 'how many must need one; default 2' },
+      minDependents: { type: 'integer', minimum: 1, description: 'minimum number of dependents; default 2' },
     },
   },
   cycles: {
     path: '/graph/cycles',
-    summary: 'Classes or packages that all need each other',
-    parameters: { of: word(CYCLE_MEMBERS, 'what the cycles are made of; default class') },
+    summary: 'Find dependency cycles between classes or packages',
+    parameters: { of: word(CYCLE_MEMBERS, 'find cycles of classes or of packages; default class') },
   },
   source_show: {
     path: '/source/:name',
-    summary: 'The source of a class: the project’s, a library’s, the JDK’s, or decompiled',
+    summary: 'Show the source of a class of the project, a library or the JDK, decompiled if necessary',
     about: aboutClass,
     parameters: {
-      format: word(SOURCE_FORMATS, 'all of the file, or what it declares; default full'),
-      visibility: word(VISIBILITIES, 'the least visible members that an excerpt has; default private'),
-      lang: word(SHOWN_LANGUAGES, 'only a source in this language; Java is decompiled from any'),
+      format: word(SOURCE_FORMATS, 'the whole file, or only its declarations; default full'),
+      visibility: word(VISIBILITIES, 'lowest visibility of the members in an excerpt; default private'),
+      lang: word(SHOWN_LANGUAGES, 'only source in this language; decompiled source is always Java'),
       ...decompiling,
     },
   },
   source_method: {
     path: '/source/:name/method/:method',
-    summary: 'The source of a class’s method, with all overloads',
+    summary: 'Show the source of a method, with all overloads',
     about: aboutClass,
     part: {
       key: 'method',
-      description: 'name of a method; <init> or the class’s simple name for constructors',
+      description: 'method name; <init> or the simple class name for constructors',
     },
     parameters: {
-      paramTypes: text('only the overload with these parameters: int, java.lang.String; () for none'),
+      paramTypes: text('only the overload with these parameter types: int, java.lang.String; () for none'),
       context: {
         type: 'integer',
         minimum: 0,
         maximum: 10_000,
-        description: 'lines before and after; default 0',
+        description: 'lines of context before and after; default 0',
       },
       ...decompiling,
     },
   },
-} as const satisfies Readonly<Record<string, Question>>
+} as const satisfies Readonly<Record<string, QueryDefinition>>
 
+/** Name of a query, also of its MCP tool. */
 export type QueryName = keyof typeof QUERIES
 
-export function queryNamed(name: QueryName): Question {
+/** Returns the definition of a query. */
+export function queryNamed(name: QueryName): QueryDefinition {
   return QUERIES[name]
 }
 
-/** The table for those who take any question. */
-export const queries: readonly (readonly [QueryName, Question])[] = Object.entries(QUERIES) as (readonly [
-  QueryName,
-  Question,
-])[]
+/** All queries with their names. */
+export const queries: readonly (readonly [QueryName, QueryDefinition])[] = Object.entries(
+  QUERIES,
+) as (readonly [QueryName, QueryDefinition])[]

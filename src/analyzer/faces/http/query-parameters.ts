@@ -2,22 +2,22 @@ import type { FastifyRequest } from 'fastify'
 import { fault } from '../../errors.ts'
 import { type Paging, parsePaging } from '../../query/paging.ts'
 
-/** Reads a route's query parameters, which are text, as what they are. A parameter that is not known is refused. */
+/** Query parameters of a request, parsed on access. Unknown parameters are rejected. */
 export class QueryParameters {
   readonly #values: ReadonlyMap<string, string>
 
-  /** @throws BAD_REQUEST for a parameter that is not among the known ones, or given twice */
+  /** @throws BAD_REQUEST when a parameter is unknown or repeated */
   constructor(request: FastifyRequest, known: readonly string[]) {
     const values = new Map<string, string>()
     for (const [key, value] of Object.entries(request.query as Record<string, string | string[]>)) {
       if (!known.includes(key)) {
         throw fault(
           'BAD_REQUEST',
-          `query parameter "${key.slice(0, 80)}" is not known; known: ${known.join(', ')}`,
+          `query parameter "${key.slice(0, 80)}" is unknown; known parameters: ${known.join(', ')}`,
         )
       }
       if (typeof value !== 'string')
-        throw fault('BAD_REQUEST', `query parameter "${key}" is given more than once`)
+        throw fault('BAD_REQUEST', `query parameter "${key}" appears more than once`)
       if (value !== '') values.set(key, value)
     }
     this.#values = values
@@ -41,7 +41,7 @@ export class QueryParameters {
     throw fault('BAD_REQUEST', `query parameter "${key}" must be a whole number, not "${value.slice(0, 80)}"`)
   }
 
-  /** One of a few words. */
+  /** Returns a parameter that must be one of some words. */
   word<Word extends string>(key: string, words: readonly Word[]): Word | undefined {
     const value = this.#values.get(key)
     const known = words.find((word) => word === value)

@@ -4,9 +4,10 @@ import { type QueryName, queryNamed } from '../../api/queries.ts'
 import type { AnalyzerFace } from './face.ts'
 import { QueryParameters } from './query-parameters.ts'
 
+/** Parameters in a request's path. */
 export type PathParameters = Readonly<Record<string, string | undefined>>
 
-/** Adds the route of one question of the table. */
+/** Adds the route of one query. */
 export function addQueryRoute(
   { app }: HttpServer,
   { idle }: AnalyzerFace,
@@ -16,7 +17,7 @@ export function addQueryRoute(
   const { path, summary, parameters } = queryNamed(name)
   const options = {
     schema: { summary, querystring: { type: 'object', properties: parameters } },
-    // The schema is for the description: the reader's sentences say more than a validator's.
+    // The schema only documents the route: QueryParameters reports errors more clearly than a validator.
     validatorCompiler: () => () => true,
   }
   app.get(`/api/v1${path}`, options, (request: FastifyRequest, reply) => {

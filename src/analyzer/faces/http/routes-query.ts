@@ -23,7 +23,7 @@ import type { QueryParameters } from './query-parameters.ts'
 import { addQueryRoute } from './query-route.ts'
 import type { SourceQuery } from './routes-source.ts'
 
-/** The queries that are asked of a project's classes. */
+/** Adds the routes for queries about classes. */
 export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
   for (const [name, answer] of Object.entries(ANSWERS) as [keyof typeof ANSWERS, Answer][]) {
     addQueryRoute(server, face, name, (query, { name: subject = '' }, reply) =>
@@ -34,7 +34,7 @@ export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
 
 type Answer = (scan: Scan, query: QueryParameters, name: string, reply: FastifyReply) => unknown
 
-/** Graphs for other programs are sent as those read them. */
+/** Media types of graph formats for other programs. */
 const GRAPH_TYPES = {
   dot: 'text/vnd.graphviz; charset=utf-8',
   mermaid: 'text/plain; charset=utf-8',

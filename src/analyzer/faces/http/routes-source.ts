@@ -11,9 +11,10 @@ import type { AnalyzerFace } from './face.ts'
 import type { QueryParameters } from './query-parameters.ts'
 import { addQueryRoute } from './query-route.ts'
 
+/** Queries answered from source text instead of the index. */
 export type SourceQuery = 'source_show' | 'source_method'
 
-/** Codes that say why there is no source. */
+/** Codes that explain why there is no source. */
 const REASONS = new Set([
   'CLASS_NOT_FOUND',
   'METHOD_NOT_FOUND',
@@ -23,7 +24,7 @@ const REASONS = new Set([
 ])
 const MAX_CONTEXT_LINES = 10_000
 
-/** The source of classes and methods. */
+/** Adds the routes for the source of classes and methods. */
 export function sourceRoutes(server: HttpServer, face: AnalyzerFace): void {
   addQueryRoute(server, face, 'source_show', (query, { name = '' }, reply) =>
     withReason(name, reply, async () => {
@@ -54,7 +55,7 @@ function decompiling(query: QueryParameters) {
   return { allowsDecompilation: isAllowed, isFresh: query.flag('forceRefresh') }
 }
 
-/** That there is no source is told with the class and the reason in fields of their own. */
+/** Adds the class and the reason to the error body when there is no source. */
 async function withReason(fqn: string, reply: FastifyReply, answer: () => Promise<object>): Promise<object> {
   try {
     return await answer()

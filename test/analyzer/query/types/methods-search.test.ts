@@ -79,11 +79,11 @@ describe('a question that cannot be answered', () => {
     ['/classes', { size: 10_001 }, 'size must be a whole number from 1 to 10000, not 10001'],
     ['/classes', { size: '1e3' }, 'query parameter "size" must be a whole number, not "1e3"'],
     ['/classes', { interfaces: 'yes' }, 'query parameter "interfaces" must be true or false, not "yes"'],
-    ['/classes', { color: 'red' }, 'query parameter "color" is not known; known: package, name'],
+    ['/classes', { color: 'red' }, 'query parameter "color" is unknown; known parameters: package, name'],
     [
       '/calls/shop.service.Calls',
       { descriptor: '()V' },
-      'descriptor tells overloads of a method apart: give method too',
+      'descriptor selects an overload and requires method',
     ],
     ['/xref/shop.model.Item', { kind: 'GUESS' }, 'kind "GUESS" must be one of EXTENDS, IMPLEMENTS'],
     [

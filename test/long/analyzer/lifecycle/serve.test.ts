@@ -69,7 +69,7 @@ test('a server that nobody asks ends by itself; one that is asked does not', asy
     await new Promise((resolve) => void setTimeout(resolve, 200))
   }
   expect(await exit).toBe(0)
-  expect(stderr()).toContain('nobody has asked for anything for a while')
+  expect(stderr()).toContain('idle timeout reached')
   expect(user.records()).toEqual([])
 })
 

@@ -100,7 +100,7 @@ test('the record of a server that was killed is removed, and the next start make
   const { status, stderr } = await user.analyzer('status', '-p', root)
   expect({ status, stderr }).toEqual({
     status: 7,
-    stderr: `analyzer: no server runs for ${root}; start one with: analyzer start\n`,
+    stderr: `analyzer: no server is running for ${root}; start one with: analyzer start\n`,
   })
   expect(user.records()).toEqual([])
   expect((await user.json<Info>('start', '-p', root)).pid).not.toBe(pid)
@@ -155,7 +155,7 @@ test('a server that hangs: 5 for a question and for stop, and --force kills it',
   })
   expect(await user.analyzer('classes', 'list', '-p', root)).toMatchObject({
     status: 5,
-    stderr: expect.stringContaining('did not answer in time'),
+    stderr: expect.stringContaining('did not respond in time'),
   })
   const refused = await user.analyzer('stop', '-p', root)
   expect(refused).toMatchObject({ status: 5, stderr: expect.stringContaining('analyzer stop --force') })
@@ -206,7 +206,7 @@ test('a server that holds the project but cannot be reached: 6', async () => {
   const { status, stderr } = await user.analyzer('classes', 'list', '-p', root)
   expect({ status, stderr }).toEqual({
     status: 6,
-    stderr: expect.stringMatching(/cannot be reached: .*ECONNREFUSED/) as string,
+    stderr: expect.stringMatching(/is unreachable: .*ECONNREFUSED/) as string,
   })
 })
 

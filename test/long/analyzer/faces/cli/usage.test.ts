@@ -27,7 +27,7 @@ test.each([
   [['deps', '--format', 'png'], 'Allowed choices are json, dot'],
   [['list', '--json', '--table'], "'--json' and '--table' exclude each other"],
   [['--json', 'list', '--table'], "'--json' and '--table' exclude each other"],
-  [['calls', 'p.A', '--descriptor', '()V'], '--descriptor tells overloads apart and needs --method'],
+  [['calls', 'p.A', '--descriptor', '()V'], '--descriptor selects an overload and requires --method'],
 ])('%j is bad usage: status 2', async (argv, said) => {
   const { status, stdout, stderr } = await analyzerUser().analyzer(...argv)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
