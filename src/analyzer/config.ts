@@ -33,9 +33,7 @@ export const analyzerSchema = section({
         'token: every route requires the token in the state file; none: only routes that change something do',
     }),
   }),
-  jvm_home: optionalText(
-    'JVM the project is built against; default JAVA_HOME, then the first java on PATH',
-  ),
+  jvm_home: optionalText('JVM the project is built against; default JAVA_HOME, then the first java on PATH'),
   repo_path: optionalText('checkout of this tool whose server is started instead of the installed one'),
   cache_dir: optionalText('directory for indexes; default the user’s cache directory'),
   source: section({

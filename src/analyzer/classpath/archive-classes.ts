@@ -14,12 +14,16 @@ import { MAX_ENTRIES, readZipDirectory, type ZipEntry } from './zip-directory.ts
 
 const MAX_MANIFEST_BYTES = 2 ** 20
 const MAX_DEPTH = 2
-/** Class files deflate to a half or a third. What inflates to much, and to so many times its size, was made to be harmful. */
+/**
+ * Class files deflate to a half or a third of their size. An archive that inflates to more than this and to
+ * so many times its size is treated as an attack.
+ */
 const MANY_BYTES = 2 ** 26
 const MAX_RATIO = 100
 /**
- * Any archive may have so many entries, with those of the archives inside it; a larger one, one for so many of its bytes. Real ones have one for 1,500 bytes
- * and more. Each takes 600 bytes of memory, and one of a class that says nothing 170 of the archive.
+ * Entry limit of any archive, including nested archives; a larger archive may have one entry per so many of
+ * its bytes. Real archives have one per 1,500 bytes or more. An entry takes 600 bytes of memory; one for an
+ * empty class takes 170 bytes of the archive.
  */
 const FEW_ENTRIES = 2 ** 14
 const BYTES_PER_ENTRY = 1_024
@@ -27,21 +31,21 @@ const nestedArchive = /^(?:BOOT-INF\/lib|WEB-INF\/lib|lib)\/[^/]+\.jar$/
 const classOfJar = /^(?:BOOT-INF\/classes\/|WEB-INF\/classes\/)?(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 const classOfJmod = /^classes\/(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 
-/** Where an archive is: in a file, or in another archive. */
+/** Location of an archive: in a file, or in another archive. */
 interface ArchiveLocation {
   readonly path: string
   readonly inside: readonly string[]
-  /** From which the outermost file's bytes are read. */
+  /** Source of the outermost file's bytes. */
   readonly source: ByteSource
-  /** What to add to offsets so that they count from the start of the file, or of what `deflated` inflates to. */
+  /** Added to offsets to make them relative to the file, or to the inflated `deflated`. */
   readonly base: number
   readonly deflated: Extent | undefined
 }
 
 /**
- * The classes of a jar and of the jars inside it, or of a jmod.
+ * Lists the classes of a jar and of its nested jars, or of a jmod.
  *
- * @param problems grows by what cannot be listed
+ * @param problems receives what cannot be listed
  */
 export function listArchive(
   path: string,
@@ -51,7 +55,7 @@ export function listArchive(
 ): readonly ClassContainer[] {
   const containers: ClassContainer[] = []
   let left = Math.min(MAX_ENTRIES, Math.max(FEW_ENTRIES, Math.floor(source.bytes / BYTES_PER_ENTRY)))
-  // A zip file behind a header of its own.
+  // A jmod is a zip file after a short header.
   const isJmod = source.bytes >= 2 && source.read(0, 2).toString('latin1') === 'JM'
   const tryToEnter = (archive: ArchiveLocation, entry: ZipEntry): void => {
     try {
@@ -60,7 +64,7 @@ export function listArchive(
       problems.push({ path: displayPath(archive, entry.name), offset: 0, message: messageOf(error) })
     }
   }
-  // One archive after the other, each with those inside it: of the deflated ones no two are in memory.
+  // Visits one archive at a time with its nested archives, so that never two deflated ones are in memory.
   const visit = (archive: ArchiveLocation): void => {
     try {
       let empty = 0
@@ -75,7 +79,7 @@ export function listArchive(
         problems.push({
           path: displayPath(archive),
           offset: 0,
-          message: `${empty} class files in it are empty`,
+          message: `${empty} class files are empty`,
         })
       containers.push(containerOf(archive, entries, isJmod ? classOfJmod : classOfJar, release, problems))
       if (isJmod || archive.inside.length === MAX_DEPTH) return
@@ -139,7 +143,9 @@ function hasVersions({ source }: ArchiveLocation, entries: readonly ZipEntry[]):
   return isMultiRelease(readExtent(source, manifest.extent, MAX_MANIFEST_BYTES).toString())
 }
 
-/** A nested archive that is stored is a part of the file around it; one that is deflated is inflated while it is visited. */
+/**
+ * Visits a nested archive. A stored one is a part of its file; a deflated one is inflated during the visit.
+ */
 function enter(
   archive: ArchiveLocation,
   { name, extent }: ZipEntry,
@@ -152,7 +158,7 @@ function enter(
     visit({ ...archive, inside, source: partOf(source, start, extent.bytes), base: base + start })
     return
   }
-  // Whoever reads it again inflates one archive, not a chain of them.
+  // This way, a later read inflates one archive, not a chain of them.
   if (archive.deflated !== undefined)
     throw new Error(`${name} is a deflated archive inside a deflated archive, which is not read`)
   const deflated = { ...extent, offset: base + extent.offset }
@@ -161,12 +167,12 @@ function enter(
   )
 }
 
-/** Whether a manifest's main section says `Multi-Release: true`; only then META-INF/versions counts. */
+/** Whether a manifest's main section has `Multi-Release: true`; META-INF/versions counts only then. */
 function isMultiRelease(manifest: string): boolean {
   return mainAttribute(manifest, 'multi-release')?.toLowerCase() === 'true'
 }
 
-/** A main attribute by its name in lower case. Long lines are continued after a line break and a space. */
+/** Returns a main attribute by its lower-case name. Long lines continue after a line break and a space. */
 function mainAttribute(manifest: string, wanted: string): string | undefined {
   const unfolded = manifest.replaceAll(/\r\n|\r/g, '\n').replaceAll('\n ', '')
   const [main = ''] = unfolded.split('\n\n')

@@ -3,11 +3,11 @@ import { typeOfDescriptor } from '../query/names.ts'
 import type { ApiField } from './api-class.ts'
 import type { ChangeList } from './change.ts'
 import { inherited, membersOf, type VisibleMember } from './members.ts'
-import type { Pair } from './class-pair.ts'
+import type { ClassPair } from './class-pair.ts'
 import { isLess, visibilityOf } from './visibility.ts'
 
-/** What has become of a class's fields, enum constants among them. */
-export function compareFields({ before, after, builds, all }: Pair, changes: ChangeList): void {
+/** Compares the fields of two versions of a class, including enum constants. */
+export function compareFields({ before, after, builds, all }: ClassPair, changes: ChangeList): void {
   const old = membersOf(builds.old, before, 'fields')
   const now = membersOf(builds.new, after, 'fields')
   const replaced = new Set<string>()
@@ -24,7 +24,7 @@ export function compareFields({ before, after, builds, all }: Pair, changes: Cha
     const successor = [...now].find(
       ([each, { name, isApi }]) => name === field.name && !old.has(each) && (isApi || !field.isApi),
     )
-    if (above !== undefined && standsIn(above, field)) changes.add('FIELD_MOVED_UP', {}, field)
+    if (above !== undefined && canReplace(above, field)) changes.add('FIELD_MOVED_UP', {}, field)
     else if (successor !== undefined) {
       replaced.add(successor[0])
       const [from, to] = [typeOfDescriptor(field.descriptor), typeOfDescriptor(successor[1].descriptor)]
@@ -40,7 +40,7 @@ function isConstant({ flags }: ApiField): boolean {
   return (flags & ACC.ENUM) !== 0
 }
 
-function standsIn(above: ApiField, { flags }: ApiField): boolean {
+function canReplace(above: ApiField, { flags }: ApiField): boolean {
   return (
     (above.flags & (ACC.STATIC | ACC.FINAL)) === (flags & (ACC.STATIC | ACC.FINAL)) &&
     !isLess(visibilityOf(above.flags), visibilityOf(flags))

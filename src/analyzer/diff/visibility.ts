@@ -2,26 +2,29 @@ import { ACC } from '../bytecode/access-flags.ts'
 import type { ApiClass } from './api-class.ts'
 import type { Build } from './build.ts'
 
+/** Visibility of a class or member. */
 export type Visibility = 'public' | 'protected' | 'package' | 'private'
 
 const RANK: Readonly<Record<Visibility, number>> = { private: 0, package: 1, protected: 2, public: 3 }
 
+/** Returns the visibility that access flags express. */
 export function visibilityOf(flags: number): Visibility {
   if (flags & ACC.PUBLIC) return 'public'
   if (flags & ACC.PROTECTED) return 'protected'
   return flags & ACC.PRIVATE ? 'private' : 'package'
 }
 
+/** Whether a visibility is lower than before. */
 export function isLess(now: Visibility, before: Visibility): boolean {
   return RANK[now] < RANK[before]
 }
 
-/** Public and protected: what code of other packages may name. */
+/** Whether code of other packages may use it: public and protected. */
 function isOpen(flags: number): boolean {
   return (flags & (ACC.PUBLIC | ACC.PROTECTED)) !== 0
 }
 
-/** Whether code of other packages can name a class: it and every class around it are open. */
+/** Whether code of other packages can name a class: it and all enclosing classes are public or protected. */
 export function isApi(build: Build, each: ApiClass): boolean {
   if (!isOpen(each.flags) || each.isNameless || (each.flags & ACC.SYNTHETIC) !== 0) return false
   if (each.outerClass === undefined) return true
@@ -38,7 +41,9 @@ export function isExtensible({ flags, permitted, methods }: ApiClass): boolean {
 
 const extended = new WeakMap<Build, ReadonlySet<string>>()
 
-/** Whether other packages' subclasses reach what a class has for subclasses: it, or an API class below it, can be extended. */
+/**
+ * Whether subclasses in other packages can inherit from a class: it or an API subclass of it can be extended.
+ */
 export function hasExternalSubclasses(build: Build, { name }: ApiClass): boolean {
   let names = extended.get(build)
   if (names === undefined) {
@@ -49,12 +54,12 @@ export function hasExternalSubclasses(build: Build, { name }: ApiClass): boolean
   return names.has(name)
 }
 
-/** Whether other packages can name a member of a class: a protected one only where they can have subclasses. */
+/** Whether other packages can use a member of a class: a protected one only if they can have subclasses. */
 export function isReachable(build: Build, owner: ApiClass, { flags }: { readonly flags: number }): boolean {
   return (flags & ACC.PUBLIC) !== 0 || ((flags & ACC.PROTECTED) !== 0 && hasExternalSubclasses(build, owner))
 }
 
-/** The types above a class, itself left out: superclasses first, nearest first. */
+/** Returns all supertypes of a class, superclasses first, nearest first. */
 export function supertypes(build: Build, each: ApiClass): readonly string[] {
   const found = new Set<string>()
   const waiting = [each]

@@ -1,24 +1,24 @@
 import type { Facts } from '../bytecode/facts.ts'
 
-/** How much is kept in memory between queries. */
+/** Maximum size of cached facts. */
 const MAX_BYTES = 96 * 2 ** 20
-/** Nothing is kept once nobody has asked for so long … */
+/** The cache is cleared after so long without a query … */
 const IDLE_MS = 30_000
-/** … or a scan has ended so long ago. */
+/** … or so long after a scan. */
 const AFTER_SCAN_MS = 1_000
 
-/** Facts of slices that have lately been asked for. */
+/** Least-recently-touch cache of slices' facts. */
 export class FactsCache {
   readonly #read: (key: string) => Facts
   readonly #onIdle: () => void
-  /** Last used stands last. */
+  /** Ordered by last use, the most recent last. */
   readonly #entries = new Map<string, Facts>()
   #bytes = 0
   #timer: NodeJS.Timeout | undefined
 
   /**
-   * @param read throws when they are not there any more
-   * @param rest nobody has asked for anything for a while
+   * @param read throws when the facts no longer exist
+   * @param onIdle called when the cache is cleared
    */
   constructor(read: (key: string) => Facts, onIdle: () => void) {
     this.#read = read
@@ -37,16 +37,16 @@ export class FactsCache {
       this.#entries.delete(oldest)
       this.#bytes -= buffer.byteLength
     }
-    this.used()
+    this.touch()
     return facts
   }
 
-  /** Somebody asks: what that leaves behind is given back a while later. */
-  used(): void {
+  /** Postpones clearing the cache, because a query is running. */
+  touch(): void {
     this.#clearIn(IDLE_MS)
   }
 
-  /** A scan has left much behind. */
+  /** Schedules clearing the cache soon, because a scan leaves much garbage. */
   releaseSoon(): void {
     this.#clearIn(AFTER_SCAN_MS)
   }

@@ -1,4 +1,7 @@
-/** The first place from `start` on that is not before what is looked for; `end` where all are. What is before must come first. */
+/**
+ * Returns the first index from `start` for which `isBefore` is false, or `end`. The range must be sorted
+ * accordingly.
+ */
 export function lowerBound(start: number, end: number, isBefore: (at: number) => boolean): number {
   let low = start
   let high = end

@@ -5,7 +5,7 @@ import type { StringPool } from './string-pool.ts'
 
 type Methods = DigestTables['methods']
 
-/** Whether a method is the source's: no constructor, no static initializer and none that the compiler made. */
+/** Returns a test for source methods: not constructors, static initializers or synthetic methods. */
 export function sourceMethodTest(names: StringPool): (methods: Methods, method: number) => boolean {
   const constructor = names.find('<init>')
   const initializer = names.find('<clinit>')
@@ -16,11 +16,11 @@ export function sourceMethodTest(names: StringPool): (methods: Methods, method: 
 }
 
 /**
- * The methods of the source by their names, or by the descriptors of what they return. Eight bytes a method, made when somebody
- * first searches so.
+ * Source methods by name or by return descriptor. Takes eight bytes per method; created by the first search
+ * that needs it.
  */
 export class MethodLookup {
-  /** By the name's id: where its methods begin; at the next name they end. */
+  /** Index of each name's first method, by name id; they extend to those of the next name. */
   readonly #first: Int32Array
   readonly #classes: Int32Array
   readonly #rows: Int32Array
@@ -47,7 +47,7 @@ export class MethodLookup {
     })
   }
 
-  /** Calls with the class's id and the method's row in its slice, in the order of the class path. */
+  /** Calls `use` with the class's id and the method's row in its slice, in class path order. */
   forEachOf(name: number, use: (id: number, method: number) => void): void {
     const end = this.#first[name + 1] ?? 0
     for (let at = this.#first[name] ?? 0; at < end; at++) use(this.#classes[at] ?? 0, this.#rows[at] ?? 0)

@@ -24,12 +24,12 @@ const recordSchema = Type.Object({
   startedAt: Type.String(),
 })
 
-/** A running server, as it reports itself to its user's clients. */
+/** Record of a running server for its user's commands. */
 export type ServerRecord = Readonly<Static<typeof recordSchema>>
 
 /**
- * The folder of the user's server records, for nobody else's eyes (threat A8): below XDG_RUNTIME_DIR, else in the machine's
- * folder for temporary files.
+ * Returns the private directory of the user's server records (threat A8): below XDG_RUNTIME_DIR, else in the
+ * system's temporary directory.
  */
 function runtimeDir(environment: Readonly<Record<string, string | undefined>> = process.env): string {
   const base = environment['XDG_RUNTIME_DIR']
@@ -38,16 +38,18 @@ function runtimeDir(environment: Readonly<Record<string, string | undefined>> = 
   makeDirs(path, 0o700)
   const stat = lstatSync(path)
   if (!stat.isDirectory() || stat.uid !== userInfo().uid) {
-    throw fault('SERVER_ERROR', `${path} must be a directory of yours; remove it, or set XDG_RUNTIME_DIR`)
+    throw fault('SERVER_ERROR', `${path} is not a directory that you own; remove it or set XDG_RUNTIME_DIR`)
   }
   if ((stat.mode & 0o077) !== 0) chmodSync(path, 0o700)
   return path
 }
 
+/** Returns the path of a project's server record. */
 export function recordFile(projectPath: string): string {
   return join(runtimeDir(), `${createHash('sha256').update(projectPath).digest('hex').slice(0, 24)}.json`)
 }
 
+/** Writes a server's record. */
 export async function writeRecord(record: ServerRecord): Promise<void> {
   await writeFileDurable(recordFile(record.projectPath), `${JSON.stringify(record)}\n`, { mode: 0o600 })
 }
@@ -55,20 +57,20 @@ export async function writeRecord(record: ServerRecord): Promise<void> {
 const CHECK_MS = 1_000
 
 /**
- * Writes this server's record again whenever it is damaged or gone: without it no command finds the server, and none can
- * start another. Returns what ends that.
+ * Rewrites this server's record whenever it is damaged or deleted: without it no command finds the server,
+ * and none can start another. Returns a function that stops this.
  */
 export function maintainRecord(record: ServerRecord, onError: (error: unknown) => void): () => void {
   const file = recordFile(record.projectPath)
   const restore = (): void => {
-    // At the end of the user's session the whole folder goes.
+    // The whole folder is deleted at the end of the user's session.
     if (existsSync(dirname(file)) && readRecord(file)?.pid !== record.pid) writeRecord(record).catch(onError)
   }
   const timer = setInterval(restore, CHECK_MS).unref()
   return () => clearInterval(timer)
 }
 
-/** Undefined for a file that is not there or holds no record. */
+/** Reads a record, or returns undefined if the file is missing or invalid. */
 export function readRecord(file: string): ServerRecord | undefined {
   try {
     return parseJson(recordSchema, readFileSync(file, 'utf8'))
@@ -77,6 +79,7 @@ export function readRecord(file: string): ServerRecord | undefined {
   }
 }
 
+/** Returns the paths of all records of this user. */
 export function allRecordFiles(): readonly string[] {
   const directory = runtimeDir()
   return readdirSync(directory)
@@ -84,14 +87,14 @@ export function allRecordFiles(): readonly string[] {
     .map((file) => join(directory, file))
 }
 
-/** The project of a running server's record that a folder is or was part of, though it may be gone. */
+/** Returns the recorded project that contains a folder, even if the folder no longer exists. */
 export function findRecordedProject(folder: string): string | undefined {
   return allRecordFiles()
     .map((file) => readRecord(file)?.projectPath)
     .find((project) => project !== undefined && (folder === project || folder.startsWith(`${project}${sep}`)))
 }
 
-/** Removes a record unless another server has written its own there meanwhile. */
+/** Deletes a record unless another server has replaced it. */
 export function removeRecord(file: string, pid: number): void {
   if ((readRecord(file)?.pid ?? pid) === pid) rmSync(file, { force: true })
 }

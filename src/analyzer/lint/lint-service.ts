@@ -19,22 +19,22 @@ const THREAD_HEAP_MB = 1024
 
 type StyleRequest = Pick<StyleTask, 'writes' | 'wanted'>
 
-/** What a whole project's files come to. */
+/** Result for all files of a project. */
 export interface StyledProject {
   readonly files: readonly StyledFile[]
   readonly filesScanned: number
-  /** What of the project is not looked at or not honoured, and why; each once. */
+  /** Distinct messages about parts of the project that are not checked or not supported. */
   readonly diagnostics: readonly string[]
 }
 
-/** Checks and formats files, over all processors. Where one hangs or ends its process, that is an issue of the file. */
+/** Checks and formats files on all processors. A hang or crash is reported as an issue of the file. */
 export class LintService {
   readonly #root: string
   readonly #config: AnalyzerConfig
   readonly #pool: IdlePool
   readonly #threads = availableParallelism()
   readonly #closed = new AbortController()
-  /** One run that writes at a time. */
+  /** Serializes runs that write. */
   #exclusive: Promise<unknown> = Promise.resolve()
 
   constructor(config: AnalyzerConfig, root: string, logger: Logger) {
@@ -49,24 +49,27 @@ export class LintService {
     await this.#pool.close()
   }
 
-  /** One file. @throws FILE_NOT_FOUND, BAD_REQUEST, LINTER_NOT_FOUND */
+  /** Checks or formats a file. @throws FILE_NOT_FOUND, BAD_REQUEST, LINTER_NOT_FOUND */
   async file(named: string, request: StyleRequest, signal: AbortSignal): Promise<StyledFile> {
     const file = await findSourceFile(this.#root, named)
     const stop = AbortSignal.any([signal, this.#closed.signal])
     const style = async (): Promise<StyledFile> => {
       if (file.path.endsWith('.java')) return this.#java(file, request, stop)
       if (!/\.kts?$/.test(file.path))
-        throw fault('BAD_REQUEST', `"${file.filePath}" has neither the ending of a Java nor of a Kotlin file`)
+        throw fault('BAD_REQUEST', `"${file.filePath}" is neither a Java nor a Kotlin file`)
       const ktlint = this.#ktlint()
       if (ktlint === undefined) throw fault('LINTER_NOT_FOUND', KTLINT_MISSING)
       const [styled] = await this.#kotlin(ktlint, [file], request, stop)
-      if (styled === undefined) throw fault('LINTER_FAILED', `ktlint said nothing of ${file.filePath}`)
+      if (styled === undefined) throw fault('LINTER_FAILED', `ktlint returned no result for ${file.filePath}`)
       return styled
     }
     return request.writes ? this.#runExclusively(style) : style()
   }
 
-  /** All files of a scope; those that are ignored aside. @throws BAD_REQUEST for a pattern that is none */
+  /**
+   * Checks or formats all files of a scope that are not ignored. @throws BAD_REQUEST when the pattern is
+   * invalid
+   */
   async project(
     scope: Omit<StyleScope, 'root'>,
     request: StyleRequest,
@@ -86,7 +89,7 @@ export class LintService {
         files,
         filesScanned: files.length,
         diagnostics: [
-          ...(unchecked ? [`${kotlin.length} Kotlin files are left out. ${KTLINT_MISSING}`] : []),
+          ...(unchecked ? [`${kotlin.length} Kotlin files are skipped. ${KTLINT_MISSING}`] : []),
           ...new Set(styledJava.flatMap(({ diagnostics }) => diagnostics)),
         ],
       }
@@ -108,11 +111,17 @@ export class LintService {
       })) as StyleFiles
     } catch (error) {
       if (scope.pattern === undefined || !isFault(error) || error.code !== 'POOL_TIMEOUT') throw error
-      throw fault('BAD_REQUEST', `the pattern ${JSON.stringify(scope.pattern)} takes too long`, error)
+      throw fault(
+        'BAD_REQUEST',
+        `the pattern ${JSON.stringify(scope.pattern)} takes too long to match; simplify it`,
+        error,
+      )
     }
   }
 
-  /** As many at once as there are threads: the limit of each counts from when it is handed over. */
+  /**
+   * Styles as many files concurrently as there are threads, so that the timeout of each starts when it runs.
+   */
   async #each(
     files: readonly SourceFile[],
     request: StyleRequest,
@@ -170,12 +179,11 @@ export class LintService {
   }
 }
 
-/** What a file has done to the process that worked on it. */
+/** Returns the issue of a file whose process hung or crashed. */
 function crashIssueOf(error: unknown): readonly [ruleId: string, detail: string] | undefined {
   if (!isFault(error)) return undefined
-  if (error.code === 'POOL_TIMEOUT') return ['timeout', `it is not formatted after ${FILE_MS / 1_000} s`]
+  if (error.code === 'POOL_TIMEOUT')
+    return ['timeout', `it could not be formatted within ${FILE_MS / 1_000} s`]
   const isLost = error.code === 'POOL_TASK_FAILED' || error.code === 'POOL_CRASHED'
-  return isLost
-    ? ['crash', 'formatting it, or another file at the same time, has ended the process']
-    : undefined
+  return isLost ? ['crash', 'the process crashed while formatting it or another file'] : undefined
 }

@@ -2,9 +2,10 @@ import type { StyledFile } from './style-task.ts'
 import type { FileStyle } from './style-issue.ts'
 import type { StyledProject } from './lint-service.ts'
 
+/** Response of a check of the project. */
 export interface LintProjectView {
   readonly projectPath: string
-  /** Of the files with errors alone. */
+  /** Only files with errors. */
   readonly fileResults: readonly FileStyle[]
   readonly filesScanned: number
   readonly filesWithErrors: number
@@ -13,11 +14,13 @@ export interface LintProjectView {
   readonly diagnostics: readonly string[]
 }
 
+/** Response of a check of a file. */
 export interface LintFileView extends FileStyle {
   readonly isIgnored: boolean
   readonly diagnostics: readonly string[]
 }
 
+/** Response of formatting a file. */
 export interface FormatFileView {
   readonly filePath: string
   readonly formattedContent: string | null
@@ -28,14 +31,15 @@ export interface FormatFileView {
   readonly diagnostics: readonly string[]
 }
 
+/** Response of formatting the project. */
 export interface FormatProjectView {
   readonly projectPath: string
-  /** Those that were, or with `dryRun` would be, written. */
+  /** Files that were, or with `dryRun` would be, written. */
   readonly filesFormatted: readonly string[]
   readonly filesScanned: number
   readonly filesWithChanges: number
   readonly durationMs: number
-  /** Of the files that change, or keep errors; `diff` where nothing is written. */
+  /** Files that change or have remaining errors; `diff` only with `dryRun`. */
   readonly fileResults: readonly {
     readonly filePath: string
     readonly hasChanges: boolean
@@ -47,6 +51,7 @@ export interface FormatProjectView {
   readonly diagnostics: readonly string[]
 }
 
+/** Converts a styled file to the response of a check. */
 export function lintFileView({
   filePath,
   errors,
@@ -58,6 +63,7 @@ export function lintFileView({
   return { filePath, errors, errorCount, durationMs, isIgnored, diagnostics }
 }
 
+/** Converts styled files to the response of a check of the project. */
 export function lintProjectView(
   projectPath: string,
   styled: StyledProject,
@@ -77,6 +83,7 @@ export function lintProjectView(
   }
 }
 
+/** Converts a styled file to the response of formatting it. */
 export function formatFileView({
   filePath,
   text,
@@ -97,6 +104,7 @@ export function formatFileView({
   }
 }
 
+/** Converts styled files to the response of formatting the project. */
 export function formatProjectView(
   projectPath: string,
   styled: StyledProject,
@@ -104,7 +112,7 @@ export function formatProjectView(
   startMs: number,
 ): FormatProjectView {
   const changed = styled.files.filter(({ hasChanges }) => hasChanges)
-  const kept = styled.files.filter(({ errorCount }) => errorCount > 0)
+  const withErrors = styled.files.filter(({ errorCount }) => errorCount > 0)
   return {
     projectPath,
     filesFormatted: changed.map(({ filePath }) => filePath),
@@ -119,7 +127,7 @@ export function formatProjectView(
         remainingErrors: errors,
         ...(diff !== undefined && { diff }),
       })),
-    filesWithRemainingErrors: kept.length,
+    filesWithRemainingErrors: withErrors.length,
     dryRun,
     diagnostics: styled.diagnostics,
   }

@@ -6,22 +6,23 @@ import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { fault } from '../errors.ts'
 import { isWithin } from '../../lib/fs/is-within.ts'
 
-/** A source file of a project, where it really is. */
+/** A source file of a project, with links resolved. */
 export interface SourceFile {
-  /** Without links, and inside the project's root without links. */
+  /** Path without links, inside the project's root without links. */
   readonly path: string
-  /** Below the root, with "/". */
+  /** Path relative to the root, with "/". */
   readonly filePath: string
 }
 
 /**
- * Where a file that somebody names is. A link inside the project leads to what it stands for; one that leads out is refused (threat A7).
+ * Resolves the path of a source file. A link inside the project is followed to its target; one that points
+ * outside is rejected (threat A7).
  *
  * @throws FILE_NOT_FOUND, BAD_REQUEST
  */
 export async function findSourceFile(root: string, named: string): Promise<SourceFile> {
   const shown = JSON.stringify(named.slice(0, 500))
-  if (named === '' || named.includes('\0')) throw fault('BAD_REQUEST', `${shown} is no path of a file`)
+  if (named === '' || named.includes('\0')) throw fault('BAD_REQUEST', `${shown} is not a valid file path`)
   const [top, path] = await Promise.all([
     realpath(root),
     realpath(isAbsolute(named) ? named : join(root, named)).catch((error: unknown) => {
@@ -29,11 +30,11 @@ export async function findSourceFile(root: string, named: string): Promise<Sourc
     }),
   ])
   if (!isWithin(path, top)) throw fault('BAD_REQUEST', `the file ${shown} is not inside the project ${root}`)
-  if (!(await stat(path)).isFile()) throw fault('BAD_REQUEST', `${shown} is no regular file`)
+  if (!(await stat(path)).isFile()) throw fault('BAD_REQUEST', `${shown} is not a regular file`)
   return { path, filePath: relative(top, path).split(sep).join('/') }
 }
 
-/** What a file was when it was read; it is only replaced while it is that. */
+/** Content and identity of a file when it was read; it is replaced only if unchanged. */
 export interface ReadSource {
   readonly bytes: Buffer
   readonly stat: FileIdentity
@@ -49,28 +50,31 @@ interface FileIdentity {
   readonly gid: bigint
 }
 
-/** Reads a whole file that is no link. @throws as node:fs, and an Error with a sentence for what is larger or no file */
+/**
+ * Reads a whole file that is not a link. @throws as node:fs, and Error when the file is too large or not
+ * regular
+ */
 export async function readSource(path: string, maxBytes: number): Promise<ReadSource> {
-  // A pipe would block until somebody writes to it.
+  // A pipe would block until it is written to.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const before = await file.stat({ bigint: true })
-    if (!before.isFile()) throw new Error('it is no regular file')
+    if (!before.isFile()) throw new Error('it is not a regular file')
     if (before.size > BigInt(maxBytes))
-      throw new Error(`it has ${before.size} bytes; at most ${maxBytes} are read`)
+      throw new Error(`it has ${before.size} bytes, more than the limit of ${maxBytes}`)
     return { bytes: await file.readFile(), stat: before }
   } finally {
     await file.close()
   }
 }
 
-/** What has been changed by another meanwhile. */
+/** Thrown if another process changed the file in the meantime. */
 export class ConcurrentEditError extends Error {}
 
 /**
- * Replaces a file as a whole, with the mode and the owner that it had.
+ * Replaces a file atomically, keeping its mode and owner.
  *
- * @throws ConcurrentEditError where it is not the file any more that was read; else as node:fs
+ * @throws ConcurrentEditError when the file changed since it was read; else as node:fs
  */
 export async function replaceSource(path: string, content: string, read: FileIdentity): Promise<void> {
   await writeFileDurable(path, content, {
@@ -81,7 +85,7 @@ export async function replaceSource(path: string, content: string, read: FileIde
         now.dev === read.dev && now.ino === read.ino && now.size === read.size && now.mtimeNs === read.mtimeNs
       const isThere = (await realpath(dirname(path))) === dirname(path)
       if (!isSame || !isThere || !now.isFile())
-        throw new ConcurrentEditError('it was changed while it was formatted')
+        throw new ConcurrentEditError('it changed while it was formatted')
     },
   })
 }

@@ -9,12 +9,12 @@ import type { StyledFile, StyleTask } from './style-task.ts'
 import { writeSource } from './write-source.ts'
 import { type JavaNode, parseJava } from '../source/java/java-parser.ts'
 
-/** A file is no larger. */
+/** Maximum size of a file. */
 const MAX_BYTES = 2 ** 22
 
 /**
- * Compares one Java file with its formatted form, and writes that where it is asked to. `errors` are, where the file is only looked
- * at, the places that differ, and otherwise what keeps it from being formatted. What goes wrong with the file is an issue of it.
+ * Compares a Java file with its formatted form, and writes that on request. `errors` are the differences for
+ * a check, otherwise the problems that prevent formatting. Problems with the file become issues.
  */
 export async function styleJavaFile(task: StyleTask): Promise<StyledFile> {
   const { root, file, writes, wanted } = task
@@ -33,7 +33,7 @@ export async function styleJavaFile(task: StyleTask): Promise<StyledFile> {
   } catch (error) {
     return result([fileIssue('read', `it cannot be read: ${messageOf(error)}`)])
   }
-  if (!isUtf8(read.bytes)) return result([fileIssue('encoding', 'it is not written in UTF-8')])
+  if (!isUtf8(read.bytes)) return result([fileIssue('encoding', 'it is not encoded in UTF-8')])
   const text = read.bytes.toString('utf8')
   const shown = wanted === 'text' ? { text } : {}
   try {
@@ -47,7 +47,7 @@ export async function styleJavaFile(task: StyleTask): Promise<StyledFile> {
   const formatted = await formOf(text, options, isCheck)
   if (formatted instanceof NoFormat) {
     const reason = `it has no formatted form: ${formatted.message}`
-    // No style is amiss where there is none; who wants it formatted is told that it is not.
+    // A file without formatted form has no violations, but formatting it fails.
     return isCheck
       ? result([], { diagnostics: [...diagnostics, `${file.filePath}: ${reason}`] })
       : result([fileIssue('formatter', reason)], { ...shown, diagnostics })
@@ -86,7 +86,7 @@ function firstLine(text: string): string {
   return (text.split('\n')[0] ?? '').slice(0, 200)
 }
 
-/** Where a text stops being Java; undefined where it does not. */
+/** Returns the first syntax error of a text, or undefined. */
 async function syntaxIssue(text: string): Promise<StyleIssue | undefined> {
   const tree = await parseJava(text)
   try {
@@ -96,7 +96,7 @@ async function syntaxIssue(text: string): Promise<StyleIssue | undefined> {
     const [shown = ''] = node.text.split('\n')
     const detail = node.isMissing
       ? `"${node.type}" is missing`
-      : `this is no Java: ${JSON.stringify(shown.trim().slice(0, 80))}`
+      : `this is not valid Java: ${JSON.stringify(shown.trim().slice(0, 80))}`
     return fileIssue('syntax', detail, row + 1, column + 1)
   } finally {
     tree.delete()

@@ -14,7 +14,7 @@ import { writeSource } from './write-source.ts'
 
 const MAX_BYTES = 2 ** 22
 const MAX_CONFIG_BYTES = 2 ** 16
-/** As many names as a command line holds for certain. */
+/** Number of file names that always fits on a command line. */
 const FILES_A_RUN = 200
 
 type KotlinTask = Omit<StyleTask, 'file'> & { readonly files: readonly SourceFile[] }
@@ -25,8 +25,8 @@ interface Copied {
 }
 
 /**
- * The same as `styleJavaFile` for Kotlin files, by ktlint. It works on copies, and what it writes there is written back as a
- * whole; it reads of the project its `.editorconfig` files.
+ * Does for Kotlin files what `styleJavaFile` does for Java. ktlint runs on copies, and changed copies are
+ * written back whole. Of the project it reads only `.editorconfig` files.
  *
  * @throws as `runKtlint`
  */
@@ -51,7 +51,7 @@ async function styleSome(
   const startMs = performance.now()
   const top = await mkdtemp(join(tmpdir(), 'analyzer-ktlint-'))
   try {
-    // Whatever stands above is another's.
+    // Ignores the .editorconfig files of parent folders.
     await writeFile(join(top, '.editorconfig'), 'root = true\n')
     const folder = join(top, 'project')
     const refused: StyledFile[] = []
@@ -93,7 +93,7 @@ const UNCHANGED = { hasChanges: false, isIgnored: false, diagnostics: [] } as co
 async function copy(file: SourceFile, folder: string): Promise<ReadSource | StyleIssue> {
   try {
     const read = await readSource(file.path, MAX_BYTES)
-    if (!isUtf8(read.bytes)) return fileIssue('encoding', 'it is not written in UTF-8')
+    if (!isUtf8(read.bytes)) return fileIssue('encoding', 'it is not encoded in UTF-8')
     const target = join(folder, file.filePath)
     mkdirSync(dirname(target), { recursive: true })
     await writeFile(target, read.bytes)
@@ -115,7 +115,9 @@ async function copyConfigs(root: string, folder: string, copied: readonly Copied
   }
 }
 
-/** ktlint does not say what it could correct: what is left of a rule after it has corrected is what it cannot. */
+/**
+ * ktlint does not report which issues it can correct: those that remain after correcting are those it cannot.
+ */
 function issuesOf(issues: readonly KtlintIssue[], left: readonly KtlintIssue[]): readonly StyleIssue[] {
   const stubborn = new Set(left.map(({ rule }) => rule))
   return issues.map(({ line, column, message, rule }) => ({

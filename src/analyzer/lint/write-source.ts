@@ -2,7 +2,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { ConcurrentEditError, type ReadSource, replaceSource } from './source-file.ts'
 import { fileIssue, type StyleIssue } from './style-issue.ts'
 
-/** Replaces a source file as it was read; what hinders that is an issue of the file. */
+/** Replaces a source file if it is unchanged; returns what prevented this as an issue. */
 export async function writeSource(
   path: string,
   text: string,

@@ -4,7 +4,7 @@ import { findModules } from '../classpath/project-layout.ts'
 import { buildToolClassPath } from './build-tool-class-path.ts'
 import type { BuildToolClassPath, BuildToolRequest } from './build-tool-request.ts'
 
-/** Files of a module that say what it is built on. */
+/** Files that define a module's dependencies. */
 const DEFINITIONS = [
   'pom.xml',
   '.mvn/maven.config',
@@ -18,18 +18,21 @@ const DEFINITIONS = [
   'gradle/libs.versions.toml',
 ]
 
-/** Keeps a build tool's answer as long as the files that define the build are the same: asking takes seconds. */
+/**
+ * Caches a build tool's answer as long as the files that define the build are unchanged: asking takes
+ * seconds.
+ */
 export class BuildToolCache {
   #cached: { readonly stamp: string; readonly answer: BuildToolClassPath } | undefined
 
-  /** @throws as `buildToolClassPath` */
-  async ask(question: BuildToolRequest): Promise<BuildToolClassPath> {
-    const stamp = stampOf(question.root)
+  /** Returns the class path. @throws as `buildToolClassPath` */
+  async get(request: BuildToolRequest): Promise<BuildToolClassPath> {
+    const stamp = stampOf(request.root)
     const cached = this.#cached
     if (cached?.stamp === stamp && cached.answer.libraries.every((jar) => existsSync(jar)))
       return cached.answer
-    const answer = await buildToolClassPath(question)
-    // What was missing may be there the next time.
+    const answer = await buildToolClassPath(request)
+    // A missing dependency may exist next time.
     this.#cached = answer.isWhole ? { stamp, answer } : undefined
     return answer
   }

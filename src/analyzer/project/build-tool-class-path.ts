@@ -7,14 +7,14 @@ import type { BuildToolClassPath, BuildToolRequest } from './build-tool-request.
 const GRADLE_FILES = ['settings.gradle', 'settings.gradle.kts', 'build.gradle', 'build.gradle.kts']
 
 /**
- * Asks the project's build tool for the class paths of its modules. This runs the tool, and so what the project's build
- * defines.
+ * Asks the project's build tool for the class paths of its modules. This runs the tool, and therefore code of
+ * the project's build.
  *
- * @throws an Error that says why there is no answer
+ * @throws Error when there is no answer, with the reason
  */
-export async function buildToolClassPath(question: BuildToolRequest): Promise<BuildToolClassPath> {
-  const has = (file: string): boolean => existsSync(join(question.root, file))
-  if (has('pom.xml')) return mavenClassPath(question)
-  if (GRADLE_FILES.some(has)) return gradleClassPath(question)
-  throw new Error('only Maven and Gradle are asked: there is neither a pom.xml nor a build.gradle')
+export async function buildToolClassPath(request: BuildToolRequest): Promise<BuildToolClassPath> {
+  const has = (file: string): boolean => existsSync(join(request.root, file))
+  if (has('pom.xml')) return mavenClassPath(request)
+  if (GRADLE_FILES.some(has)) return gradleClassPath(request)
+  throw new Error('only Maven and Gradle are supported: the project has neither a pom.xml nor a build.gradle')
 }

@@ -1,20 +1,20 @@
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Jvm } from './find-jvm.ts'
 
-/** What a build tool tells of a project: the jars that all its modules are built on, each once. */
+/** Class path from a build tool: the jars that all modules depend on, each once. */
 export interface BuildToolClassPath {
   readonly tool: 'maven' | 'gradle'
   readonly libraries: readonly string[]
-  /** Folders with classes of the project that the tool names, where it names any; they need not be there yet. */
+  /** Class folders that the tool names, if any; they need not exist yet. */
   readonly classFolders: readonly string[]
-  /** False where some modules did not tell theirs. */
+  /** Whether all modules were resolved. */
   readonly isWhole: boolean
 }
 
-/** What a build tool is asked with. */
+/** Request for a project's class path. */
 export interface BuildToolRequest {
   readonly root: string
-  /** That the tool itself runs on; its own choice where there is none. */
+  /** JVM to run the tool on; undefined for its default. */
   readonly jvm: Jvm | undefined
   readonly logger: Logger
   readonly signal: AbortSignal

@@ -5,8 +5,8 @@ import type { BuildToolClassPath, BuildToolRequest } from './build-tool-request.
 import { jarsOf, runBuildTool } from './run-build-tool.ts'
 
 /**
- * Prints what each project's source sets are built on and where their classes go. What a configuration cannot resolve is
- * left out of it, so that one dependency that is missing costs no other. In the Groovy of Gradle 4 to 9.
+ * Prints the dependencies and class folders of each project's source sets. Skips what a configuration cannot
+ * resolve, so that a missing dependency does not hide others. Written in the Groovy of Gradle 4 to 9.
  */
 const INIT_SCRIPT = `allprojects { project ->
   project.tasks.create('analyzerClassPath') {
@@ -33,26 +33,29 @@ const INIT_SCRIPT = `allprojects { project ->
 }
 `
 
-/** The script asks projects while it runs, which neither of these allows; a Gradle that does not know them passes them over. */
+/**
+ * The script queries projects during execution, which these settings forbid. A Gradle that does not know a
+ * setting ignores it.
+ */
 const SETTINGS = ['configuration-cache=false', 'unsafe.configuration-cache=false', 'parallel=false'].map(
   (setting) => `-Dorg.gradle.${setting}`,
 )
 
-/** Asks Gradle by a script of our own beside the build's; what Gradle itself keeps of a build goes into a folder of ours. */
-export async function gradleClassPath(question: BuildToolRequest): Promise<BuildToolClassPath> {
+/** Asks Gradle for the class paths with an init script. Gradle's project cache goes to a temporary folder. */
+export async function gradleClassPath(request: BuildToolRequest): Promise<BuildToolClassPath> {
   const own = await mkdtemp(join(tmpdir(), 'analyzer-gradle-'))
   try {
     const script = join(own, 'class-path.gradle')
     await writeFile(script, INIT_SCRIPT)
     const flags = ['--project-cache-dir', join(own, 'cache'), '--console=plain', '--no-daemon', '--continue']
     const { status, stdout, stderr, name } = await runBuildTool(
-      question,
+      request,
       { wrapper: 'gradlew', command: 'gradle' },
       ['-q', '-I', script, ...flags, ...SETTINGS, 'analyzerClassPath'],
     )
-    if (status !== 0) throw new Error(`${name}: ${reasonOf(stderr) ?? `it ended with status ${status}`}`)
+    if (status !== 0) throw new Error(`${name}: ${reasonOf(stderr) ?? `it exited with status ${status}`}`)
     const missing = new Set(linesWith(stdout, 'MISSING'))
-    if (missing.size > 0) question.logger.warn({ missing: [...missing] }, 'Gradle could not resolve these')
+    if (missing.size > 0) request.logger.warn({ missing: [...missing] }, 'Gradle could not resolve these')
     return {
       tool: 'gradle',
       libraries: jarsOf(linesWith(stdout, 'JAR')),
@@ -71,7 +74,7 @@ function linesWith(stdout: string, what: string): readonly string[] {
     .flatMap((line) => (line.startsWith(start) ? [line.slice(start.length).trim()] : []))
 }
 
-/** Gradle says it under a heading of its own. */
+/** Gradle prints the reason under its own heading. */
 function reasonOf(stderr: string): string | undefined {
   const [, reason] = /^\* What went wrong:\n(.+(?:\n[> ].*)*)/m.exec(stderr) ?? []
   return reason?.replace(/\s*\n[> ]*/g, ' ').trim()

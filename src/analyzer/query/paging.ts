@@ -3,12 +3,14 @@ import { fault } from '../errors.ts'
 const DEFAULT_PAGE_SIZE = 50
 const MAX_PAGE_SIZE = 10_000
 
+/** A requested page. */
 export interface Paging {
   /** From 0. */
   readonly page: number
   readonly size: number
 }
 
+/** A page of a list. */
 export interface Page<T> {
   readonly rows: readonly T[]
   readonly totalCount: number
@@ -17,7 +19,7 @@ export interface Page<T> {
   readonly totalPages: number
 }
 
-/** @throws BAD_REQUEST for what is no page */
+/** Validates a requested page. @throws BAD_REQUEST when it is invalid */
 export function parsePaging(page: number | undefined, size: number | undefined): Paging {
   const paging = { page: page ?? 0, size: size ?? DEFAULT_PAGE_SIZE }
   if (!Number.isSafeInteger(paging.page) || paging.page < 0) {
@@ -29,7 +31,7 @@ export function parsePaging(page: number | undefined, size: number | undefined):
   return paging
 }
 
-/** One page of a list whose rows are made only where they are shown. */
+/** Returns a page of a list, creating only its own rows. */
 export function pageOf<Row, T>(all: ArrayLike<Row>, { page, size }: Paging, show: (row: Row) => T): Page<T> {
   const start = Math.min(page * size, all.length)
   const rows = Array.from({ length: Math.min(size, all.length - start) }, (_, i) =>
@@ -38,7 +40,7 @@ export function pageOf<Row, T>(all: ArrayLike<Row>, { page, size }: Paging, show
   return { rows, totalCount: all.length, page, pageSize: size, totalPages: Math.ceil(all.length / size) }
 }
 
-/** The same of groups whose sizes are known, but whose rows are made only where the page shows some of them. */
+/** Returns a page of rows in groups of known sizes, creating only the rows of groups on the page. */
 export function pageOfGroups<Group, T>(
   groups: ArrayLike<Group>,
   countOf: (group: Group) => number,

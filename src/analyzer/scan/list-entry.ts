@@ -3,36 +3,37 @@ import { displayPath } from '../classpath/class-container.ts'
 import { contentHash } from '../classpath/content-hash.ts'
 import { type SlicedEntry, slicesOf, stampIfThere } from '../index/slices.ts'
 
+/** Task to list a class path entry. */
 export interface ListTask {
   readonly path: string
   readonly release: number
-  /** Of an archive, where it is known. */
+  /** Hash of an archive, if known. */
   readonly hash: StampedHash | undefined
 }
 
-/** The hash of an archive's bytes, and what tells it from one that was there before or is there later. */
+/** Hash of an archive's bytes, and its stamp, which changes with the file. */
 export interface StampedHash {
   readonly stamp: string
   readonly hash: string
 }
 
-/** What the server needs to know of a place; the classes stay where they were listing. */
+/** Slices of a class path entry, without their classes, which stay in the process that listed them. */
 export interface EntryListing {
   readonly slices: readonly { readonly key: string; readonly location: string; readonly count: number }[]
   readonly problems: readonly ClassPathProblem[]
-  /** Of an archive: as long as it is the same, so is all this. */
+  /** Stamp of an archive: while it is the same, the listing is valid. */
   readonly stamp?: string
-  /** A hash that has been made anew. */
+  /** Newly computed hash. */
   readonly hash?: StampedHash
 }
 
-/** The last places that this thread has listing: what is missing of them is read next. */
+/** Entries that this thread listed last: their missing slices are usually read next. */
 const lastListed = new Map<string, SlicedEntry>()
 const MAX_ENTRIES = 8
-/** Of all together: what has more is listing again. */
+/** Maximum number of classes of all cached entries; larger entries are listed again. */
 const MAX_CLASSES = 2 ** 15
 
-/** Lists one place of a class path, in a pool's process. */
+/** Lists a class path entry in a pool process. */
 export function listEntry(task: ListTask): EntryListing {
   return list(task).listing
 }
@@ -61,7 +62,7 @@ function list({ path, release, hash: known }: ListTask): {
   return { sliced, listing }
 }
 
-/** The slices of a place, from memory where this thread has listing it and it has not changed since, as another may have seen. */
+/** Returns the slices of an entry, from memory if this thread has listed it and it has not changed since. */
 export function slicedEntryOf(task: ListTask, keys: readonly string[]): SlicedEntry {
   const sliced = lastListed.get(`${task.release} ${task.path}`)
   const there = new Set(sliced?.slices.map(({ key }) => key))

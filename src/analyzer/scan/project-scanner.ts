@@ -28,20 +28,20 @@ import { stampIfThere } from '../index/slices.ts'
 import { isDamage, SliceStore } from '../index/store.ts'
 import type { StringPool } from '../index/string-pool.ts'
 
-/** Slices that one task reads: enough to keep a thread busy, few enough to share the work. */
+/** Slices per read task: enough to keep a thread busy, few enough to balance the work. */
 const SLICES_A_TASK = 8
-/** Class files that change while they are read are read again so often. */
+/** Maximum attempts to read class files that change meanwhile. */
 const ATTEMPTS = 3
 
-/** Archives of at least so many bytes may have more classes than others (archive-classes.ts). */
+/** Minimum size of archives that may have more classes than others (archive-classes.ts). */
 const HUGE_BYTES = 2 ** 24
-/** A place with more of them is read by one thread, which lists it once. */
+/** An entry with more classes is read by one thread, which lists it once. */
 const MANY_CLASSES = 2 ** 15
 
-/** Of a place that is left out. */
-const NOTHING: EntryListing = { slices: [], problems: [] }
+/** Listing of a skipped entry. */
+const EMPTY_LISTING: EntryListing = { slices: [], problems: [] }
 
-/** Reads a project's class path into the store, and from there into an index in memory. */
+/** Reads a project's class path into the store, and loads the index from there. */
 export class ProjectScanner {
   readonly #config: AnalyzerConfig
   readonly #root: string
@@ -51,7 +51,7 @@ export class ProjectScanner {
   readonly #closed = new AbortController()
   readonly #storeDir: string
   readonly #hashes: ArchiveHashes
-  /** What each place was when it was last listed. */
+  /** Last listing of each class path entry. */
   readonly #listings = new Map<string, EntryListing>()
   readonly #buildTool = new BuildToolCache()
   readonly #quarantined: Quarantine
@@ -59,16 +59,18 @@ export class ProjectScanner {
     (key) => this.#readFacts(key),
     () => this.#releaseMemory(),
   )
-  /** Slices whose facts could not be had: a scan reads them again, and looks at all others' facts too. */
+  /**
+   * Slices whose facts could not be read: the next scan reads them again, and checks the facts of all others.
+   */
   readonly #damaged = new Set<string>()
   readonly #retired = new RetiredSlices()
   /** Paths of the last class path. */
   #entries: readonly string[] = []
-  /** Settles when no huge archive is being listed or read. */
+  /** Resolves when no huge archive is being listed or read. */
   #exclusive: Promise<unknown> = Promise.resolve()
   #isInDoubt = false
   #store: SliceStore | undefined
-  /** Of the last scan. */
+  /** Names of the last scan. */
   #names: StringPool | undefined
 
   constructor(
@@ -86,7 +88,11 @@ export class ProjectScanner {
     this.#hashes = new ArchiveHashes(join(config.cacheDir, 'archive-hashes.json'))
   }
 
-  /** @param before the last scan, of which is kept what has not changed */
+  /**
+   * Scans the project.
+   *
+   * @param before last scan, whose unchanged data is reused
+   */
   async scan(before: Scan | undefined): Promise<Scan> {
     try {
       return await this.#scan(before)
@@ -108,7 +114,7 @@ export class ProjectScanner {
     const isSame = await opening
     this.#quarantined.releaseChanged()
     this.#isInDoubt = this.#damaged.size > 0
-    const leftOut = this.#quarantined.paths
+    const quarantined = this.#quarantined.paths
     const reports: ReadReport[] = []
     const known = isSame ? before?.snapshot.index : undefined
     const builder = new IndexBuilder(known)
@@ -119,18 +125,19 @@ export class ProjectScanner {
       if (attempt > ATTEMPTS) {
         throw fault(
           'SCAN_FAILED',
-          'class files change faster than they can be read; refresh when the build is done',
+          'class files keep changing while they are read; refresh when the build is done',
         )
       }
       reports.push(...(await this.#read(incomplete, classPath.release, builder)))
       incomplete = this.#incomplete(listedEntries, builder)
       if (incomplete.length === 0) break
-      // Some have changed since they were listed.
+      // Some changed since they were listed.
       listedEntries = await list()
       incomplete = this.#incomplete(listedEntries, builder)
     }
-    // Writing to a damaged store ends the process, whatever it reads: the store is replaced before a place is left out.
-    if (this.#isInDoubt && this.#quarantined.releaseSince(leftOut)) {
+    // Writing to a damaged store crashes the process, whatever it reads: the store is replaced before an
+    // entry is quarantined.
+    if (this.#isInDoubt && this.#quarantined.releaseSince(quarantined)) {
       await this.#dropStore()
       return this.#scan(undefined)
     }
@@ -152,15 +159,15 @@ export class ProjectScanner {
         ...reports.flatMap(({ problems }) => problems),
         ...this.#quarantined.paths.map((path) => ({
           path,
-          message: 'reading it has ended its process twice; it is left out',
+          message: 'reading it crashed the process twice; it is skipped until it changes',
         })),
       ],
     }
   }
 
-  /** Called when a question is about to be answered from a scan. */
+  /** Called before a query uses a scan. */
   used(): void {
-    this.#facts.used()
+    this.#facts.touch()
   }
 
   async close(): Promise<void> {
@@ -184,7 +191,7 @@ export class ProjectScanner {
     }))
     const refreshed = await this.#runAll(
       tasks,
-      // What crashes while it is read is found in #read, and not among what is listed.
+      // With `isAlone` it only lists, so that crashes while reading occur in #read.
       (task, isAlone): Promise<RefreshedEntry> => {
         const list = (): Promise<RefreshedEntry> =>
           this.#inPool('analyzer-list', { ...task, mayRead: !isAlone } satisfies RefreshTask)
@@ -192,15 +199,15 @@ export class ProjectScanner {
       },
     )
     for (const [i, { path }] of changed.entries()) {
-      const { listing = NOTHING, report } = refreshed[i] ?? {}
+      const { listing = EMPTY_LISTING, report } = refreshed[i] ?? {}
       this.#listings.set(path, listing)
       if (listing.hash !== undefined) this.#hashes.add(listing.hash)
       if (report !== undefined) reports.push(report)
     }
-    return entries.map((entry) => ({ ...entry, listing: this.#listings.get(entry.path) ?? NOTHING }))
+    return entries.map((entry) => ({ ...entry, listing: this.#listings.get(entry.path) ?? EMPTY_LISTING }))
   }
 
-  /** Only of an archive a stamp says that all is as it was. */
+  /** Whether an archive is unchanged; folders have no stamp. */
   #isUnchanged(path: string): boolean {
     const known = this.#listings.get(path)
     return known?.stamp !== undefined && known.stamp === stampIfThere(path)
@@ -210,14 +217,17 @@ export class ProjectScanner {
     return { path, release, hash: this.#hashes.find(stampIfThere(path)) }
   }
 
-  /** The slices whose digests are neither in memory nor in the store. A damaged one counts as missing, and is read again. */
+  /**
+   * Returns entries with slices whose digests are neither in memory nor in the store. A damaged digest counts
+   * as missing, and is read again.
+   */
   #incomplete(listedEntries: readonly ListedEntry[], builder: IndexBuilder): readonly IncompleteEntry[] {
     return listedEntries
       .map((entry) => ({ ...entry, keys: keysOf(entry).filter((key) => !this.#load(key, builder)) }))
       .filter(({ path, keys }) => keys.length > 0 && !this.#quarantined.has(path))
   }
 
-  /** Takes it from the store where it is there. */
+  /** Loads a digest into the builder. Returns false if it is missing or damaged. */
   #load(key: string, builder: IndexBuilder): boolean {
     if (this.#damaged.has(key) || (this.#isInDoubt && !this.#openedStore().facts(key))) return false
     return builder.has(key) || this.#openedStore().digest(key, (digest) => builder.add(key, digest))
@@ -249,13 +259,16 @@ export class ProjectScanner {
     const report = await this.#inPool<ReadReport>('analyzer-read', task)
     for (const key of report.stored) {
       this.#damaged.delete(key)
-      // While others are still being read.
+      // Loads it while others are still being read.
       this.#load(key, builder)
     }
     return report
   }
 
-  /** One at a time, since the list of a huge archive takes much of the memory that all threads have together. */
+  /**
+   * Runs tasks for huge archives one at a time, because their lists take much of the memory that all threads
+   * share.
+   */
   #runExclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#exclusive.then(work)
     this.#exclusive = result.catch(() => undefined)
@@ -266,7 +279,7 @@ export class ProjectScanner {
     return (await this.#pool.run(workerFile(worker), task)) as Result
   }
 
-  /** What cannot be dropped now, on a full disk for instance, takes room and harms nobody. */
+  /** Deletes retired slices. A failure, for example on a full disk, only wastes space. */
   async #dropRetired(listedEntries: readonly ListedEntry[]): Promise<void> {
     const inFolders = listedEntries.filter(({ listing }) => listing.stamp === undefined).flatMap(keysOf)
     const keys = this.#retired.next(inFolders)
@@ -275,7 +288,7 @@ export class ProjectScanner {
     await this.#inPool('analyzer-drop', task).catch((error: unknown) => this.#afterFailure(error))
   }
 
-  /** As `Quarantine.runAll`. */
+  /** Runs tasks as `Quarantine.runAll` does. */
   async #runAll<Task extends EntryTask, Result>(
     tasks: readonly Task[],
     run: (task: Task, isAlone: boolean) => Promise<Result>,
@@ -287,38 +300,38 @@ export class ProjectScanner {
     }
   }
 
-  /** After a failed write lmdb's memory is not to be trusted any more: the process that wrote is replaced. */
+  /** Replaces the process that writes, because lmdb's memory may be corrupt after a failed write. */
   async #afterFailure(error: unknown): Promise<unknown> {
     await this.#pool.end()
     return error
   }
 
   /**
-   * Opens the store, in another process first. One that is damaged is put aside: it can be made again. Returns whether what
-   * the last scan has put there is still there.
+   * Opens the store, first in another process. A damaged store is moved aside. Returns whether data of the
+   * last scan still exists.
    */
   async #openStore(): Promise<boolean> {
     if (this.#store?.isWhole() === true) return true
     await this.#store?.close()
     this.#store = undefined
     const check = (): Promise<unknown> => {
-      // The directory may be another one than last time.
+      // The directory may have been replaced.
       this.#pool.confine(this.#confinement())
       return this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
     }
     await repairStore(this.#storeDir, check, (error) => {
       this.#closed.signal.throwIfAborted()
-      this.#logger.warn({ err: error, directory: this.#storeDir }, 'the index is damaged and is made anew')
+      this.#logger.warn({ err: error, directory: this.#storeDir }, 'the index is damaged and will be rebuilt')
     })
     this.#store = SliceStore.open(this.#storeDir, 'read')
     return false
   }
 
-  /** Puts aside a store that ends the processes that write to it; the next scan makes another. */
+  /** Moves aside a store that crashes the processes that write to it; the next scan creates another. */
   async #dropStore(): Promise<void> {
     this.#logger.warn(
       { directory: this.#storeDir },
-      'the index ends the processes that write to it and is rebuilt',
+      'the index crashes the processes that write to it and will be rebuilt',
     )
     await this.#pool.end()
     await this.#store?.close()
@@ -327,7 +340,7 @@ export class ProjectScanner {
     this.#damaged.clear()
   }
 
-  /** Lets the pool's process read what of the class path is neither in the project nor in a repository. */
+  /** Lets the pool process read class path entries outside the project and local repositories. */
   #allowReading({ entries }: ClassPath): void {
     this.#entries = entries.map(({ path }) => path)
     this.#pool.confine(this.#confinement())
@@ -341,10 +354,10 @@ export class ProjectScanner {
     const facts = this.#openedStore().facts(key)
     if (facts !== undefined) return facts
     this.#damaged.add(key)
-    throw fault('SCAN_NOT_READY', 'the index is damaged; "analyzer refresh" reads what is missing again')
+    throw fault('SCAN_NOT_READY', 'the index is damaged; run "analyzer refresh" to repair it')
   }
 
-  /** Gives back what a server that nobody asks does not need; V8 lets it collect at once where it is started so. */
+  /** Releases memory that an idle server does not need, including V8 garbage if `gc` is exposed. */
   #releaseMemory(): void {
     void this.#store?.close()
     this.#names?.forget()

@@ -1,25 +1,33 @@
 import { type EntryListing, listEntry, type ListTask } from './list-entry.ts'
 import { isStored, type ReadReport, readSlices } from './read-slices.ts'
 
-/** Slices that are read by the thread that has listed them: another one would have to list them again. */
-const FEW = 8
+/**
+ * Maximum number of new slices that the listing thread also reads: another thread would have to list them
+ * again.
+ */
+const MAX_SLICES = 8
 
+/** Task to list a class path entry and read a few new slices. */
 export interface RefreshTask {
   readonly entry: ListTask
-  /** Keys of the slices that the server has of this place; undefined for one that it knows nothing of yet. */
+  /** Keys of the slices in the server's index; undefined if the entry is new. */
   readonly indexedKeys: readonly string[] | undefined
-  /** Whether what is new is read at once where it is little. */
+  /** Whether to read new slices if there are few. */
   readonly mayRead: boolean
   readonly storeDir: string
 }
 
+/** Result of a refresh task. */
 export interface RefreshedEntry {
   readonly listing: EntryListing
-  /** Where what is new was little, and has been read. */
+  /** Set if new slices were read. */
   readonly report?: ReadReport
 }
 
-/** Lists one place of a class path, in a pool's process. @throws as `readSlices` */
+/**
+ * Lists a class path entry in a pool process, and reads its new slices if there are few. @throws as
+ * `readSlices`
+ */
 export async function refreshEntry({
   entry,
   indexedKeys,
@@ -31,6 +39,6 @@ export async function refreshEntry({
   const there = indexedKeys === undefined ? undefined : new Set(indexedKeys)
   const isThere = (key: string): boolean => there?.has(key) ?? isStored(storeDir, key)
   const keys = listing.slices.map(({ key }) => key).filter((key) => !isThere(key))
-  if (keys.length === 0 || keys.length > FEW) return { listing }
+  if (keys.length === 0 || keys.length > MAX_SLICES) return { listing }
   return { listing, report: await readSlices({ entry, keys, storeDir }) }
 }

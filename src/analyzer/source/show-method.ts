@@ -5,6 +5,7 @@ import { type MethodText, parseParameterTypes } from './java/find-methods.ts'
 import { textOf } from './show-source.ts'
 import type { ClassText, SourceService, TextOptions } from './source-service.ts'
 
+/** Options of a query for a method's source. */
 export interface MethodSourceOptions {
   readonly method: string
   /** "int, java.lang.String", or "()" for none; undefined for all overloads. */
@@ -12,17 +13,19 @@ export interface MethodSourceOptions {
   readonly contextLines: number
 }
 
+/** Source of a method. */
 export interface MethodSourceView extends MethodText {
   readonly classFqn: string
   readonly methodName: string
   readonly sourceOrigin: ClassText['origin']
   readonly filePath: string | null
-  /** All that fit, the first among them, where several do. */
+  /** All matching overloads, including the first, if there are several. */
   readonly overloads?: readonly MethodText[]
 }
 
 /**
- * The source of a class's methods of one name, or of its constructors. Of what is not written in Java the decompiled text is shown.
+ * Returns the source of a class's methods or constructors with a name. For classes not written in Java, the
+ * decompiled text.
  *
  * @throws CLASS_NOT_FOUND, METHOD_NOT_FOUND, and as `SourceService.text`
  */
@@ -59,10 +62,13 @@ function methodNotFound(scan: Scan, { fqn }: ClassText, method: string, paramete
   const compiled = isConstructor ? constructors : methods.filter((each) => each.name === method)
   const which = `${fqn} has no method "${method}"`
   if (compiled.length === 0) return fault('METHOD_NOT_FOUND', which)
-  const known = compiled
+  const overloads = compiled
     .map(({ parameters }) => `(${parameters.map(({ type }) => type).join(', ')})`)
     .join(' ')
   return parameterTypes === undefined
-    ? fault('METHOD_NOT_FOUND', `"${method}" of ${fqn} is not written in its source: the compiler made it`)
-    : fault('METHOD_NOT_FOUND', `${which} with the parameters (${parameterTypes}); there are: ${known}`)
+    ? fault('METHOD_NOT_FOUND', `"${method}" of ${fqn} has no source: the compiler generated it`)
+    : fault(
+        'METHOD_NOT_FOUND',
+        `${which} with the parameters (${parameterTypes}); existing overloads: ${overloads}`,
+      )
 }

@@ -11,15 +11,17 @@ import {
 } from './source-service.ts'
 import type { VisibilityLevel } from './java/visibility.ts'
 
+/** Options of a query for a class's source. */
 export interface ShowOptions extends TextOptions {
   readonly format: SourceFormat
-  /** The least visible members that are shown; not for `full`. */
+  /** Lowest visibility of the members shown; ignored for `full`. */
   readonly visibility: VisibilityLevel
 }
 
+/** Source of a class. */
 export interface SourceView {
   readonly fqn: string
-  /** Null for a text that stands in no file. */
+  /** Null for a text that is not from a file. */
   readonly filePath: string | null
   readonly language: string
   readonly content: string
@@ -29,12 +31,12 @@ export interface SourceView {
   readonly mavenCoordinates: string | null
   readonly isDecompiled: boolean
   readonly format: SourceFormat
-  /** Of the class in `content`, from 1; null where they are not known. Only for `full`. */
+  /** Lines of the class in `content`, from 1; null if unknown. Only for `full`. */
   readonly startLine?: number | null
   readonly endLine?: number | null
 }
 
-/** A class's source, whole or in excerpts. @throws CLASS_NOT_FOUND and as `SourceService.text` */
+/** Returns a class's source, whole or as an excerpt. @throws CLASS_NOT_FOUND and as `SourceService.text` */
 export async function showSource(
   service: SourceService,
   scan: Scan,
@@ -65,7 +67,7 @@ async function showExcerpt(
     const extracted = await service.extract({ ...textOf(text), wanted })
     if (extracted?.is === 'excerpt') return viewOf(text, extracted.content, excerpt)
   }
-  // What documents it is in a source text alone.
+  // Documentation exists only in source text.
   if (excerpt === 'javadoc') throw noSource(origin, { language: 'java' })
   const content = renderClassFile(showClass(scan.snapshot, fqn), excerpt, options.visibility)
   const made = {
@@ -80,6 +82,7 @@ async function showExcerpt(
   return viewOf({ ...made, origin: 'DECOMPILED' }, content, excerpt)
 }
 
+/** Returns the part of a text that `extract` needs. */
 export function textOf({ text, classLocation, origin }: ClassText) {
   return { text, steps: classLocation.steps, isOriginal: origin !== 'DECOMPILED' }
 }

@@ -29,21 +29,21 @@ const IDLE_MS = 60_000
 const FIND_MS = 30_000
 const THREAD_HEAP_MB = 512
 
-/** Where source texts are found in archives and parsed. */
+/** Creates the pool that finds and parses source texts. */
 export function createTextPool(logger: PoolOptions['logger'], confinement: Confinement): IdlePool {
   const options = { name: 'analyzer-source', maxThreads: 2, maxHeapMb: THREAD_HEAP_MB, confinement }
   return new IdlePool({ ...options, ...(logger !== undefined && { logger }) }, IDLE_MS)
 }
 
-/** Which text of a class is wanted. */
+/** Options for the text of a class. */
 export interface TextOptions {
   readonly language: Language | undefined
   readonly allowsDecompilation: boolean
-  /** Whether what has been decompiled before is decompiled again. */
+  /** Whether to decompile again instead of using the cache. */
   readonly isFresh: boolean
 }
 
-/** A class's text, wherever it is from. */
+/** Text of a class from any origin. */
 export interface ClassText extends Omit<FoundText, 'origin' | 'filePath'> {
   readonly fqn: string
   readonly classLocation: ClassLocation
@@ -53,7 +53,7 @@ export interface ClassText extends Omit<FoundText, 'origin' | 'filePath'> {
   readonly mavenCoordinates: string | null
 }
 
-/** What is known of a class before there is a text. */
+/** A class and its source, if any, before decompiling. */
 export interface ClassOrigin {
   readonly id: number
   readonly fqn: string
@@ -63,7 +63,7 @@ export interface ClassOrigin {
   readonly found: TextResult
 }
 
-/** Finds classes' texts. What reads archives and texts runs in processes of their own, which start when they are needed. */
+/** Finds the texts of classes. Archives and texts are read in separate processes, which start on demand. */
 export class SourceService {
   readonly #config: AnalyzerConfig
   readonly #root: string
@@ -87,7 +87,6 @@ export class SourceService {
     await this.#pool.close()
   }
 
-  /** @throws CLASS_NOT_FOUND */
   async find({ snapshot }: Scan, fqn: string, language: Language | undefined): Promise<ClassOrigin> {
     const id = snapshot.getClass(fqn)
     const classLocation = locateClass(snapshot, id)
@@ -109,10 +108,10 @@ export class SourceService {
   }
 
   /**
-   * The text that was found, else the decompiled one.
+   * Returns the source that was found, else the decompiled text.
    *
-   * @throws FILE_NOT_FOUND, LIBRARY_CLASS and JDK_CLASS where there is none and decompiling is not allowed;
-   *   DECOMPILATION_FAILED, DECOMPILATION_TIMEOUT
+   * @throws FILE_NOT_FOUND, LIBRARY_CLASS and JDK_CLASS when there is no source and decompiling is not
+   * allowed; DECOMPILATION_FAILED, DECOMPILATION_TIMEOUT
    */
   async text(snapshot: Snapshot, origin: ClassOrigin, options: TextOptions): Promise<ClassText> {
     const { fqn, classLocation, location, found } = origin
@@ -138,7 +137,7 @@ export class SourceService {
     }
   }
 
-  /** @throws as the pool does */
+  /** Extracts a part of a text. @throws as the pool does */
   async extract(question: ExtractRequest): Promise<Extracted | undefined> {
     return (await this.#pool.run(workerFile('analyzer-extract-text'), question, {
       timeoutMs: this.#config.source.timeLimitMs,
@@ -182,7 +181,7 @@ export class SourceService {
 
 const cache = new WeakMap<Snapshot, readonly string[]>()
 
-/** Returns the places of a project's class path with the archives of sources that may be beside them. */
+/** Returns the entries of a project's class path and the source archives that may be next to them. */
 function classPathWithSources(snapshot: Snapshot): readonly string[] {
   const before = cache.get(snapshot)
   if (before !== undefined) return before
@@ -192,16 +191,17 @@ function classPathWithSources(snapshot: Snapshot): readonly string[] {
   return all
 }
 
+/** Returns the fault for a class without source. */
 export function noSource(
   { fqn, source, location }: ClassOrigin,
   { language }: Pick<TextOptions, 'language'>,
 ) {
-  const what = `there is no ${language === undefined ? '' : `${language} `}source of ${fqn}`
+  const what = `${fqn} has no ${language === undefined ? '' : `${language} `}source`
   if (source === 'PROJECT') return fault('FILE_NOT_FOUND', `${what} in the project`)
   if (source === 'JDK')
-    return fault('JDK_CLASS', `${what}: the JDK of ${location} has no src.zip, or not with it`)
+    return fault('JDK_CLASS', `${what}: the JDK of ${location} has no src.zip with this class`)
   return fault(
     'LIBRARY_CLASS',
-    `${what}: neither beside ${location} nor in the local repositories of Maven and Gradle is an archive with it`,
+    `${what}: no source archive with this class is next to ${location} or in the local repositories of Maven and Gradle`,
   )
 }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { TRAIT } from '../../../src/analyzer/bytecode/columns.ts'
-import type { ClassFault, Facts } from '../../../src/analyzer/bytecode/facts.ts'
+import type { ClassDiagnostic, Facts } from '../../../src/analyzer/bytecode/facts.ts'
 import { oracleReader } from '../../oracle/class-reader/oracle-reader.ts'
 import { nativeReader } from '../../support/analyzer/class-readers.ts'
 import { ClassView } from '../../support/analyzer/class-view.ts'
@@ -8,7 +8,7 @@ import { classFilesBelow, compiled } from '../../support/analyzer/javac.ts'
 
 describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
   let facts: Facts
-  let faults: readonly ClassFault[]
+  let faults: readonly ClassDiagnostic[]
   const view = (name: string) => new ClassView(facts, name)
 
   beforeAll(async () => {

@@ -152,12 +152,12 @@ describe('archives', () => {
         stored: true,
       }))
     const [problem] = listClasses(jarOf(many(17_000, 'a/A')), 17).problems
-    expect(problem?.message).toBe('it has 17000 entries, more than the 16384 that are read of it')
+    expect(problem?.message).toBe('it has 17000 entries, more than the limit of 16384')
     const jar = jarOf([...many(10_000, 'a/A'), { name: 'lib/b.jar', bytes: zipOf(many(7_000, 'b/B')) }])
     const { containers, problems } = listClasses(jar, 17)
     expect(containers.map(({ classes }) => classes.length)).toEqual([10_000])
     expect(problems.map(({ message }) => message)).toEqual([
-      'it has 7000 entries, more than the 6383 that are read of it',
+      'it has 7000 entries, more than the limit of 6383',
     ])
   })
 

@@ -60,7 +60,7 @@ describe('code of the project is not run', () => {
     '.prettierrc.ts',
   ])('of %s', async (file) => {
     const { root, ...rest } = await formatted({ [file]: `${harm}; module.exports = { tabWidth: 4 }` })
-    const diagnostic = `${join(root, file)} is code, which is not run: write the options as JSON, YAML or TOML`
+    const diagnostic = `${join(root, file)} is code and is not run: write the options as JSON, YAML or TOML`
     expect(rest).toEqual({ errors: [], diagnostics: [diagnostic], indent: '  ', trace: false })
   })
 

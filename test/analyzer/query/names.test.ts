@@ -50,7 +50,7 @@ describe('a type that is on no class path but is named in class files', () => {
     const { status, body } = await lacking.ask('/classes/shop.model.Priced')
     expect([status, body.message]).toEqual([
       404,
-      'class "shop.model.Priced" is named in class files, but is in no folder or archive of the class path',
+      'class "shop.model.Priced" is mentioned in class files, but is not on the class path',
     ])
   })
 
@@ -95,7 +95,7 @@ describe('names', () => {
     const { status, body: several } = await analyzer.ask('/classes/Entry')
     expect([status, several.message]).toEqual([
       404,
-      expect.stringMatching(/^"Entry" is the name of \d+ classes: .*java\.util\.Map\$Entry/),
+      expect.stringMatching(/^"Entry" is ambiguous, \d+ classes have this name: .*java\.util\.Map\$Entry/),
     ])
   })
 })

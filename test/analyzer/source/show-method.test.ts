@@ -118,10 +118,10 @@ describe('what is not there', () => {
   })
   test('is told with the overloads that are there', async () => {
     const [, , message] = await reason('kinds.Outer', 'of', { paramTypes: 'long' })
-    expect(message).toMatch(/with the parameters \(long\); there are: \(int\) \(java.lang.String\)/)
+    expect(message).toMatch(/with the parameters \(long\); existing overloads: \(int\) \(java.lang.String\)/)
   })
   test('is told where the compiler made it', async () => {
     const [, , message] = await reason('kinds.Point', 'hashCode')
-    expect(message).toBe('"hashCode" of kinds.Point is not written in its source: the compiler made it')
+    expect(message).toBe('"hashCode" of kinds.Point has no source: the compiler generated it')
   })
 })

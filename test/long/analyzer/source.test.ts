@@ -75,7 +75,7 @@ test('a jar of Vineflower that is none is told', async () => {
   const { status, body } = await analyzer.ask('/source/kinds.Point')
   expect([status, body.message]).toEqual([
     500,
-    expect.stringMatching(/Vineflower ended with status 1: .*[Mm]anifest/),
+    expect.stringMatching(/Vineflower exited with status 1: .*[Mm]anifest/),
   ])
   expect(readFileSync(join(analyzer.root, 'pom.xml'), 'utf8')).toBe('<project/>')
 })

@@ -1,6 +1,6 @@
 import { messageOf } from '../../../src/lib/errors/message.ts'
 import type { ClassReader } from '../../support/analyzer/class-readers.ts'
-import { openFacts, type ClassFault } from '../../../src/analyzer/bytecode/facts.ts'
+import { openFacts, type ClassDiagnostic } from '../../../src/analyzer/bytecode/facts.ts'
 import { addClass } from './class-facts.ts'
 import { FactsBuilder } from './facts-builder.ts'
 import { ClassFileFault } from './fault.ts'
@@ -15,7 +15,7 @@ export const oracleReader: ClassReader = {
   is: 'oracle',
   readSlice(classFiles) {
     const builder = new FactsBuilder()
-    const faults: ClassFault[] = []
+    const faults: ClassDiagnostic[] = []
     for (const [input, bytes] of classFiles.entries()) {
       builder.mark()
       try {

@@ -1,11 +1,11 @@
-import { type ClassFault, type Facts, openFacts } from '../../../src/analyzer/bytecode/facts.ts'
+import { type ClassDiagnostic, type Facts, openFacts } from '../../../src/analyzer/bytecode/facts.ts'
 import { readClassFiles } from '../../../src/native/classfile.ts'
 
 /** The facts of a slice, and why some of its class files gave none. */
 interface Slice {
   readonly facts: Facts
   /** In the order of the inputs. */
-  readonly faults: readonly ClassFault[]
+  readonly faults: readonly ClassDiagnostic[]
 }
 
 /**

@@ -6,19 +6,19 @@ import { TARGET } from '../../bytecode/columns.ts'
 import type { IndexedSlice } from '../../index/indexed-slice.ts'
 import { lowerBound } from '../../index/lower-bound.ts'
 
-/** One annotation on a class or a member. */
+/** An annotation on a class or member. */
 interface AnnotationLocation {
   readonly slice: IndexedSlice
   /** Row in the slice's facts' annotations. */
   readonly row: number
-  /** The class that it stands in. */
+  /** Class that contains it. */
   readonly id: number
-  /** What it stands on, as in the facts. */
+  /** Annotated element, as in the facts. */
   readonly targetKind: number
   readonly target: number
 }
 
-/** Every place where an annotation type is written, by the id of its name. */
+/** Yields all annotations of a type, by the id of its name. */
 function* locationsOf(snapshot: Snapshot, type: number): Generator<AnnotationLocation> {
   for (const slice of snapshot.index.slices) {
     const { annotations } = slice.digest
@@ -40,8 +40,8 @@ function* rowsOfType({ digest: { annotations } }: IndexedSlice, type: number): G
 }
 
 /**
- * The annotation types that count as a given one: itself, and those that carry it, at any depth, each with the way from
- * it to the given one (the types after it). Circles end (threat A5).
+ * Returns the annotation types that count as a given one: itself, and those annotated with it at any depth,
+ * each with its path to the given one (the types after it). Cycles terminate (threat A5).
  */
 function annotationClosure(snapshot: Snapshot, type: number): ReadonlyMap<number, readonly number[]> {
   const paths = new Map<number, readonly number[]>([[type, []]])
@@ -55,7 +55,7 @@ function annotationClosure(snapshot: Snapshot, type: number): ReadonlyMap<number
         if (!isAnnotation || snapshot.index.isHidden(id)) continue
         if (targetKind !== TARGET.CLASS) continue
         const name = snapshot.index.nameIdOf(id)
-        if (paths.has(name) || isOfTheLanguage(snapshot, name)) continue
+        if (paths.has(name) || isLanguageAnnotation(snapshot, name)) continue
         paths.set(name, [carried, ...(paths.get(carried) ?? [])])
         next.push(name)
       }
@@ -65,20 +65,25 @@ function annotationClosure(snapshot: Snapshot, type: number): ReadonlyMap<number
   return paths
 }
 
-/** `@Documented`, `@Retention` and their like stand on nearly every annotation, and mean nothing for what carries that. */
-function isOfTheLanguage(snapshot: Snapshot, name: number): boolean {
+/**
+ * `@Documented`, `@Retention` and similar annotations are on nearly every annotation type and say nothing
+ * about annotated classes.
+ */
+function isLanguageAnnotation(snapshot: Snapshot, name: number): boolean {
   return toFqn(snapshot.index.names.get(name)).startsWith('java.lang.annotation.')
 }
 
-/** A place where an annotation counts as the one asked for. */
+/** An annotation that counts as the given one. */
 interface MatchingAnnotation extends AnnotationLocation {
-  /** From the one that is written to the one asked for; empty for itself. */
+  /** Types from the written one to the given one; empty if they are the same. */
   readonly path: readonly number[]
-  /** The one that is written, where the row is that of the container of a repeated one. */
+  /** The written annotation, if `row` is the container of repeated annotations. */
   readonly repeated?: AnnotationView
 }
 
-/** Every place where an annotation stands, or one that carries it, the repeated ones one by one. */
+/**
+ * Yields all annotations of a type and of types annotated with it. Repeated ones are yielded individually.
+ */
 export function* matchingAnnotations(snapshot: Snapshot, type: number): Generator<MatchingAnnotation> {
   for (const [each, path] of annotationClosure(snapshot, type)) {
     for (const location of locationsOf(snapshot, each)) yield { ...location, path }
@@ -95,7 +100,7 @@ export function* matchingAnnotations(snapshot: Snapshot, type: number): Generato
   }
 }
 
-/** The annotation that the compiler puts repeated ones into (JLS §9.6.3). */
+/** Returns the container of repeated annotations of a type (JLS §9.6.3). */
 function containerOf(snapshot: Snapshot, type: number): number | undefined {
   const id = snapshot.index.findByNameId(type)
   if (id === undefined) return undefined

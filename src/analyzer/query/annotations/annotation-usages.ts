@@ -23,6 +23,7 @@ const SCOPE_OF: Readonly<Record<Target, Scope>> = {
   PARAMETER: 'param',
 }
 
+/** A use of an annotation. */
 export interface AnnotationUsage {
   readonly target: Target
   readonly classFqn: string
@@ -34,17 +35,21 @@ export interface AnnotationUsage {
   readonly field?: string
   readonly parameterIndex?: number
   readonly parameterName?: string
-  /** On a type of the member or its code, not on the declaration: which, for example "type argument 0 of the return type". */
+  /**
+   * Annotated type in the member's declaration or code, for example "type argument 0 of the return type";
+   * missing if the declaration itself is annotated.
+   */
   readonly onType?: string
   readonly annotation: AnnotationView
-  /** The annotation that is written there, where it is not the one asked for but carries it; null for that one. */
+  /** Written annotation if it is annotated with the requested one; null if it is the requested one. */
   readonly through: string | null
 }
 
+/** Filter of annotation uses. */
 export interface UsageFilter {
   readonly scope?: string | undefined
   readonly includeLibraries: boolean
-  /** Leaves out where an annotation is written that carries the one asked for. */
+  /** Omits uses as a meta-annotation. */
   readonly direct: boolean
 }
 
@@ -58,8 +63,8 @@ interface UsageLocation {
 }
 
 /**
- * Where an annotation stands, or one that carries it, which is then shown as the one asked for, with the attributes that it
- * has by that. By class, then target and place.
+ * Returns the uses of an annotation, directly or as a meta-annotation, whose attributes are then synthesized.
+ * Sorted by class, then target and position.
  *
  * @throws BAD_REQUEST and CLASS_NOT_FOUND
  */
@@ -106,7 +111,10 @@ function usagesOf(snapshot: Snapshot, type: number, includeLibraries: boolean): 
   return usages.toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0) || a.row - b.row)
 }
 
-/** A record's component is told as the field that it makes: the compiler copies its annotations where they belong. */
+/**
+ * A record component is reported as its field, because the compiler copies its annotations to where they
+ * belong.
+ */
 const TARGETS: Readonly<Record<number, Target>> = {
   [TARGET.CLASS]: 'CLASS',
   [TARGET.FIELD]: 'FIELD',

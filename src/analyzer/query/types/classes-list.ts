@@ -9,11 +9,12 @@ import { allSubtypes } from './subtypes.ts'
 import { TARGET } from '../../bytecode/columns.ts'
 import { USE } from '../../index/digest.ts'
 
+/** Filter of classes. */
 export interface ClassFilter {
   /** Patterns with `*`. */
   readonly package?: string | undefined
   readonly name?: string | undefined
-  /** Annotation that the class carries, itself or by one that carries it. */
+  /** Annotation on the class, directly or as a meta-annotation. */
   readonly annotation?: string | undefined
   /** Superclass, at any depth. */
   readonly extends?: string | undefined
@@ -23,13 +24,13 @@ export interface ClassFilter {
   readonly includeLibraries: boolean
 }
 
-/** Classes that pass a filter, by name. */
+/** Returns the classes that match a filter, sorted by name. */
 export function listClasses(snapshot: Snapshot, filter: ClassFilter, paging: Paging): Page<ClassSummary> {
   const passed = testsOf(snapshot, filter).reduce(filterIds, snapshot.classes(filter.includeLibraries))
   return pageOf(passed, paging, (id) => classSummary(snapshot, id))
 }
 
-/** The cheap tests first. */
+/** Returns the tests of a filter, cheap ones first. */
 function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number) => boolean)[] {
   const tests: ((id: number) => boolean)[] = []
   if (filter.interfacesOnly) tests.push((id) => isInterface(snapshot, id))
@@ -56,7 +57,7 @@ function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number
   return tests
 }
 
-/** The classes that carry an annotation themselves, directly or by one that carries it. */
+/** Returns the classes with an annotation, directly or as a meta-annotation. */
 function classesWith(snapshot: Snapshot, annotation: string): ReadonlySet<number> {
   const found = new Set<number>()
   const type = snapshot.findType(annotation)
@@ -67,7 +68,7 @@ function classesWith(snapshot: Snapshot, annotation: string): ReadonlySet<number
   return found
 }
 
-/** package-info is one to the JVM only: the compiler marks it as its own. */
+/** Whether a class is an interface. For the JVM package-info is one too, marked as synthetic. */
 function isInterface(snapshot: Snapshot, id: number): boolean {
   const { digest, firstClass } = snapshot.index.sliceOf(id)
   return (

@@ -4,7 +4,7 @@ import { simpleNameOf, toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { directSubtypes, supertypesOf } from './subtypes.ts'
 
-/** A class in its hierarchy. One that is not on the class path has its name alone. */
+/** A class in its hierarchy. A class that is not on the class path has only a name. */
 export interface HierarchyNode {
   readonly classFqn: string
   readonly simpleName: string
@@ -15,12 +15,12 @@ export interface HierarchyNode {
   readonly children: readonly HierarchyNode[]
 }
 
-/** Interfaces can be reached by more ways than there are classes: two on each of 30 levels make 2^30. */
+/** Interfaces can be reached on more paths than there are classes: two on each of 30 levels make 2^30. */
 const MAX_NODES = 200_000
-/** Deeper than any compiler's. */
+/** Deeper than any real hierarchy. */
 const MAX_DEPTH = 1_000
 
-/** A class with all that is above it and all that is below it. @throws CLASS_NOT_FOUND */
+/** Returns a class with all its supertypes and subtypes. @throws CLASS_NOT_FOUND */
 export function hierarchyOf(snapshot: Snapshot, fqn: string) {
   const name = snapshot.getType(fqn)
   const walk = new HierarchyWalk(snapshot)
@@ -31,10 +31,10 @@ export function hierarchyOf(snapshot: Snapshot, fqn: string) {
 
 class HierarchyWalk {
   readonly #snapshot: Snapshot
-  /** The names between here and the target: a circle ends where it meets itself (threat A5). */
+  /** Names between the current class and the target; detects cycles (threat A5). */
   readonly #path = new Set<number>()
   #nodes = 0
-  /** Whether there was more than is shown. */
+  /** Whether the result is truncated. */
   isCut = false
 
   constructor(snapshot: Snapshot) {
@@ -47,7 +47,7 @@ class HierarchyWalk {
     const alone = { ...self, parent: null, interfaces: [], children: [] }
     if (id === undefined || !this.#enter(name)) return alone
     const { superclass, interfaces } = supertypesOf(this.#snapshot, id)
-    // Class files give interfaces Object; Java gives them none.
+    // Class files declare Object as the superclass of interfaces; in Java they have none.
     const isRoot = superclass === undefined || self.isInterface || this.#path.has(superclass)
     const node = {
       ...alone,

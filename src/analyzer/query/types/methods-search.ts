@@ -12,23 +12,27 @@ import { simpleNameOf } from '../names.ts'
 import { pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 
+/** Filter of methods. */
 export interface MethodFilter {
   /** Patterns with `*`. */
   readonly name?: string | undefined
   readonly package?: string | undefined
   readonly class?: string | undefined
-  /** Erased; by its full or its simple name, `*` for any text. */
+  /** Erased type, by full or simple name; `*` matches any text. */
   readonly returnType?: string | undefined
   readonly annotation?: string | undefined
   readonly includeLibraries: boolean
 }
 
-/** Methods that pass a filter, by class and then in the class file's order; those that the compiler made are left out. */
+/**
+ * Returns the methods that match a filter, sorted by class and then in the class file's order; omits
+ * synthetic methods.
+ */
 export function searchMethods(snapshot: Snapshot, filter: MethodFilter, paging: Paging) {
   const { index } = snapshot
   const inClass = classTest(snapshot, filter)
   const wanted = new WantedMethods(snapshot, filter)
-  /** By class id. */
+  /** Matching methods by class id. */
   const counts = new Int32Array(index.classCount)
   wanted.forEach((id) => {
     if (inClass(id)) counts[id] = (counts[id] ?? 0) + 1
@@ -62,7 +66,7 @@ function classTest(snapshot: Snapshot, filter: MethodFilter): (id: number) => bo
 
 type Methods = DigestTables['methods']
 
-/** The methods that pass a filter, wherever their classes are. */
+/** Tests methods against a filter, except for the filter of classes. */
 class WantedMethods {
   readonly #index: ProjectIndex
   readonly #isOfSource: ReturnType<typeof sourceMethodTest>
@@ -94,7 +98,7 @@ class WantedMethods {
     } else this.#forEachOfAll(use)
   }
 
-  /** Of a million methods the others are not looked at. */
+  /** Visits only the methods with wanted names, of possibly a million. */
   #forEachOf(
     methods: MethodLookup,
     { ids }: NameList,
@@ -128,7 +132,7 @@ class WantedMethods {
   }
 }
 
-/** The methods that carry an annotation, directly or by one that carries it. */
+/** Returns the methods with an annotation, directly or as a meta-annotation. */
 export function methodsWith(snapshot: Snapshot, annotation: string): ReadonlySet<string> {
   const found = new Set<string>()
   const type = snapshot.findType(annotation)
@@ -139,6 +143,7 @@ export function methodsWith(snapshot: Snapshot, annotation: string): ReadonlySet
   return found
 }
 
+/** Returns a key for a method. */
 export function methodKey(id: number, method: number): string {
   return `${id} ${method}`
 }

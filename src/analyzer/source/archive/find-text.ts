@@ -6,7 +6,10 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readText } from './archive-text.ts'
 
-/** Looks where a class's text may lie: in the project, in a library's sources, in the JDK's. Reads untrusted archives. */
+/**
+ * Searches for a class's text: in the project, in a library's sources or in the JDK's. Reads untrusted
+ * archives.
+ */
 export function findText(question: TextRequest): TextResult {
   const { source, location } = question
   const names = namesOf(question)
@@ -19,7 +22,7 @@ export function findText(question: TextRequest): TextResult {
   }
 }
 
-/** What the file may be called, below a root of sources: "java/util/Map.java". */
+/** Returns the possible paths of the file, relative to a source root: "java/util/Map.java". */
 function namesOf({ outermost, sourceFile, language }: TextRequest): readonly string[] {
   const slash = outermost.lastIndexOf('/') + 1
   const folder = outermost.slice(0, slash)
@@ -32,7 +35,7 @@ function namesOf({ outermost, sourceFile, language }: TextRequest): readonly str
   return files.filter((file) => end === undefined || file.endsWith(end)).map((file) => folder + file)
 }
 
-/** Looks in the `src.zip` of the JDK that an image or a `rt.jar` belongs to. */
+/** Searches the `src.zip` of the JDK that an image or `rt.jar` belongs to. */
 function findJdkText(location: string, names: readonly string[]): FoundText | undefined {
   const archive = sourceArchiveOf(location)
   if (archive === undefined) return undefined
@@ -43,7 +46,10 @@ function findJdkText(location: string, names: readonly string[]): FoundText | un
   return { ...found, origin: 'JDK_SOURCE', module: module === '' ? null : module }
 }
 
-/** It lies in `lib`, up to Java 8 beside it; where the sources are not installed it may be a link to nothing. */
+/**
+ * Finds src.zip in `lib`, or up to Java 8 next to it; if sources are not installed, it may be a dangling
+ * link.
+ */
 function sourceArchiveOf(location: string): string | undefined {
   let folder = dirname(location)
   for (let level = 0; level < 3; level++) {

@@ -3,7 +3,8 @@ import { ClassBytes } from './class-bytes.ts'
 import type { DecompileCommand, DecompileReport, DecompileSettings } from './decompile-protocol.ts'
 import { decompileClass, type DecompileServices } from './decompile-class.ts'
 
-// The decompiler's process, confined: it may take any time and much memory over a class file made for that, and is then killed.
+// Confined process of the decompiler. A crafted class file can make it take any time and much memory; then it
+// is killed.
 
 const { release } = JSON.parse(process.argv[2] ?? '{}') as DecompileSettings
 const classes = new ClassBytes(release)
@@ -20,7 +21,7 @@ process.on('message', (command: DecompileCommand) => {
   else if (command.do === 'ran') resolvePending(command.request, command.problem)
   else void decompile(command)
 })
-// The front process is gone or lets go. A plain exit would wait for the decompiler on some versions of Node.
+// The parent exited or disconnected. A plain exit would wait for the decompiler on some versions of Node.js.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 
@@ -32,7 +33,7 @@ async function decompile({ id, task }: Extract<DecompileCommand, { do: 'decompil
   }
 }
 
-/** Asks the front process something. */
+/** Sends a request to the parent. */
 function request(question: (number: number) => DecompileReport): Promise<string | undefined> {
   const number = ++lastRequest
   return new Promise((resolve) => {

@@ -11,21 +11,22 @@ import {
 } from './decompile-protocol.ts'
 import { writeClasses, readDecompiledText } from './vineflower-archives.ts'
 
-/** Changes when what is decompiled would come out otherwise. */
+/** Increment when decompiling would produce different text. */
 const CACHE_VERSION = 1
 
-/** Services of the front process for the decompiler's. */
+/** Services of the parent for the decompiler. */
 export interface DecompileServices {
-  /** Finds where a class is that others name. */
+  /** Finds the location of a class that others mention. */
   readonly locate: (name: string) => Promise<string | undefined>
-  /** Runs Vineflower in the folder of the task; returns why there is no text. */
+  /** Runs Vineflower in the task's folder; returns the reason if there is no text. */
   readonly runJvm: () => Promise<string | undefined>
 }
 
 /**
- * The text of a class with all inside it: from the cache, else decompiled and kept there under the hash of the class files.
+ * Returns the text of a class with its nested classes: from the cache, else decompiled and cached under the
+ * hash of the class files.
  *
- * @throws Error with a sentence when the class files cannot be read or give no text
+ * @throws Error when the class files cannot be read or decompiled
  */
 export async function decompileClass(
   task: DecompileWork,
@@ -38,11 +39,11 @@ export async function decompileClass(
     const bytes = classes.read(location, name)
     if (bytes !== undefined) files.set(name, bytes)
   }
-  if (!files.has(outermost)) throw new Error(`${location} does not have the class ${outermost} any more`)
+  if (!files.has(outermost)) throw new Error(`${location} no longer contains the class ${outermost}`)
   const module = classes.moduleOf(location, outermost) ?? null
   const cached = cacheFile(task, files)
-  const known = task.isFresh ? undefined : readIfThere(cached)
-  if (known !== undefined) return { text: known, module }
+  const cachedText = task.isFresh ? undefined : readIfThere(cached)
+  if (cachedText !== undefined) return { text: cachedText, module }
   const text =
     vineflower === undefined
       ? await runPort(outermost, files, classes, locate)
@@ -52,7 +53,7 @@ export async function decompileClass(
   return { text, module }
 }
 
-/** Vineflower as WebAssembly. It writes to the console when it cannot be loaded as that. */
+/** Decompiles with Vineflower as WebAssembly, which writes to the console if it cannot be loaded. */
 async function runPort(
   outermost: string,
   files: ClassFiles,
@@ -72,7 +73,7 @@ async function runPort(
     logger: { writeMessage() {} },
   })
   const text = texts[outermost]
-  if (text === undefined || text === '') throw new Error(`the decompiler gave no text for ${outermost}`)
+  if (text === undefined || text === '') throw new Error(`the decompiler returned no text for ${outermost}`)
   return text
 }
 

@@ -10,7 +10,7 @@ import { isTypeDeclaration, membersOf, nameOf } from './java-declarations.ts'
 export interface ExtractRequest {
   readonly text: string
   readonly steps: readonly ClassStep[]
-  /** Whether it is the text that was compiled, not a decompiled one. */
+  /** Whether it is the compiled text, not a decompiled one. */
   readonly isOriginal: boolean
   readonly wanted:
     | { readonly is: 'lines' }
@@ -18,12 +18,13 @@ export interface ExtractRequest {
     | { readonly is: 'methods'; readonly query: MethodQuery }
 }
 
+/** Extracted part of a source. */
 export type Extracted =
   | { readonly is: 'lines'; readonly startLine: number; readonly endLine: number }
   | { readonly is: 'excerpt'; readonly content: string }
   | { readonly is: 'methods'; readonly methods: readonly MethodText[] }
 
-/** Parses a text and answers; undefined where the text does not have the class. */
+/** Parses a text and extracts a part; undefined if the text does not contain the class. */
 export async function extractText(question: ExtractRequest): Promise<Extracted | undefined> {
   const { text, steps, isOriginal, wanted } = question
   const tree = await parseJava(text)
@@ -46,10 +47,10 @@ function linesOf({ startPosition, endPosition }: JavaNode) {
 }
 
 /**
- * The declaration of a class in a file's tree: a type declaration, the body of an anonymous class, or the file itself for a class
- * that has no declaration (JEP 512). Undefined where the text has no such class.
+ * Finds a class in a file's tree: a type declaration, the body of an anonymous class, or the file itself for
+ * a class without declaration (JEP 512). Returns undefined if the text has no such class.
  *
- * @param trustsLines whether the text is the one that was compiled, so that the class file's lines are its own
+ * @param trustsLines whether the text is the compiled one, so that the class file's lines apply
  */
 function findClass(
   program: JavaNode,
@@ -82,7 +83,7 @@ function stepInto(holder: JavaNode, step: ClassStep, trustsLines: boolean): Java
   return candidates[step.ordinal - 1]
 }
 
-/** The local and anonymous classes of a class's own code, without those inside them. */
+/** Yields the local and anonymous classes in a class's own code, without nested ones. */
 function* innerDeclarations(holder: JavaNode): Generator<JavaNode> {
   for (const member of membersOf(holder)) if (!isTypeDeclaration(member)) yield* within(member)
 }

@@ -1,19 +1,19 @@
 import type { Snapshot } from '../../query/snapshot.ts'
 import type { ClassStep } from './class-step.ts'
 
-/** Where a class is in its source: the file that its class file names, and the way to it from there. */
+/** Location of a class in source: the file named in its class file, and the path to it from there. */
 export interface ClassLocation {
   /** Internal name of the outermost class. */
   readonly outermost: string
-  /** "Map.java" as the class file says; undefined where it does not. */
+  /** "Map.java" as in the class file; undefined if missing. */
   readonly sourceFile: string | undefined
   readonly steps: readonly ClassStep[]
 }
 
-/** Nesting that is deeper is no compiler's. */
+/** No compiler produces deeper nesting. */
 const MAX_DEPTH = 64
 
-/** Reads InnerClasses and EnclosingMethod from a class outwards. */
+/** Locates a class by reading InnerClasses and EnclosingMethod outwards. */
 export function locateClass(snapshot: Snapshot, id: number): ClassLocation {
   const steps: ClassStep[] = []
   let at = id
@@ -55,7 +55,7 @@ function readStep(snapshot: Snapshot, id: number) {
   return { step, around, file: text(classes.sourceFile[row]) }
 }
 
-/** The number that a binary name's last part begins with: 2 of "2Local". */
+/** Returns the number at the start of a binary name's last part: 2 of "2Local". */
 function ordinalOf(part: string): number {
   return Number.parseInt(part, 10) || 1
 }

@@ -1,6 +1,6 @@
 import { type JavaNode, parseJava } from './java-parser.ts'
 
-/** Longer texts are shown as they are: nobody reads them on a terminal, and painting takes its time. */
+/** Longer texts are not highlighted: nobody reads them on a terminal, and highlighting takes time. */
 const MAX_PAINTED = 2 ** 19
 
 const RESET = '\u001b[0m'
@@ -13,7 +13,10 @@ const COLORS = {
 }
 type Color = keyof typeof COLORS
 
-/** Colours Java for a terminal by the tokens of its tree. The text must have no control characters but tabs and line ends. */
+/**
+ * Highlights Java for a terminal by the tokens of its tree. The text must have no control characters except
+ * tabs and line ends.
+ */
 export async function paintJava(text: string): Promise<string> {
   if (text.length > MAX_PAINTED) return text
   const tree = await parseJava(text)
@@ -31,7 +34,7 @@ export async function paintJava(text: string): Promise<string> {
   }
 }
 
-/** A pager shows line by line, so each has its own color. */
+/** A pager shows single lines, so each line has its own color codes. */
 function paintLines(text: string, color: Color): string {
   return text
     .split('\n')

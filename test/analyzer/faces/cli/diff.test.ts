@@ -63,10 +63,10 @@ test('diff refuses what is no build', async () => {
   const missing = await user.analyzer('diff', join(empty, 'old.jar'), empty)
   expect(missing).toMatchObject({
     status: 2,
-    stderr: expect.stringMatching(/there is no jar or class folder/),
+    stderr: expect.stringMatching(/does not exist; give a jar or class folder/),
   })
   expect(await user.analyzer('diff', empty, empty)).toMatchObject({
     status: 2,
-    stderr: `analyzer: "${empty}" holds no classes\n`,
+    stderr: `analyzer: "${empty}" contains no classes\n`,
   })
 })

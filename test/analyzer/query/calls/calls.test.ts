@@ -240,8 +240,8 @@ describe('callers', () => {
   })
 
   test.each([
-    ['shop.model.Order#noSuchMethod', {}, /^neither shop\.model\.Order nor a type above it declares/],
-    ['shop.model.Order#items', {}, /^shop\.model\.Order#items is a field; only methods are called$/],
+    ['shop.model.Order#noSuchMethod', {}, /^neither shop\.model\.Order nor a supertype declares/],
+    ['shop.model.Order#items', {}, /^shop\.model\.Order#items is a field, not a method$/],
     ['shop.model.Order#id', {}, /^shop\.model\.Order#id is a field/],
     [
       'shop.model.Order#all',

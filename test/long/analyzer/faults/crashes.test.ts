@@ -112,7 +112,7 @@ test('F14 a jar that crashes its readers again and again is left out and told, u
   done.abort()
   expect(await ended).toBeGreaterThanOrEqual(2)
   expect((await analyzer.get('/project/diagnostics')).diagnostics).toEqual([
-    { path: jar, message: expect.stringContaining('it is left out') },
+    { path: jar, message: expect.stringContaining('it is skipped until it changes') },
   ])
   expect((await analyzer.get('/stats')).projectClassCount).toBe(28)
   expect(await analyzer.get('/calls/shop.service.Calls')).toMatchObject({ totalCalls: 24 })

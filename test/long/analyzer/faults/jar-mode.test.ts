@@ -40,5 +40,5 @@ test('A9 the mode auto does run the build tool, and says what became of it', asy
   await user.json('start', '-p', root)
   expect(ran()).toBe(true)
   const stats = await user.json<any>('classes', 'stats', '-p', root)
-  expect(stats.classpathResolvedBy).toBe('jar (mvnw: it ended with status 1)')
+  expect(stats.classpathResolvedBy).toBe('jar (mvnw: it exited with status 1)')
 })

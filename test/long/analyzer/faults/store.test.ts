@@ -167,6 +167,6 @@ test('F6 a disk of 16 MB is said to be too small', async () => {
   const cache = smallDisk(16)
   await expect(startAnalyzer(projectOf('shop'), { XDG_CACHE_HOME: cache })).rejects.toMatchObject({
     code: 'SCAN_FAILED',
-    message: expect.stringContaining('less than 256 MiB free; make room, or set ANALYZER_CACHE_DIR'),
+    message: expect.stringContaining('less than 256 MiB free; free some space or set ANALYZER_CACHE_DIR'),
   })
 })

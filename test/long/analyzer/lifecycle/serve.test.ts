@@ -52,7 +52,9 @@ test('a second server of a project is refused', async () => {
   await waitFor('the first', () => first.stdout().includes('ANALYZER_READY'))
   const second = spawnServe(user, ['-p', root])
   expect(await second.exit).toBe(1)
-  expect(second.stdout()).toMatch(/^ANALYZER_ERROR reason=PROJECT_IN_USE message="another server runs for /)
+  expect(second.stdout()).toMatch(
+    /^ANALYZER_ERROR reason=PROJECT_IN_USE message="another server is running for /,
+  )
   expect(user.records()).toHaveLength(1)
 })
 

@@ -16,7 +16,7 @@ describe('a file', () => {
           endLine: 2,
           col: 10,
           ruleId: 'format',
-          detail: 'formatted, what is in lines 1 to 2 begins with "class A {"',
+          detail: 'formatted, lines 1 to 2 begin with "class A {"',
           canBeAutoCorrected: true,
         },
       ],

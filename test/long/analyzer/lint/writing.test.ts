@@ -54,7 +54,7 @@ describe('a file that is written', () => {
     const { stat } = await readSource(file, 1000)
     writeFileSync(file, UNTIDY.replace('1', '2'))
     utimesSync(file, 1, 1)
-    await expect(replaceSource(file, TIDY, stat)).rejects.toThrow('it was changed while it was formatted')
+    await expect(replaceSource(file, TIDY, stat)).rejects.toThrow('it changed while it was formatted')
     expect(readFileSync(file, 'utf8')).toBe(UNTIDY.replace('1', '2'))
     expect(readdirSync(join(file, '..'))).toEqual(['A.java'])
   })

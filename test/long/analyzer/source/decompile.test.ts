@@ -35,7 +35,7 @@ describe('a class that takes too much', () => {
     const { status, body } = await analyzer.ask('/source/kinds.Outer')
     expect([status, body.type]).toEqual([504, 'Timeout'])
     expect(body.message).toBe(
-      'kinds.Outer was not decompiled in 0.02 s; source.time_limit sets that, and format=stub needs none',
+      'kinds.Outer could not be decompiled within 0.02 s; increase source.time_limit, or use format=stub, which does not decompile',
     )
     expect((await analyzer.get('/source/kinds.Outer', { format: 'stub' })).source.isDecompiled).toBe(true)
   })
@@ -44,7 +44,7 @@ describe('a class that takes too much', () => {
     const analyzer = await started({ ANALYZER_CACHE_DIR: tempDir(), ANALYZER_SOURCE__MEMORY_LIMIT: '10MiB' })
     const { status, body } = await analyzer.ask('/source/java.util.HashMap')
     expect([status, body.type]).toEqual([500, 'InternalError'])
-    expect(body.message).toMatch(/^java.util.HashMap cannot be decompiled: it ended its process \(SIG/)
+    expect(body.message).toMatch(/^java.util.HashMap cannot be decompiled: it crashed the decompiler \(SIG/)
     expect((await analyzer.get('/stats')).projectClassCount).toBeGreaterThan(0)
   })
 })

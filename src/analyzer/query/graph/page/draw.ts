@@ -91,10 +91,10 @@ function line(a: Rectangle, b: Rectangle, shift: number): string {
   return `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${down || up ? y2 - bend : y2 + bend} ${x2} ${y2}`
 }
 
-/** Draws the edges, and marks what is next to the chosen box. */
+/** Draws the edges, and highlights the neighbors of the selected box. */
 export function mark(): void {
   const near = new Set<number>()
-  // A folded package stands for its classes; a class of one for its package.
+  // A collapsed package represents its classes; a class in one is represented by the package.
   const { chosen } = shown
   const box = chosen === undefined || rectangles.has(chosen) ? chosen : shownBox(nodeOf(chosen))
   const touches = (end: number): boolean =>

@@ -1,4 +1,4 @@
-/** The graph as the page gets it: classes and packages by their places in these lists. */
+/** Data of the page: classes and packages, identified by their index in these lists. */
 export interface GraphData {
   readonly packages: readonly string[]
   readonly classes: readonly (readonly [name: string, pack: number])[]

@@ -8,15 +8,15 @@ export interface Rectangle {
   readonly height: number
 }
 
-/** Box to its place. */
+/** Rectangles of the shown boxes. */
 export const rectangles = new Map<number, Rectangle>()
-/** How large the whole is. */
+/** Size of the whole drawing. */
 export const drawn = { width: 0, height: 0 }
 
-/** Rows of packages: those that need others above those that are needed. */
-const rows = rowsOf(neededPackages())
+/** Rows of packages: dependents above their dependencies. */
+const rows = rowsOf(packageDependencies())
 
-function neededPackages(): readonly ReadonlySet<number>[] {
+function packageDependencies(): readonly ReadonlySet<number>[] {
   const needs = packages.map(() => new Set<number>())
   for (const [source, target] of edges) {
     const [from, to] = [packageOf(source), packageOf(target)]
@@ -26,11 +26,11 @@ function neededPackages(): readonly ReadonlySet<number>[] {
 }
 
 function rowsOf(needs: readonly ReadonlySet<number>[]): readonly number[] {
-  /** How many rows there are below each package; -1 while that is unknown. */
+  /** Number of rows below each package; -1 if unknown. */
   const below = packages.map(() => -1)
   const open = new Set<number>()
   const frameOf = (pack: number) => ({ pack, left: [...(needs[pack] ?? [])], rows: 0 })
-  // Depth first; what leads back into the path belongs to a cycle and does not count.
+  // Depth first; an edge back into the path belongs to a cycle and is ignored.
   const visit = (first: number): void => {
     const path = [frameOf(first)]
     open.add(first)
@@ -55,16 +55,16 @@ function rowsOf(needs: readonly ReadonlySet<number>[]): readonly number[] {
   return below.map((row) => top - row)
 }
 
-/** Between boxes; twice as much between rows. */
+/** Space between boxes; doubled between rows. */
 const SPACE = 32
 const CELL = { width: 150, height: 26, gap: 6 }
 
-/** As wide as its text is, which differs from machine to machine. */
+/** Width of a package's text, which differs between machines. */
 const widths = textWidths()
 
 function textWidths(): readonly number[] {
   const text = document.createElement('canvas').getContext('2d')
-  if (text === null) throw new Error('this browser draws no text')
+  if (text === null) throw new Error('this browser cannot draw text')
   const { fontFamily } = getComputedStyle(document.body)
   text.font = `600 14px ${fontFamily}`
   return packages.map((_, pack) =>
@@ -75,7 +75,7 @@ function textWidths(): readonly number[] {
 interface Size {
   readonly width: number
   readonly height: number
-  /** In which its classes are; 0 while it is folded. */
+  /** Columns of classes; 0 if collapsed. */
   readonly columns: number
 }
 
@@ -92,7 +92,7 @@ function sizeOf(pack: number): Size {
   }
 }
 
-/** Packages beside each other; a row may take several lines. */
+/** Packages side by side; a row may take several lines. */
 interface Line {
   readonly row: number
   readonly packs: [pack: number, size: Size][]
@@ -100,7 +100,7 @@ interface Line {
   height: number
 }
 
-/** Gives every shown box its place. */
+/** Computes the rectangle of every shown box. */
 export function arrange(): void {
   rectangles.clear()
   const lines = arrangeLines()

@@ -73,7 +73,7 @@ function center(box: number): void {
   move()
 }
 
-/** The button that an event came from, or that is around what it came from. */
+/** Returns the button that an event came from or in. */
 function buttonOf({ target }: Event): HTMLButtonElement | null {
   return target instanceof Element ? target.closest('button') : null
 }
@@ -89,7 +89,7 @@ boxes.addEventListener('click', (event) => {
   }
   choose(box)
 })
-// What the keyboard comes to is brought into sight.
+// Scrolls a button into view when the keyboard focuses it.
 boxes.addEventListener('focusin', (event) => {
   const button = buttonOf(event)
   if (button === null) return
@@ -165,7 +165,9 @@ function search(): void {
       })
       return make('li', {}, go)
     }),
-    ...(wanted !== '' && found.length === 0 ? [make('li', { textContent: 'nothing is called so' })] : []),
+    ...(wanted !== '' && found.length === 0
+      ? [make('li', { textContent: 'No classes or packages match' })]
+      : []),
     ...(found.length > 50 ? [make('li', { textContent: `and ${found.length - 50} more` })] : []),
   )
   results.hidden = wanted === ''

@@ -156,20 +156,20 @@ test('what is wrong is a tool error with the server’s sentence', async () => {
     return (content as [{ text: string }])[0].text
   }
   expect(await errorOf('class_show', { fqn: 'demo.Nothing' })).toBe(
-    'class "demo.Nothing" is not in the project, its libraries or its JDK, and none of their classes names it',
+    'class "demo.Nothing" is not in the project, its libraries or its JDK, and no class mentions it',
   )
   expect(await errorOf('class_show', {})).toBe('parameter "fqn" is missing')
   expect(await errorOf('classes_list', { names: 'x' })).toMatch(
     /^unknown parameter "names"; known parameters: package, name,/,
   )
-  expect(await errorOf('classes_list', { size: '5' })).toBe('parameter "size" must be of type integer, not "5"')
+  expect(await errorOf('classes_list', { size: '5' })).toBe(
+    'parameter "size" must be of type integer, not "5"',
+  )
   expect(await errorOf('classes_list', { size: 0 })).toBe(
     'size must be a whole number from 1 to 10000, not 0',
   )
   expect(await errorOf('xref', { fqn: 'demo.Shapes', kind: 'X' })).toMatch(/^kind "X" must be one of EXTENDS/)
-  await expect(agent.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow(
-    'unknown tool "nothing"',
-  )
+  await expect(agent.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow('unknown tool "nothing"')
 })
 
 test('a server is started, kept past its idle time while the agent is there, and started again when it has gone', async () => {

@@ -239,7 +239,9 @@ test('a project that cannot be scanned: start ends with 4, says why, and leaves 
   const { status, stderr } = await user.analyzer('start', '-p', root, '--mode', 'buildtool')
   expect({ status, stderr }).toEqual({
     status: 4,
-    stderr: expect.stringMatching(/did not start: the build tool did not tell the class path: /) as string,
+    stderr: expect.stringMatching(
+      /did not start: the build tool could not resolve the class path: /,
+    ) as string,
   })
   expect(await user.json('list')).toEqual({ servers: [] })
 })

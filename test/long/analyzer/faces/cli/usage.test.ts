@@ -105,7 +105,7 @@ test('a question about a class that is not there: status 1, and one line', async
     status: 1,
     stdout: '',
     stderr:
-      'analyzer: class "no.Such" is not in the project, its libraries or its JDK, and none of their classes names it\n',
+      'analyzer: class "no.Such" is not in the project, its libraries or its JDK, and no class mentions it\n',
   })
   expect((await user.analyzer('classes', 'list', '--size', '10001', '-p', root)).status).toBe(2)
 })
