@@ -37,10 +37,13 @@ export async function readByOracle(
           extent === undefined ? Buffer.alloc(0) : readExtent(source, extent, MAX_CLASS_BYTES),
         )
     })
-  const { facts, faults } = await oracleReader.readSlice(files)
+  const { facts, diagnostics } = await oracleReader.readSlice(files)
   return {
     buffer: facts.buffer,
-    faults: faults.map((fault) => ({ ...fault, message: messages.get(fault.input) ?? fault.message })),
+    diagnostics: diagnostics.map((fault) => ({
+      ...fault,
+      message: messages.get(fault.input) ?? fault.message,
+    })),
   }
 }
 

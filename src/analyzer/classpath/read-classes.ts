@@ -49,14 +49,14 @@ export async function readClasses(
   digestLayout?: string,
 ): Promise<ClassSlice> {
   requireLayouts({ facts: factsLayout, digest: digestLayout })
-  const { buffer, digest, faults } = await read(container, entries, digestLayout !== undefined)
-  const problems = faults.slice(0, MAX_PROBLEMS).map(({ input, offset, message }) => ({
+  const { buffer, digest, diagnostics } = await read(container, entries, digestLayout !== undefined)
+  const problems = diagnostics.slice(0, MAX_PROBLEMS).map(({ input, offset, message }) => ({
     path: displayPath(container, entries[input]?.file),
     offset,
     message,
   }))
-  if (faults.length > MAX_PROBLEMS) {
-    const message = `${faults.length - MAX_PROBLEMS} more class files cannot be read`
+  if (diagnostics.length > MAX_PROBLEMS) {
+    const message = `${diagnostics.length - MAX_PROBLEMS} more class files cannot be read`
     problems.push({ path: displayPath(container), offset: 0, message })
   }
   return { facts: openFacts(buffer), digest, problems }

@@ -11,14 +11,14 @@ const LOCAL_SIGNATURE = 0x04034b50
  * @throws RangeError or Error when they do not match the extent or exceed `maxBytes`
  */
 export function readExtent(source: ByteSource, extent: Extent, maxBytes: number): Buffer {
-  if (extent.bytes > maxBytes) throw new Error('it is larger than what is read')
+  if (extent.bytes > maxBytes) throw new Error('it exceeds the size limit')
   if (extent.method !== 0 && extent.method !== 8)
     throw new Error('its compression method is neither stored nor deflated')
   const stored = source.read(dataOffset(source, extent), extent.storedBytes)
   // One byte more, to detect data that is longer.
   const bytes = extent.method === 8 ? inflateRawSync(stored, { maxOutputLength: extent.bytes + 1 }) : stored
-  if (bytes.length !== extent.bytes) throw new Error('it does not inflate to its size')
-  if (extent.crc !== undefined && crc32(bytes) !== extent.crc) throw new Error('its checksum is another')
+  if (bytes.length !== extent.bytes) throw new Error('it does not inflate to its declared size')
+  if (extent.crc !== undefined && crc32(bytes) !== extent.crc) throw new Error('its checksum does not match')
   return bytes
 }
 

@@ -6,10 +6,10 @@ import {
   removeTrash,
   restoreFromTrash,
   TRASH_PREFIX,
-  type TrashPlace,
+  type TrashLocation,
 } from '../../native/files/trash.ts'
 
-export type { TrashPlace } from '../../native/files/trash.ts'
+export type { TrashLocation } from '../../native/files/trash.ts'
 
 export interface DiscardOptions {
   /** Asked once the entry is out of the way and before anything of it is gone: false gives it its name back. */
@@ -23,7 +23,7 @@ export interface DiscardOptions {
  * followed and no mount entered. Returns whether it is gone; throws the system's error.
  */
 export async function discard(
-  place: TrashPlace,
+  place: TrashLocation,
   name: string,
   { isStillWanted, onSeen }: DiscardOptions = {},
 ): Promise<boolean> {
@@ -43,7 +43,7 @@ export async function discard(
 }
 
 /** What earlier deletions have left in a directory, by its name; none where there is no such directory. */
-export async function findTrash({ root, parent }: TrashPlace): Promise<readonly string[]> {
+export async function findTrash({ root, parent }: TrashLocation): Promise<readonly string[]> {
   try {
     return (await readdir(join(root, parent))).filter((name) => name.startsWith(TRASH_PREFIX))
   } catch (error) {
@@ -54,7 +54,7 @@ export async function findTrash({ root, parent }: TrashPlace): Promise<readonly 
 
 /** Ends what an earlier deletion has begun. */
 export function removeLeftTrash(
-  place: TrashPlace,
+  place: TrashLocation,
   trash: string,
   options: Parameters<typeof removeTrash>[2] = {},
 ): Promise<void> {

@@ -2,7 +2,7 @@ import type { Dirent, BigIntStats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
-import { TRASH_PREFIX, type TrashPlace } from '../../native/files/trash.ts'
+import { TRASH_PREFIX, type TrashLocation } from '../../native/files/trash.ts'
 import { SNAPSHOT_FILE } from '../backend/microvm/usage.ts'
 import type { BackendName } from '../backend-name.ts'
 import { filesOf, type MachineRoot, placesOf } from './machine-root.ts'
@@ -20,7 +20,7 @@ export interface Orphan {
   readonly kind: OrphanKind
   readonly name: string
   readonly path: string
-  readonly place: TrashPlace
+  readonly place: TrashLocation
   readonly backend: BackendName
   /** Why it stays; '' when it can go. */
   readonly retained: string
@@ -44,7 +44,7 @@ export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<
   const orphans: Orphan[] = []
   let inUse: Promise<FilesInUse> | undefined
   const look = async (
-    place: TrashPlace,
+    place: TrashLocation,
     kindOf: (entry: Dirent) => Promise<Finding | undefined> | Finding | undefined,
   ): Promise<void> => {
     const directory = join(place.root, place.parent)
@@ -123,7 +123,7 @@ interface Look {
 
 async function describe(
   machineRoot: MachineRoot,
-  place: TrashPlace,
+  place: TrashLocation,
   name: string,
   { kind, retained = '' }: Finding,
   look: Look,

@@ -8,17 +8,17 @@ import { classFilesBelow, compiled } from '../../support/analyzer/javac.ts'
 
 describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
   let facts: Facts
-  let faults: readonly ClassDiagnostic[]
+  let diagnostics: readonly ClassDiagnostic[]
   const view = (name: string) => new ClassView(facts, name)
 
   beforeAll(async () => {
     const slice = await reader.readSlice([...classFilesBelow(compiled('demo')).values()])
     facts = slice.facts
-    faults = slice.faults
+    diagnostics = slice.diagnostics
   })
 
   it('finds no fault in what javac has made', () => {
-    expect(faults).toEqual([])
+    expect(diagnostics).toEqual([])
   })
 
   it('gives constant arguments of every kind', () => {

@@ -39,16 +39,16 @@ async function readBoth(path: string, release = 17): Promise<{ classes: string[]
   const classes: string[] = []
   const messages = problems.map(({ message }) => message)
   for (const container of containers) {
-    const { facts, problems: faults } = await readClasses(container)
+    const { facts, problems: diagnostics } = await readClasses(container)
     const oracle = await readByOracle(container, container.classes)
     const second = openFacts(oracle.buffer)
     const names = Array.from(facts.classes.name, (id) => facts.strings.get(id))
     expect(Array.from(second.classes.name, (id) => second.strings.get(id))).toEqual(names)
-    expect(oracle.faults.map(({ input }) => container.classes[input]?.file)).toEqual(
-      faults.map((fault) => fault.path.split('!/').at(-1)?.replace(`${container.path}/`, '')),
+    expect(oracle.diagnostics.map(({ input }) => container.classes[input]?.file)).toEqual(
+      diagnostics.map((fault) => fault.path.split('!/').at(-1)?.replace(`${container.path}/`, '')),
     )
     classes.push(...names)
-    messages.push(...faults.map(({ message }) => message))
+    messages.push(...diagnostics.map(({ message }) => message))
   }
   return { classes, messages }
 }
@@ -124,8 +124,8 @@ describe('archives', () => {
     expect(classes).toEqual(['demo/Shapes'])
     expect(messages).toEqual([
       'it is encrypted',
-      'its checksum is another',
-      'it does not inflate to its size',
+      'its checksum does not match',
+      'it does not inflate to its declared size',
       'its compression method is neither stored nor deflated',
       'the first four bytes are not CAFEBABE',
     ])
@@ -141,7 +141,7 @@ describe('archives', () => {
     const overlapping = jarOf([shape(), { ...shape(), name: 'demo/Again.class', claims: { offset: 0 } }])
     expect((await readBoth(overlapping)).messages).toEqual([expect.stringContaining('overlaps')])
     const bomb = jarOf([{ name: 'demo/Bomb.class', bytes: Buffer.alloc(2 ** 24 + 1) }])
-    expect((await readBoth(bomb)).messages).toEqual(['it is larger than what is read'])
+    expect((await readBoth(bomb)).messages).toEqual(['it exceeds the size limit'])
   })
 
   it('A1 are refused when they have many entries for their size, counted with those of archives inside', () => {

@@ -89,7 +89,7 @@ describe('a class of the project', () => {
           type: 'NotFound',
           fqn: 'kinds.Point',
           reason: 'FILE_NOT_FOUND',
-          message: 'there is no source of kinds.Point in the project',
+          message: 'kinds.Point has no source in the project',
         },
       })
     } finally {

@@ -1,7 +1,7 @@
 import { TARGET } from '../../../src/analyzer/bytecode/columns.ts'
 import type { ClassContext } from './class-context.ts'
 import { requireDescriptor } from './descriptor.ts'
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 import type { Annotation, Attribute, ElementValue } from './java-class-tools.ts'
 import { TAG } from './pool.ts'
 
@@ -55,7 +55,7 @@ function onType(
   const info = rest.target_info ?? {}
   const supertype = info.supertype_index === 0xffff ? -1 : info.supertype_index
   const path = (rest.type_path?.path ?? []).map(({ type_path_kind: kind, type_argument_index: argument }) => {
-    if (kind > 3) throw new ClassFileFault(0, `a type path has a step of the unknown kind ${kind}`)
+    if (kind > 3) throw new ClassFormatError(0, `a type path has a step of the unknown kind ${kind}`)
     return kind === 3 ? `${argument};` : '[.*'[kind]
   })
   const isParameter = targetKind === TARGET.METHOD && position === FORMAL_PARAMETER
@@ -143,7 +143,7 @@ function addAnnotation(context: ClassContext, annotation: Annotation, target: Ta
   const { annotations, elements } = context.facts.tables
   const { classes } = requireDescriptor(context.pool.utf8(annotation.type_index), false)
   const [type] = classes
-  if (type === undefined) throw new ClassFileFault(0, "an annotation's type is no class")
+  if (type === undefined) throw new ClassFormatError(0, "an annotation's type is not a class")
   context.addReference(type)
   annotations.type[row] = context.intern(type)
   const pairs = annotation.element_value_pairs
@@ -165,7 +165,7 @@ function addValue(
   isVisible: number,
   depth: number,
 ): void {
-  if (depth > MAX_DEPTH) throw new ClassFileFault(0, `element values are nested deeper than ${MAX_DEPTH}`)
+  if (depth > MAX_DEPTH) throw new ClassFormatError(0, `element values are nested deeper than ${MAX_DEPTH}`)
   const { pool } = context
   const { elements } = context.facts.tables
   const set = (low: number, high = 0) => {

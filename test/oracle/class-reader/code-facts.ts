@@ -3,7 +3,7 @@ import { addAnnotations } from './annotation-facts.ts'
 import { CodeWalk, type Line } from './code-walk.ts'
 import { Code, findBlocks } from './code-blocks.ts'
 import type { ClassContext } from './class-context.ts'
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 import type { Attribute } from './java-class-tools.ts'
 
 /** What a Code attribute says about its method. */
@@ -17,7 +17,7 @@ export interface MethodDebug {
 /** @param firstSlots how many local variables the parameters take, `this` included */
 export function addCode(context: ClassContext, attribute: Attribute, firstSlots: number): MethodDebug {
   if (attribute.code.length === 0 || attribute.code.length > 65535)
-    throw new ClassFileFault(0, `code_length is ${attribute.code.length}, not 1 to 65535`)
+    throw new ClassFormatError(0, `code_length is ${attribute.code.length}, not 1 to 65535`)
   const named = (name: string) => attribute.attributes.filter((each) => context.nameOf(each) === name)
   const lines = named('LineNumberTable')
     .flatMap((table) => table.line_number_table)
@@ -36,7 +36,7 @@ export function addCode(context: ClassContext, attribute: Attribute, firstSlots:
   const table = attribute.exception_table
   for (const { handler_pc: handler } of table)
     if (handler >= attribute.code.length)
-      throw new ClassFileFault(0, `handler_pc ${handler} is beyond the code`)
+      throw new ClassFormatError(0, `handler_pc ${handler} is beyond the code`)
   const blocks = findBlocks(
     code,
     table.map((entry) => entry.handler_pc),

@@ -1,4 +1,4 @@
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 
 /** A field or method descriptor (JVMS §4.3), taken apart. */
 export interface Descriptor {
@@ -25,11 +25,11 @@ export function parseDescriptor(text: string): Descriptor | undefined {
   return descriptor
 }
 
-/** @throws ClassFileFault for one that is malformed or of the other sort */
+/** @throws ClassFormatError for one that is malformed or of the other sort */
 export function requireDescriptor(text: string, isMethod: boolean): Descriptor {
   const descriptor = parseDescriptor(text)
   if (descriptor?.isMethod !== isMethod)
-    throw new ClassFileFault(0, `a ${isMethod ? 'method' : 'field'} has a malformed descriptor`)
+    throw new ClassFormatError(0, `a ${isMethod ? 'method' : 'field'} has a malformed descriptor`)
   return descriptor
 }
 

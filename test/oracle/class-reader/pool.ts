@@ -1,4 +1,4 @@
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 import type { ClassFile, PoolEntry } from './java-class-tools.ts'
 
 /** The tags of JVMS §4.4. */
@@ -29,7 +29,7 @@ export interface MemberRef {
   readonly isInterface: boolean
 }
 
-/** The constant pool of one class file. Every method throws a ClassFileFault for an index that is not what it should be. */
+/** The constant pool of one class file. Every method throws a ClassFormatError for an index that is not what it should be. */
 export class Pool {
   readonly #entries: ClassFile['constant_pool']
   readonly #texts = new Map<number, string>()
@@ -111,7 +111,10 @@ export class Pool {
   }
 
   fail(index: number, expected: string): never {
-    throw new ClassFileFault(0, `constant ${index} is no ${expected}, its tag is ${this.tag(index)}`)
+    throw new ClassFormatError(
+      0,
+      `constant ${index} is not a valid ${expected}, its tag is ${this.tag(index)}`,
+    )
   }
 
   #get(index: number, tag: number): PoolEntry {
@@ -127,7 +130,7 @@ function decodeModifiedUtf8(bytes: readonly number[], index: number): string {
   const rest = (at: number) => {
     const byte = bytes[at]
     if (byte === undefined || (byte & 0xc0) !== 0x80)
-      throw new ClassFileFault(0, `constant ${index} is no modified UTF-8`)
+      throw new ClassFormatError(0, `constant ${index} is not valid modified UTF-8`)
     return byte & 0x3f
   }
   for (let at = 0; at < bytes.length;) {

@@ -1,4 +1,4 @@
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 import type { Annotation, Attribute, ElementValue } from './java-class-tools.ts'
 
 /** java-class-tools keeps what came after Java 11 as raw bytes; this reads them into the shapes that it has for the rest. */
@@ -12,7 +12,7 @@ export class RawBytes {
 
   u1(): number {
     const byte = this.#bytes[this.#at++]
-    if (byte === undefined) throw new ClassFileFault(0, 'an attribute ends too early')
+    if (byte === undefined) throw new ClassFormatError(0, 'an attribute ends too early')
     return byte
   }
 
@@ -31,7 +31,7 @@ export class RawBytes {
   attribute(): Attribute {
     const attribute_name_index = this.u2()
     const length = this.u2() * 65536 + this.u2()
-    if (length > this.#bytes.length - this.#at) throw new ClassFileFault(0, 'an attribute ends too early')
+    if (length > this.#bytes.length - this.#at) throw new ClassFormatError(0, 'an attribute ends too early')
     const info = this.#bytes.slice(this.#at, this.#at + length)
     this.#at += length
     return { attribute_name_index, info } as unknown as Attribute
@@ -51,7 +51,7 @@ export class RawBytes {
   typeAnnotation(): Annotation {
     const target_type = this.u1()
     if (target_type !== 0x13)
-      throw new ClassFileFault(0, `a component's annotation has the target type ${target_type}`)
+      throw new ClassFormatError(0, `a component's annotation has the target type ${target_type}`)
     const path = Array.from({ length: this.u1() }, () => ({
       type_path_kind: this.u1(),
       type_argument_index: this.u1(),
@@ -75,7 +75,7 @@ export class RawBytes {
         return { tag, value: { array_value: { values: this.list(() => this.elementValue()) } } }
       default:
         if (!'BCDFIJSZs'.includes(String.fromCharCode(tag)))
-          throw new ClassFileFault(0, `an element value has the unknown tag ${tag}`)
+          throw new ClassFormatError(0, `an element value has the unknown tag ${tag}`)
         return { tag, value: { const_value_index: this.u2() } }
     }
   }

@@ -5,7 +5,7 @@ import { readClassFiles } from '../../../src/native/classfile.ts'
 interface Slice {
   readonly facts: Facts
   /** In the order of the inputs. */
-  readonly faults: readonly ClassDiagnostic[]
+  readonly diagnostics: readonly ClassDiagnostic[]
 }
 
 /**
@@ -22,7 +22,7 @@ export interface ClassReader {
 export const nativeReader: ClassReader = {
   is: 'native',
   async readSlice(classFiles) {
-    const { buffer, faults } = await readClassFiles(classFiles)
-    return { facts: openFacts(buffer), faults }
+    const { buffer, diagnostics } = await readClassFiles(classFiles)
+    return { facts: openFacts(buffer), diagnostics }
   },
 }

@@ -1,16 +1,19 @@
-/** Long work of the addon on a thread of its own. */
+/** Work of the addon on a background thread. */
 export interface BackgroundWork {
   readonly done: Promise<unknown>
-  /** How much of it is done, in its own unit. */
+  /** Amount of work done, in its own unit. */
   seen(): number
   /** Rejects `done` with ECANCELED soon. */
   cancel(): void
 }
 
-const TELL_EVERY_MS = 200
+const REPORT_INTERVAL_MS = 200
 
-/** Waits for the work's end, and tells of it meanwhile. A signal ends it; it rejects with the signal's reason then. */
-export async function finish(
+/**
+ * Waits for background work and reports progress. Aborting the signal cancels the work, and the promise
+ * rejects with the signal's reason.
+ */
+export async function waitForWork(
   work: BackgroundWork,
   options: {
     readonly signal?: AbortSignal | undefined
@@ -21,7 +24,7 @@ export async function finish(
   const cancel = (): void => work.cancel()
   if (signal?.aborted === true) cancel()
   signal?.addEventListener('abort', cancel, { once: true })
-  const timer = onSeen && setInterval(() => onSeen(work.seen()), TELL_EVERY_MS)
+  const timer = onSeen && setInterval(() => onSeen(work.seen()), REPORT_INTERVAL_MS)
   try {
     return await work.done
   } catch (error) {
