@@ -12,7 +12,7 @@ import { messageOf } from '../../src/lib/errors/message.ts'
 import type { PackedFacts } from '../../src/native/classfile.ts'
 import { oracleReader } from './class-reader/oracle-reader.ts'
 
-/** Reads classes as `readClasses` does, by node:zlib and java-class-tools. */
+/** Reads classes as `readClasses` does, with node:zlib and java-class-tools. */
 export async function readByOracle(
   container: ClassContainer,
   entries: readonly ClassEntry[],

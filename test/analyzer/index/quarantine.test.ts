@@ -10,7 +10,7 @@ function quarantine(): Quarantine {
   return new Quarantine(createLogger({ level: 'silent', format: 'json' }))
 }
 
-test('F14 what a crash takes with it is run again alone, and only what crashes then is left out', async () => {
+test('F14 tasks aborted by a crash are rerun alone, and only those that crash again are quarantined', async () => {
   const quarantined = quarantine()
   const alone: string[] = []
   let running = 0
@@ -33,7 +33,7 @@ test('F14 what a crash takes with it is run again alone, and only what crashes t
   ])
 })
 
-test('A1 what fills the heap of its thread again when it is alone is left out', async () => {
+test('A1 a task that exhausts the heap of its thread when run alone is quarantined', async () => {
   const quarantined = quarantine()
   const run = ({ entry: { path } }: ReturnType<typeof taskOf>) =>
     path === 'bad.jar' ? Promise.reject(fault('POOL_TASK_FAILED', 'its thread ended')) : Promise.resolve(path)
@@ -41,7 +41,7 @@ test('A1 what fills the heap of its thread again when it is alone is left out', 
   expect(quarantined.paths).toEqual(['bad.jar'])
 })
 
-test('what goes wrong otherwise is thrown, once all have ended', async () => {
+test('other errors are thrown once all tasks finish', async () => {
   const ended: string[] = []
   const run = async ({ entry: { path } }: ReturnType<typeof taskOf>) => {
     if (path === 'full') throw new Error('no space is left')

@@ -10,7 +10,7 @@ import { mavenProject, mavenUser } from '../../support/analyzer/maven-project.ts
 
 const { root, folder, mvn } = mavenProject()
 
-test('the modes auto and jar find what they can', { timeout: 600_000 }, async () => {
+test('modes auto and jar resolve what they can', { timeout: 600_000 }, async () => {
   const user = mavenUser()
   const statsIn = async (mode: string) => {
     await user.json('start', '-p', root, '--mode', mode)
@@ -29,7 +29,7 @@ test('the modes auto and jar find what they can', { timeout: 600_000 }, async ()
   })
 })
 
-test('diff tells what a change of a module’s API breaks', { timeout: 600_000 }, async () => {
+test('diff reports what a change of a module’s API breaks', { timeout: 600_000 }, async () => {
   const user = mavenUser()
   const before = join(folder, 'model-before.jar')
   const after = join(root, 'model/target/shop-model-1.0.jar')
@@ -58,7 +58,7 @@ test('diff tells what a change of a module’s API breaks', { timeout: 600_000 }
   expect(said).toContain('isFree')
 })
 
-test('an agent is offered every question, and asks one', { timeout: 600_000 }, async () => {
+test('an agent lists all tools, and calls one', { timeout: 600_000 }, async () => {
   const user = mavenUser()
   const agent = new Client({ name: 'test', version: '1' })
   await agent.connect(

@@ -25,7 +25,7 @@ async function expectSame(container: ClassContainer): Promise<number> {
 }
 
 describe(
-  'the addon reads the same facts as java-class-tools, and makes the same digest as the oracle',
+  'the addon reads the same facts as java-class-tools, and creates the same digest as the oracle',
   { timeout: 300_000 },
   () => {
     it('about java.base', async () => {

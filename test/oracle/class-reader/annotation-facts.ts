@@ -44,7 +44,7 @@ const TYPE_OF: Readonly<Record<number, number>> = {
   [TARGET.METHOD]: TARGET.METHOD_TYPE,
   [TARGET.RECORD_COMPONENT]: TARGET.RECORD_COMPONENT_TYPE,
 }
-// Of target_type, JVMS tables 4.7.20-A and -B.
+// Values of target_type, JVMS tables 4.7.20-A and -B.
 const [FIELD, RETURN, FORMAL_PARAMETER] = [0x13, 0x14, 0x16]
 
 function onType(
@@ -74,7 +74,10 @@ function onType(
   }
 }
 
-/** Marks annotations on types that repeat one on the declaration: what applies to both is written once, and compiled twice. */
+/**
+ * Marks annotations on types that repeat one on the declaration: an annotation that applies to both is
+ * compiled twice.
+ */
 export function markRepeatedOnTypes({ facts }: ClassContext, first: number): void {
   const { type, targetKind, target, parameter, position, path } = facts.tables.annotations
   const declaredKind = (row: number): number | undefined => {
@@ -131,7 +134,7 @@ function addRow(context: ClassContext, target: Target): number {
   return context.facts.add('annotations', { parameter: -1, path: -1, type: -1, ...target })
 }
 
-/** Rows that follow each other, for what belongs together; what they hold in turn comes behind them. */
+/** Reserves consecutive rows for the elements of one annotation or array; nested elements follow them. */
 function reserve(context: ClassContext, count: number): number {
   const first = context.facts.tables.elements.name.length
   for (let i = 0; i < count; i++) context.facts.add('elements', { name: -1, value: -1 })
@@ -205,7 +208,7 @@ function addValue(
       return undefined
     }
     default:
-      // B, C, I, S, Z: java-class-tools has refused all others.
+      // B, C, I, S, Z: java-class-tools rejects all others.
       return set(pool.word(constant, TAG.INTEGER))
   }
 }

@@ -1,4 +1,4 @@
-/** What is wrong with the class file being read, and at which of its bytes (0: not known). */
+/** An error in the current class file, with its byte offset (0 if unknown). */
 export class ClassFormatError extends Error {
   readonly offset: number
 

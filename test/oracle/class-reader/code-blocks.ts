@@ -1,7 +1,7 @@
 import { ClassFormatError } from './class-format-error.ts'
 import { instructions, OP } from './opcodes.ts'
 
-/** A method's code with checked reads; offsets are those within the code. */
+/** A method's code with checked reads; offsets are relative to the code. */
 export class Code {
   readonly bytes: readonly number[]
 
@@ -29,8 +29,8 @@ export class Code {
 }
 
 /**
- * Where blocks start because something else than the instruction before comes there. Checks on the way that instructions follow
- * each other to the end of the code, so that a walk needs to read no length twice.
+ * Finds where blocks start because they can be reached other than from the previous instruction. Also checks
+ * that instructions follow each other to the end of the code, so that a walk need not check lengths again.
  *
  * @throws ClassFormatError
  */
@@ -68,7 +68,7 @@ export function findBlocks(code: Code, handlers: readonly number[]): ReadonlySet
   return targets
 }
 
-/** In bytes, opcode included. */
+/** Size in bytes, including the opcode. */
 export function lengthAt(code: Code, pc: number): number {
   const opcode = code.u1(pc)
   if (opcode === OP.WIDE) return code.u1(pc + 1) === OP.IINC ? 6 : 4

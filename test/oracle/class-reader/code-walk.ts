@@ -17,7 +17,7 @@ export interface Line {
   readonly line_number: number
 }
 
-/** One method's code, instruction by instruction: what it calls, with which constants, and what it refers to. */
+/** Walks a method's code and records calls, their constants, and references. */
 export class CodeWalk {
   readonly #context: ClassContext
   readonly #code: Code
@@ -35,7 +35,7 @@ export class CodeWalk {
   run(blocks: ReadonlySet<number>): void {
     let next = 0
     for (let pc = 0; pc < this.#code.bytes.length; pc += lengthAt(this.#code, pc)) {
-      // Of several lines at one pc the last counts.
+      // The last of several lines at one pc counts.
       for (
         let line = this.#lines[next];
         line !== undefined && line.start_pc <= pc;
@@ -150,7 +150,7 @@ export class CodeWalk {
     if (pool.tag(index) !== TAG.FIELDREF) pool.fail(index, 'Fieldref')
     const member = pool.member(index)
     const slots = requireDescriptor(member.descriptor, false).resultSlots
-    // putstatic and putfield are the odd ones.
+    // putstatic and putfield have odd opcodes.
     const isPut = opcode % 2 === 1
     this.#frame.pop((isPut ? slots : 0) + (opcode <= OP.PUTSTATIC ? 0 : 1))
     if (!isPut) this.#frame.push(undefined, slots)

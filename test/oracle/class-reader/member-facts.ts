@@ -31,7 +31,7 @@ function addMember(context: ClassContext, member: Member, table: 'fields' | 'met
   return { row, parsed, own: context.facts.tables[table] as Row }
 }
 
-/** What fields and methods have alike; false for any other attribute. */
+/** Adds attributes common to fields and methods; returns false for any other attribute. */
 function addShared(context: ClassContext, attribute: Attribute, own: Row, row: number): boolean {
   switch (context.nameOf(attribute)) {
     case 'Signature':

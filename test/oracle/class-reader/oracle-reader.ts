@@ -8,8 +8,8 @@ import { readClassFile } from './java-class-tools.ts'
 import { checkStructure } from './structure.ts'
 
 /**
- * Reads class files with java-class-tools: the second opinion on the addon's reader.
- * A fault beyond the file's outer structure has offset 0.
+ * Reads class files with java-class-tools, to compare with the addon's reader. An error beyond the file's
+ * outer structure has offset 0.
  */
 export const oracleReader: ClassReader = {
   is: 'oracle',

@@ -1,7 +1,7 @@
 import { ClassFormatError } from './class-format-error.ts'
 import type { Annotation, Attribute, ElementValue } from './java-class-tools.ts'
 
-/** java-class-tools keeps what came after Java 11 as raw bytes; this reads them into the shapes that it has for the rest. */
+/** java-class-tools returns attributes added after Java 11 as raw bytes; this parses them like the others. */
 export class RawBytes {
   readonly #bytes: readonly number[]
   #at = 0
@@ -20,14 +20,14 @@ export class RawBytes {
     return (this.u1() << 8) | this.u1()
   }
 
-  /** As many as the u2 here says. */
+  /** Reads a list with a u2 count. */
   list<Item>(read: () => Item): Item[] {
     const items: Item[] = []
     for (let left = this.u2(); left > 0; left--) items.push(read())
     return items
   }
 
-  /** An attribute inside the attribute, its body raw. */
+  /** Reads a nested attribute with a raw body. */
   attribute(): Attribute {
     const attribute_name_index = this.u2()
     const length = this.u2() * 65536 + this.u2()
@@ -47,7 +47,7 @@ export class RawBytes {
     }
   }
 
-  /** As a record's component has it: on its type, which target_type 0x13 says. */
+  /** Reads an annotation on a record component's type, target_type 0x13. */
   typeAnnotation(): Annotation {
     const target_type = this.u1()
     if (target_type !== 0x13)
@@ -81,7 +81,7 @@ export class RawBytes {
   }
 }
 
-/** An attribute of a record component with its body read, as java-class-tools would have. */
+/** Parses an attribute of a record component like java-class-tools would. */
 export function readRecordAttribute(raw: Attribute, name: string): Attribute {
   const bytes = new RawBytes(raw)
   switch (name) {

@@ -21,8 +21,8 @@ const widths = new Map([
 const UTF8 = 1
 
 /**
- * Checks that every length and count of a class file stays within it, so that java-class-tools, which believes them, never makes
- * room or loops for what is not there.
+ * Checks that all lengths and counts of a class file stay within it, because java-class-tools trusts them and
+ * would allocate or loop accordingly.
  *
  * @throws ClassFormatError
  */

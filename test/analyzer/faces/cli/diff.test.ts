@@ -17,7 +17,7 @@ async function jarOf(source: string): Promise<string> {
   return join(root, 'shop.jar')
 }
 
-test('diff needs no server, tells why a change breaks, and sets the exit status as asked', async () => {
+test('diff needs no server, explains why a change breaks, and sets the requested exit status', async () => {
   const user = analyzerUser()
   const old = await jarOf('package shop; public class Shop { public int size() { return 1; } int hidden; }')
   const now = await jarOf('package shop; public class Shop { public long size() { return 1; } }')
@@ -57,7 +57,7 @@ test('diff needs no server, tells why a change breaks, and sets the exit status 
   expect(user.records()).toEqual([])
 })
 
-test('diff refuses what is no build', async () => {
+test('diff rejects a path that is not a build', async () => {
   const user = analyzerUser()
   const empty = tempDir()
   const missing = await user.analyzer('diff', join(empty, 'old.jar'), empty)

@@ -40,7 +40,7 @@ function mavenProject(library = needs('org.apache.commons', 'commons-lang3', '3.
 }
 
 test(
-  'Maven tells the class path of modules that need each other and are not installed, and makes no classes',
+  'Maven resolves the class path of interdependent modules that are not installed, and builds no classes',
   { timeout: 300_000 },
   async () => {
     const root = mavenProject()
@@ -63,7 +63,7 @@ test(
   },
 )
 
-test('what one module cannot resolve costs the others nothing', { timeout: 300_000 }, async () => {
+test('an unresolvable module does not affect the others', { timeout: 300_000 }, async () => {
   const root = mavenProject()
   const without = needs('shop.nowhere', 'nothing', '1')
   write(root, { 'web/pom.xml': `${head}${parent}<artifactId>web</artifactId>${without}</project>` })
@@ -72,7 +72,7 @@ test('what one module cannot resolve costs the others nothing', { timeout: 300_0
   expect(libraries.map((jar) => basename(jar))).toEqual(['commons-lang3-3.14.0.jar'])
 })
 
-test('Maven without a network is told of as that', { timeout: 300_000 }, async () => {
+test('Maven without a network is reported as such', { timeout: 300_000 }, async () => {
   const root = mavenProject(needs('shop.nowhere', 'nothing', '1'))
   write(root, { '.mvn/maven.config': '--offline\n' })
   await expect(buildToolClassPath(question(root))).rejects.toThrow(
@@ -80,7 +80,7 @@ test('Maven without a network is told of as that', { timeout: 300_000 }, async (
   )
 })
 
-test('the project’s own mvnw is run, on the JVM named', { timeout: 300_000 }, async () => {
+test('the project’s mvnw runs on the configured JVM', { timeout: 300_000 }, async () => {
   const root = mavenProject()
   const home = join(tempDir(), 'jdk')
   symlinkSync(jvm?.home ?? '', home)
@@ -93,7 +93,7 @@ test('the project’s own mvnw is run, on the JVM named', { timeout: 300_000 }, 
 })
 
 test(
-  'Gradle tells jars and class folders of all projects, and leaves the project as it was',
+  'Gradle returns jars and class folders of all projects, and leaves the project unchanged',
   { timeout: 300_000 },
   async () => {
     const jar = join(tempDir(), 'money-1.jar')
@@ -127,7 +127,7 @@ function contentOf(root: string): readonly string[] {
     .map((file) => `${file} ${statSync(join(root, file)).mtimeMs}`)
 }
 
-test('a project without either tool’s files is told of as that', async () => {
+test('a project without either tool’s files is reported as such', async () => {
   const root = write(tempDir(), { 'build.xml': '<project/>' })
   await expect(buildToolClassPath(question(root))).rejects.toThrow(
     'there is neither a pom.xml nor a build.gradle',

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { analyzerUser, builtProject } from '../../../../support/analyzer/analyzer-cli.ts'
 import { TIDY, UNTIDY } from '../../../../support/analyzer/style-project.ts'
 
-test('lint check and lint format tell by their status, in all their forms', async () => {
+test('lint check and lint format set the exit status in all variants', async () => {
   const user = analyzerUser()
   const root = builtProject('kinds')
   const at = ['-p', root]

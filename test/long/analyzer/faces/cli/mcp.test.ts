@@ -28,7 +28,7 @@ async function agentOf(user: AnalyzerUser, root: string): Promise<Client> {
   return client
 }
 
-test('an agent asks every question, and gets what the command line gets', async () => {
+test('every tool returns the answer of its command', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const agent = await agentOf(user, root)
@@ -115,7 +115,7 @@ function expectWhole(answer: string, value: unknown, key = ''): void {
   }
 }
 
-test('an answer keeps to its budget of tokens, and says how to go on', async () => {
+test('an answer stays within its token budget, and tells how to continue', async () => {
   const agent = await agentOf(analyzerUser(), builtProject())
   const ask = async (name: string, given: Record<string, unknown>) => {
     const { content } = await agent.callTool({ name, arguments: given })
@@ -147,7 +147,7 @@ test('an answer keeps to its budget of tokens, and says how to go on', async () 
   expect(seen).toEqual(all)
 })
 
-test('what is wrong is a tool error with the server’s sentence', async () => {
+test('an error is a tool error with the server’s message', async () => {
   const user = analyzerUser()
   const agent = await agentOf(user, builtProject())
   const errorOf = async (name: string, given: Record<string, unknown>) => {
@@ -172,7 +172,7 @@ test('what is wrong is a tool error with the server’s sentence', async () => {
   await expect(agent.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow('unknown tool "nothing"')
 })
 
-test('a server is started, kept past its idle time while the agent is there, and started again when it has gone', async () => {
+test('a server is started, kept alive while the agent is connected, and restarted after it stopped', async () => {
   // Long enough that a busy machine does not make an idle server of a slow agent.
   const user = analyzerUser({ ANALYZER_SERVER__IDLE_TIMEOUT: '5s' })
   const root = builtProject()
@@ -191,7 +191,7 @@ test('a server is started, kept past its idle time while the agent is there, and
   await waitFor('the server to end for want of work', () => user.records().length === 0)
 })
 
-test('nothing but the protocol is on standard output, and the end of standard input ends it', async () => {
+test('only the protocol is on standard output, and the end of standard input stops it', async () => {
   const user = analyzerUser()
   const argv = [program, 'mcp', '-p', builtProject(), '--mode', 'jar']
   const child = spawn(process.execPath, argv, { env: user.environment, stdio: ['pipe', 'pipe', 'inherit'] })
@@ -210,13 +210,13 @@ test('nothing but the protocol is on standard output, and the end of standard in
   expect(await exit).toEqual([0, null])
 })
 
-test('a folder without a project is refused before anything is said', async () => {
+test('a folder without a project is rejected before any output', async () => {
   const { status, stdout, stderr } = await analyzerUser().analyzer('mcp', '-p', '/')
   expect({ status, stdout }).toEqual({ status: 3, stdout: '' })
   expect(stderr).toMatch(/build definition file/)
 })
 
-test('no other command loads the protocol’s modules', async () => {
+test('other commands do not load the protocol’s modules', async () => {
   const { environment } = analyzerUser()
   const sdk = '@modelcontextprotocol/sdk'
   expect(await loadedPackages('analyzer', ['version'], environment)).not.toContain(sdk)
