@@ -22,6 +22,7 @@ const FINAL_CLASSES = '13.4.2 sealed, non-sealed, and final Classes'
 const breaks = (jls: string, why: string): Rule => ({ compatible: false, jls, why })
 const keeps = (jls: string, why: string): Rule => ({ compatible: true, jls, why })
 
+/** Rules by kind of change. */
 export const RULES = {
   CLASS_ADDED: keeps(CLASS, 'no old binary names it'),
   CLASS_REMOVED: breaks(CLASS, 'naming it throws NoClassDefFoundError'),

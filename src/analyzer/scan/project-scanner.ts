@@ -135,7 +135,7 @@ export class ProjectScanner {
       listedEntries = await list()
       incomplete = this.#incomplete(listedEntries, builder)
     }
-    // Writing to a damaged store crashes the process, whatever it reads: the store is replaced before an
+    // Writing to a damaged store crashes the process for any entry: the store is replaced before an
     // entry is quarantined.
     if (this.#isInDoubt && this.#quarantined.releaseSince(quarantined)) {
       await this.#dropStore()

@@ -13,11 +13,16 @@ const METHODS = new Set(['method_declaration', 'annotation_type_element_declarat
 const CONSTRUCTORS = new Set(['constructor_declaration', 'compact_constructor_declaration'])
 const FIELDS = new Set(['field_declaration', 'constant_declaration', 'enum_constant'])
 
+/** Whether a node declares a type. */
 export const isTypeDeclaration = ({ type }: JavaNode): boolean => TYPES.has(type)
+/** Whether a node declares a method or annotation element. */
 export const isMethod = ({ type }: JavaNode): boolean => METHODS.has(type)
+/** Whether a node declares a constructor. */
 export const isConstructor = ({ type }: JavaNode): boolean => CONSTRUCTORS.has(type)
+/** Whether a node declares a field or enum constant. */
 export const isField = ({ type }: JavaNode): boolean => FIELDS.has(type)
 
+/** Whether a node is a comment. */
 export const isComment = ({ type }: JavaNode): boolean => type === 'block_comment' || type === 'line_comment'
 
 /** Returns the name of a declaration. */

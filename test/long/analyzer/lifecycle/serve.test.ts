@@ -40,7 +40,7 @@ test('serve prints one line with the reason if it cannot start', async () => {
   const { exit, stdout } = spawnServe(user, ['-p', builtProject(), '--port', String(port)])
   expect(await exit).toBe(1)
   expect(stdout()).toBe(
-    `ANALYZER_ERROR reason=NO_FREE_PORT message="port ${port} is in use; leave --port out to take a free one"\n`,
+    `ANALYZER_ERROR reason=NO_FREE_PORT message="port ${port} is in use; omit --port to use a free one"\n`,
   )
   taken.close()
 })

@@ -3,6 +3,7 @@ import type { GraphData } from './graph-data.ts'
 
 /** Written by graph-html.ts. */
 const graph = JSON.parse(byId('graph', HTMLScriptElement).text) as GraphData
+/** Packages, classes and dependency types of the graph. */
 export const { packages, classes, types } = graph
 
 /** Formats a number with a noun. */

@@ -9,21 +9,21 @@ interface ServeOptions extends GlobalOptions {
   readonly workers?: number
 }
 
-/** serve. */
+/** Adds the command serve. */
 export function addServe(program: Command): void {
   program
     .command('serve')
     .description('run the server')
     .option('--host <address>', 'address to listen on')
     .option('--port <port>', 'port to listen on', portNumber)
-    .option('--workers <count>', 'processes that serve', workerCount)
+    .option('--workers <count>', 'number of worker processes', workerCount)
     .addHelpText('after', '\nExample:\n  content-server -c docs.yaml serve --port 8090')
     .action(async (_options: unknown, command: Command) => {
       const options: ServeOptions = command.optsWithGlobals()
       const { loadContentConfig } = await import('../../../config.ts')
       const { config } = loadContentConfig(process.env, { file: options.config, flags: flagsOf(options) })
-      const { serveUntilTold } = await import('../serve.ts')
-      await serveUntilTold(config)
+      const { serveUntilStopped } = await import('../serve.ts')
+      await serveUntilStopped(config)
     })
 }
 

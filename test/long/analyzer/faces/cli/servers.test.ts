@@ -217,7 +217,7 @@ test('--port uses that port, and reports if it is in use', async () => {
   const refused = await user.analyzer('start', '-p', root, '--port', String(port))
   expect(refused).toMatchObject({
     status: 4,
-    stderr: expect.stringContaining(`port ${port} is in use; leave --port out to take a free one`),
+    stderr: expect.stringContaining(`port ${port} is in use; omit --port to use a free one`),
   })
   expect(user.records()).toEqual([])
 })

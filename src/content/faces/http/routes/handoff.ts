@@ -2,7 +2,7 @@ import type { HttpServer } from '../../../../lib/http/server.ts'
 import { fault } from '../../../errors.ts'
 import { safeNext } from '../../../page/next.ts'
 import { isRepoName } from '../../../repo/meta.ts'
-import { isState } from '../../../session/hand-over.ts'
+import { isState } from '../../../session/handoff.ts'
 import type { ContentFace } from '../face.ts'
 
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -10,7 +10,7 @@ type Query = Readonly<Record<string, string | readonly string[] | undefined>>
 const redirect = (description: string) => ({ type: 'null', description })
 
 /** A login's way from the common host to that of a repository, in two redirects. */
-export function handOverRoutes({ app }: HttpServer, face: ContentFace): void {
+export function handoffRoutes({ app }: HttpServer, face: ContentFace): void {
   const { hosts, handOver, cookies, sessions } = face
   app.get<{ readonly Querystring: Query }>(
     '/_hand-over',

@@ -15,7 +15,7 @@ export interface Piece {
 }
 
 /** How many hits are shown, of how many. */
-export function foundText(shown: number, offset: number, total: number): string {
+export function resultText(shown: number, offset: number, total: number): string {
   if (total === 0) return 'No page has these words. Try fewer or other ones.'
   if (shown === 0) return `There are ${total.toLocaleString('en')} pages in all.`
   const pages = total === 1 ? 'page' : 'pages'

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock/clock.ts'
 import { createSessionId, digestOf, isSessionId, type SessionStore } from './session-store.ts'
 import type { Sessions } from './sessions.ts'
 
-/** A redirect takes that long at most. */
+/** Maximum duration of the redirect. */
 const TICKET_MS = 30_000
 
 /**
@@ -11,7 +11,7 @@ const TICKET_MS = 30_000
  * keeps a secret for the repository's host; a ticket names that host and the secret's digest, works once, for 30 seconds, and on
  * every server that shares the sessions. So nobody can make another's browser enter with a ticket of their own.
  */
-export class HandOver {
+export class LoginHandoff {
   readonly #store: Pick<SessionStore, 'addTicket' | 'takeTicket'>
   readonly #sessions: Sessions
   readonly #clock: Clock
@@ -41,7 +41,7 @@ export class HandOver {
   }
 }
 
-/** What of a browser's secret may be seen in addresses. */
+/** Returns the digest of a browser's secret, which may appear in addresses. */
 export function stateOf(secret: string): string {
   return digestOf(`hand-over:${secret}`)
 }
