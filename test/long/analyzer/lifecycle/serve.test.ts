@@ -93,7 +93,7 @@ test('output is a table on a terminal, JSON when piped, and either on request', 
     ['Port', String(port)],
     ['PID', String(pid)],
     ['Version', packageVersion()],
-    ['Confinement', 'archives are read without network, programs or other files'],
+    ['Confinement', 'archives are read without access to the network, programs or other files'],
     ['Uptime', expect.stringMatching(/^\d+s$/)],
     ['Idle', expect.stringMatching(/s of 30m$/)],
   ])

@@ -91,7 +91,7 @@ describe('a file', () => {
     })
     expect(await ask('/lint/file', { filePath: 'notes.txt' })).toMatchObject({
       status: 400,
-      body: { message: '"notes.txt" has neither the ending of a Java nor of a Kotlin file' },
+      body: { message: '"notes.txt" is neither a Java nor a Kotlin file' },
     })
     expect((await ask('/lint/file', {})).status).toBe(400)
     expect((await ask('/lint/file', { filePath: 'src/A.java', extra: 1 })).body.message).toMatch(

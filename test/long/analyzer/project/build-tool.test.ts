@@ -76,7 +76,7 @@ test('Maven without a network is reported as such', { timeout: 300_000 }, async 
   const root = mavenProject(needs('shop.nowhere', 'nothing', '1'))
   write(root, { '.mvn/maven.config': '--offline\n' })
   await expect(buildToolClassPath(question(root))).rejects.toThrow(
-    /^mvn: .*shop\.nowhere:nothing.*run "mvn dependency:build-classpath" once where there is a network, or use --mode jar/,
+    /^mvn: .*shop\.nowhere:nothing.*run "mvn dependency:build-classpath" once with network access, or use --mode jar/,
   )
 })
 
@@ -130,6 +130,6 @@ function contentOf(root: string): readonly string[] {
 test('a project without either tool’s files is reported as such', async () => {
   const root = write(tempDir(), { 'build.xml': '<project/>' })
   await expect(buildToolClassPath(question(root))).rejects.toThrow(
-    'there is neither a pom.xml nor a build.gradle',
+    'the project has neither a pom.xml nor a build.gradle',
   )
 })
