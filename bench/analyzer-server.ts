@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { SMALL_MEMORY } from '../src/analyzer/faces/cli/small-memory.ts'
-import type { ServerRecord } from '../src/analyzer/lifecycle/server-file.ts'
+import type { ServerRecord } from '../src/analyzer/lifecycle/server-record.ts'
 import { packageRoot } from '../src/lib/process/package.ts'
 
 /** The command as it is installed. */

@@ -1,6 +1,6 @@
-import { type RefreshedPlace, refreshPlace, type RefreshTask } from '../src/analyzer/scan/refresh-place.ts'
+import { type RefreshedEntry, refreshEntry, type RefreshTask } from '../src/analyzer/scan/refresh-entry.ts'
 
-/** Lists one place of a class path; see refreshPlace. */
-export default function analyzerList(task: RefreshTask): Promise<RefreshedPlace> {
-  return refreshPlace(task)
+/** Lists a class path entry; see refreshEntry. */
+export default function analyzerList(task: RefreshTask): Promise<RefreshedEntry> {
+  return refreshEntry(task)
 }

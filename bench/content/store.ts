@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { S3Store } from '../../src/content/store/s3-store.ts'
-import { inParallel } from '../../src/content/repo/repo-list.ts'
+import { mapConcurrently } from '../../src/content/repo/repo-list.ts'
 import { type Ceph, startCeph } from '../../test/support/services/ceph.ts'
 import { startOurs } from '../content-servers.ts'
 import type { Bench } from '../harness.ts'
@@ -48,7 +48,7 @@ async function compare(dir: string, { endpoint, bucket }: Ceph): Promise<string>
   await store.write('repos/r0/large.bin', Buffer.alloc(LARGE_BYTES, 'x'), {
     contentType: 'application/octet-stream',
   })
-  await inParallel(
+  await mapConcurrently(
     32,
     Array.from({ length: REPOS }, (_, i) => i),
     (i) =>

@@ -28,16 +28,16 @@ bool Source::read(std::uint64_t offset, std::span<std::uint8_t> out) const {
 }
 
 const char* ExtentReader::locate(const Extent& extent, std::uint64_t& offset) const {
-  if (extent.bytes > maxBytes_) return "it is larger than what is read";
+  if (extent.bytes > maxBytes_) return "it exceeds the size limit";
   if (extent.storedBytes > source_.size()) return "it is larger than its archive";
   if (extent.method != stored && extent.method != deflated) return "its compression method is neither stored nor deflated";
-  if (extent.method == stored && extent.bytes != extent.storedBytes) return "it is stored, and has two sizes";
+  if (extent.method == stored && extent.bytes != extent.storedBytes) return "it is stored with two different sizes";
   offset = extent.offset;
   if (extent.hasHeader) {
     std::uint8_t header[headerBytes];
     if (!source_.read(offset, header)) return "its local header is beyond the end";
-    if (!std::equal(std::begin(signature), std::end(signature), header)) return "there is no local header where it should be";
-    // What sizes the header says is not looked at: the central directory's count.
+    if (!std::equal(std::begin(signature), std::end(signature), header)) return "it has no local header";
+    // Sizes in the header are ignored: those of the central directory count.
     offset += headerBytes + u2(header + 26) + u2(header + 28);
   }
   return nullptr;
@@ -52,10 +52,10 @@ const char* ExtentReader::read(const Extent& extent, std::span<const std::uint8_
   bytes = stored_;
   if (extent.method == deflated) {
     inflated_.resize(static_cast<std::size_t>(extent.bytes));
-    if (!inflateExactly(stored_, inflated_)) return "it does not inflate to its size";
+    if (!inflateExactly(stored_, inflated_)) return "it does not inflate to its declared size";
     bytes = inflated_;
   }
-  if (extent.hasCrc && crc32Of(bytes) != extent.crc) return "its checksum is another";
+  if (extent.hasCrc && crc32Of(bytes) != extent.crc) return "its checksum does not match";
   return nullptr;
 }
 
@@ -67,10 +67,10 @@ const char* ExtentReader::take(const Extent& extent, Pages& bytes) {
   if (!source_.read(offset, from.span())) return "its bytes could not all be read";
   if (extent.method == deflated) {
     Pages inflated(static_cast<std::size_t>(extent.bytes));
-    if (!inflateExactly(from.span(), inflated.span())) return "it does not inflate to its size";
+    if (!inflateExactly(from.span(), inflated.span())) return "it does not inflate to its declared size";
     from = std::move(inflated);
   }
-  if (extent.hasCrc && crc32Of(from.span()) != extent.crc) return "its checksum is another";
+  if (extent.hasCrc && crc32Of(from.span()) != extent.crc) return "its checksum does not match";
   bytes = std::move(from);
   return nullptr;
 }

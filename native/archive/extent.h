@@ -9,23 +9,23 @@
 
 namespace workspace::archive {
 
-/** Where the bytes of something inside a file are. */
+/** Location of data inside a file. */
 struct Extent {
-  /** Of its local header (zip), or of its bytes. */
+  /** Offset of its local header (zip), or of its data. */
   std::uint64_t offset = 0;
-  /** As they stand there. */
+  /** Size as stored. */
   std::uint64_t storedBytes = 0;
-  /** Once inflated; the same where they are stored as they are. */
+  /** Size when inflated; the same if it is stored uncompressed. */
   std::uint64_t bytes = 0;
   /** Zip's compression method: 0 stored, 8 deflated. */
   std::uint16_t method = 0;
-  /** Whether a zip local file header stands before the bytes. */
+  /** Whether a zip local file header precedes the data. */
   bool hasHeader = false;
   bool hasCrc = false;
   std::uint32_t crc = 0;
 };
 
-/** Something to read extents from: a file, or an archive inside one that has been inflated. */
+/** Source of extents: a file, or an inflated archive inside one. */
 class Source {
  public:
   explicit Source(const File& file) : file_(&file) {}
@@ -39,10 +39,10 @@ class Source {
   std::span<const std::uint8_t> memory_;
 };
 
-/** Reads extents; buffers are kept for the next. */
+/** Reads extents; buffers are reused. */
 class ExtentReader {
  public:
-  /** @param maxBytes an extent that would inflate to more is refused before anything is made room for */
+  /** @param maxBytes limit of the inflated size, checked before memory is allocated */
   ExtentReader(const Source& source, std::uint64_t maxBytes) : source_(source), maxBytes_(maxBytes) {}
 
   /**
@@ -52,11 +52,11 @@ class ExtentReader {
    */
   const char* read(const Extent& extent, std::span<const std::uint8_t>& bytes);
 
-  /** As `read`, for a caller that keeps the bytes, which may be many. */
+  /** Like `read`, for a caller that keeps the bytes, which may be many. */
   const char* take(const Extent& extent, Pages& bytes);
 
  private:
-  /** Where the bytes begin; nullptr, or why they cannot be read. */
+  /** Finds the start of the data; returns nullptr or the reason for failure. */
   const char* locate(const Extent& extent, std::uint64_t& offset) const;
 
   const Source source_;

@@ -6,10 +6,10 @@
 
 namespace workspace::archive {
 
-/** A file that is read by pread: one that shrinks meanwhile gives an error, where a mapped one would end the process. */
+/** A file read by pread: truncating it causes an error, while a mapped file would kill the process. */
 class File {
  public:
-  /** Opens for reading; what may have gone wrong is in `failure`. */
+  /** Opens for reading; errors are in `failure`. */
   explicit File(const std::string& path);
   ~File();
   File(const File&) = delete;
@@ -17,12 +17,12 @@ class File {
 
   /** The errno of open, or 0. */
   int failure() const { return failure_; }
-  /** As it was when opened. */
+  /** Size when opened. */
   std::uint64_t size() const { return size_; }
-  /** Differs between files, and for one file when its content was changed. */
+  /** Identity that differs between files, and changes with a file's content. */
   std::string identity() const { return identity_; }
 
-  /** Fills `out` from an offset on; false when the file ends before, or on an error. */
+  /** Fills `out` from an offset; returns false at the end of the file or on an error. */
   bool read(std::uint64_t offset, std::span<std::uint8_t> out) const;
 
  private:

@@ -6,8 +6,8 @@
 namespace workspace::archive {
 
 /**
- * Inflates raw deflate data (RFC 1951) that is known to give exactly `out.size()` bytes; false when it gives others. By
- * libdeflate where the build found it (WORKSPACE_LIBDEFLATE), else by the zlib that Node carries, in about twice the time.
+ * Inflates raw deflate data (RFC 1951) to exactly `out.size()` bytes; returns false if its size differs. Uses
+ * libdeflate if the build found it (WORKSPACE_LIBDEFLATE), else Node.js's zlib, which takes about twice the time.
  */
 bool inflateExactly(std::span<const std::uint8_t> deflated, std::span<std::uint8_t> out);
 

@@ -22,7 +22,7 @@ NestedArchives::Lease::~Lease() {
 }
 
 const char* NestedArchives::refusal(const Extent& extent) const {
-  if (extent.bytes > budget_ || extent.storedBytes > budget_ - extent.bytes) return "it is larger than what is read";
+  if (extent.bytes > budget_ || extent.storedBytes > budget_ - extent.bytes) return "it exceeds the size limit";
   if (extent.bytes > manyBytes && extent.bytes / maxRatio > extent.storedBytes) return "it would inflate to more than 100 times its size";
   return nullptr;
 }
@@ -89,7 +89,7 @@ void NestedArchives::dropIdle(std::uint64_t mostClaimed) {
 void NestedArchives::letGo(const std::shared_ptr<Entry>& entry) {
   const std::lock_guard lock(mutex_);
   entry->users--;
-  // Nothing to keep of what cannot be inflated.
+  // Nothing to cache if it cannot be inflated.
   if (entry->users == 0 && entry->fault != nullptr) entries_.remove(entry);
   std::uint64_t used = 0;
   for (const auto& each : entries_)

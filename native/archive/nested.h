@@ -14,17 +14,17 @@
 namespace workspace::archive {
 
 /**
- * Archives inside archives, inflated once for all threads of this process. Together they never hold more than a budget: who needs one waits until others are let go.
- * What nobody uses is kept for the next batch, up to a bound.
+ * Nested archives, inflated once for all threads of this process. Their total size never exceeds a budget: a thread
+ * that needs one waits until others are released. Unused ones stay cached, up to a limit.
  */
 class NestedArchives {
  public:
-  /** For all archives inside archives of one process, with what they are inflated from. */
+  /** Budget of all nested archives of one process, including their compressed data. */
   static constexpr std::uint64_t budgetBytes = std::uint64_t{256} << 20;
-  /** What inflates to more than this, and to more than `maxRatio` times its size, was made to be harmful. */
+  /** An archive that inflates to more than this and to more than `maxRatio` times its size is treated as an attack. */
   static constexpr std::uint64_t manyBytes = std::uint64_t{16} << 20;
   static constexpr std::uint64_t maxRatio = 100;
-  /** Kept of what nobody uses. */
+  /** Limit of unused cached archives. */
   static constexpr std::uint64_t idleBytes = std::uint64_t{32} << 20;
 
  private:
@@ -38,7 +38,7 @@ class NestedArchives {
   };
 
  public:
-  /** Keeps an inflated archive in memory as long as it lives. */
+  /** Keeps an inflated archive in memory during its lifetime. */
   class Lease {
    public:
     Lease() = default;
@@ -50,7 +50,7 @@ class NestedArchives {
     ~Lease();
 
     std::span<const std::uint8_t> bytes() const { return entry_->bytes.span(); }
-    /** nullptr, or a sentence that says why there are no bytes. */
+    /** nullptr, or the reason why there are no bytes. */
     const char* fault() const { return entry_->fault; }
 
    private:
@@ -60,20 +60,23 @@ class NestedArchives {
 
   explicit NestedArchives(std::uint64_t budget = budgetBytes) : budget_(budget) {}
 
-  /** Those of this process. */
+  /** Returns the instance of this process. */
   static NestedArchives& shared();
 
-  /** Inflates an archive inside a file, or finds it; waits for memory, so that no thread may hold one lease and ask for another. */
+  /**
+   * Inflates an archive inside a file, or returns it from the cache. Waits for memory, so no thread may hold one lease
+   * and request another.
+   */
   Lease open(const File& file, const Extent& extent);
 
-  /** Memory in use and kept, in bytes. */
+  /** Memory in use and cached, in bytes. */
   std::uint64_t claimedBytes();
 
  private:
   const char* refusal(const Extent& extent) const;
   void letGo(const std::shared_ptr<Entry>& entry);
   bool makeRoom(std::uint64_t bytes);
-  /** Lets go of what nobody uses, least recently used first, as long as more is kept than may be. */
+  /** Evicts unused archives, least recently used first, until the limit is met. */
   void dropIdle(std::uint64_t mostClaimed);
 
   const std::uint64_t budget_;

@@ -10,7 +10,10 @@
 
 namespace workspace::archive {
 
-/** Memory of the system's own: given back at once when it is let go, where the heaps of many threads would each keep theirs. */
+/**
+ * Memory allocated directly from the system: returned immediately when freed, while the heaps of many threads would
+ * each keep theirs.
+ */
 class Pages {
  public:
   Pages() = default;

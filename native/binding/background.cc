@@ -10,7 +10,7 @@ class Worker : public Napi::AsyncWorker {
  public:
   Worker(Napi::Env env, std::shared_ptr<BackgroundWork> work)
       : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), work_(std::move(work)) {
-    // A thread that is being ended waits for its work, which must not take as long as it would.
+    // A terminating thread waits for its work, which must be cancelled so that it is short.
     napi_add_env_cleanup_hook(env, cancel, work_.get());
   }
   ~Worker() override { napi_remove_env_cleanup_hook(Env(), cancel, work_.get()); }

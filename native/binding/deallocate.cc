@@ -20,7 +20,7 @@ struct Stretch {
 };
 
 std::uint64_t sizeOf(Napi::Env env, double value) {
-  if (!(value >= 0 && value <= 9007199254740991.0)) throw Napi::RangeError::New(env, "offsets and sizes must be whole and not negative");
+  if (!(value >= 0 && value <= 9007199254740991.0)) throw Napi::RangeError::New(env, "offsets and sizes must be non-negative integers");
   return static_cast<std::uint64_t>(value);
 }
 

@@ -5,8 +5,8 @@
 namespace workspace::binding {
 
 /**
- * punchHoles(fd: number, stretches: Float64Array): {done, seen, cancel}. Two numbers a stretch, offset and bytes; done is a promise
- * of nothing, rejected with a system error where the file system cannot.
+ * punchHoles(fd: number, stretches: Float64Array): {done, seen, cancel}. Two numbers per stretch, offset and bytes.
+ * `done` resolves with nothing, or rejects with a system error if the file system does not support it.
  */
 Napi::Value punchHoles(const Napi::CallbackInfo& info);
 

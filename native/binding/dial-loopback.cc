@@ -13,7 +13,7 @@ namespace workspace::binding {
 
 namespace {
 
-/** One connection from its beginning to its end; deletes itself once libuv has let go of both handles. */
+/** A connection attempt; deletes itself once libuv has closed both handles. */
 class Dial {
  public:
   Dial(Napi::Env env, netns::Expected process, std::uint16_t port, std::uint64_t timeoutMs)

@@ -4,7 +4,10 @@
 
 namespace workspace::binding {
 
-/** lockFile(fd: number, isShared: boolean): boolean. False where another has the lock; throws where there can be none. */
+/**
+ * lockFile(fd: number, isShared: boolean): boolean. Returns false if another holds the lock; throws if locking is
+ * impossible.
+ */
 Napi::Value lockFile(const Napi::CallbackInfo& info);
 
 }  // namespace workspace::binding

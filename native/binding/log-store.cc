@@ -13,7 +13,7 @@ constexpr std::size_t PART_FIELDS = 7;
 
 double number(const Napi::CallbackInfo& info, std::size_t index) {
   if (index >= info.Length() || !info[index].IsNumber()) {
-    throw Napi::TypeError::New(info.Env(), "a number is expected as argument " + std::to_string(index + 1));
+    throw Napi::TypeError::New(info.Env(), "expected a number as argument " + std::to_string(index + 1));
   }
   return info[index].As<Napi::Number>().DoubleValue();
 }
@@ -32,7 +32,7 @@ int stream(const Napi::CallbackInfo& info, std::size_t index) {
 
 }  // namespace
 
-/** News that came before the last were heard ring no second time. */
+/** Changes before the last callback do not trigger another one. */
 struct LogStore::Bell {
   Napi::ThreadSafeFunction function;
   std::atomic<bool> isRung = false;
@@ -67,7 +67,7 @@ Napi::Function LogStore::define(Napi::Env env) {
 LogStore::LogStore(const Napi::CallbackInfo& info) : Napi::ObjectWrap<LogStore>(info), bell(std::make_shared<Bell>()) {
   const Napi::Env env = info.Env();
   if (info.Length() != 1 || !info[0].IsFunction()) throw Napi::TypeError::New(env, "LogStore expects onLines (function)");
-  // A call that is under way when the store closes needs the bell until it is done.
+  // A call in progress when the store closes needs the bell until it returns.
   auto* const kept = new std::shared_ptr<Bell>(bell);
   bell->function = Napi::ThreadSafeFunction::New(env, info[0].As<Napi::Function>(), "LogStore", 0, 1,
                                                  [kept](Napi::Env) { delete kept; });
@@ -94,7 +94,7 @@ log::Store& LogStore::open(Napi::Env env) const {
 
 std::shared_ptr<log::Source> LogStore::source(const Napi::CallbackInfo& info) const {
   auto found = open(info.Env()).find(static_cast<int>(count(info, 0)));
-  if (found == nullptr) throw Napi::RangeError::New(info.Env(), "there is no such source");
+  if (found == nullptr) throw Napi::RangeError::New(info.Env(), "the source does not exist");
   return found;
 }
 

@@ -26,12 +26,12 @@ Napi::Value matchNames(const Napi::CallbackInfo& info) {
   const auto offsets = info[1].As<Napi::Int32Array>();
   const auto ids = info[2].As<Napi::Int32Array>();
   const std::int32_t part = info[4].As<Napi::Number>().Int32Value();
-  if (part < 0 || part >= text::partCount) throw Napi::RangeError::New(env, "there is no such part of a name");
+  if (part < 0 || part >= text::partCount) throw Napi::RangeError::New(env, "the part of a name is invalid");
   const std::string pattern = info[3].As<Napi::String>().Utf8Value();
   const text::NamePattern names(pattern, static_cast<text::Part>(part));
   const std::size_t count = offsets.ElementLength() == 0 ? 0 : offsets.ElementLength() - 1;
   Napi::Uint8Array fits = Napi::Uint8Array::New(env, count);
-  // The loop's own: what an accessor looks up anew each time takes longer than a comparison.
+  // Local copies: an accessor's lookups would take longer than a comparison.
   const std::int32_t* const starts = offsets.Data();
   const std::string_view all(reinterpret_cast<const char*>(bytes.Data()), bytes.ElementLength());
   std::uint8_t* const result = fits.Data();
@@ -39,10 +39,10 @@ Napi::Value matchNames(const Napi::CallbackInfo& info) {
   const std::size_t wantedCount = ids.ElementLength();
   for (std::size_t i = 0; i < wantedCount; i++) {
     const auto id = static_cast<std::size_t>(wanted[i]);
-    if (wanted[i] < 0 || id >= count) throw Napi::RangeError::New(env, "there is no name " + std::to_string(wanted[i]));
+    if (wanted[i] < 0 || id >= count) throw Napi::RangeError::New(env, "name does not exist: " + std::to_string(wanted[i]));
     const std::int32_t start = starts[id];
     const std::int32_t end = starts[id + 1];
-    if (start < 0 || end < start || static_cast<std::size_t>(end) > all.size()) throw Napi::RangeError::New(env, "a name is beyond the bytes");
+    if (start < 0 || end < start || static_cast<std::size_t>(end) > all.size()) throw Napi::RangeError::New(env, "a name ends beyond the bytes");
     result[id] = names.fits(all.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start))) ? 1 : 0;
   }
   return fits;

@@ -5,8 +5,9 @@
 namespace workspace::binding {
 
 /**
- * matchNames(bytes: Uint8Array, offsets: Int32Array, ids: Int32Array, pattern: string, part: number): Uint8Array. Name i takes
- * the bytes from offsets[i] to offsets[i + 1]. The result has a byte for each name: 1 where it is among the ids and fits.
+ * matchNames(bytes: Uint8Array, offsets: Int32Array, ids: Int32Array, pattern: string, part: number): Uint8Array. Name
+ * i is the bytes from offsets[i] to offsets[i + 1]. The result has a byte for each name: 1 if it is among the ids and
+ * matches.
  */
 Napi::Value matchNames(const Napi::CallbackInfo& info);
 

@@ -4,7 +4,10 @@
 
 namespace workspace::binding {
 
-/** makePipe(capacityBytes: number): [number, number]. The descriptors of its two ends, reader first; the caller's to close. */
+/**
+ * makePipe(capacityBytes: number): [number, number]. The descriptors of its two ends, reader first; the caller must
+ * close them.
+ */
 Napi::Value makePipe(const Napi::CallbackInfo& info);
 
 /** sendDescriptors(socket: number, descriptors: number[]): void. Throws like node:net (`EPIPE` …). */

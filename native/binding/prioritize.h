@@ -4,7 +4,7 @@
 
 namespace workspace::binding {
 
-/** prioritize(niceness: number): boolean. False where the system does not allow or know it. */
+/** prioritize(niceness: number): boolean. Returns false if the system does not allow or support it. */
 Napi::Value prioritize(const Napi::CallbackInfo& info);
 
 }  // namespace workspace::binding

@@ -5,8 +5,9 @@
 namespace workspace::binding {
 
 /**
- * openPty(columns: number, rows: number): [socket, control, far]. A Unix socket that stands for the terminal's near end, the
- * near end itself for `resizePty`, and the far one for programs; all the caller's. Throws like node:fs (`EMFILE` …).
+ * openPty(columns: number, rows: number): [socket, control, far]. A Unix socket that relays the terminal's
+ * near end, the near end itself for `resizePty`, and the far end for programs; the caller must close all.
+ * Throws like node:fs (`EMFILE` …).
  */
 Napi::Value openPty(const Napi::CallbackInfo& info);
 

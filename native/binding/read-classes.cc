@@ -18,7 +18,7 @@ namespace workspace::binding {
 namespace {
 
 constexpr std::size_t keptReaders = 4;
-/** A reader that once held more is let go. */
+/** A reader that once held more is freed. */
 constexpr std::size_t keptBytes = std::size_t{32} << 20;
 
 std::mutex& keptMutex() {
@@ -31,7 +31,7 @@ std::vector<std::unique_ptr<classfile::ClassReader>>& kept() {
   return readers;
 }
 
-/** Keeps readers with their memory for the next slice: asking the system for it anew takes a sixth of the time. */
+/** Caches readers with their memory for the next slice: allocating it again takes a sixth of the time. */
 class ReaderLease {
  public:
   ReaderLease() {
@@ -61,13 +61,13 @@ class ReaderLease {
   std::unique_ptr<classfile::ClassReader> reader_;
 };
 
-/** Tables as they are stored, sealed by their CRC-32; JavaScript takes the memory over. */
+/** Packed tables with their CRC-32; JavaScript takes ownership of the memory. */
 class Packed {
  public:
   template <typename Tables>
   void fill(Tables& tables) {
     const std::size_t packed = classfile::packedBytes(tables);
-    if (packed > std::numeric_limits<std::uint32_t>::max()) throw std::length_error("what one slice says passes 4 GiB");
+    if (packed > std::numeric_limits<std::uint32_t>::max()) throw std::length_error("the facts of a slice exceed 4 GiB");
     bytes_ = packed + sizeof(std::uint32_t);
     memory_.reset(new std::uint8_t[bytes_]);
     classfile::pack(tables, memory_.get());
@@ -88,22 +88,22 @@ class Packed {
 };
 
 Napi::Array faultsOf(Napi::Env env, const classfile::ClassReader& reader) {
-  Napi::Array faults = Napi::Array::New(env, reader.faults().size());
+  Napi::Array diagnostics = Napi::Array::New(env, reader.diagnostics().size());
   std::uint32_t at = 0;
-  for (const classfile::ClassFault& fault : reader.faults()) {
+  for (const classfile::ClassDiagnostic& fault : reader.diagnostics()) {
     Napi::Object each = Napi::Object::New(env);
     each.Set("input", Napi::Number::New(env, fault.input));
     each.Set("offset", Napi::Number::New(env, static_cast<double>(fault.offset)));
     each.Set("message", Napi::String::New(env, fault.message));
-    faults[at++] = each;
+    diagnostics[at++] = each;
   }
-  return faults;
+  return diagnostics;
 }
 
-/** Runs a job that fills a reader, on a thread of libuv. */
+/** Runs a job that fills a reader, on a libuv thread. */
 class ReadWorker : public Napi::AsyncWorker {
  public:
-  /** @param kept held until the job is done, so that what it refers to is not collected */
+  /** @param kept referenced until the job is done, so that its data is not collected */
   ReadWorker(Napi::Env env, std::function<void(classfile::ClassReader&)> job, Wanted wanted, const Napi::Object& kept)
       : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), job_(std::move(job)), wanted_(wanted), kept_(Napi::Persistent(kept)) {}
 
@@ -123,7 +123,7 @@ class ReadWorker : public Napi::AsyncWorker {
     Napi::Object result = Napi::Object::New(env);
     result.Set("buffer", facts_.handOver(env));
     if (!digest_.isEmpty()) result.Set("digest", digest_.handOver(env));
-    result.Set("faults", faultsOf(env, *reader_));
+    result.Set("diagnostics", faultsOf(env, *reader_));
     deferred_.Resolve(result);
   }
 

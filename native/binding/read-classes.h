@@ -15,16 +15,16 @@ Napi::Value factsLayout(const Napi::CallbackInfo& info);
 Napi::Value digestLayout(const Napi::CallbackInfo& info);
 
 /**
- * readClasses(files: Uint8Array[]): Promise<{buffer: ArrayBuffer, faults: {input, offset, message}[]}>. Works on a thread of
- * libuv; the bytes must stay as they are until it is done.
+ * readClasses(files: Uint8Array[]): Promise<{buffer: ArrayBuffer, diagnostics: {input, offset, message}[]}>. Works on a
+ * libuv thread; the bytes must not change until it is done.
  */
 Napi::Value readClasses(const Napi::CallbackInfo& info);
 
 enum class Wanted { facts, factsAndDigest };
 
 /**
- * Runs a job that fills a reader, on a thread of libuv; `kept` is held until then. Resolves with {buffer, faults}, and with
- * {digest} where that is wanted. Buffers end with a CRC-32 of what is before it.
+ * Runs a job that fills a reader, on a libuv thread; `kept` is referenced until then. Resolves with {buffer,
+ * diagnostics}, and {digest} if requested. Buffers end with a CRC-32 of what precedes it.
  */
 Napi::Promise startReading(Napi::Env env, std::function<void(classfile::ClassReader&)> job, Wanted wanted, const Napi::Object& kept);
 

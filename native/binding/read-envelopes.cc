@@ -12,10 +12,10 @@ namespace workspace::binding {
 
 namespace {
 
-/** What is kept for the next call. */
+/** Cached for the next call. */
 constexpr std::size_t maxKeptBytes = 64 * 1024;
 
-/** Node-API's own calls: its C++ wrappers look up twice as much. */
+/** Node-API's C functions: its C++ wrappers do twice as many lookups. */
 class Row {
  public:
   Row(napi_env env, napi_value array) : env_(env), array_(array) {}
@@ -74,7 +74,7 @@ Napi::Value readEnvelopes(const Napi::CallbackInfo& info) {
   }
   const std::span<const std::uint8_t> bytes(static_cast<const std::uint8_t*>(data), size);
   const std::uint32_t maxBytes = info[1].As<Napi::Number>().Uint32Value();
-  // Kept from call to call: a fresh one costs more than a short message.
+  // Cached between calls: a new one costs more than a short message.
   static thread_local vsock::Payload payload;
   static thread_local std::string head;
   Napi::Array result = Napi::Array::New(env);

@@ -26,7 +26,7 @@ using archive::Source;
 using classfile::ClassReader;
 
 constexpr std::size_t numbersPerExtent = 6;
-/** The largest class files there are have about 3 MiB. */
+/** The largest existing class files have about 3 MiB. */
 constexpr std::uint64_t maxClassBytes = std::uint64_t{16} << 20;
 
 std::vector<Extent> extentsOf(Napi::Env env, const Napi::Value& value) {
@@ -39,7 +39,7 @@ std::vector<Extent> extentsOf(Napi::Env env, const Napi::Value& value) {
   for (std::size_t at = 0; at < numbers.ElementLength(); at += numbersPerExtent) {
     for (std::size_t i = 0; i < 5; i++) {
       const double each = numbers[at + i];
-      if (!(each >= 0 && each <= 9007199254740991.0)) throw Napi::RangeError::New(env, "an extent's numbers must be whole and not negative");
+      if (!(each >= 0 && each <= 9007199254740991.0)) throw Napi::RangeError::New(env, "an extent's numbers must be non-negative integers");
     }
     const double crc = numbers[at + 5];
     if (!(crc >= -1 && crc <= 4294967295.0)) throw Napi::RangeError::New(env, "a CRC-32 must have 32 bits");
@@ -68,14 +68,14 @@ void readAll(ClassReader& reader, const Source& source, const std::vector<Extent
     if (fault == nullptr) {
       reader.read(bytes, input);
     } else {
-      reader.addFault(input, 0, fault);
+      reader.addDiagnostic(input, 0, fault);
     }
     input++;
   }
 }
 
 void failAll(ClassReader& reader, std::size_t count, const std::string& message) {
-  for (std::size_t i = 0; i < count; i++) reader.addFault(static_cast<std::int32_t>(i), 0, message);
+  for (std::size_t i = 0; i < count; i++) reader.addDiagnostic(static_cast<std::int32_t>(i), 0, message);
 }
 
 std::string sentence(int number) { return "it cannot be opened: " + std::generic_category().message(number); }
@@ -90,7 +90,7 @@ Napi::Value readExtents(const Napi::CallbackInfo& info) {
     if (file.failure() != 0) return failAll(reader, extents.size(), sentence(file.failure()));
     if (container.empty()) return readAll(reader, Source(file), extents);
     const NestedArchives::Lease nested = NestedArchives::shared().open(file, container[0]);
-    if (nested.fault() != nullptr) return failAll(reader, extents.size(), std::string("its archive inside the archive is not read: ") + nested.fault());
+    if (nested.fault() != nullptr) return failAll(reader, extents.size(), std::string("its nested archive cannot be read: ") + nested.fault());
     readAll(reader, Source(nested.bytes()), extents);
   };
   return startReading(env, job, wantedOf(info[3]), Napi::Object::New(env));
@@ -98,7 +98,7 @@ Napi::Value readExtents(const Napi::CallbackInfo& info) {
 
 namespace {
 
-/** Archives inside archives that JavaScript reads from, by the numbers it knows them by. */
+/** Nested archives open in JavaScript, by number. */
 class OpenNested {
  public:
   std::uint32_t add(NestedArchives::Lease lease) {
@@ -153,7 +153,7 @@ Napi::Value readNestedArchive(const Napi::CallbackInfo& info) {
   const double offset = info[1].As<Napi::Number>().DoubleValue();
   const double count = info[2].As<Napi::Number>().DoubleValue();
   if (!(offset >= 0 && count >= 0 && offset + count <= static_cast<double>(bytes.size())))
-    throw Napi::RangeError::New(env, "these bytes are not within the archive inside the archive");
+    throw Napi::RangeError::New(env, "the range is not within the nested archive");
   return Napi::Buffer<std::uint8_t>::Copy(env, bytes.data() + static_cast<std::size_t>(offset), static_cast<std::size_t>(count));
 }
 
@@ -174,15 +174,15 @@ Napi::Value readFiles(const Napi::CallbackInfo& info) {
       const auto input = static_cast<std::int32_t>(i);
       const File file(paths[i]);
       if (file.failure() != 0) {
-        reader.addFault(input, 0, sentence(file.failure()));
+        reader.addDiagnostic(input, 0, sentence(file.failure()));
       } else if (file.size() > maxClassBytes) {
-        reader.addFault(input, 0, "it is larger than what is read");
+        reader.addDiagnostic(input, 0, "it exceeds the size limit");
       } else {
         bytes.resize(static_cast<std::size_t>(file.size()));
         if (file.read(0, bytes)) {
           reader.read(bytes, input);
         } else {
-          reader.addFault(input, 0, "its bytes could not all be read");
+          reader.addDiagnostic(input, 0, "its bytes could not all be read");
         }
       }
     }

@@ -14,15 +14,15 @@ namespace workspace::binding {
 
 namespace {
 
-/** Texts of a JavaScript array, and the list of pointers to them that execve(2) takes. */
+/** Strings of a JavaScript array, and the list of pointers to them that execve(2) takes. */
 class TextList {
  public:
   TextList(Napi::Env env, const Napi::Value& value) {
-    if (!value.IsArray()) throw Napi::TypeError::New(env, "a list of texts is expected");
+    if (!value.IsArray()) throw Napi::TypeError::New(env, "expected an array of strings");
     const Napi::Array list = value.As<Napi::Array>();
     for (std::uint32_t i = 0; i < list.Length(); i++) {
       texts.push_back(list.Get(i).ToString());
-      if (texts.back().find('\0') != std::string::npos) throw Napi::TypeError::New(env, "a text holds a zero byte");
+      if (texts.back().find('\0') != std::string::npos) throw Napi::TypeError::New(env, "a string contains a NUL");
     }
     for (const std::string& text : texts) pointers.push_back(text.c_str());
     pointers.push_back(nullptr);
@@ -124,7 +124,7 @@ Napi::Value becomeSubreaper(const Napi::CallbackInfo& info) {
 
 Napi::Value reapChild(const Napi::CallbackInfo& info) {
   const int pid = info[0].ToNumber().Int32Value();
-  // Zero and negative ones stand for whole groups.
+  // Zero and negative ids denote whole groups.
   return Napi::Boolean::New(info.Env(), pid > 0 && spawn::reap(pid));
 }
 

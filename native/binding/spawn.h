@@ -11,10 +11,10 @@ namespace workspace::binding {
  */
 Napi::Value spawnProgram(const Napi::CallbackInfo& info);
 
-/** becomeSubreaper(): boolean. Whether this process now is the parent of what its descendants leave behind. */
+/** becomeSubreaper(): boolean. Whether this process is now the parent of its descendants' orphans. */
 Napi::Value becomeSubreaper(const Napi::CallbackInfo& info);
 
-/** reapChild(pid: number): boolean. Lets go of a child that has ended; whether there was one. */
+/** reapChild(pid: number): boolean. Reaps an exited child; returns whether there was one. */
 Napi::Value reapChild(const Napi::CallbackInfo& info);
 
 /** notifyManager(socket: string, text: string): void. Throws like node:net (`ENOENT` …). */

@@ -7,7 +7,7 @@ namespace workspace::binding {
 
 namespace {
 
-// strerrorname_np is glibc's alone, and libuv's uv_err_name is no part of Node-API's promise.
+// strerrorname_np exists only in glibc, and libuv's uv_err_name is not part of Node-API.
 const char* nameOf(int number) {
   switch (number) {
     case E2BIG: return "E2BIG";

@@ -42,7 +42,7 @@ class ConnectWorker : public Napi::AsyncWorker {
   int result = 0;
 };
 
-/** Runs in a thread of its own until the listener is stopped. */
+/** Runs on a separate thread until the listener is stopped. */
 void acceptAll(int listener, Napi::ThreadSafeFunction onConnection) {
   while (true) {
     unsigned int peer = 0;

@@ -5,10 +5,10 @@
 namespace workspace::binding {
 
 /**
- * walkTrees(paths: string[], threads: number, extentsFromBytes: number): {done, seen, cancel}. Works on threads of its own.
- * `done` is a promise of {sharedBytes, trees}, where each tree is {files, directories, logicalBytes, physicalBytes, unreadable,
- * firstUnreadable} or an Error; `seen()` counts the entries so far, and `cancel()` rejects `done` with ECANCELED soon. The end of
- * the calling thread cancels as well. threads 0: the library decides.
+ * walkTrees(paths: string[], threads: number, extentsFromBytes: number): {done, seen, cancel}. Works on separate
+ * threads. `done` resolves with {sharedBytes, trees}, where each tree is {files, directories, logicalBytes,
+ * physicalBytes, unreadable, firstUnreadable} or an Error; `seen()` counts the entries so far, and `cancel()` rejects
+ * `done` with ECANCELED soon. Termination of the calling thread cancels as well. threads 0: the library decides.
  */
 Napi::Value walkTrees(const Napi::CallbackInfo& info);
 

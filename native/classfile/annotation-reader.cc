@@ -11,13 +11,13 @@ namespace workspace::classfile {
 
 namespace {
 
-/** Annotations and arrays inside each other; javac's own limit for arrays' dimensions is 255, real files reach 3. */
+/** Maximum nesting of annotations and arrays; javac's own limit for dimensions of arrays is 255, real files reach 3. */
 constexpr int maxDepth = 64;
-// JVMS §4.7.16.1: the least that an element_value, and with its name an element_value_pair, can take.
+// JVMS §4.7.16.1: minimum size of an element_value, and with its name of an element_value_pair.
 constexpr std::size_t leastValueBytes = 3;
 constexpr std::size_t leastPairBytes = 5;
 
-/** Those of target_type (JVMS tables 4.7.20-A and -B) that are looked at. */
+/** Values of target_type (JVMS tables 4.7.20-A and -B) with special handling. */
 namespace position {
 constexpr std::uint8_t field = 0x13;
 constexpr std::uint8_t returned = 0x14;
@@ -40,7 +40,10 @@ TargetKind typeKindOf(TargetKind kind) {
   }
 }
 
-/** What an annotation that applies to declarations too is on, when it stands at a position of a type; else the type's own kind. */
+/**
+ * Returns the declaration's target kind for an annotation at a position of a type, if it applies to declarations too;
+ * else the type's own kind.
+ */
 TargetKind declaredKind(TargetKind kind, std::uint8_t at) {
   if (kind == TargetKind::fieldType && at == position::field) return TargetKind::field;
   if (kind == TargetKind::methodType && at == position::returned) return TargetKind::method;
@@ -142,7 +145,7 @@ class AnnotationReader {
         read.index = cursor_.u1();
         break;
       default:
-        throw Fault(at, "an annotation has the unknown target type " + std::to_string(read.type));
+        throw ClassFormatError(at, "an annotation has the unknown target type " + std::to_string(read.type));
     }
     return read;
   }
@@ -154,7 +157,7 @@ class AnnotationReader {
       const std::size_t at = cursor_.offset();
       const std::uint8_t kind = cursor_.u1();
       const std::uint8_t argument = cursor_.u1();
-      if (kind > pathKinds.size()) throw Fault(at, "a type path has a step of the unknown kind " + std::to_string(kind));
+      if (kind > pathKinds.size()) throw ClassFormatError(at, "a type path has a step of the unknown kind " + std::to_string(kind));
       if (kind < pathKinds.size()) {
         path += pathKinds[kind];
       } else {
@@ -179,7 +182,7 @@ class AnnotationReader {
     return table.type.size() - 1;
   }
 
-  /** Rows that follow each other, for what belongs together; what they hold in turn comes behind them. */
+  /** Reserves consecutive rows for the elements of one annotation or array; nested elements follow them. */
   std::size_t reserve(std::size_t count) {
     auto& table = facts_.elements;
     const std::size_t first = table.name.size();
@@ -194,7 +197,7 @@ class AnnotationReader {
     const std::size_t at = cursor_.offset();
     const Descriptor type = slice_.require(slice_.pool.utf8(cursor_.u2()), false, at);
     const auto classes = slice_.descriptors.classes(type);
-    if (classes.size() != 1) throw Fault(at, "an annotation's type is no class");
+    if (classes.size() != 1) throw ClassFormatError(at, "an annotation's type is not a class");
     facts_.annotations.type[row] = classes[0];
     slice_.addReference(classes[0]);
     const std::uint16_t count = cursor_.u2();
@@ -210,7 +213,7 @@ class AnnotationReader {
 
   void value(std::size_t element, std::int32_t annotationRow, bool isVisible, int depth) {
     const std::size_t at = cursor_.offset();
-    if (depth > maxDepth) throw Fault(at, "element values are nested deeper than " + std::to_string(maxDepth));
+    if (depth > maxDepth) throw ClassFormatError(at, "element values are nested deeper than " + std::to_string(maxDepth));
     const std::uint8_t tag = cursor_.u1();
     facts_.elements.tag[element] = tag;
     const auto set = [&](std::int32_t low, std::int32_t high) {
@@ -261,7 +264,7 @@ class AnnotationReader {
         break;
       }
       default:
-        throw Fault(at, "an element value has the unknown tag " + std::to_string(tag));
+        throw ClassFormatError(at, "an element value has the unknown tag " + std::to_string(tag));
     }
   }
 
@@ -271,7 +274,7 @@ class AnnotationReader {
     return slice_.pool.firstWord(index);
   }
 
-  /** A descriptor in a Utf8; "V" stands for void.class, and is none of a field. */
+  /** Reads a descriptor in a Utf8; "V" means void.class, which is not a field descriptor. */
   std::int32_t referred(std::uint16_t index) {
     const std::int32_t id = slice_.pool.utf8(index);
     slice_.addReferences(slice_.descriptors.of(id));
@@ -301,8 +304,8 @@ void markRepeatedOnTypes(Facts& facts, std::size_t first) {
   auto& table = facts.annotations;
   const auto isOnType = [](std::uint8_t kind) { return kind >= static_cast<std::uint8_t>(TargetKind::classType); };
   if (std::none_of(table.targetKind.begin() + static_cast<std::ptrdiff_t>(first), table.targetKind.end(), isOnType)) return;
-  using Place = std::tuple<std::int32_t, std::uint8_t, std::int32_t, std::int32_t>;
-  std::set<Place> declared;
+  using AnnotationKey = std::tuple<std::int32_t, std::uint8_t, std::int32_t, std::int32_t>;
+  std::set<AnnotationKey> declared;
   for (std::size_t row = first; row < table.type.size(); row++) {
     if (!isOnType(table.targetKind[row])) declared.emplace(table.type[row], table.targetKind[row], table.target[row], table.parameter[row]);
   }
@@ -310,7 +313,7 @@ void markRepeatedOnTypes(Facts& facts, std::size_t first) {
     const auto kind = static_cast<TargetKind>(table.targetKind[row]);
     const TargetKind declaration = declaredKind(kind, table.position[row]);
     if (!isOnType(table.targetKind[row]) || declaration == kind) continue;
-    // Inside another type, on an argument or a wildcard, it is one of its own.
+    // Inside another type, on an argument or a wildcard, it is a separate annotation.
     if (table.path[row] >= 0 && facts.strings.at(table.path[row]).find_first_of("*;") != std::string_view::npos) continue;
     if (declared.contains({table.type[row], static_cast<std::uint8_t>(declaration), table.target[row], table.parameter[row]})) {
       table.targetKind[row] = static_cast<std::uint8_t>(TargetKind::repeatedOnType);

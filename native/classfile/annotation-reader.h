@@ -7,16 +7,16 @@
 
 namespace workspace::classfile {
 
-/** What an annotation stands on; the numbers are those of the column annotations.targetKind. */
+/** What an annotation is on; the numbers are those of the column annotations.targetKind. */
 enum class TargetKind : std::uint8_t {
   class_ = 0,
   field = 1,
   method = 2,
   parameter = 3,
   recordComponent = 4,
-  /** No annotation: the value of AnnotationDefault, as the one element of a row without a type. */
+  /** Not an annotation: the value of AnnotationDefault, as the only element of a row without a type. */
   annotationDefault = 5,
-  /** Another annotation, whose element's value it is. */
+  /** Another annotation, in an element of which it is. */
   annotation = 6,
   /** On types in declarations and code. */
   classType = 7,
@@ -24,11 +24,11 @@ enum class TargetKind : std::uint8_t {
   methodType = 9,
   parameterType = 10,
   recordComponentType = 11,
-  /** On a type, written once with an annotation on the declaration. */
+  /** On a type; a copy of an annotation on the declaration. */
   repeatedOnType = 12,
 };
 
-/** Whether an annotation is in the source on its own: on a declaration or a type, and not in another annotation. */
+/** Whether an annotation is on a declaration or a type, not a value inside another annotation. */
 constexpr bool isOnSource(std::uint8_t targetKind) {
   return targetKind < static_cast<std::uint8_t>(TargetKind::annotationDefault) ||
          (targetKind >= static_cast<std::uint8_t>(TargetKind::classType) && targetKind < static_cast<std::uint8_t>(TargetKind::repeatedOnType));
@@ -40,23 +40,23 @@ struct AnnotationTarget {
   std::int32_t row;
 };
 
-/** Runtime(In)VisibleAnnotations, JVMS §4.7.16 and §4.7.17. */
+/** Reads Runtime(In)VisibleAnnotations, JVMS §4.7.16 and §4.7.17. */
 void readAnnotations(Slice& slice, Cursor cursor, AnnotationTarget target, bool isVisible);
 
-/** Runtime(In)VisibleParameterAnnotations, JVMS §4.7.18 and §4.7.19. */
+/** Reads Runtime(In)VisibleParameterAnnotations, JVMS §4.7.18 and §4.7.19. */
 void readParameterAnnotations(Slice& slice, Cursor cursor, std::int32_t method, bool isVisible);
 
-/** Runtime(In)VisibleTypeAnnotations, JVMS §4.7.20 and §4.7.21, of the thing that `target` says. */
+/** Reads Runtime(In)VisibleTypeAnnotations of `target`, JVMS §4.7.20 and §4.7.21. */
 void readTypeAnnotations(Slice& slice, Cursor cursor, AnnotationTarget target, bool isVisible);
 
 /**
- * Marks annotations on types that repeat one on the declaration: what applies to both is written once, and compiled twice.
+ * Marks annotations on types that repeat one on the declaration: an annotation that applies to both is compiled twice.
  *
  * @param first the class's first row in `annotations`
  */
 void markRepeatedOnTypes(Facts& facts, std::size_t first);
 
-/** AnnotationDefault, JVMS §4.7.22. */
+/** Reads AnnotationDefault, JVMS §4.7.22. */
 void readAnnotationDefault(Slice& slice, Cursor cursor, std::int32_t method);
 
 }  // namespace workspace::classfile

@@ -5,7 +5,7 @@
 
 namespace workspace::classfile {
 
-/** The attributes of JVMS §4.7 that are read; all others are passed by their length. */
+/** Attributes of JVMS §4.7 that are read; all others are skipped by their length. */
 enum class AttributeKind : std::uint8_t {
   notAsked,
   other,
@@ -36,7 +36,7 @@ enum class AttributeKind : std::uint8_t {
   synthetic,
 };
 
-/** Never `notAsked`. */
+/** Returns the kind of an attribute by its name, never `notAsked`. */
 AttributeKind attributeKindOf(std::string_view name);
 
 }  // namespace workspace::classfile

@@ -21,25 +21,25 @@ std::int32_t rows(const Table& column) {
 
 void ClassReader::clear() {
   slice_.clear();
-  faults_.clear();
+  diagnostics_.clear();
 }
 
 void ClassReader::read(std::span<const std::uint8_t> bytes, std::int32_t input) {
   mark_.set(slice_.facts);
   try {
-    if (bytes.size() > maxFileBytes) throw Fault(0, "the file is larger than 2 GiB");
+    if (bytes.size() > maxFileBytes) throw ClassFormatError(0, "the file is larger than 2 GiB");
     readClass(Cursor(bytes), input);
-  } catch (const Fault& fault) {
+  } catch (const ClassFormatError& error) {
     mark_.takeBack(slice_.facts);
-    addFault(input, fault.offset(), fault.what());
+    addDiagnostic(input, error.offset(), error.what());
   }
 }
 
 void ClassReader::readClass(Cursor file, std::int32_t input) {
-  if (file.u4() != magic) throw Fault(0, "the first four bytes are not CAFEBABE");
+  if (file.u4() != magic) throw ClassFormatError(0, "the first four bytes are not CAFEBABE");
   const std::uint16_t minor = file.u2();
   const std::uint16_t major = file.u2();
-  if (major < oldestMajor) throw Fault(6, "major_version is " + std::to_string(major) + ", below 45");
+  if (major < oldestMajor) throw ClassFormatError(6, "major_version is " + std::to_string(major) + ", below 45");
   ConstantPool& pool = slice_.pool;
   pool.read(file);
   addRow(input, minor, major);
@@ -53,7 +53,7 @@ void ClassReader::readClass(Cursor file, std::int32_t input) {
   readInterfaces(file);
   addPoolReferences();
 
-  // BootstrapMethods stands at the end, and the code before it refers to it.
+  // BootstrapMethods is at the end, and the code before it refers to it.
   Cursor ahead = file;
   for (int table = 0; table < 2; table++) {
     for (std::uint16_t members = ahead.u2(); members > 0; members--) {
@@ -69,7 +69,7 @@ void ClassReader::readClass(Cursor file, std::int32_t input) {
   readMembers(file, true);
   readAttributes(file);
   markRepeatedOnTypes(slice_.facts, static_cast<std::size_t>(classes.firstAnnotation.back()));
-  if (!file.atEnd()) throw Fault(file.offset(), std::to_string(file.remaining()) + " bytes follow the class");
+  if (!file.atEnd()) throw ClassFormatError(file.offset(), std::to_string(file.remaining()) + " bytes follow the class");
 }
 
 void ClassReader::addRow(std::int32_t input, std::uint16_t minor, std::uint16_t major) {

@@ -11,7 +11,7 @@
 
 namespace workspace::classfile {
 
-/** The bits of the columns `traits`. */
+/** Bits of the columns `traits`. */
 namespace trait {
 constexpr std::uint8_t deprecated = 1;
 constexpr std::uint8_t record = 2;
@@ -21,36 +21,36 @@ constexpr std::uint8_t hasCode = 8;
 constexpr std::uint8_t debugNames = 16;
 }  // namespace trait
 
-/** The numbers of the column moduleDirectives.kind; JVMS §4.7.25. */
+/** Values of the column moduleDirectives.kind; JVMS §4.7.25. */
 namespace directive {
 enum Kind : std::uint8_t { moduleSelf = 0, requires_ = 1, exports = 2, opens = 3, uses = 4, provides = 5 };
 }  // namespace directive
 
-/** Why one of a slice's class files gave no facts. */
-struct ClassFault {
+/** Reason why a class file of the slice has no facts. */
+struct ClassDiagnostic {
   std::int32_t input;
-  /** In bytes from the start of the class file. */
+  /** Byte offset in the class file. */
   std::size_t offset;
   std::string message;
 };
 
 /**
- * Reads class files (JVMS §4) of any major version from 45 on into the facts of one slice. It allocates for what a file
- * holds, never for what it claims, and takes time in proportion to the file's length.
+ * Reads class files (JVMS §4) of any major version from 45 on into the facts of one slice. Allocates according to a
+ * file's size, never to the counts it claims, and takes time proportional to the file's size.
  */
 class ClassReader {
  public:
-  /** Adds one class. On a fault it leaves no row of it, and notes the fault. */
+  /** Adds a class. On an error it removes all rows of the class and records a diagnostic. */
   void read(std::span<const std::uint8_t> bytes, std::int32_t input);
 
-  /** Makes ready for the next slice, in the memory of the last. */
+  /** Prepares for the next slice, reusing the memory. */
   void clear();
 
-  /** Notes that an input could not be had at all. */
-  void addFault(std::int32_t input, std::size_t offset, const std::string& message) { faults_.push_back({input, offset, message}); }
+  /** Records that an input could not be read at all. */
+  void addDiagnostic(std::int32_t input, std::size_t offset, const std::string& message) { diagnostics_.push_back({input, offset, message}); }
 
   Facts& facts() { return slice_.facts; }
-  const std::vector<ClassFault>& faults() const { return faults_; }
+  const std::vector<ClassDiagnostic>& diagnostics() const { return diagnostics_; }
 
  private:
   void readClass(Cursor file, std::int32_t input);
@@ -76,13 +76,13 @@ class ClassReader {
   void addModuleDirective(std::uint8_t kind, std::int32_t name, std::uint16_t flags, std::int32_t target);
   void readClassNames(Cursor body, I32& column);
   std::int32_t readSignature(Cursor body);
-  /** Whether it was an attribute of annotations, then read. */
+  /** Reads an attribute of annotations. Returns false for other attributes. */
   bool readAnnotationAttribute(AttributeKind kind, Cursor body, AnnotationTarget target);
 
   Slice slice_;
   CodeReader code_{slice_};
   std::vector<BootstrapMethod> bootstrapMethods_;
-  std::vector<ClassFault> faults_;
+  std::vector<ClassDiagnostic> diagnostics_;
   Mark mark_;
 };
 

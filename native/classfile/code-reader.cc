@@ -25,7 +25,7 @@ const MethodDebug& CodeReader::read(Cursor attribute, const std::vector<Bootstra
   const std::uint16_t maxLocals = attribute.u2();
   const std::size_t at = attribute.offset();
   const std::uint32_t length = attribute.u4();
-  if (length == 0 || length > maxCodeLength) throw Fault(at, "code_length is " + std::to_string(length) + ", not 1 to 65535");
+  if (length == 0 || length > maxCodeLength) throw ClassFormatError(at, "code_length is " + std::to_string(length) + ", not 1 to 65535");
   const Cursor code = attribute.window(length);
   codeStart_ = code.offset();
   codeLength_ = length;
@@ -61,12 +61,12 @@ void CodeReader::readExceptionTable(Cursor& cursor) {
     cursor.skip(4);
     const std::size_t at = cursor.offset();
     const std::uint16_t handler = cursor.u2();
-    if (handler >= codeLength_) throw Fault(at, "handler_pc " + std::to_string(handler) + " is beyond the code");
+    if (handler >= codeLength_) throw ClassFormatError(at, "handler_pc " + std::to_string(handler) + " is beyond the code");
     isTarget_[handler] = 1;
     const std::uint16_t type = cursor.u2();
     if (type != 0) handlers_.emplace_back(handler, type);
   }
-  // One handler of several ranges, which a return in the middle tears apart, is one catch.
+  // A handler with several ranges, which a return in the middle splits, counts as one catch.
   std::sort(handlers_.begin(), handlers_.end());
   handlers_.erase(std::unique(handlers_.begin(), handlers_.end()), handlers_.end());
 }
@@ -110,7 +110,7 @@ void CodeReader::findBlocks(Cursor code) {
         continue;
       case Flow::branch:
         markTarget(pc, code.s2(), offset);
-        // jsr's subroutine comes back behind it with other values.
+        // A jsr subroutine returns after it with other values.
         if (opcode != op::goto_ && opcode != op::jsr) continue;
         break;
       case Flow::wideBranch:
@@ -126,9 +126,9 @@ void CodeReader::findBlocks(Cursor code) {
         code.skip(instruction.length - 1U);
         break;
       case Flow::unknown:
-        throw Fault(offset, "there is no opcode " + std::to_string(opcode));
+        throw ClassFormatError(offset, "unknown opcode " + std::to_string(opcode));
     }
-    // Only a jump leads to what stands here.
+    // Only a jump can reach the next instruction.
     if (!code.atEnd()) isTarget_[code.offset() - codeStart_] = 1;
   }
 }
@@ -147,7 +147,7 @@ void CodeReader::findSwitchTargets(Cursor& code, std::size_t pc, std::uint8_t op
     count = code.s4();
   }
   const std::size_t each = opcode == op::tableswitch ? 4 : 8;
-  if (count < 0) throw Fault(offset, "a switch has " + std::to_string(count) + " cases");
+  if (count < 0) throw ClassFormatError(offset, "a switch has " + std::to_string(count) + " cases");
   code.requireEach(static_cast<std::size_t>(count), each);
   for (; count > 0; count--) {
     if (each == 8) code.skip(4);
@@ -158,7 +158,7 @@ void CodeReader::findSwitchTargets(Cursor& code, std::size_t pc, std::uint8_t op
 void CodeReader::markTarget(std::size_t pc, std::int64_t distance, std::size_t offset) {
   const std::int64_t target = static_cast<std::int64_t>(pc) + distance;
   if (target < 0 || target >= static_cast<std::int64_t>(codeLength_)) {
-    throw Fault(offset, "a jump from " + std::to_string(pc) + " leads to " + std::to_string(target) + ", outside the code");
+    throw ClassFormatError(offset, "a jump from " + std::to_string(pc) + " targets " + std::to_string(target) + ", outside the code");
   }
   isTarget_[static_cast<std::size_t>(target)] = 1;
 }

@@ -13,28 +13,28 @@ namespace workspace::classfile {
 /** An entry of BootstrapMethods; constant pool indices. */
 struct BootstrapMethod {
   std::uint16_t handle;
-  /** The first MethodHandle among its arguments, which for LambdaMetafactory is the implementation; 0: there is none. */
+  /** First MethodHandle among its arguments, which for LambdaMetafactory is the implementation; 0 without one. */
   std::uint16_t implementation;
 };
 
-/** What a Code attribute says about its method. */
+/** Debug information of a method from its Code attribute. */
 struct MethodDebug {
-  /** Lowest and highest of LineNumberTable; -1: there is none. */
+  /** Lowest and highest line of LineNumberTable; -1 without one. */
   std::int32_t firstLine = -1;
   std::int32_t lastLine = -1;
-  /** By the slot in which a parameter starts: string ids from LocalVariableTable, -1: none. `this` is in it. */
+  /** String ids from LocalVariableTable by a parameter's first slot, including `this`; -1 without a name. */
   std::array<std::int32_t, 256> localNames;
   bool hasLocalNames = false;
 };
 
-/** Reads Code attributes (JVMS §4.7.3): call sites with their constants, and references. Buffers are kept for the next. */
+/** Reads Code attributes (JVMS §4.7.3): call sites with their constants, and references. Buffers are reused. */
 class CodeReader {
  public:
   explicit CodeReader(Slice& slice) : slice_(slice) {}
 
   /**
-   * @param firstSlots how many local variables the parameters take, `this` included
-   * @returns what stands until the next
+   * @param firstSlots number of local variables for parameters, including `this`
+   * @returns a reference that is valid until the next call
    */
   const MethodDebug& read(Cursor attribute, const std::vector<BootstrapMethod>& bootstrapMethods, unsigned firstSlots);
 
@@ -49,7 +49,7 @@ class CodeReader {
   void readLocals(Cursor cursor, unsigned firstSlots);
   void addCatchTypes();
 
-  /** The first pass: checks that instructions follow each other to the end, and marks what is jumped to. */
+  /** The first pass: checks that instructions follow each other to the end, and marks jump targets. */
   void findBlocks(Cursor code);
   void findSwitchTargets(Cursor& code, std::size_t pc, std::uint8_t opcode);
   void markTarget(std::size_t pc, std::int64_t target, std::size_t offset);
@@ -72,9 +72,9 @@ class CodeReader {
   Frame frame_;
   MethodDebug debug_;
   std::vector<Line> lines_;
-  /** handler_pc and catch_type, each pair once. */
+  /** Distinct pairs of handler_pc and catch_type. */
   std::vector<std::pair<std::uint16_t, std::uint16_t>> handlers_;
-  /** By pc: 1 where a block starts because something else than the instruction before comes here. */
+  /** By pc: 1 if a block starts here because it can be reached other than from the previous instruction. */
   std::vector<std::uint8_t> isTarget_;
   const std::vector<BootstrapMethod>* bootstrapMethods_ = nullptr;
   std::size_t codeStart_ = 0;

@@ -10,7 +10,7 @@ void CodeReader::walk(Cursor code) {
   line_ = -1;
   while (!code.atEnd()) {
     const std::size_t pc = code.offset() - codeStart_;
-    // Of several lines at one pc the last counts.
+    // The last of several lines at one pc counts.
     while (nextLine < lines_.size() && lines_[nextLine].pc <= pc) line_ = lines_[nextLine++].line;
     if (isTarget_[pc] != 0) frame_.startBlock();
     step(code, code.u1());
@@ -80,7 +80,7 @@ void CodeReader::step(Cursor& code, std::uint8_t opcode) {
         return wide(code);
       case op::tableswitch:
       case op::lookupswitch:
-        // The first pass has been through it; the next block forgets the stack.
+        // The first pass has checked it; the next block clears the stack.
         code.skip(3 - (code.offset() - 1 - codeStart_) % 4);
         code.skip(4);
         if (opcode == op::tableswitch) {
@@ -168,7 +168,7 @@ void CodeReader::wide(Cursor& code) {
     frame_.forget(index);
     code.skip(2);
   } else if (opcode != op::ret) {
-    throw Fault(offset, "wide cannot stand before opcode " + std::to_string(opcode));
+    throw ClassFormatError(offset, "wide cannot precede opcode " + std::to_string(opcode));
   }
 }
 
@@ -233,7 +233,7 @@ void CodeReader::invokeDynamic(Cursor& code) {
   const DynamicRef site = slice_.pool.dynamic(index);
   const Descriptor descriptor = slice_.require(site.descriptor, true, offset);
   if (site.bootstrapMethod >= bootstrapMethods_->size()) {
-    throw Fault(offset, "there is no bootstrap method " + std::to_string(site.bootstrapMethod));
+    throw ClassFormatError(offset, "bootstrap method does not exist: " + std::to_string(site.bootstrapMethod));
   }
   const BootstrapMethod& bootstrap = (*bootstrapMethods_)[site.bootstrapMethod];
   const MemberRef bootstrapMember = slice_.pool.methodHandle(bootstrap.handle).member;

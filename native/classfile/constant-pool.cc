@@ -10,7 +10,7 @@ namespace workspace::classfile {
 
 namespace {
 
-/** By tag, the bytes behind it, 0 for a tag that JVMS does not know; a Utf8's own bytes come on top. */
+/** Size of each constant by tag, 0 for an unknown tag; a Utf8's own bytes are added. */
 constexpr std::array<std::uint8_t, 256> bodyLengths = [] {
   std::array<std::uint8_t, 256> lengths{};
   const auto set = [&lengths](std::uint8_t length, std::initializer_list<Tag> tags) {
@@ -29,7 +29,7 @@ void ConstantPool::read(Cursor& cursor) {
   file_ = cursor;
   const std::size_t start = cursor.offset();
   const std::uint16_t count = cursor.u2();
-  if (count == 0) throw Fault(start, "constant_pool_count is 0");
+  if (count == 0) throw ClassFormatError(start, "constant_pool_count is 0");
   offsets_.assign(count, 0);
   tags_.assign(count, Tag::none);
   ids_.assign(count, -1);
@@ -39,14 +39,14 @@ void ConstantPool::read(Cursor& cursor) {
     const auto tag = static_cast<Tag>(cursor.u1());
     const std::size_t length = bodyLengths[static_cast<std::uint8_t>(tag)];
     if (length == 0) {
-      throw Fault(at, "constant " + std::to_string(index) + " has the unknown tag " + std::to_string(static_cast<int>(tag)));
+      throw ClassFormatError(at, "constant " + std::to_string(index) + " has the unknown tag " + std::to_string(static_cast<int>(tag)));
     }
     tags_[index] = tag;
     offsets_[index] = static_cast<std::uint32_t>(cursor.offset());
     cursor.skip(tag == Tag::utf8 ? cursor.u2() : length);
     // JVMS §4.4.5: 8-byte constants take two indices.
     if (length == 8) {
-      if (index + 1 >= count) throw Fault(at, "constant " + std::to_string(index) + " needs two indices, there is one");
+      if (index + 1 >= count) throw ClassFormatError(at, "constant " + std::to_string(index) + " needs two indices, only one is left");
       index++;
     }
   }
@@ -59,7 +59,7 @@ Cursor ConstantPool::entry(std::uint16_t index, Tag wanted, const char* expected
 
 void ConstantPool::fail(std::uint16_t index, const char* expected) const {
   const std::size_t at = index < offsets_.size() ? offsets_[index] : file_.offset();
-  throw Fault(at, "constant " + std::to_string(index) + " is no " + expected + ", its tag is " +
+  throw ClassFormatError(at, "constant " + std::to_string(index) + " is not a valid " + expected + ", its tag is " +
                       std::to_string(static_cast<int>(tag(index))));
 }
 
@@ -77,7 +77,7 @@ std::int32_t ConstantPool::utf8(std::uint16_t index) {
   } else {
     utf8Buffer_.clear();
     if (const auto bad = appendUtf8(bytes, utf8Buffer_)) {
-      throw Fault(start + *bad, "constant " + std::to_string(index) + " is no modified UTF-8");
+      throw ClassFormatError(start + *bad, "constant " + std::to_string(index) + " is not valid modified UTF-8");
     }
     id = strings_.intern(utf8Buffer_);
   }
@@ -125,7 +125,7 @@ MethodHandle ConstantPool::methodHandle(std::uint16_t index) {
   Cursor cursor = entry(index, Tag::methodHandle, "MethodHandle");
   const std::size_t at = cursor.offset();
   const std::uint8_t kind = cursor.u1();
-  if (kind < 1 || kind > 9) throw Fault(at, "reference_kind is " + std::to_string(kind) + ", not 1 to 9");
+  if (kind < 1 || kind > 9) throw ClassFormatError(at, "reference_kind is " + std::to_string(kind) + ", not 1 to 9");
   return {kind, member(cursor.u2())};
 }
 

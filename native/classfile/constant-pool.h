@@ -11,7 +11,7 @@
 
 namespace workspace::classfile {
 
-/** The tags of JVMS §4.4. */
+/** Tags of JVMS §4.4. */
 enum class Tag : std::uint8_t {
   none = 0,
   utf8 = 1,
@@ -55,25 +55,25 @@ struct MethodHandle {
 };
 
 /**
- * The constant pool of one class file at a time. `read` keeps an offset and a tag for each entry; what an entry says is
- * looked up on demand, and its string interned at the first look.
+ * Constant pool of one class file at a time. `read` records an offset and a tag for each entry; entries are decoded on
+ * demand, and strings are interned on first use.
  */
 class ConstantPool {
  public:
   explicit ConstantPool(StringTable& strings) : strings_(strings) {}
 
-  /** Reads constant_pool_count and the entries; the cursor then stands behind them. */
+  /** Reads constant_pool_count and the entries, and advances the cursor past them. */
   void read(Cursor& cursor);
 
   std::size_t count() const { return tags_.size(); }
-  /** `none` for what is no entry: 0, the second index of a long or double, and beyond the end. */
+  /** Returns `none` for an index without entry: 0, the second index of a long or double, and beyond the end. */
   Tag tag(std::size_t index) const { return index < tags_.size() ? tags_[index] : Tag::none; }
 
   std::int32_t utf8(std::uint16_t index);
-  /** -1 where the index is 0, which then means "none". */
+  /** Returns -1 for index 0, which means "none". */
   std::int32_t utf8OrNone(std::uint16_t index) { return index == 0 ? -1 : utf8(index); }
 
-  /** The name behind a CONSTANT_Class: internal ("java/lang/String") or an array's descriptor. */
+  /** Returns the name of a CONSTANT_Class: internal ("java/lang/String") or an array's descriptor. */
   std::int32_t className(std::uint16_t index) { return named(index, Tag::class_); }
   std::int32_t classNameOrNone(std::uint16_t index) { return index == 0 ? -1 : className(index); }
   std::int32_t string(std::uint16_t index) { return named(index, Tag::string); }
@@ -84,15 +84,15 @@ class ConstantPool {
   MemberRef member(std::uint16_t index);
   DynamicRef dynamic(std::uint16_t index);
   MethodHandle methodHandle(std::uint16_t index);
-  /** Name and descriptor. */
+  /** Returns name and descriptor. */
   std::pair<std::int32_t, std::int32_t> nameAndType(std::uint16_t index);
 
-  /** The bits of a CONSTANT_Integer or Float, or the high half of a Long or Double. */
+  /** Returns the bits of a CONSTANT_Integer or Float, or the high half of a Long or Double. */
   std::int32_t firstWord(std::uint16_t index) const;
-  /** The low half of a Long or Double. */
+  /** Returns the low half of a Long or Double. */
   std::int32_t secondWord(std::uint16_t index) const;
 
-  /** Which attribute the Utf8 at the index names; compared once a class. */
+  /** Returns the attribute that a Utf8 names; compared once per class. */
   AttributeKind attributeKind(std::uint16_t index);
 
   [[noreturn]] void fail(std::uint16_t index, const char* expected) const;
@@ -105,7 +105,7 @@ class ConstantPool {
   Cursor file_{std::span<const std::uint8_t>()};
   std::vector<std::uint32_t> offsets_;
   std::vector<Tag> tags_;
-  /** The id behind a Utf8 or what holds only a name; -1: not yet looked up. */
+  /** Id of a Utf8, or of an entry with only a name; -1 if not yet read. */
   std::vector<std::int32_t> ids_;
   std::vector<AttributeKind> attributeKinds_;
   std::vector<std::uint8_t> utf8Buffer_;

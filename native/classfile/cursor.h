@@ -5,19 +5,19 @@
 #include <span>
 #include <string>
 
-#include "fault.h"
+#include "class-format-error.h"
 
 namespace workspace::classfile {
 
 /**
- * Reads the big-endian u1, u2 and u4 of JVMS §4 from a window of a class file. Every read of this library goes through
- * it; one beyond the window throws a Fault.
+ * Reads big-endian u1, u2 and u4 of JVMS §4 from a window of a class file. All reads of this library go through it; a
+ * read beyond the window throws a ClassFormatError.
  */
 class Cursor {
  public:
   explicit Cursor(std::span<const std::uint8_t> bytes) : bytes_(bytes.data()), at_(0), end_(bytes.size()) {}
 
-  /** In bytes from the start of the class file, whatever the window. */
+  /** Byte offset in the class file, independent of the window. */
   std::size_t offset() const { return at_; }
   std::size_t end() const { return end_; }
   std::size_t remaining() const { return end_ - at_; }
@@ -51,7 +51,7 @@ class Cursor {
     at_ += count;
   }
 
-  /** The next bytes, which are then passed. */
+  /** Returns the next bytes and advances past them. */
   std::span<const std::uint8_t> bytes(std::size_t count) {
     require(count);
     const std::span<const std::uint8_t> taken(bytes_ + at_, count);
@@ -59,7 +59,7 @@ class Cursor {
     return taken;
   }
 
-  /** A window on the next bytes, which are then passed. */
+  /** Returns a window on the next bytes and advances past them. */
   Cursor window(std::size_t count) {
     Cursor inner = *this;
     skip(count);
@@ -67,15 +67,17 @@ class Cursor {
     return inner;
   }
 
-  /** This window from another of its offsets on. */
+  /** Returns this window at another offset. */
   Cursor from(std::size_t offset) const {
-    if (offset > end_) throw Fault(at_, "offset " + std::to_string(offset) + " is beyond the end at " + std::to_string(end_));
+    if (offset > end_) throw ClassFormatError(at_, "offset " + std::to_string(offset) + " is beyond the end at " + std::to_string(end_));
     Cursor moved = *this;
     moved.at_ = offset;
     return moved;
   }
 
-  /** Before room is made for `count` structures of at least `each` bytes, that the window can hold so many. */
+  /**
+   * Checks that the window can hold `count` structures of at least `each` bytes, before memory is allocated for them.
+   */
   void requireEach(std::size_t count, std::size_t each) const { require(count * each); }
 
  private:
@@ -84,7 +86,7 @@ class Cursor {
   }
 
   [[noreturn, gnu::noinline, gnu::cold]] void fail(std::size_t count) const {
-    throw Fault(at_, "expected " + std::to_string(count) + " more bytes, there are " + std::to_string(end_ - at_));
+    throw ClassFormatError(at_, "expected " + std::to_string(count) + " more bytes, only " + std::to_string(end_ - at_) + " are left");
   }
 
   const std::uint8_t* bytes_;

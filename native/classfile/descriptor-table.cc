@@ -51,7 +51,7 @@ int DescriptorTable::type(std::size_t& at) {
 }
 
 void DescriptorTable::add(std::int32_t id) {
-  // A copy: interning a part of it may move the table's bytes.
+  // A copy, because interning a part of it may move the table's bytes.
   text_ = strings_.at(id);
   Descriptor found;
   found.firstParameter = static_cast<std::uint32_t>(slots_.size());

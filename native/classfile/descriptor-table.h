@@ -9,13 +9,13 @@
 
 namespace workspace::classfile {
 
-/** A field or method descriptor (JVMS §4.3), taken apart. */
+/** A parsed field or method descriptor (JVMS §4.3). */
 struct Descriptor {
   bool isValid = false;
   bool isMethod = false;
-  /** Stack slots of all parameters, without the receiver; of a field's value, 0. */
+  /** Stack slots of all parameters, without the receiver; 0 for a field. */
   std::uint16_t parameterSlots = 0;
-  /** Of what is returned, or of the field's value: 0, 1 or 2. */
+  /** Slots of the return value, or of the field's value: 0, 1 or 2. */
   std::uint8_t resultSlots = 0;
   std::uint8_t parameterCount = 0;
   std::uint32_t firstParameter = 0;
@@ -23,15 +23,15 @@ struct Descriptor {
   std::uint32_t classCount = 0;
 };
 
-/** Takes each distinct descriptor of a string table apart once. */
+/** Parses each distinct descriptor of a string table once. */
 class DescriptorTable {
  public:
   explicit DescriptorTable(StringTable& strings) : strings_(strings) {}
 
-  /** To be called whenever the strings are cleared. */
+  /** Must be called whenever the strings are cleared. */
   void clear();
 
-  /** The descriptor with this string id; one that is malformed is not valid, and empty. */
+  /** Returns the descriptor with a string id; a malformed one is not valid, and empty. */
   Descriptor of(std::int32_t id) {
     const auto index = static_cast<std::size_t>(id);
     if (index >= indexes_.size()) indexes_.resize(strings_.size() + strings_.size() / 2, 0);
@@ -44,18 +44,18 @@ class DescriptorTable {
     return {slots_.data() + descriptor.firstParameter, descriptor.parameterCount};
   }
 
-  /** Names of the classes in a descriptor, those of arrays' elements too. */
+  /** Returns the names of the classes in a descriptor, including the elements of arrays. */
   std::span<const std::int32_t> classes(const Descriptor& descriptor) const {
     return {classes_.data() + descriptor.firstClass, descriptor.classCount};
   }
 
  private:
   void add(std::int32_t id);
-  /** Slots of the type that starts at `at`, which moves behind it; 0 for "V", -1 when there is none. */
+  /** Returns the slots of the type at `at`, and advances past it; 0 for "V", -1 without a type. */
   int type(std::size_t& at);
 
   StringTable& strings_;
-  /** From a string id to its place in `parsed_`; 0: not looked at yet. */
+  /** Index in `parsed_` by string id; 0 if not parsed yet. */
   std::vector<std::uint32_t> indexes_;
   std::vector<Descriptor> parsed_ = std::vector<Descriptor>(1);
   std::vector<std::uint8_t> slots_;

@@ -10,9 +10,9 @@
 namespace workspace::classfile {
 
 /**
- * What a slice of class files says, as columns: row i of a table is element i of each of its columns. What each column
- * means stands in src/analyzer/bytecode/facts.ts. A column `first…` says where in another table a row's own rows begin; its
- * last element, one more than there are rows, is that table's length.
+ * Facts of a slice of class files, as columns: row i of a table is element i of each of its columns.
+ * src/analyzer/bytecode/columns.ts documents each column. A column `first…` is the index of a row's first row in
+ * another table; its last element, one more than there are rows, is that table's length.
  */
 struct Facts {
   StringTable strings;
@@ -59,21 +59,21 @@ struct Facts {
   } annotations;
   struct { I32 name; U8 tag; I32 value, high; } elements;
 
-  /** Removes all rows and strings and keeps the memory. */
+  /** Removes all rows and strings, keeping the memory. */
   void clear();
 
-  /** Calls visit("table.column", vector) for every column but the strings', in the order of the packed form. */
+  /** Calls visit("table.column", vector) for every column except the strings', in packed order. */
   template <typename Visit>
   void columns(Visit&& visit);
 
-  /** Ends the columns `first…`; nothing may be added after it. */
+  /** Completes the columns `first…`; nothing may be added afterwards. */
   void finish();
 };
 
-/** The layout of facts, as both sides must have it. */
+/** Layout of facts, which both sides must share. */
 std::string factsLayout();
 
-/** Takes back the rows that a faulty class has left. Strings stay. */
+/** Removes the rows of an invalid class. Strings stay. */
 class Mark {
  public:
   void set(Facts& facts);

@@ -6,10 +6,10 @@
 
 namespace workspace::classfile {
 
-/** What is known of a value; the numbers are those of the column arguments.kind. */
+/** Kind of a known value; the numbers are those of the column arguments.kind. */
 enum class ValueKind : std::uint8_t { unknown = 0, int_ = 1, long_ = 2, float_ = 3, double_ = 4, string = 5, class_ = 6 };
 
-/** A constant, or nothing known. `low` holds an int, the bits of a float, a string id, or the low half of 64 bits. */
+/** A constant, or unknown. `low` is an int, the bits of a float, a string id, or the low half of 64 bits. */
 struct Value {
   ValueKind kind = ValueKind::unknown;
   std::int32_t low = 0;
@@ -19,8 +19,8 @@ struct Value {
 };
 
 /**
- * The operand stack and the local variables, as far as one block of code tells: a block starts with nothing known, at every
- * place that is jumped to. A long or double takes two slots, and the first of them holds the value.
+ * Operand stack and local variables, as far as one block of code determines them: a block starts with unknown values at
+ * every jump target. A long or double takes two slots, and the first of them holds the value.
  */
 class Frame {
  public:
@@ -37,7 +37,7 @@ class Frame {
   }
 
   void push(const Value& value) {
-    // Beyond max_stack goes only code that the JVM refuses; what it does means nothing.
+    // Only code that the JVM rejects exceeds max_stack; its effect does not matter.
     if (depth_ == stack_.size()) depth_ = 0;
     stack_[depth_++] = value;
   }
@@ -51,13 +51,13 @@ class Frame {
     push(Value{});
   }
 
-  /** What lies below the known part is unknown, so popping more than there is leaves an empty one. */
+  /** Values below the known part are unknown, so popping more than exists leaves an empty stack. */
   void pop(unsigned slots) { depth_ -= std::min<std::size_t>(slots, depth_); }
 
-  /** The value `slots` below the top: 1 is the topmost slot. */
+  /** Returns the value `slots` below the top: 1 is the topmost slot. */
   Value peek(unsigned slots) const { return slots <= depth_ ? stack_[depth_ - slots] : Value{}; }
 
-  /** Copies the topmost `count` slots and puts them under the `under` slots below them: dup, dup_x1 … dup2_x2. */
+  /** Copies the topmost `count` slots and inserts them below `under` further slots: dup, dup_x1 … dup2_x2. */
   void duplicate(unsigned count, unsigned under) {
     Value taken[4];
     for (unsigned i = 0; i < count + under; i++) taken[i] = peek(i + 1);
@@ -79,7 +79,7 @@ class Frame {
   }
 
   void store(std::uint16_t index, const Value& value, bool isWide) {
-    // The second half of a long or double before it is overwritten.
+    // The second half of a preceding long or double is overwritten.
     if (index > 0 && load(static_cast<std::uint16_t>(index - 1)).isWide()) forget(static_cast<std::uint16_t>(index - 1));
     if (index < localCount_) locals_[index] = Local{value, block_};
     if (isWide) forget(static_cast<std::uint16_t>(index + 1));

@@ -100,8 +100,8 @@ void ClassReader::readMethod(Cursor& file) {
     if (readAnnotationAttribute(kind, body, {TargetKind::method, row})) continue;
     switch (kind) {
       case AttributeKind::code:
-        // JVMS §4.7.3: exactly one; rows of a second would count as the first one's.
-        if ((methods.traits.back() & trait::hasCode) != 0) throw Fault(attributeAt, "a method has two Code attributes");
+        // JVMS §4.7.3: exactly one; rows of a second would count as those of the first.
+        if ((methods.traits.back() & trait::hasCode) != 0) throw ClassFormatError(attributeAt, "a method has two Code attributes");
         methods.traits.back() |= trait::hasCode;
         debug = &code_.read(body, bootstrapMethods_, descriptor.parameterSlots + (isStatic ? 0U : 1U));
         methods.firstLine.back() = debug->firstLine;

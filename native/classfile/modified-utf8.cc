@@ -6,7 +6,7 @@ namespace {
 
 bool isContinuation(std::uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
-/** The UTF-16 code unit at `at`, which moves behind it; -1: there is none. */
+/** Returns the UTF-16 code unit at `at`, and advances past it; -1 without one. */
 int readUnit(std::span<const std::uint8_t> bytes, std::size_t& at) {
   const std::uint8_t first = bytes[at];
   const std::size_t left = bytes.size() - at;

@@ -5,7 +5,7 @@
 
 namespace workspace::classfile {
 
-/** The opcodes of JVMS §6.5 that a walk looks at. */
+/** Opcodes of JVMS §6.5 that the reader handles. */
 namespace op {
 enum : std::uint8_t {
   iconst_m1 = 2, iconst_5 = 8, lconst_0 = 9, lconst_1 = 10, fconst_0 = 11, fconst_2 = 13, dconst_0 = 14, dconst_1 = 15,
@@ -20,12 +20,12 @@ enum : std::uint8_t {
 };
 }  // namespace op
 
-/** Where an instruction leads beside to the next, or how its operands are read. */
+/** Control flow of an instruction, or how its operands are read. */
 enum class Flow : std::uint8_t { none, branch, wideBranch, switch_, wide, end, unknown };
 
-/** How an instruction reads and what it does to the stack, where that does not depend on its operands. */
+/** Size and stack effect of an instruction, if independent of its operands. */
 struct Instruction {
-  /** In bytes, opcode included; 0: it varies, or there is no such opcode. */
+  /** Size in bytes including the opcode; 0 if it varies or the opcode does not exist. */
   std::uint8_t length = 0;
   /** In slots. */
   std::uint8_t pops = 0;
@@ -38,7 +38,7 @@ constexpr std::array<Instruction, 256> makeInstructions() {
   const auto set = [&all](int from, int to, std::uint8_t length, std::uint8_t pops, std::uint8_t pushes) {
     for (int i = from; i <= to; i++) all[static_cast<std::size_t>(i)] = Instruction{length, pops, pushes, Flow::none};
   };
-  // i, l, f and d of one operation follow each other.
+  // i, l, f and d of an operation are consecutive.
   const auto setEach = [&set](int from, std::uint8_t pops, std::uint8_t pushes) {
     for (int i = 0; i < 4; i++) {
       const auto width = static_cast<std::uint8_t>(i % 2 + 1);
@@ -101,7 +101,7 @@ constexpr std::array<Instruction, 256> makeInstructions() {
   set(op::anewarray, op::anewarray, 3, 1, 1);
   set(190, 190, 1, 1, 1);
   set(op::athrow, op::athrow, 1, 1, 0);
-  // The same reference stays, known to be of another type.
+  // The reference stays, with another type.
   set(op::checkcast, op::checkcast, 3, 0, 0);
   set(op::instanceof_, op::instanceof_, 3, 1, 1);
   set(194, 195, 1, 1, 0);

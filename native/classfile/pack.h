@@ -45,7 +45,7 @@ inline std::size_t headerBytes(std::size_t columns) { return aligned((1 + 2 * co
 
 }  // namespace packing
 
-/** How many bytes `pack` writes. */
+/** Returns the number of bytes that `pack` writes. */
 template <typename Tables>
 std::size_t packedBytes(Tables& tables) {
   using namespace packing;
@@ -79,7 +79,7 @@ void pack(Tables& tables, std::uint8_t* buffer) {
   add(0, tables.strings.bytes());
 }
 
-/** The columns' names and types in the order of the header, "strings.bytes:u8 strings.offsets:i32 …". */
+/** Returns the columns' names and types in the order of the header, "strings.bytes:u8 strings.offsets:i32 …". */
 template <typename Tables>
 std::string packedLayout(Tables& tables) {
   std::string layout = "strings.bytes:u8 strings.offsets:i32";

@@ -39,7 +39,7 @@ class SignatureWalk {
   }
 
  private:
-  /** One type, with the types inside it; false: there is none. */
+  /** Reads one type with nested types; false without one. */
   bool type() {
     do {
       if (!step()) return false;
@@ -47,7 +47,7 @@ class SignatureWalk {
     return true;
   }
 
-  /** Up to the next name's start, end, or list of arguments. */
+  /** Reads up to the next name's start, end, or list of arguments. */
   bool step() {
     while (at_ < text_.size() && (text_[at_] == '[' || text_[at_] == '+' || text_[at_] == '-')) at_++;
     if (at_ >= text_.size()) return false;

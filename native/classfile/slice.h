@@ -9,7 +9,7 @@
 
 namespace workspace::classfile {
 
-/** What the readers of one slice share. `pool` is that of the class being read. */
+/** State shared by the readers of a slice. `pool` is that of the current class. */
 struct Slice {
   Facts facts;
   ConstantPool pool{facts.strings};
@@ -19,20 +19,20 @@ struct Slice {
   Slice(const Slice&) = delete;
   Slice& operator=(const Slice&) = delete;
 
-  /** Forgets all classes and keeps the memory, which then need not be asked for again. */
+  /** Removes all classes, keeping the memory for the next slice. */
   void clear() {
     facts.clear();
     descriptors.clear();
     seen_.clear();
   }
 
-  /** Starts the set of classes that a class refers to; its own name is not in it. */
+  /** Starts the set of classes that a class refers to, excluding itself. */
   void startReferences(std::int32_t self) {
     serial_++;
     noteSeen(self);
   }
 
-  /** A class name, not an array's. */
+  /** Adds a class name that is not an array's. */
   void addReference(std::int32_t name) {
     if (noteSeen(name)) facts.references.name.push_back(name);
   }
@@ -41,7 +41,7 @@ struct Slice {
     for (const std::int32_t name : descriptors.classes(descriptor)) addReference(name);
   }
 
-  /** A field's or method's descriptor, checked and its classes noted. */
+  /** Returns a field's or method's descriptor, checked, and records its classes. */
   Descriptor require(std::int32_t descriptor, bool isMethod, std::size_t offset) {
     const Descriptor found = descriptors.of(descriptor);
     if (!found.isValid || found.isMethod != isMethod) malformed(isMethod, offset);
@@ -50,7 +50,7 @@ struct Slice {
 
  private:
   [[noreturn, gnu::noinline, gnu::cold]] static void malformed(bool isMethod, std::size_t offset) {
-    throw Fault(offset, std::string("a ") + (isMethod ? "method" : "field") + " has a malformed descriptor");
+    throw ClassFormatError(offset, std::string("a ") + (isMethod ? "method" : "field") + " has a malformed descriptor");
   }
 
   bool noteSeen(std::int32_t name) {
@@ -62,7 +62,7 @@ struct Slice {
   }
 
   std::uint32_t serial_ = 0;
-  /** By string id: the last class that referred to it. */
+  /** Last class that referred to a name, by string id. */
   std::vector<std::uint32_t> seen_;
 };
 

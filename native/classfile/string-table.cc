@@ -19,7 +19,7 @@ const Secret& secret() {
   static const Secret drawn = [] {
     std::random_device device;
     const auto word = [&device] { return static_cast<std::uint64_t>(device()) << 32 | device(); };
-    // Odd, so that no input is multiplied by nothing.
+    // Odd, so that no input is multiplied by zero.
     return Secret{word() | 1, word() | 1};
   }();
   return drawn;
@@ -70,7 +70,7 @@ Hashed hashOf(std::span<const std::uint8_t> bytes) {
     bits |= a | b;
     hash = mix(a ^ first, b ^ hash);
   }
-  // Two loads that may overlap cover what is left.
+  // Two possibly overlapping loads cover the rest.
   if (left >= 8) {
     a = load<std::uint64_t>(at);
     b = load<std::uint64_t>(at + left - 8);
@@ -107,7 +107,7 @@ std::int32_t StringTable::intern(std::span<const std::uint8_t> bytes, std::uint6
     Slot& slot = slots_[at];
     if (slot.id < 0) {
       if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) - bytes_.size()) {
-        throw std::length_error("the strings of one slice pass 2 GiB");
+        throw std::length_error("the strings of a slice exceed 2 GiB");
       }
       slot = Slot{hash, static_cast<std::int32_t>(size())};
       bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());

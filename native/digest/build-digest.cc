@@ -23,14 +23,14 @@ using classfile::accSynthetic;
 
 // JVMS table 4.1-B.
 constexpr std::uint16_t publicPrivateProtectedStatic = 0x000f;
-/** What one row counts at most. */
+/** Maximum count of one row. */
 constexpr std::uint8_t mostTimes = 0xff;
 
 class DigestBuilder {
  public:
   explicit DigestBuilder(const Facts& facts) : facts_(facts), names_(facts.strings, digest_.strings) { findMethodReferences(); }
 
-  // In the order in which the twin meets strings: ids are the same then.
+  // In the order in which the reference implementation meets strings, so that ids are equal.
   Digest build() {
     addClasses();
     addMethods();
@@ -74,7 +74,10 @@ class DigestBuilder {
     for (const std::int32_t name : facts_.interfaces.name) digest_.interfaces.name.push_back(names_.idOf(name));
   }
 
-  /** What InnerClasses says of visibility and `static` is the source's; the class's own flags know neither private nor protected. */
+  /**
+   * InnerClasses has the visibility and `static` of the source; the class's own flags have neither private nor
+   * protected.
+   */
   std::uint16_t realAccess(std::size_t row) const {
     const auto& classes = facts_.classes;
     const std::uint16_t own = classes.accessFlags[row];
@@ -86,7 +89,7 @@ class DigestBuilder {
 
   static bool isMade(std::uint16_t accessFlags) { return (accessFlags & accSynthetic) != 0; }
 
-  /** How many methods the class's source has, constructors and static initializers aside. */
+  /** Number of methods in the class's source, without constructors and static initializers. */
   std::uint16_t ownMethods(std::size_t row) const {
     const Rows methods(facts_.classes.firstMethod, row);
     std::uint16_t count = 0;
@@ -120,7 +123,7 @@ class DigestBuilder {
     }
   }
 
-  /** How often each class uses which type, grouped by type. */
+  /** How often each class uses each type, grouped by type. */
   void addUses() {
     UseCounter counter(mostTimes);
     for (std::size_t row = 0; row < classCount(); row++) {
@@ -172,7 +175,7 @@ class DigestBuilder {
     for (const std::int32_t type : names_.typesOfArguments(classes.signature[row])) counter.add(type, use::typeArgument);
   }
 
-  /** The services that a module uses or provides, and their providers. */
+  /** Services that a module uses or provides, and their providers. */
   void countServices(std::size_t row, UseCounter& counter) {
     const auto& directives = facts_.moduleDirectives;
     const Rows own(facts_.classes.firstModuleDirective, row);
@@ -185,12 +188,12 @@ class DigestBuilder {
 
   void countCode(std::size_t row, UseCounter& counter) {
     const auto& methods = facts_.methods;
-    // The methods of a class lie side by side, and so does what they do.
+    // The methods of a class are consecutive rows, and so are their instructions.
     const Rows own(facts_.classes.firstMethod, row);
     const Rows calls(methods.firstCall, own);
     for (std::size_t i = calls.begin; i < calls.end; i++) {
       const std::int32_t owner = facts_.calls.owner[i];
-      // What a constructor is called on is an INSTANTIATION, or the superclass; an array is no class of its own.
+      // The owner of a constructor call is an INSTANTIATION or the superclass; an array is not a separate class.
       const bool isReceiver = !names_.isConstructor(facts_.calls.name[i]) && !names_.isArray(owner);
       counter.add(names_.elementOf(owner), isReceiver ? use::callReceiver : use::other);
     }
@@ -229,7 +232,7 @@ class DigestBuilder {
     }
   }
 
-  /** Annotations, and whatever else the class file names. */
+  /** Annotations, and all other mentions in the class file. */
   void countOthers(std::size_t row, UseCounter& counter) {
     const Rows annotations(facts_.classes.firstAnnotation, row);
     for (std::size_t i = annotations.begin; i < annotations.end; i++) {
@@ -279,9 +282,12 @@ class DigestBuilder {
   Digest digest_;
   DigestNames names_;
   PairIds callees_;
-  /** For each callee, its last row among the callers. */
+  /** Last row of each callee among the callers. */
   std::vector<std::size_t> lastRow_;
-  /** By dynamic call: refers to a method, and makes an object that implements a functional interface. */
+  /**
+   * By dynamic call: whether it is a method reference, and whether it creates an object that implements a functional
+   * interface.
+   */
   std::vector<bool> isReference_, isLambda_;
   I32 callee_;
   U16 caller_;

@@ -10,25 +10,27 @@
 
 namespace workspace::digest {
 
-/** The strings of a digest: those of a slice's facts that it needs, and the class names inside descriptors. -1 stays -1. */
+/** Strings of a digest: those of a slice's facts that it needs, and the class names inside descriptors. -1 stays -1. */
 class DigestNames {
  public:
-  /** Ids of the types in a method's signature; valid until the next call. */
+  /** Type ids of a method's signature; valid until the next call. */
   struct MethodTypes {
-    /** One parameter's after the other, each once in each. */
+    /** Types of all parameters, one parameter after the other, distinct within each. */
     std::span<const std::int32_t> parameters;
     std::span<const std::int32_t> returns;
   };
 
   DigestNames(const classfile::StringTable& texts, StringPool& pool);
 
-  /** The digest's id of one of the facts' strings. */
+  /** Returns the digest's id of a string of the facts. */
   std::int32_t idOf(std::int32_t id);
 
-  /** As `idOf` for a class name that may be an array's descriptor: its element class, or -1 for a primitive. */
+  /**
+   * Returns the id of a class name that may be an array's descriptor: that of its element class, or -1 for a primitive.
+   */
   std::int32_t elementOf(std::int32_t id);
 
-  /** Of a class name in code: that may be an array's descriptor. */
+  /** Returns the id of a class name in code, which may be an array's descriptor. */
   bool isArray(std::int32_t id) const { return startsWith(id, '['); }
 
   /** "<init>", and not "<clinit>": other names have no "<" (JVMS §4.2.2). */
@@ -46,14 +48,14 @@ class DigestNames {
   /** The types in the type arguments of a class's supertypes; valid until the next call. */
   std::span<const std::int32_t> typesOfArguments(std::int32_t signature);
 
-  /** From the descriptor and the signature, which leaves out parameters that the compiler added. */
+  /** From the descriptor and the signature, which omits compiler-generated parameters. */
   MethodTypes typesOfMethod(std::int32_t descriptor, std::int32_t signature);
 
-  /** The return type in a method's descriptor, itself a descriptor. */
+  /** Returns the return type of a method's descriptor, itself a descriptor. */
   std::int32_t returnOf(std::int32_t descriptor);
 
  private:
-  /** Where in `types_` the types of a text are. */
+  /** Range in `types_` of a text's types. */
   struct Types {
     bool isRead = false;
     std::uint32_t first = 0;
@@ -67,20 +69,20 @@ class DigestNames {
   std::span<const std::int32_t> typesRead(Read&& read);
   const Types& fieldTypes(std::int32_t id);
   const Types& methodTypes(std::int32_t descriptor);
-  /** Adds a method's types, and returns where those that it returns begin. */
+  /** Adds a method's types, and returns the start of its return types. */
   std::uint32_t readTypes(std::vector<std::int32_t>& types, std::string_view descriptor, std::string_view signature);
   static void addOnce(std::vector<std::int32_t>& types, std::uint32_t from, std::int32_t type);
 
   const classfile::StringTable& texts_;
   StringPool& pool_;
-  /** By the facts' ids; `unread` where nobody has asked. */
+  /** By the facts' ids; `unread` if not looked up yet. */
   std::vector<std::int32_t> ids_;
   std::vector<std::int32_t> elements_;
   std::vector<std::int32_t> returns_;
   std::vector<Types> fields_;
   std::vector<Types> methods_;
   std::vector<std::int32_t> types_;
-  /** Those of the last call that keeps none. */
+  /** Types of the last call whose result is not cached. */
   std::vector<std::int32_t> once_;
 };
 

@@ -12,7 +12,7 @@ using classfile::I32;
 using classfile::U16;
 using classfile::U8;
 
-/** What a server keeps in memory of a slice. What each column means stands in src/analyzer/index/digest.ts. */
+/** Data of a slice that a server keeps in memory. src/analyzer/index/digest.ts documents each column. */
 struct Digest {
   StringPool strings;
 
@@ -31,7 +31,7 @@ struct Digest {
   struct { U16 class_; U8 times; } callers;
   struct { I32 type; U16 class_; I32 row; U8 targetKind; I32 target; } annotations;
 
-  /** Calls visit("table.column", vector) for every column but the strings' bytes, in the order of the packed form. */
+  /** Calls visit("table.column", vector) for every column except the strings' bytes, in packed order. */
   template <typename Visit>
   void columns(Visit&& visit) {
     visit("classes.name", classes.name);
@@ -65,10 +65,13 @@ struct Digest {
   }
 };
 
-/** The layout of digests, as both sides must have it. */
+/** Layout of digests, which both sides must share. */
 std::string digestLayout();
 
-/** Makes the digest of a slice's facts, which must be finished; to the byte what src/analyzer/index/build-digest.ts makes. */
+/**
+ * Creates the digest of a slice's facts, which must be complete; byte for byte what test/oracle/digest/build-digest.ts
+ * creates.
+ */
 Digest buildDigest(const classfile::Facts& facts);
 
 }  // namespace workspace::digest

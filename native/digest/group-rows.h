@@ -9,9 +9,9 @@
 namespace workspace::digest {
 
 struct Grouped {
-  /** The rows by rising key, those of one key in the order they had. */
+  /** Rows in ascending order of keys; stable. */
   std::vector<std::size_t> order;
-  /** The keys that there are, and where in the order the rows of each begin, with the last one's end. */
+  /** Existing keys, and the start of each key's rows in the order, with the end of the last. */
   classfile::I32 keys, first;
 };
 

@@ -10,8 +10,8 @@
 namespace workspace::digest {
 
 /**
- * Tells the method references of a class from its lambdas. The body of a lambda is what a LambdaMetafactory's handle points
- * at, the compiler's own and in the same class; another handle is a method reference.
+ * Distinguishes the method references of a class from its lambdas. The body of a lambda is a synthetic method in the
+ * same class that a LambdaMetafactory's handle refers to; any other handle is a method reference.
  */
 class MethodHandles {
  public:
@@ -19,7 +19,7 @@ class MethodHandles {
 
   bool isReference(std::size_t dynamicCall) const;
 
-  /** Whether it makes a lambda or a method reference. */
+  /** Whether a dynamic call creates a lambda or a method reference. */
   bool isMetafactory(std::size_t dynamicCall) const;
 
  private:

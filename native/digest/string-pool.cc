@@ -6,7 +6,7 @@ namespace workspace::digest {
 
 namespace {
 
-/** 32-bit FNV-1a, with its high bits folded into the low ones, which hardly know the first bytes. */
+/** 32-bit FNV-1a, with its high bits folded into the low ones, which depend little on the first bytes. */
 std::uint32_t hashOf(std::string_view text) {
   std::uint32_t hash = 0x811c9dc5;
   for (const char each : text) hash = (hash ^ static_cast<std::uint8_t>(each)) * 0x01000193;

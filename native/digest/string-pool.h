@@ -8,8 +8,8 @@
 namespace workspace::digest {
 
 /**
- * Distinct strings by id from 0, in the order of first appearance, with the hash by which the server finds them again:
- * that of src/analyzer/index/string-pool.ts. Who aims at it makes a slice slow, and no other: slices are small.
+ * Distinct strings by id from 0, in the order of first appearance, with the hash that the server uses too: that of
+ * src/analyzer/index/string-pool.ts. An attack on the hash slows down only its own slice: slices are small.
  */
 class StringPool {
  public:

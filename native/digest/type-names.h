@@ -8,14 +8,17 @@
 
 namespace workspace::digest {
 
-/** Reads the classes that descriptors and signatures name (JVMS §4.3, §4.7.9.1), internal names; malformed text gives what it can. */
+/**
+ * Reads the classes in descriptors and signatures (JVMS §4.3, §4.7.9.1) as internal names. Of malformed text it reads
+ * what it can.
+ */
 template <typename Found>
 class TypeNames {
  public:
-  /** @param found is told each name, which is valid during the call, and in how many types it is an argument */
+  /** @param found called with each name, which is valid during the call, and its depth in type arguments */
   TypeNames(std::string_view text, Found& found) : text_(text), found_(found) {}
 
-  /** Reads one type from `at` and returns where it ends; always goes on by at least one byte. */
+  /** Reads one type at `at` and returns its end; advances by at least one byte. */
   std::size_t readType(std::size_t at, int depth = 0) {
     if (depth > maxDepth) return text_.size();
     while (is(at, '[')) at++;
@@ -33,10 +36,10 @@ class TypeNames {
   bool is(std::size_t at, char wanted) const { return at < text_.size() && text_[at] == wanted; }
 
  private:
-  /** Type arguments deeper than this are no compiler's. */
+  /** No compiler produces deeper type arguments. */
   static constexpr int maxDepth = 64;
 
-  /** Goes on with a name that has type arguments: a class nested in a generic one is "Lcom/Outer<TT;>.Inner;". */
+  /** Continues a name with type arguments: a class nested in a generic one is "Lcom/Outer<TT;>.Inner;". */
   std::size_t readNested(std::size_t start, std::size_t at, int depth) {
     std::string name(text_.substr(start, at - start));
     for (; at < text_.size() && text_[at] != ';'; at++) {
@@ -63,7 +66,7 @@ class TypeNames {
   Found& found_;
 };
 
-/** The classes in a field's descriptor or signature: calls found(name). */
+/** Calls found(name) for the classes in a field's descriptor or signature. */
 template <typename Found>
 void readField(std::string_view text, Found&& found) {
   auto add = [&](std::string_view name, int) { found(name); };
@@ -71,7 +74,10 @@ void readField(std::string_view text, Found&& found) {
   for (std::size_t at = 0; at < text.size();) at = names.readType(at);
 }
 
-/** The classes in the bounds of the type parameters that a signature begins with: calls found(name). Returns where they end. */
+/**
+ * Calls found(name) for the classes in the bounds of the type parameters at the start of a signature. Returns their
+ * end.
+ */
 template <typename Found>
 std::size_t readTypeParameters(std::string_view text, Found&& found) {
   if (!text.starts_with('<')) return 0;
@@ -89,7 +95,7 @@ std::size_t readTypeParameters(std::string_view text, Found&& found) {
   return std::min(at + 1, text.size());
 }
 
-/** The classes in the type arguments of a class's supertypes: calls found(name). */
+/** Calls found(name) for the classes in the type arguments of a class's supertypes. */
 template <typename Found>
 void readTypeArguments(std::string_view signature, Found&& found) {
   auto add = [&](std::string_view name, int depth) {
@@ -99,7 +105,7 @@ void readTypeArguments(std::string_view signature, Found&& found) {
   for (std::size_t at = readTypeParameters(signature, [](std::string_view) {}); at < signature.size();) at = names.readType(at);
 }
 
-/** The types in a method's descriptor or signature. */
+/** Types in a method's descriptor or signature. */
 class MethodText {
  public:
   explicit MethodText(std::string_view text) {
@@ -119,7 +125,7 @@ class MethodText {
   std::string_view returns;
 };
 
-/** Whether a type of a signature becomes that of a descriptor (JLS §4.6); a type variable may become any class. */
+/** Whether a type of a signature erases to that of a descriptor (JLS §4.6); a type variable may erase to any class. */
 inline bool erasesTo(std::string_view type, std::string_view erased) {
   std::size_t to = 0;
   int depth = 0;
@@ -134,8 +140,8 @@ inline bool erasesTo(std::string_view type, std::string_view erased) {
 }
 
 /**
- * How many of a descriptor's parameters stand before the first of its signature, which leaves out those that the compiler
- * added: an inner class's outer instance and an enum's name in front, a local class's captured variables behind.
+ * Returns the number of a descriptor's parameters before the first one of its signature, which omits compiler-generated
+ * ones: an inner class's outer instance and an enum's name in front, a local class's captured variables at the end.
  */
 inline std::size_t firstOfSignature(const MethodText& descriptor, const MethodText& signature) {
   if (signature.parameters.size() > descriptor.parameters.size()) return descriptor.parameters.size();
@@ -147,10 +153,13 @@ inline std::size_t firstOfSignature(const MethodText& descriptor, const MethodTe
   return descriptor.parameters.size();
 }
 
-/** Where a type stands in a method's signature: a parameter's number, from 0, or `returned`. */
+/** Position of a type in a method's signature: a parameter's number, from 0, or `returned`. */
 constexpr int returned = -1;
 
-/** The classes in a method's descriptor and, where it has one, its signature: calls found(place, name), places in order. */
+/**
+ * Calls found(place, name) for the classes in a method's descriptor and, if it has one, its signature, in the order of
+ * positions.
+ */
 template <typename Found>
 void readMethod(std::string_view descriptorText, std::string_view signatureText, Found&& found) {
   const MethodText descriptor(descriptorText);

@@ -12,7 +12,7 @@ using classfile::I32;
 using classfile::U16;
 using classfile::U8;
 
-/** How a class uses a type; `USE` in src/analyzer/index/digest.ts says what each means. */
+/** How a class uses a type; `USE` in src/analyzer/index/digest.ts documents the kinds. */
 namespace use {
 constexpr std::uint8_t extends = 0;
 constexpr std::uint8_t implements = 1;
@@ -53,7 +53,7 @@ class UseCounter {
     U8 kind, times;
   };
 
-  /** @param mostTimes what one row counts at most */
+  /** @param mostTimes maximum count of one row */
   explicit UseCounter(std::uint8_t mostTimes) : mostTimes_(mostTimes) {}
 
   void add(std::int32_t type, std::uint8_t kind) {
@@ -71,7 +71,7 @@ class UseCounter {
     add(type, kind);
   }
 
-  /** What a class says of itself is no use. */
+  /** A class's mentions of itself do not count. */
   void endClass(std::size_t row, std::int32_t self) {
     for (const std::size_t at : touched_) {
       const auto type = static_cast<std::int32_t>(at / use::kinds);
@@ -92,7 +92,7 @@ class UseCounter {
 
  private:
   std::uint8_t mostTimes_;
-  /** At type * kinds + kind; `touched_` says where it is not 0. */
+  /** Counts at type * kinds + kind; `touched_` lists those that are not 0. */
   std::vector<std::uint32_t> counts_;
   std::vector<std::size_t> touched_;
   Rows rows_;

@@ -29,8 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<std::uint8_t> bytes(data, data + size);
   reader.read(bytes, 0);
   const std::size_t rows = reader.facts().classes.name.size();
-  if (rows + reader.faults().size() != 1) std::abort();
-  if (!reader.faults().empty() && reader.faults()[0].offset > size) std::abort();
+  if (rows + reader.diagnostics().size() != 1) std::abort();
+  if (!reader.diagnostics().empty() && reader.diagnostics()[0].offset > size) std::abort();
   if (rows == 0 && !reader.facts().calls.owner.empty()) std::abort();
   reader.facts().finish();
   pack(reader.facts());

@@ -94,8 +94,8 @@ struct Read {
     reader.read(exact, 0);
   }
   Facts& facts() { return reader.facts(); }
-  bool isFaulty() const { return reader.faults().size() == 1; }
-  std::string message() const { return reader.faults().empty() ? "" : reader.faults()[0].message; }
+  bool isFaulty() const { return reader.diagnostics().size() == 1; }
+  std::string message() const { return reader.diagnostics().empty() ? "" : reader.diagnostics()[0].message; }
 };
 
 bool names(const Facts& facts, const workspace::classfile::I32& column, std::string_view wanted) {
@@ -138,7 +138,7 @@ TEST("A3 a class cut at any byte is one fault inside it, and leaves no row") {
   for (std::size_t length = 0; length < whole.size(); length++) {
     Read read(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
     CHECK(read.isFaulty());
-    CHECK(read.reader.faults()[0].offset <= length);
+    CHECK(read.reader.diagnostics()[0].offset <= length);
     CHECK(rowsOf(read.facts()) == 0);
   }
 }
@@ -158,7 +158,7 @@ TEST("A3 a class with changed bytes is read or is one fault, whatever the bytes"
       changed[random(changed.size())] = random(2) == 0 ? extremes[random(5)] : static_cast<std::uint8_t>(random(256));
     }
     Read read(changed);
-    CHECK(read.facts().classes.name.size() + read.reader.faults().size() == 1);
+    CHECK(read.facts().classes.name.size() + read.reader.diagnostics().size() == 1);
     faulty += read.isFaulty() ? 1 : 0;
   }
   CHECK(faulty > 3000 && faulty < 29000);
@@ -171,26 +171,26 @@ TEST("a fault in one class leaves the others of its slice as they are") {
   ClassReader reader;
   reader.read(Bytes(whole.begin(), whole.end() - 1), 0);
   reader.read(whole, 1);
-  CHECK(reader.faults().size() == 1 && reader.faults()[0].input == 0);
+  CHECK(reader.diagnostics().size() == 1 && reader.diagnostics()[0].input == 0);
   CHECK(rowsOf(reader.facts()) == rowsOf(alone.facts()));
   CHECK(reader.facts().classes.input[0] == 1);
 }
 
-TEST("A3 faults name what is wrong") {
+TEST("A3 diagnostics name what is wrong") {
   const auto faultOf = [](const Bytes& instructions) {
     ClassBuilder made;
     made.method("run", "()V", {made.code(instructions)});
     return Read(made.bytes()).message();
   };
   CHECK(faultOf({}).starts_with("code_length is 0"));
-  CHECK(faultOf({202}) == "there is no opcode 202");
+  CHECK(faultOf({202}) == "unknown opcode 202");
   CHECK(faultOf({167, 0, 100, 177}).find("outside the code") != std::string::npos);
   CHECK(faultOf({167, 0xFF, 0xFE}).find("outside the code") != std::string::npos);
   // high - low overflows 32 bits.
   CHECK(faultOf({170, 0, 0, 0, 0, 0, 0, 1, 0x80, 0, 0, 0, 0x7F, 0xFF, 0xFF, 0xFF}).starts_with("expected 17179869184 more bytes"));
   CHECK(faultOf({171, 0, 0, 0, 0, 0, 0, 1, 0xFF, 0xFF, 0xFF, 0xFF}) == "a switch has -1 cases");
   CHECK(faultOf({196, 177, 0, 0}).starts_with("wide cannot stand before"));
-  CHECK(faultOf({18, 0}).find("is no loadable constant") != std::string::npos);
+  CHECK(faultOf({18, 0}).find("is not a valid loadable constant") != std::string::npos);
   CHECK(faultOf({17, 0}).starts_with("expected 2 more bytes"));
 
   ClassBuilder badText;

@@ -89,7 +89,7 @@ TEST("a string is ASCII until one byte of it, wherever that stands, is not") {
 TEST("signatures give their classes") {
   CHECK(classesOfSignature("<T:Ljava/lang/Object;L::Ljava/util/List<-TT;>;>Ljava/lang/Object;") ==
         (Names{"java/lang/Object", "java/util/List", "java/lang/Object"}));
-  CHECK(classesOfSignature("(I[Ldemo/Outer<*>.Inner<[J>.Deep;TX;)V^Ldemo/Fault;") == (Names{"demo/Outer$Inner$Deep", "demo/Fault"}));
+  CHECK(classesOfSignature("(I[Ldemo/Outer<*>.Inner<[J>.Deep;TX;)V^Ldemo/ClassFormatError;") == (Names{"demo/Outer$Inner$Deep", "demo/ClassFormatError"}));
 }
 
 TEST("signatures that are malformed or endless give what they gave until there") {

@@ -6,7 +6,7 @@ namespace workspace::text {
 
 namespace {
 
-/** From here on comparing at each place where the first byte stands would take too long at worst. */
+/** Minimum length from which comparing at every occurrence of the first byte would be too slow in the worst case. */
 constexpr std::size_t longPiece = 16;
 
 std::size_t placeOf(std::string_view piece, std::string_view text, std::size_t from) {
@@ -16,7 +16,7 @@ std::size_t placeOf(std::string_view piece, std::string_view text, std::size_t f
   return found == nullptr ? std::string_view::npos : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
-/** As rfind, which looks at one byte after the other. */
+/** Like rfind, which compares byte by byte. */
 std::size_t lastOf(char wanted, std::string_view text) {
 #if defined(__linux__) && !defined(WORKSPACE_PORTABLE)
   const void* found = text.empty() ? nullptr : memrchr(text.data(), wanted, text.size());
@@ -28,7 +28,7 @@ std::size_t lastOf(char wanted, std::string_view text) {
 
 bool isDigit(char each) { return each >= '0' && each <= '9'; }
 
-/** What follows the last "$" of what follows the last slash, without the digits of a local class. */
+/** Returns the part after the last "$" of the part after the last slash, without the digits of a local class. */
 std::string_view simpleNameOf(std::string_view internalName) {
   const std::string_view name = internalName.substr(lastOf('/', internalName) + 1);
   const std::size_t dollar = lastOf('$', name);

@@ -7,8 +7,8 @@
 namespace workspace::text {
 
 /**
- * A pattern in which `*` stands for any text; without one the text must be the pattern. Takes time in proportion to the text
- * for each piece between the stars, whatever the pattern (threat A6).
+ * A pattern in which `*` matches any text; a pattern without it must equal the text. Takes time proportional to the
+ * text for each piece between stars, for any pattern (threat A6).
  */
 class Wildcard {
  public:
@@ -19,24 +19,24 @@ class Wildcard {
  private:
   std::string first_;
   bool hasStar_ = false;
-  /** Between two stars; none is empty. */
+  /** Pieces between two stars; none is empty. */
   std::vector<std::string> pieces_;
   std::string last_;
 };
 
-/** Which part of a name a pattern is held against. */
+/** Part of a name that a pattern applies to. */
 enum class Part {
   whole,
   /** An internal class name, or its simple name. */
   className,
-  /** What stands before a class name's last slash. */
+  /** The part before a class name's last slash. */
   package,
-  /** A descriptor's class, as className; other descriptors fit nothing. */
+  /** A descriptor's class, like className; other descriptors never match. */
   descriptor,
 };
 constexpr int partCount = 4;
 
-/** A pattern for names as they stand in class files, with slashes. */
+/** A pattern for names as in class files, with slashes. */
 class NamePattern {
  public:
   NamePattern(std::string_view pattern, Part part);
@@ -48,7 +48,7 @@ class NamePattern {
 
   Wildcard wildcard_;
   Part part_;
-  /** What fits the end of a name fits the simple one too. */
+  /** A pattern that matches the end of a name matches the simple name too. */
   bool beginsWithStar_;
 };
 

@@ -1,9 +1,16 @@
-/** What an option may be, in a module of its own: the command line needs it, and should not load what answers. */
+/**
+ * Values of options. A separate module, so that the command line need not load the code that answers queries.
+ */
+/** How a class path is resolved. */
 export const MODES = ['auto', 'buildtool', 'jar'] as const
 
+/** Targets of annotations that a search can be limited to. */
 export const USAGE_SCOPES = ['class', 'method', 'field', 'param', 'all'] as const
 
-/** Beside INSTANTIATION and CALL_RECEIVER, which the specification numbers before the kinds of declarations. */
+/**
+ * Kinds of references in code besides INSTANTIATION and CALL_RECEIVER, which the specification lists before
+ * the kinds in declarations.
+ */
 const FURTHER_KINDS_IN_CODE = [
   'FIELD_READ',
   'FIELD_WRITE',
@@ -16,6 +23,7 @@ const FURTHER_KINDS_IN_CODE = [
   'LAMBDA',
 ] as const
 
+/** Kinds of references, in the order of `USE`. */
 export const REFERENCE_KINDS = [
   'EXTENDS',
   'IMPLEMENTS',
@@ -34,11 +42,13 @@ export const REFERENCE_KINDS = [
   ...FURTHER_KINDS_IN_CODE,
 ] as const
 
+/** What a dependency cycle consists of. */
 export const CYCLE_MEMBERS = ['class', 'package'] as const
 
+/** Output formats of the dependency graph. */
 export const GRAPH_FORMATS = ['json', 'dot', 'mermaid', 'graphml', 'html'] as const
 
-/** The kinds of references in methods' code. */
+/** Kinds of references in the code of methods. */
 export const KINDS_IN_CODE: ReadonlySet<(typeof REFERENCE_KINDS)[number]> = new Set([
   'INSTANTIATION',
   'CALL_RECEIVER',

@@ -9,44 +9,42 @@ import { LOG_LEVELS } from '../lib/log/levels.ts'
 const portOfRange = (value: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 65_535, default: value, description })
 
-/** Every key of the analyzer's config file. */
+/** Schema of the analyzer's configuration file. */
 export const analyzerSchema = section({
   server: section({
     mode: Type.Enum(MODES, {
       default: 'auto',
       description:
-        'how the class path is found: by the build tool, by looking for class folders and jars, or by what works',
+        'how the class path is resolved: buildtool asks Maven or Gradle, jar searches for class folders and jars, auto falls back from one to the other',
     }),
-    idle_timeout: duration('30m', 'a server that nobody has asked for this long ends; 0s: never'),
+    idle_timeout: duration('30m', 'how long a server stays up without requests; 0s: forever'),
     host: text('127.0.0.1', 'address the server listens on'),
     port_range: section({
-      start: portOfRange(61_000, 'first port that a server may take'),
-      end: portOfRange(65_535, 'last port that a server may take'),
+      start: portOfRange(61_000, 'first port a server may listen on'),
+      end: portOfRange(65_535, 'last port a server may listen on'),
     }),
     watch: Type.Boolean({
       default: false,
-      description: 'whether classes and jars are read again by themselves when a build has written them',
+      description: 'whether the server rescans classes and jars when a build writes them',
     }),
     auth: Type.Enum(['none', 'token'], {
       default: 'token',
       description:
-        'token: every route demands the token of the state file; none: only those that change something',
+        'token: every route requires the token in the state file; none: only routes that change something do',
     }),
   }),
-  jvm_home: optionalText(
-    'JVM of the project, whose classes it is built on; default JAVA_HOME, else the one that PATH leads to',
-  ),
-  repo_path: optionalText("the tool's own checkout, whose server is then run"),
-  cache_dir: optionalText('where indexes are kept; default the user’s cache folder'),
+  jvm_home: optionalText('JVM the project is built against; default JAVA_HOME, then the first java on PATH'),
+  repo_path: optionalText('checkout of this tool whose server is started instead of the installed one'),
+  cache_dir: optionalText('directory for indexes; default the user’s cache directory'),
   source: section({
     vineflower: optionalText(
-      'jar of Vineflower, which then decompiles on the project’s JVM; without it a port of it to WebAssembly does',
+      'Vineflower jar to decompile with on the project’s JVM; default the built-in WebAssembly port',
     ),
-    time_limit: duration('60s', 'decompiling a class that takes longer is given up'),
-    memory_limit: size('1GiB', 'what decompiling may take of memory'),
+    time_limit: duration('60s', 'maximum time to decompile one class'),
+    memory_limit: size('1GiB', 'maximum memory for decompiling'),
   }),
   lint: section({
-    ktlint: optionalText('ktlint or its jar, for Kotlin files; default the one that PATH leads to'),
+    ktlint: optionalText('ktlint program or jar, for Kotlin files; default ktlint on PATH'),
   }),
   log: section({
     level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'least severe level logged' }),

@@ -6,26 +6,26 @@ import { findJvm } from './project/find-jvm.ts'
 
 const GIB = 2 ** 30
 
-/** Where a project's classes come from and where what is made of them is kept. */
-export interface ReadingPlaces {
+/** Locations that a scan reads from and writes to. */
+export interface ReadLocations {
   readonly root: string
   readonly cacheDir: string
   readonly jvmHome: string | undefined
 }
 
-/** Directory of the index in the cache directory. */
+/** Returns the directory of the index in the cache directory. */
 export const storeDirIn = (cacheDir: string): string => join(cacheDir, 'slices')
 
-/** Directory of the decompiled texts in the cache directory. */
+/** Returns the directory of decompiled sources in the cache directory. */
 export const textsDirIn = (cacheDir: string): string => join(cacheDir, 'decompiled')
 
-/** Directories in which build tools keep what they have fetched. */
+/** Returns the directories where build tools cache what they downloaded. */
 export function localRepositories(home = homedir()): { readonly maven: string; readonly gradle: string } {
   return { maven: join(home, '.m2/repository'), gradle: join(home, '.gradle/caches') }
 }
 
-/** Confinement of the process that reads archives and class files into the index. */
-export function scanConfinement(places: ReadingPlaces, beside: readonly string[] = []): Confinement {
+/** Returns the confinement of the process that reads archives and class files into the index. */
+export function scanConfinement(places: ReadLocations, beside: readonly string[] = []): Confinement {
   return {
     readable: readableOf(places, beside),
     writable: [storeDirIn(places.cacheDir)],
@@ -33,8 +33,8 @@ export function scanConfinement(places: ReadingPlaces, beside: readonly string[]
   }
 }
 
-/** Confinement of the process that finds and parses source texts. */
-export function textConfinement(places: ReadingPlaces, beside: readonly string[]): Confinement {
+/** Returns the confinement of the process that finds and parses source files. */
+export function textConfinement(places: ReadLocations, beside: readonly string[]): Confinement {
   return {
     readable: readableOf(places, beside),
     writable: [],
@@ -42,16 +42,18 @@ export function textConfinement(places: ReadingPlaces, beside: readonly string[]
   }
 }
 
-/** Confinement of the decompiler. `memoryLimitBytes` is for what it makes of class files. */
+/**
+ * Returns the confinement of the decompiler. `memoryLimitBytes` is for the data it derives from class files.
+ */
 export function decompilerConfinement(
-  places: ReadingPlaces,
+  places: ReadLocations,
   beside: readonly string[],
   memoryLimitBytes: number,
 ): Confinement {
   return {
     readable: readableOf(places, beside),
     writable: [textsDirIn(places.cacheDir)],
-    // Node itself reserves 1.2 GiB, and holds what it has compiled of the decompiler.
+    // Node.js itself reserves 1.2 GiB, and the compiled decompiler needs memory too.
     limits: {
       dataBytes: memoryLimitBytes + 2.5 * GIB,
       fileBytes: GIB,
@@ -61,14 +63,14 @@ export function decompilerConfinement(
   }
 }
 
-/** Confinement of a JVM that decompiles from one archive of a folder into another. */
+/** Returns the confinement of a JVM that decompiles one archive of a folder into another. */
 export function vineflowerConfinement(
   { home, jar }: { readonly home: string; readonly jar: string },
   folder: string,
   { memoryLimitBytes, timeLimitMs }: { readonly memoryLimitBytes: number; readonly timeLimitMs: number },
 ): Confinement {
   return {
-    readable: [home, jar, ...jvmSettings()],
+    readable: [home, jar, ...jvmConfigDirs()],
     writable: [folder],
     limits: {
       dataBytes: memoryLimitBytes + 2 * GIB,
@@ -79,7 +81,7 @@ export function vineflowerConfinement(
   }
 }
 
-/** Confinement of the process that compares two builds. */
+/** Returns the confinement of the process that compares two builds. */
 export function diffConfinement(builds: readonly string[], jvmHome: string | undefined): Confinement {
   return {
     readable: [...builds, ...(jvmHome === undefined ? [] : [jvmHome])],
@@ -88,18 +90,18 @@ export function diffConfinement(builds: readonly string[], jvmHome: string | und
   }
 }
 
-/** @param beside files and directories of the class path, of which those elsewhere are added */
-function readableOf({ root, jvmHome }: ReadingPlaces, beside: readonly string[]): readonly string[] {
+/** @param beside files and directories of the class path; those outside the usual locations are added */
+function readableOf({ root, jvmHome }: ReadLocations, beside: readonly string[]): readonly string[] {
   const jvm = findJvm(jvmHome, process.env)
   const usual = [root, ...Object.values(localRepositories()), ...(jvm === undefined ? [] : [jvm.home])]
   const resolved = usual.map((path) => realpathOf(path) ?? path)
-  const isBeyond = (path: string): boolean => {
+  const isElsewhere = (path: string): boolean => {
     if (!isBelow(path, usual)) return true
-    // A link in a usual place may lead elsewhere.
+    // A link in a usual location may point elsewhere.
     const real = realpathOf(path)
     return real !== undefined && !isBelow(real, resolved)
   }
-  return [...usual, ...new Set(beside.filter(isBeyond))]
+  return [...usual, ...new Set(beside.filter(isElsewhere))]
 }
 
 /** Returns undefined for a path that does not exist. */
@@ -111,8 +113,10 @@ function realpathOf(path: string): string | undefined {
   }
 }
 
-/** Distributions keep a JVM's settings apart from it, as /etc/java-17-openjdk. */
-function jvmSettings(): readonly string[] {
+/**
+ * Returns the directories where Linux distributions keep the settings of a JVM, such as /etc/java-17-openjdk.
+ */
+function jvmConfigDirs(): readonly string[] {
   if (!existsSync('/etc')) return []
   return readdirSync('/etc')
     .filter((name) => name.startsWith('java'))

@@ -3,7 +3,7 @@ import { STATUS_OF_KIND } from '../lib/http/status.ts'
 import type { Static } from 'typebox'
 import { Type } from '../lib/schema/type.ts'
 
-/** Every code that the analyzer's own routes and commands answer with; the shared ones are in lib/http/faults. */
+/** Error codes of the analyzer's routes and commands; lib/http/faults has the shared ones. */
 export const ANALYZER_CODES = {
   BAD_REQUEST: 'invalid',
   CLASS_NOT_FOUND: 'missing',
@@ -27,9 +27,10 @@ export const ANALYZER_CODES = {
   PROJECT_IN_USE: 'conflict',
 } as const
 
+/** Creates a fault with one of the analyzer's codes. */
 export const fault = defineFaults(ANALYZER_CODES)
 
-/** The error body's word for a fault. */
+/** Returns the `type` of an error body. */
 function typeOfFault({ code, kind }: Fault): string {
   if (code === 'SCAN_NOT_READY') return 'ScanNotReady'
   if (code === 'SCAN_FAILED') return 'ScanFailed'
@@ -51,14 +52,17 @@ const TYPE_OF_KIND: Readonly<Record<keyof typeof STATUS_OF_KIND, string>> = {
   unsupported: 'Unsupported',
 }
 
+/** Schema of an error body. */
 export const errorSchema = Type.Object({
   error: Type.Literal(true),
   code: Type.Integer(),
   type: Type.String(),
   message: Type.String(),
 })
+/** Error body of a response. */
 export type WireError = Readonly<Static<typeof errorSchema>>
 
+/** Converts a fault to an error body. */
 export function errorToWire(failure: Fault): WireError {
   const { kind, message } = failure
   return { error: true, code: STATUS_OF_KIND[kind], type: typeOfFault(failure), message }

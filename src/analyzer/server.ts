@@ -14,30 +14,31 @@ import { LintService } from './lint/lint-service.ts'
 import { IdleClock } from './lifecycle/idle-clock.ts'
 import { listenInRange } from './lifecycle/listen.ts'
 import { lockProject } from './lifecycle/project-lock.ts'
-import { keepRecord, recordFile, removeRecord, writeRecord } from './lifecycle/server-file.ts'
+import { maintainRecord, recordFile, removeRecord, writeRecord } from './lifecycle/server-record.ts'
 import { fault } from './errors.ts'
 import { SourceService } from './source/source-service.ts'
 import { ProjectWatch } from './watch/project-watch.ts'
 
+/** Dependencies of an analyzer server. */
 export interface AnalyzerDeps {
   readonly logger: Logger
-  /** In which the scanner reads, where it has been started before. */
+  /** Pool that the scanner uses, if it was started earlier. */
   readonly scanPool?: IdlePool
 }
 
-/** A running server of one project. */
+/** A running server for one project. */
 export interface AnalyzerServer {
   readonly host: string
   readonly port: number
   readonly version: string
-  /** Resolves when the first scan is done; rejects when it failed. */
+  /** Resolves when the first scan completes; rejects when it fails. */
   readonly ready: Promise<void>
-  /** Resolves when somebody asked for the end by the API, or nobody asked for anything for long. */
+  /** Resolves on a shutdown request or after the idle timeout. */
   readonly wantsToStop: Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** The analyzer of one project as a library: nothing is touched before `start`. */
+/** Creates an analyzer for one project. Nothing happens before `start`. */
 export function create(
   config: AnalyzerConfig,
   project: { readonly root: string; readonly port?: number | undefined },
@@ -56,14 +57,14 @@ async function start(
   opened.defer(await lockProject(root))
   const wantsToStop = Promise.withResolvers<void>()
   const idle = new IdleClock(config.server.idleTimeoutMs, () => {
-    logger.info('nobody has asked for anything for a while; ending')
+    logger.info('idle timeout reached; stopping')
     wantsToStop.resolve()
   })
   opened.use(idle)
   const analysis = opened.use(new Analysis(new ProjectScanner(config, root, logger, scanPool), logger))
   const source = opened.use(new SourceService(config, root, logger))
   const lint = opened.use(new LintService(config, root, logger))
-  // Reading takes longest: it begins before there is a face to ask, or even its code.
+  // The scan takes longest, so it starts before the HTTP code is even loaded.
   const scanned = analysis.start()
   scanned.catch(() => undefined)
   const watch = config.server.watch ? opened.use(new ProjectWatch(root, analysis, logger)) : undefined
@@ -101,7 +102,9 @@ async function start(
   }
   await writeRecord(record)
   opened.defer(() => removeRecord(recordFile(root), process.pid))
-  opened.defer(keepRecord(record, (error) => logger.warn(error, 'the record of this server was not written')))
+  opened.defer(
+    maintainRecord(record, (error) => logger.warn(error, 'the server record could not be written')),
+  )
   const ready = scanned.then((scan) => watch?.follow(scan))
   ready.catch(() => undefined)
   const { host } = config.server
@@ -120,6 +123,6 @@ async function listenAt(port: number, listen: (port: number) => Promise<number>)
     return await listen(port)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw fault('NO_FREE_PORT', `port ${port} is in use; leave --port out to take a free one`, error)
+    throw fault('NO_FREE_PORT', `port ${port} is in use; omit --port to use a free one`, error)
   }
 }

@@ -16,9 +16,9 @@ import { Type } from '../lib/schema/type.ts'
 const secret = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, writeOnly: true, description }))
 
-/** Every key of the content server's config file. */
+/** Schema of the content server's configuration file. */
 export const contentSchema = section({
-  title: text('Documentation', 'name of the site, on its pages'),
+  title: text('Documentation', 'name of the site, shown on its pages'),
   http: section({
     host: text('127.0.0.1', 'address to listen on'),
     port: port(8090, 'port to listen on; 0 for a free one'),
@@ -26,7 +26,7 @@ export const contentSchema = section({
     trusted_proxies: texts('addresses and networks of proxies whose X-Forwarded-For is believed'),
     public_url: optionalText('address that readers use, when a proxy stands before the server'),
     repo_domain: optionalText('domain below which each repository has a host of its own'),
-    workers: Type.Integer({ minimum: 1, maximum: 64, default: 1, description: 'processes that serve' }),
+    workers: Type.Integer({ minimum: 1, maximum: 64, default: 1, description: 'number of worker processes' }),
     open_metrics: flag(false, 'whether /metrics, /openapi.json and /reference need no login'),
   }),
   store: section({
@@ -47,7 +47,7 @@ export const contentSchema = section({
       },
       { additionalProperties: false },
     ),
-    { default: [], writeOnly: true, description: 'who may log in: {name, password_hash}' },
+    { default: [], writeOnly: true, description: 'users who may log in: {name, password_hash}' },
   ),
   password_hash: secret('hash of the one password, where no users are named'),
   session: section({
@@ -57,22 +57,22 @@ export const contentSchema = section({
       default: 'file',
       // The URL may hold a password.
       writeOnly: true,
-      description: 'file, or the redis:// or rediss:// URL that all hosts share',
+      description: 'file, or a redis:// or rediss:// URL shared by all hosts',
     }),
     file: optionalText('file of the sessions; default in the data folder'),
   }),
   oidc: optionalSection({
     issuer: Type.String({ minLength: 1, description: 'URL of the OpenID provider' }),
-    client_id: Type.String({ minLength: 1, description: 'name of this server at the provider' }),
+    client_id: Type.String({ minLength: 1, description: 'id of this server at the provider' }),
     client_secret: secret('secret of this server at the provider'),
-    label: text('single sign-on', 'what the login page calls the provider'),
+    label: text('single sign-on', 'name of the provider on the login page'),
     allowed_emails: texts('verified addresses that may enter; with allowed_domains empty too: everybody'),
     allowed_domains: texts('domains of verified addresses that may enter'),
   }),
   header_auth: optionalSection({
     header: Type.String({
       pattern: '^[A-Za-z0-9-]+$',
-      description: 'header in which a trusted proxy names the reader',
+      description: 'header in which a trusted proxy sends the reader’s name',
     }),
   }),
   cache: section({
@@ -86,7 +86,7 @@ export const contentSchema = section({
     dir: optionalText('folder of the search index, a cache; default in the data folder'),
   }),
   log: section({
-    level: Type.Enum([...LOG_LEVELS], { default: 'info', description: 'how much is logged' }),
+    level: Type.Enum([...LOG_LEVELS], { default: 'info', description: 'least severe level logged' }),
     format: Type.Enum([...LOG_FORMATS], { default: 'auto', description: 'auto: pretty on a terminal' }),
   }),
 })

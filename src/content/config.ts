@@ -5,7 +5,7 @@ import { loadConfig } from '../lib/config/load.ts'
 import { type Settings, contentSchema } from './config-schema.ts'
 import { isPasswordHash } from './login/password.ts'
 import type { User } from './login/user.ts'
-import type { SessionPlace } from './session/open-session-store.ts'
+import type { SessionLocation } from './session/open-session-store.ts'
 
 /** The store of the objects. */
 export type StoreConfig =
@@ -54,13 +54,16 @@ export function loadContentConfig(
   return { config: resolveConfig(decoded, source, base, data), settings, file }
 }
 
-/** Checks what a schema cannot say, and fills in what depends on other settings and on where the file is. */
+/**
+ * Checks constraints that a schema cannot express, and fills in settings that depend on others or on the
+ * location of the file.
+ */
 function resolveConfig(settings: Settings, source: string, base: string, data: string) {
   const { http, session, cache, search, oidc, headerAuth } = settings
   const wrong = (sentence: string) => configFault('CONFIG_INVALID', `${source}: ${sentence}`)
   const users = usersOf(settings, wrong)
   if (headerAuth !== undefined && http.trustedProxies.length === 0)
-    throw wrong('"header_auth" needs "http.trusted_proxies": anybody else could send the header as well')
+    throw wrong('"header_auth" requires "http.trusted_proxies"; otherwise any client could send the header')
   if (oidc !== undefined && !URL.canParse(oidc.issuer)) throw wrong('"oidc.issuer" must be a URL')
   if (http.publicUrl !== undefined && !URL.canParse(http.publicUrl))
     throw wrong('"http.public_url" must be a URL such as https://docs.example')
@@ -87,17 +90,17 @@ function usersOf({ users, passwordHash: single }: Settings, wrong: Wrong): reado
   for (const { name, passwordHash } of all) {
     const whose = name === '' ? '"password_hash"' : `the password_hash of user "${name}"`
     if (!isPasswordHash(passwordHash))
-      throw wrong(`${whose} is no hash; make one with "content-server hash-password"`)
+      throw wrong(`${whose} is not a password hash; create one with "content-server hash-password"`)
   }
   const twice = all.find(({ name }, at) => all.findIndex((other) => other.name === name) !== at)
-  if (twice !== undefined) throw wrong(`user "${twice.name}" is there twice`)
+  if (twice !== undefined) throw wrong(`user "${twice.name}" is defined twice`)
   return all
 }
 
 function storeOf({ store }: Settings, base: string, data: string, wrong: Wrong): StoreConfig {
   if (store.type === 'fs')
     return { type: 'fs', root: store.root === undefined ? join(data, 'store') : resolve(base, store.root) }
-  if (store.bucket === undefined) throw wrong('"store.bucket" is needed where "store.type" is s3')
+  if (store.bucket === undefined) throw wrong('"store.bucket" is required when "store.type" is s3')
   const prefix = (store.prefix ?? '').replace(/^\/+|\/+$/g, '')
   return {
     type: 's3',
@@ -115,7 +118,7 @@ function sessionPlace(
   base: string,
   data: string,
   wrong: Wrong,
-): SessionPlace {
+): SessionLocation {
   if (store === 'file') return { file: file === undefined ? join(data, 'sessions.db') : resolve(base, file) }
   if (/^rediss?:\/\/./.test(store)) return { url: store }
   throw wrong('"session.store" must be file, or a URL redis://host:port')

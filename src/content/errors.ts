@@ -1,6 +1,6 @@
 import { defineFaults } from '../lib/errors/fault.ts'
 
-/** Every code that the content server's own routes and commands answer with; the shared ones are in lib/http/faults. */
+/** Error codes of the content server's routes and commands; lib/http/faults has the shared ones. */
 export const CONTENT_CODES = {
   PAGE_NOT_FOUND: 'missing',
   FORM_TOKEN_WRONG: 'forbidden',

@@ -20,7 +20,7 @@ import { PageFinder } from './page/find-page.ts'
 import { RepoList } from './repo/repo-list.ts'
 import { SiteSearch } from './search/site-search.ts'
 import { openSessionStore } from './session/open-session-store.ts'
-import { HandOver } from './session/hand-over.ts'
+import { LoginHandoff } from './session/handoff.ts'
 import { Sessions } from './session/sessions.ts'
 import { openStore } from './store/open-store.ts'
 import type { Store } from './store/store.ts'
@@ -30,20 +30,20 @@ export interface ContentDeps {
   readonly clock?: Clock
   /** Replaces the configured store. The caller closes it. */
   readonly store?: Store
-  /** Told when a reader has emptied the cache, so that other processes empty theirs. */
+  /** Called when a reader purged the cache, so that other processes purge theirs. */
   readonly onPurge?: () => void
 }
 
-/** A content server that runs. */
+/** A running content server. */
 export interface RunningContent {
   readonly port: number
-  /** Empties the cache. */
+  /** Purges the cache. */
   readonly purge: () => void
-  /** Takes no more requests, ends those that run, then closes what it has opened. */
+  /** Stops accepting requests, waits for running ones, then closes its resources. */
   readonly stop: () => Promise<void>
 }
 
-/** Puts a content server together; nothing happens before `start`. */
+/** Creates a content server; nothing happens before `start`. */
 export function create(
   config: ContentConfig,
   deps: ContentDeps,
@@ -91,7 +91,7 @@ async function start(
     repos,
     search,
     sessions,
-    handOver: new HandOver(sessionStore, sessions, clock),
+    handOver: new LoginHandoff(sessionStore, sessions, clock),
     cookies: new Cookies(config),
     hosts: new RepoHosts(config.http),
     passwords,
@@ -121,13 +121,13 @@ async function listening({ host, port }: ContentConfig['http'], http: HttpServer
   }
 }
 
-/** Fifteen modules, of which a server with passwords has no use. */
+/** Fifteen modules that a server with passwords does not need. */
 async function openIdLogin(config: NonNullable<ContentConfig['oidc']>): Promise<OpenIdLogin> {
   const { OpenIdLogin: Login } = await import('./login/openid.ts')
   return new Login(config)
 }
 
-/** A server that nobody can enter is a mistake. */
+/** A server without any way to log in is a mistake. */
 function checkLogin({ users, oidc, userHeader }: ContentConfig): void {
   if (users.length > 0 || oidc !== undefined || userHeader !== undefined) return
   throw configFault(

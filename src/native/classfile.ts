@@ -1,71 +1,75 @@
 import { type Addon, getAddon } from './load.ts'
 
-/** What the addon answers for a slice of class files. */
+/** Facts and digest of a slice of class files, from the addon. */
 export interface PackedFacts {
-  /** The columns, as src/analyzer/bytecode/facts.ts describes them. The caller's own: it may be transferred. */
+  /** Columns described in src/analyzer/bytecode/facts.ts. The caller owns the buffer and may transfer it. */
   readonly buffer: ArrayBuffer
-  /** Where it was asked for: as src/analyzer/index/digest.ts describes it. */
+  /** Digest described in src/analyzer/index/digest.ts, if requested. */
   readonly digest?: ArrayBuffer
-  /** One for each class file that gave no facts, in the order of the inputs. */
-  readonly faults: readonly PackedFault[]
+  /** One for each class file without facts, in the order of the inputs. */
+  readonly diagnostics: readonly PackedDiagnostic[]
 }
 
-interface PackedFault {
-  /** Which of the inputs, from 0. */
+interface PackedDiagnostic {
+  /** Index of the input, from 0. */
   readonly input: number
-  /** In bytes from the start of the class file. */
+  /** Byte offset in the class file. */
   readonly offset: number
   readonly message: string
 }
 
-/** Columns of facts and of digests: "table.column:type …" in order. */
+/** Layouts of facts and digests: "table.column:type …" in order. */
 export interface Layouts {
   readonly facts: string
-  /** Where digests are wanted. */
+  /** Only if digests are needed. */
   readonly digest?: string | undefined
 }
 
-/** @throws Error when the addon is missing, or was built from other sources and writes other columns */
+/**
+ * Checks that the addon writes the expected columns. @throws Error when the addon is missing or was built
+ * from another version
+ */
 export function requireLayouts({ facts, digest }: Layouts): void {
   const native = addon()
   if (native.factsLayout() === facts && (digest === undefined || native.digestLayout() === digest)) return
-  throw new Error('the native addon was built from another version: run "npm run build:native"')
+  throw new Error('the native addon was built from another version; run "npm run build:native"')
 }
 
-/** Where the bytes of something inside a file are. */
+/** Location of data inside a file. */
 export interface Extent {
-  /** In bytes from the start of the file (or of what the container inflates to): of its local header, or of its bytes. */
+  /** Byte offset of its local header, or of its data, in the file (or in the inflated container). */
   readonly offset: number
-  /** As they stand there. */
+  /** Size as stored. */
   readonly storedBytes: number
-  /** Once inflated. */
+  /** Size when inflated. */
   readonly bytes: number
-  /** Zip's compression method: 0 stored, 8 deflated; others are refused. */
+  /** Zip's compression method: 0 stored, 8 deflated; others are rejected. */
   readonly method: number
-  /** Whether a zip local file header stands before the bytes. */
+  /** Whether a zip local file header precedes the data. */
   readonly hasHeader: boolean
-  /** CRC-32 of the inflated bytes, which is then checked. */
+  /** CRC-32 of the inflated bytes; undefined to skip the check. */
   readonly crc: number | undefined
 }
 
 /**
- * Reads class files on a thread of libuv. Their bytes must not change until it is done. A class file that cannot be read is
- * a fault, never an error.
+ * Reads class files on a libuv thread. Their bytes must not change until it is done. An unreadable class file
+ * is a diagnostic, never an error.
  */
 export function readClassFiles(files: readonly Uint8Array[]): Promise<PackedFacts> {
   return addon().readClasses(files) as Promise<PackedFacts>
 }
 
-/** As `readClassFiles`, of files by their paths. */
+/** Reads class files by path, as `readClassFiles`. */
 export function readClassFilesAt(paths: readonly string[], withDigest: boolean): Promise<PackedFacts> {
   return addon().readFiles(paths, withDigest) as Promise<PackedFacts>
 }
 
 /**
- * As `readClassFiles`, of class files inside an archive: read by pread, inflated and parsed without their bytes coming here. One
- * larger than 16 MiB is refused, as is a container that `openNestedArchive` refuses.
+ * Reads class files inside an archive, as `readClassFiles`. They are read by pread, inflated and parsed
+ * without passing their bytes to JavaScript. Rejects class files over 16 MiB, and containers that
+ * `openNestedArchive` rejects.
  *
- * @param container the archive inside the file in which the extents are, where it is deflated
+ * @param container nested archive that contains the extents, if it is deflated
  */
 export function readClassFilesIn(
   path: string,
@@ -77,18 +81,19 @@ export function readClassFilesIn(
   return addon().readExtents(path, around, numbersOf(extents), withDigest) as Promise<PackedFacts>
 }
 
-/** An archive inside a file, inflated in memory of the addon's. */
+/** An archive inside a file, inflated in the addon's memory. */
 export interface NestedArchive {
-  /** Copies bytes out of it. */
+  /** Copies bytes. */
   readonly read: (offset: number, count: number) => Buffer
   readonly close: () => void
 }
 
 /**
- * Inflates an archive inside a file, once for all threads that need it. The calling thread waits while others together hold 256 MiB; it must close one before it opens the
- * next.
+ * Inflates an archive inside a file, once for all threads that need it. Blocks while others hold 256 MiB
+ * together; a thread must close one archive before it opens the next.
  *
- * @throws Error with a sentence when it cannot be inflated, or would be larger than that, or than 16 MiB and 100 times its size
+ * @throws Error when it cannot be inflated, or would exceed that size, or 16 MiB and 100 times its stored
+ * size
  */
 export function openNestedArchive(path: string, extent: Extent): NestedArchive {
   const native = addon()

@@ -1,6 +1,6 @@
 const warned = new Set<string>()
 
-/** Says once, in each thread, that a slower JavaScript twin does the addon's work, and why. */
+/** Warns once per thread that a slower JavaScript fallback replaces the addon, and why. */
 export function warnOfFallback(subject: string, reason: string): void {
   if (warned.has(subject)) return
   warned.add(subject)

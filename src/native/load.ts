@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { BackgroundWork } from './in-background.ts'
+import type { BackgroundWork } from './background-work.ts'
 
-/** The functions of the .node file as they are; their wrappers in this folder are what others call. */
+/** Functions of the .node file; use their wrappers in this folder. */
 export interface Addon {
   walkTrees(paths: readonly string[], threads: number, extentsFromBytes: number): BackgroundWork
   moveToTrash(root: string, parent: string, name: string, trash: string): BackgroundWork
@@ -67,6 +67,7 @@ interface AddonExitWatch {
   close(): void
 }
 
+/** Log store of the addon. */
 export interface AddonLogStore {
   addSource(maxLines: number, maxBytes: number): number
   setBounds(source: number, maxLines: number, maxBytes: number): void
@@ -82,7 +83,7 @@ export interface AddonLogStore {
   close(): void
 }
 
-/** The addon, or the sentence that says why there is none. */
+/** The addon, or the reason why it is missing. */
 export type Loaded =
   | { readonly is: 'loaded'; readonly addon: Addon; readonly file: string }
   | { readonly is: 'absent'; readonly reason: string }
@@ -90,8 +91,8 @@ export type Loaded =
 let loaded: Loaded | undefined
 
 /**
- * The addon of this process. A build of this checkout goes before a prebuilt one, so that a change to `native/` is
- * what runs. The environment variable `WORKSPACE_NATIVE=off` leaves it out.
+ * Returns the addon of this process. A build in this checkout takes precedence over a prebuilt one, so that
+ * changes in `native/` take effect. The environment variable `WORKSPACE_NATIVE=off` disables the addon.
  */
 export function loadAddon(): Loaded {
   loaded ??= findAddon(process.env)
@@ -102,7 +103,7 @@ export function loadAddon(): Loaded {
  * Returns the addon of this process.
  *
  * @param purpose what needs it, for the message
- * @throws Error that says why the addon is missing and how to build it
+ * @throws Error when the addon is missing, with the reason and how to build it
  */
 export function getAddon(purpose: string): Addon {
   const found = loadAddon()
@@ -110,13 +111,13 @@ export function getAddon(purpose: string): Addon {
   return found.addon
 }
 
-/** Returns the sentence for whoever needs the addon where there is none: the reason, and the command that builds it. */
+/** Returns the message for a missing addon: the reason, and the command that builds it. */
 export function missingAddonMessage(purpose: string, reason: string): string {
   const root = packageRoot(dirname(fileURLToPath(import.meta.url)))
   return `${purpose} needs the native addon, which cannot be loaded (${reason}): run "npm run build:native" in ${root}`
 }
 
-/** Looks for the addon anew. */
+/** Searches for the addon without using the cached result. */
 export function findAddon(env: NodeJS.ProcessEnv): Loaded {
   if (env['WORKSPACE_NATIVE'] === 'off') return { is: 'absent', reason: 'WORKSPACE_NATIVE is "off"' }
   const reasons: string[] = []
@@ -134,14 +135,14 @@ export function findAddon(env: NodeJS.ProcessEnv): Loaded {
   return { is: 'absent', reason: reasons.join('; ') }
 }
 
-/** Where a file that the native build makes can be, the best first. */
+/** Returns the possible paths of a file from the native build, the preferred first. */
 export function builtFiles(name: string): readonly string[] {
   const here = dirname(fileURLToPath(import.meta.url))
   const root = packageRoot(here)
   return [
     join(root, 'build', 'Release', name),
     join(root, 'prebuilds', `${process.platform}-${process.arch}`, name),
-    // Inside virtual machines everything is in one folder.
+    // Inside virtual machines, all files are in one folder.
     join(here, name),
   ]
 }

@@ -3,23 +3,24 @@ import { getAddon } from './load.ts'
 const PARTS = ['whole', 'className', 'package', 'descriptor'] as const
 
 /**
- * Which part of a name a pattern is held against: all of it; an internal class name or its simple name; what stands before a
- * class name's last slash; the class of a descriptor, as className, where other descriptors fit nothing.
+ * Part of a name that a pattern applies to: the whole name; an internal class name or its simple name; the
+ * part before a class name's last slash; the class in a descriptor, like className, where other descriptors
+ * never match.
  */
 export type NamePart = (typeof PARTS)[number]
 
-/** Names in UTF-8, one after the other: name i takes the bytes from offsets[i] to offsets[i + 1]. */
+/** Concatenated names in UTF-8: name i is the bytes from offsets[i] to offsets[i + 1]. */
 export interface NameTable {
   readonly bytes: Uint8Array
   readonly offsets: Int32Array
 }
 
 /**
- * Holds names against a pattern in which `*` stands for any text; names and pattern have slashes between packages. Takes time in
- * proportion to the names' length, whatever the pattern (threat A6).
+ * Matches names against a pattern in which `*` matches any text; names and pattern have slashes between
+ * packages. Takes time proportional to the names' length, for any pattern (threat A6).
  *
- * @param ids of the names that are looked at
- * @returns a byte for each name of the table: 1 where it was looked at and fits
+ * @param ids names to test
+ * @returns a byte for each name of the table: 1 if it was tested and matches
  */
 export function matchNames(
   { bytes, offsets }: NameTable,

@@ -32,7 +32,7 @@ describe.each(Object.keys(READERS))('A10 %s, taken over by hostile code,', (name
   })
 })
 
-test('A10 a process that is not confined succeeds in every attempt', async () => {
+test('A10 an unconfined process succeeds in every attempt', async () => {
   const own = await createCanaries()
   const reader = plainReader(own)
   const refused: string[] = []

@@ -64,7 +64,7 @@ function grouped(words: string): ReadonlyMap<string, ReadonlySet<string>> {
 const missingFrom = (those: ReadonlySet<string>, of: Iterable<string>): readonly string[] =>
   [...of].filter((each) => !those.has(each))
 
-test('implementations are those that Jandex finds', async () => {
+test('implementations match those of Jandex', async () => {
   const groups = [...grouped('below')].filter(([type]) => type !== 'java.lang.Object')
   expect(groups.length).toBeGreaterThan(1_000)
   const differences: object[] = []
@@ -83,7 +83,7 @@ test('implementations are those that Jandex finds', async () => {
   expect(differences).toEqual([])
 }, 300_000)
 
-test('annotation usages are those that Jandex finds', async () => {
+test('annotation usages match those of Jandex', async () => {
   const groups = [...grouped('annotation')]
   const annotations = new Set(groups.map(([type]) => type))
   // What other annotations carry is found through them too, which Jandex does not do.
@@ -118,7 +118,7 @@ function isInMethodType(type: string, other: string): boolean {
   return constants.some((line) => line.includes(`L${other.replaceAll('.', '/')};`))
 }
 
-test('dependencies are those that jdeps finds', async () => {
+test('dependencies match those of jdeps', async () => {
   const needs = new Map<string, Set<string>>()
   const argv = ['--multi-release', 'base', '-verbose:class', '-filter:none', jarOf('commons-io')]
   for (const line of say('jdeps', argv).split('\n')) {

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileList, ListRule } from '../../src/native/files/list-files.ts'
 
-/** Lists files as `listFiles` does, by node:fs: the second opinion on it. */
+/** Lists files as `listFiles` does, with node:fs, to compare with it. */
 export function listFilesByNode(root: string, { ending, skipped }: ListRule): FileList {
   const files: FileList['files'][number][] = []
   const problems: NodeJS.ErrnoException[] = []

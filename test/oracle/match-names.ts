@@ -1,14 +1,14 @@
 import { wildcard } from '../../src/analyzer/query/wildcard.ts'
 import type { NamePart, NameTable } from '../../src/native/match-names.ts'
 
-/** Matches names as `matchNames` does, one text after the other: the second opinion on it. */
+/** Matches names as `matchNames` does, one text at a time, to compare with it. */
 export function matchTexts(
   { bytes, offsets }: NameTable,
   ids: Int32Array,
   pattern: string,
   part: NamePart,
 ): Uint8Array {
-  // One character a byte, since what is cut off a descriptor may be a part of a character.
+  // One character per byte, because a descriptor may be cut inside a character.
   const names = Buffer.from(bytes)
   const fits = testOf(Buffer.from(pattern).toString('latin1'), part)
   const result = new Uint8Array(offsets.length - 1)
@@ -28,7 +28,7 @@ function testOf(pattern: string, part: NamePart): (name: string) => boolean {
   return tests[part]
 }
 
-/** What follows the last "$" and a local class's digits, else the last "/". */
+/** Returns the part after the last "$" and a local class's digits, else after the last "/". */
 function simpleName(name: string): string {
   const afterSlash = name.slice(name.lastIndexOf('/') + 1)
   const inner = /\$\d*([^$]*)$/.exec(afterSlash)?.[1] ?? ''

@@ -6,7 +6,7 @@ const arrayOf = { i32: Int32Array, u16: Uint16Array, u8: Uint8Array } as const
 
 const CHECKSUM_BYTES = 4
 
-/** Writes tables into one buffer, in the form that `openTables` reads. Numbers are cut to their column's type. */
+/** Packs tables into one buffer for `openTables`. Numbers are truncated to their column's type. */
 export function packTables<L extends Layout>(
   layout: L,
   tables: { readonly [Name in keyof L]: { readonly [Column in keyof L[Name]]: ArrayLike<number> } },
@@ -18,7 +18,7 @@ export function packTables<L extends Layout>(
     const values = (given as Readonly<Record<string, ArrayLike<number>>> | undefined)?.[column] ?? []
     return { index, type: type as keyof typeof arrayOf, values }
   })
-  // Strings last, so that the others can be had without them.
+  // Strings last, so that the other columns can be used without them.
   const columns = [...others, offsets, bytes].filter((column) => column !== undefined)
   const header = new Uint32Array(1 + 2 * columns.length)
   header[0] = columns.length
@@ -40,7 +40,7 @@ function aligned(bytes: number): number {
   return Math.ceil(bytes / 8) * 8
 }
 
-/** The table that has these strings, in their order. */
+/** Returns a table of these strings, in order. */
 export function tableOf(strings: readonly string[]): StringTable {
   const encoded = strings.map(encodeWtf8)
   const offsets = new Int32Array(strings.length + 1)

@@ -12,7 +12,7 @@ import { messageOf } from '../../src/lib/errors/message.ts'
 import type { PackedFacts } from '../../src/native/classfile.ts'
 import { oracleReader } from './class-reader/oracle-reader.ts'
 
-/** Reads classes as `readClasses` does, by node:zlib and java-class-tools. */
+/** Reads classes as `readClasses` does, with node:zlib and java-class-tools. */
 export async function readByOracle(
   container: ClassContainer,
   entries: readonly ClassEntry[],
@@ -37,10 +37,13 @@ export async function readByOracle(
           extent === undefined ? Buffer.alloc(0) : readExtent(source, extent, MAX_CLASS_BYTES),
         )
     })
-  const { facts, faults } = await oracleReader.readSlice(files)
+  const { facts, diagnostics } = await oracleReader.readSlice(files)
   return {
     buffer: facts.buffer,
-    faults: faults.map((fault) => ({ ...fault, message: messages.get(fault.input) ?? fault.message })),
+    diagnostics: diagnostics.map((fault) => ({
+      ...fault,
+      message: messages.get(fault.input) ?? fault.message,
+    })),
   }
 }
 

@@ -1,19 +1,20 @@
 import type { Layout } from './tables.ts'
 
 /**
- * Every table of a slice's facts with its columns, in packed order; native/classfile/facts.h holds the same, and a reader
- * that disagrees is not used. Row i of a table is element i of each of its columns.
+ * All tables of a slice's facts with their columns, in packed order. native/classfile/facts.h declares the
+ * same tables, and a reader that disagrees is not used. Row i of a table is element i of each of its columns.
  *
- * - A column with no other note is a string id, or the number that JVMS names so. -1 stands for "none" in every i32.
- * - Class names are internal ("java/util/Map$Entry"); where an array may stand it is its descriptor ("[I").
- * - `first…` says where a row's own rows begin in the table named; they end where the next row's begin, and so the column has
- *   one element more than the table has rows.
- * - `accessFlags` are JVMS's; the Synthetic attribute counts as ACC_SYNTHETIC.
+ * - A column without a note is a string id, or the number that JVMS calls by that name. -1 means "none" in
+ * every i32.
+ * - Class names are internal ("java/util/Map$Entry"); where an array is possible, its descriptor ("[I").
+ * - `first…` is the index of a row's first row in the named table; its rows extend to the first row of the
+ * next, so the column has one element more than its table has rows.
+ * - `accessFlags` are those of JVMS; the Synthetic attribute counts as ACC_SYNTHETIC.
  * - `line` is from LineNumberTable, the last entry at or before the instruction; -1 without one.
  */
 export const columns = {
   classes: {
-    /** Which class file of the slice it is, from 0. A class file with a fault has no row. */
+    /** Index of the class file in the slice, from 0. A class file with an error has no row. */
     input: 'i32',
     majorVersion: 'u16',
     minorVersion: 'u16',
@@ -28,9 +29,12 @@ export const columns = {
     sourceFile: 'i32',
     /** From the class's own entry in InnerClasses: none for top-level, local and anonymous classes. */
     outerClass: 'i32',
-    /** From there too; none for anonymous classes. */
+    /** Also from InnerClasses; none for anonymous classes. */
     innerName: 'i32',
-    /** From there too: a nested class's real access, `static` among it. 0 for a top-level class. */
+    /**
+     * Also from InnerClasses: a nested class's real access flags, including `static`. 0 for a top-level
+     * class.
+     */
     innerAccessFlags: 'u16',
     /** From EnclosingMethod: set for local and anonymous classes. */
     enclosingClass: 'i32',
@@ -53,8 +57,8 @@ export const columns = {
   permittedSubclasses: { name: 'i32' },
   nestMembers: { name: 'i32' },
   /**
-   * Every class that the class file names in any way, itself left out, each once: pool entries, descriptors, signatures,
-   * annotations. Arrays count as their element class.
+   * Every class that the class file names in any way, except itself, each once: pool entries, descriptors,
+   * signatures, annotations. Arrays count as their element class.
    */
   references: { name: 'i32' },
   /** The `throws` of methods. */
@@ -99,25 +103,25 @@ export const columns = {
     firstDynamicCall: 'i32',
   },
   /**
-   * From MethodParameters as it stands there; or one row for each parameter of the descriptor with the names of
+   * From MethodParameters unchanged; or one row for each parameter of the descriptor with the names of
    * LocalVariableTable (TRAIT.DEBUG_NAMES); or no rows.
    */
   parameters: { name: 'i32', accessFlags: 'u16' },
   /** invokevirtual, invokespecial, invokestatic and invokeinterface, in the order of the code. */
   calls: {
-    /** The class in the bytecode: the receiver's static type, an array's descriptor for `int[].clone()`. */
+    /** Class named in the bytecode: the receiver's static type, an array's descriptor for `int[].clone()`. */
     owner: 'i32',
     name: 'i32',
     descriptor: 'i32',
     opcode: 'u8',
-    /** 1 when the pool entry is an InterfaceMethodref, whatever the opcode. */
+    /** 1 if the pool entry is an InterfaceMethodref, for any opcode. */
     isInterface: 'u8',
     line: 'i32',
     firstArgument: 'i32',
   },
-  /** Arguments of calls that are constants; those whose value is not known have no row. */
+  /** Constant arguments of calls; arguments of unknown value have no row. */
   arguments: {
-    /** Which parameter of the descriptor, from 0. */
+    /** Index of the parameter in the descriptor, from 0. */
     index: 'u8',
     /** Of `CONSTANT`. */
     kind: 'u8',
@@ -138,8 +142,8 @@ export const columns = {
     bootstrapOwner: 'i32',
     bootstrapName: 'i32',
     /**
-     * reference_kind (JVMS §4.4.8) of the first method handle among the static arguments, 0 without one. With LambdaMetafactory
-     * it is the lambda's body or the method that is referred to.
+     * reference_kind (JVMS §4.4.8) of the first method handle among the static arguments, 0 without one. With
+     * LambdaMetafactory it refers to the lambda's body or the referenced method.
      */
     handleKind: 'u8',
     handleIsInterface: 'u8',
@@ -154,8 +158,9 @@ export const columns = {
     /** Row in the table of that kind; a method's for PARAMETER, PARAMETER_TYPE and ANNOTATION_DEFAULT. */
     target: 'i32',
     /**
-     * PARAMETER, PARAMETER_TYPE: place in the attribute, which need not be the descriptor's (JVMS §4.7.18). Other types: the
-     * number of the type parameter, supertype (-1 for the superclass), exception or type argument.
+     * PARAMETER, PARAMETER_TYPE: index in the attribute, which can differ from the descriptor's (JVMS
+     * §4.7.18). Other types: the number of the type parameter, supertype (-1 for the superclass), exception
+     * or type argument.
      */
     parameter: 'i32',
     /** PARAMETER: num_parameters of the attribute; the bound of a type parameter: its number; else 0. */
@@ -187,10 +192,13 @@ export const columns = {
   },
 } as const satisfies Layout
 
+/** Bits of `traits`. */
 export const TRAIT = { DEPRECATED: 1, RECORD: 2, SEALED: 4, HAS_CODE: 8, DEBUG_NAMES: 16 } as const
 
+/** Kinds of module directives. */
 export const DIRECTIVE = { MODULE: 0, REQUIRES: 1, EXPORTS: 2, OPENS: 3, USES: 4, PROVIDES: 5 } as const
 
+/** Kinds of constants. */
 export const CONSTANT = { INT: 1, LONG: 2, FLOAT: 3, DOUBLE: 4, STRING: 5, CLASS: 6 } as const
 
 /** Opcodes of type references and field accesses (JVMS §6.5). */
@@ -209,6 +217,7 @@ export const OPCODE = {
   MULTIANEWARRAY: 197,
 } as const
 
+/** Kinds of annotation targets. */
 export const TARGET = {
   CLASS: 0,
   FIELD: 1,
@@ -216,7 +225,7 @@ export const TARGET = {
   PARAMETER: 3,
   RECORD_COMPONENT: 4,
   ANNOTATION_DEFAULT: 5,
-  /** The value of an element of another annotation, whose row `target` is. */
+  /** Value of an element of another annotation; `target` is that annotation's row. */
   ANNOTATION: 6,
   /** On a type in a class's, field's or method's declaration or code (JVMS §4.7.20). */
   CLASS_TYPE: 7,
@@ -224,6 +233,9 @@ export const TARGET = {
   METHOD_TYPE: 9,
   PARAMETER_TYPE: 10,
   RECORD_COMPONENT_TYPE: 11,
-  /** On a type, written once with one of the kinds above: its annotation type applies to both declarations and types. */
+  /**
+   * On a type; a copy of an annotation with one of the kinds above, because its annotation type applies to
+   * both declarations and types.
+   */
   REPEATED_ON_TYPE: 12,
 } as const

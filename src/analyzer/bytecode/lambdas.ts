@@ -3,7 +3,7 @@ import { type Facts, rows } from './facts.ts'
 
 const METAFACTORY = 'java/lang/invoke/LambdaMetafactory'
 
-/** Whether a method is the body of a lambda: the compiler's own, private, and named so. */
+/** Whether a method is the body of a lambda: private, synthetic and named accordingly. */
 export function isLambdaBody(facts: Facts, method: number): boolean {
   const flags = facts.methods.accessFlags[method] ?? 0
   return (
@@ -12,8 +12,8 @@ export function isLambdaBody(facts: Facts, method: number): boolean {
 }
 
 /**
- * The bodies of a class's lambdas, each with the method of the source that holds it, however deep lambdas lie in lambdas.
- * A body is what a LambdaMetafactory's handle points at, the compiler's own and in the same class; another handle is a
+ * Maps the bodies of a class's lambdas to the source methods that contain them, at any nesting depth. A body
+ * is a synthetic method in the same class that a LambdaMetafactory's handle refers to; any other handle is a
  * method reference.
  */
 export function lambdaOwners(facts: Facts, classRow: number): ReadonlyMap<number, number> {
@@ -21,8 +21,8 @@ export function lambdaOwners(facts: Facts, classRow: number): ReadonlyMap<number
   const own = rows(classes.firstMethod, classRow)
   const bodies = new Map<string, number>()
   for (const method of own) {
-    const isMade = ((methods.accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0
-    if (isMade) bodies.set(`${methods.name[method]} ${methods.descriptor[method]}`, method)
+    const isSynthetic = ((methods.accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0
+    if (isSynthetic) bodies.set(`${methods.name[method]} ${methods.descriptor[method]}`, method)
   }
   const holders = new Map<number, number>()
   for (const method of own) {
@@ -50,12 +50,13 @@ export function lambdaOwners(facts: Facts, classRow: number): ReadonlyMap<number
   return owners
 }
 
-/** Whether it makes a lambda or a method reference. */
+/** Whether an invokedynamic creates a lambda or a method reference. */
 export function isMetafactory({ dynamicCalls, strings }: Facts, dynamicCall: number): boolean {
   const owner = dynamicCalls.bootstrapOwner[dynamicCall] ?? -1
   return owner >= 0 && strings.get(owner) === METAFACTORY
 }
 
+/** Whether an invokedynamic creates a method reference. */
 export function isMethodReference(
   facts: Facts,
   dynamicCall: number,

@@ -1,7 +1,7 @@
-/** The distinct strings of a slice of class files, by id from 0. */
+/** Distinct strings of a slice of class files, by id from 0. */
 export class StringTable {
   readonly bytes: Buffer
-  /** One more than there are strings: string i takes the bytes from offsets[i] to offsets[i + 1]. */
+  /** One element more than there are strings: string i is the bytes from offsets[i] to offsets[i + 1]. */
   readonly offsets: Int32Array
 
   constructor(bytes: Uint8Array, offsets: Int32Array) {
@@ -13,12 +13,15 @@ export class StringTable {
     return this.offsets.length - 1
   }
 
-  /** Decodes anew at each call. @throws RangeError for an id that is none, -1 among them */
+  /** Decodes a string; not cached. @throws RangeError when the id is invalid, including -1 */
   get(id: number): string {
     return textOf(this.bytes, ...this.#range(id))
   }
 
-  /** UTF-8, but for unpaired surrogates, which keep their three bytes (WTF-8). A view: valid as long as the facts are. */
+  /**
+   * Returns a string's bytes as a view that is valid as long as the facts are. UTF-8, except that unpaired
+   * surrogates keep their three bytes (WTF-8).
+   */
   bytesOf(id: number): Uint8Array {
     return this.bytes.subarray(...this.#range(id))
   }
@@ -26,21 +29,21 @@ export class StringTable {
   #range(id: number): [number, number] {
     const start = this.offsets[id]
     const end = this.offsets[id + 1]
-    if (start === undefined || end === undefined) throw new RangeError(`there is no string ${id}`)
+    if (start === undefined || end === undefined) throw new RangeError(`string ${id} does not exist`)
     return [start, end]
   }
 }
 
-/** UTF-8, but for unpaired surrogates, which keep their three bytes (WTF-8). */
+/** Decodes WTF-8: UTF-8, except that unpaired surrogates keep their three bytes. */
 export function textOf(bytes: Uint8Array, start: number, end: number): string {
   const buffer =
     bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const text = buffer.toString('utf8', start, end)
-  // A surrogate without its other half is what UTF-8 proper has not.
+  // UTF-8 has no unpaired surrogates.
   return text.includes('\uFFFD') ? decodeWtf8(bytes.subarray(start, end)) : text
 }
 
-/** https://wtf-8.codeberg.page/ ; the bytes are well-formed, as the readers made them. */
+/** Decodes WTF-8, https://wtf-8.codeberg.page/. The bytes are well-formed because the readers wrote them. */
 function decodeWtf8(bytes: Uint8Array): string {
   let text = ''
   for (let at = 0; at < bytes.length;) {
@@ -54,13 +57,13 @@ function decodeWtf8(bytes: Uint8Array): string {
   return text
 }
 
-/** UTF-8, in which unpaired surrogates keep their three bytes. */
+/** Encodes text as UTF-8 in which unpaired surrogates keep their three bytes (WTF-8). */
 export function encodeWtf8(text: string): Buffer {
   if (text.isWellFormed()) return Buffer.from(text)
   const parts = Array.from(text, (character) => {
     const code = character.codePointAt(0) ?? 0
-    const isAlone = code >= 0xd800 && code < 0xe000
-    return isAlone
+    const isUnpaired = code >= 0xd800 && code < 0xe000
+    return isUnpaired
       ? Buffer.from([0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)])
       : Buffer.from(character)
   })

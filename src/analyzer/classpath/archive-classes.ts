@@ -14,12 +14,16 @@ import { MAX_ENTRIES, readZipDirectory, type ZipEntry } from './zip-directory.ts
 
 const MAX_MANIFEST_BYTES = 2 ** 20
 const MAX_DEPTH = 2
-/** Class files deflate to a half or a third. What inflates to much, and to so many times its size, was made to be harmful. */
+/**
+ * Class files deflate to a half or a third of their size. An archive that inflates to more than this and to
+ * so many times its size is treated as an attack.
+ */
 const MANY_BYTES = 2 ** 26
 const MAX_RATIO = 100
 /**
- * Any archive may have so many entries, with those of the archives inside it; a larger one, one for so many of its bytes. Real ones have one for 1,500 bytes
- * and more. Each takes 600 bytes of memory, and one of a class that says nothing 170 of the archive.
+ * Entry limit of any archive, including nested archives; a larger archive may have one entry per so many of
+ * its bytes. Real archives have one per 1,500 bytes or more. An entry takes 600 bytes of memory; one for an
+ * empty class takes 170 bytes of the archive.
  */
 const FEW_ENTRIES = 2 ** 14
 const BYTES_PER_ENTRY = 1_024
@@ -27,21 +31,21 @@ const nestedArchive = /^(?:BOOT-INF\/lib|WEB-INF\/lib|lib)\/[^/]+\.jar$/
 const classOfJar = /^(?:BOOT-INF\/classes\/|WEB-INF\/classes\/)?(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 const classOfJmod = /^classes\/(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 
-/** Where an archive is: in a file, or in another archive. */
-interface Place {
+/** Location of an archive: in a file, or in another archive. */
+interface ArchiveLocation {
   readonly path: string
   readonly inside: readonly string[]
-  /** From which the outermost file's bytes are read. */
+  /** Source of the outermost file's bytes. */
   readonly source: ByteSource
-  /** What to add to offsets so that they count from the start of the file, or of what `deflated` inflates to. */
+  /** Added to offsets to make them relative to the file, or to the inflated `deflated`. */
   readonly base: number
   readonly deflated: Extent | undefined
 }
 
 /**
- * The classes of a jar and of the jars inside it, or of a jmod.
+ * Lists the classes of a jar and of its nested jars, or of a jmod.
  *
- * @param problems grows by what cannot be listed
+ * @param problems receives what cannot be listed
  */
 export function listArchive(
   path: string,
@@ -51,17 +55,17 @@ export function listArchive(
 ): readonly ClassContainer[] {
   const containers: ClassContainer[] = []
   let left = Math.min(MAX_ENTRIES, Math.max(FEW_ENTRIES, Math.floor(source.bytes / BYTES_PER_ENTRY)))
-  // A zip file behind a header of its own.
+  // A jmod is a zip file after a short header.
   const isJmod = source.bytes >= 2 && source.read(0, 2).toString('latin1') === 'JM'
-  const tryToEnter = (place: Place, entry: ZipEntry): void => {
+  const tryToEnter = (archive: ArchiveLocation, entry: ZipEntry): void => {
     try {
-      enter(place, entry, visit)
+      enter(archive, entry, visit)
     } catch (error) {
-      problems.push({ path: displayPath(place, entry.name), offset: 0, message: messageOf(error) })
+      problems.push({ path: displayPath(archive, entry.name), offset: 0, message: messageOf(error) })
     }
   }
-  // One archive after the other, each with those inside it: of the deflated ones no two are in memory.
-  const visit = (place: Place): void => {
+  // Visits one archive at a time with its nested archives, so that never two deflated ones are in memory.
+  const visit = (archive: ArchiveLocation): void => {
     try {
       let empty = 0
       const isEmptyClass = (name: string, bytes: number): boolean => {
@@ -69,19 +73,19 @@ export function listArchive(
         if (isEmpty) empty++
         return isEmpty
       }
-      const entries = readZipDirectory(place.source, isEmptyClass, left)
+      const entries = readZipDirectory(archive.source, isEmptyClass, left)
       left -= entries.length
       if (empty > 0)
         problems.push({
-          path: displayPath(place),
+          path: displayPath(archive),
           offset: 0,
-          message: `${empty} class files in it are empty`,
+          message: `${empty} class files are empty`,
         })
-      containers.push(containerOf(place, entries, isJmod ? classOfJmod : classOfJar, release, problems))
-      if (isJmod || place.inside.length === MAX_DEPTH) return
-      for (const entry of entries) if (nestedArchive.test(entry.name)) tryToEnter(place, entry)
+      containers.push(containerOf(archive, entries, isJmod ? classOfJmod : classOfJar, release, problems))
+      if (isJmod || archive.inside.length === MAX_DEPTH) return
+      for (const entry of entries) if (nestedArchive.test(entry.name)) tryToEnter(archive, entry)
     } catch (error) {
-      problems.push({ path: displayPath(place), offset: 0, message: messageOf(error) })
+      problems.push({ path: displayPath(archive), offset: 0, message: messageOf(error) })
     }
   }
   visit({ path, inside: [], source, base: 0, deflated: undefined })
@@ -89,14 +93,14 @@ export function listArchive(
 }
 
 function containerOf(
-  place: Place,
+  archive: ArchiveLocation,
   entries: readonly ZipEntry[],
   classFile: RegExp,
   release: number,
   problems: ClassPathProblem[],
 ): ClassContainer {
-  const { path, inside, deflated } = place
-  const counts = hasVersions(place, entries)
+  const { path, inside, deflated } = archive
+  const counts = hasVersions(archive, entries)
   const classes = new Map<string, ClassEntry>()
   for (const { name: file, extent, isEncrypted } of entries) {
     const [, version, name] = classFile.exec(file) ?? []
@@ -104,12 +108,12 @@ function containerOf(
     const since = version === undefined ? 0 : Number(version)
     if (since > 0 && (!counts || since > release)) continue
     if (isEncrypted) {
-      problems.push({ path: displayPath(place, file), offset: 0, message: 'it is encrypted' })
+      problems.push({ path: displayPath(archive, file), offset: 0, message: 'it is encrypted' })
       continue
     }
-    const known = classes.get(name)
-    if (known !== undefined && known.release >= since) continue
-    const at = place.base === 0 ? extent : { ...extent, offset: place.base + extent.offset }
+    const existing = classes.get(name)
+    if (existing !== undefined && existing.release >= since) continue
+    const at = archive.base === 0 ? extent : { ...extent, offset: archive.base + extent.offset }
     classes.set(name, {
       name,
       file,
@@ -120,11 +124,11 @@ function containerOf(
       extent: at,
     })
   }
-  refuseBomb(place, classes.values())
+  rejectBomb(archive, classes.values())
   return { path, kind: 'archive', inside, deflated, classes: [...classes.values()] }
 }
 
-function refuseBomb({ source }: Place, classes: Iterable<ClassEntry>): void {
+function rejectBomb({ source }: ArchiveLocation, classes: Iterable<ClassEntry>): void {
   let sum = 0
   for (const { bytes } of classes) if (bytes <= MAX_CLASS_BYTES) sum += bytes
   if (sum <= MANY_BYTES || sum <= MAX_RATIO * source.bytes) return
@@ -133,36 +137,42 @@ function refuseBomb({ source }: Place, classes: Iterable<ClassEntry>): void {
   )
 }
 
-function hasVersions({ source }: Place, entries: readonly ZipEntry[]): boolean {
+function hasVersions({ source }: ArchiveLocation, entries: readonly ZipEntry[]): boolean {
   const manifest = entries.find((entry) => entry.name === 'META-INF/MANIFEST.MF')
   if (manifest === undefined || manifest.isEncrypted) return false
   return isMultiRelease(readExtent(source, manifest.extent, MAX_MANIFEST_BYTES).toString())
 }
 
-/** A nested archive that is stored is a part of the file around it; one that is deflated is inflated while it is visited. */
-function enter(place: Place, { name, extent }: ZipEntry, visit: (place: Place) => void): void {
-  const { path, source, base } = place
-  const inside = [...place.inside, name]
+/**
+ * Visits a nested archive. A stored one is a part of its file; a deflated one is inflated during the visit.
+ */
+function enter(
+  archive: ArchiveLocation,
+  { name, extent }: ZipEntry,
+  visit: (archive: ArchiveLocation) => void,
+): void {
+  const { path, source, base } = archive
+  const inside = [...archive.inside, name]
   if (extent.method === 0) {
     const start = dataOffset(source, extent)
-    visit({ ...place, inside, source: partOf(source, start, extent.bytes), base: base + start })
+    visit({ ...archive, inside, source: partOf(source, start, extent.bytes), base: base + start })
     return
   }
-  // Whoever reads it again inflates one archive, not a chain of them.
-  if (place.deflated !== undefined)
+  // This way, a later read inflates one archive, not a chain of them.
+  if (archive.deflated !== undefined)
     throw new Error(`${name} is a deflated archive inside a deflated archive, which is not read`)
   const deflated = { ...extent, offset: base + extent.offset }
-  withNestedArchive(path, deflated, (archive) =>
-    visit({ ...place, inside, source: archive, base: 0, deflated }),
+  withNestedArchive(path, deflated, (nested) =>
+    visit({ ...archive, inside, source: nested, base: 0, deflated }),
   )
 }
 
-/** Whether a manifest's main section says `Multi-Release: true`; only then META-INF/versions counts. */
+/** Whether a manifest's main section has `Multi-Release: true`; META-INF/versions counts only then. */
 function isMultiRelease(manifest: string): boolean {
   return mainAttribute(manifest, 'multi-release')?.toLowerCase() === 'true'
 }
 
-/** A main attribute by its name in lower case. Long lines are continued after a line break and a space. */
+/** Returns a main attribute by its lower-case name. Long lines continue after a line break and a space. */
 function mainAttribute(manifest: string, wanted: string): string | undefined {
   const unfolded = manifest.replaceAll(/\r\n|\r/g, '\n').replaceAll('\n ', '')
   const [main = ''] = unfolded.split('\n\n')

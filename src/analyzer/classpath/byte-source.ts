@@ -1,12 +1,13 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-/** Bytes that are read piece by piece: a file's, or those in memory. */
+/** Bytes that are read piece by piece, from a file or from memory. */
 export interface ByteSource {
   readonly bytes: number
-  /** @throws RangeError when they reach beyond the end, also because a file has become shorter */
+  /** @throws RangeError when the range ends beyond the data, also because a file was truncated */
   read(offset: number, count: number): Buffer
 }
 
+/** Returns a source for bytes in memory. */
 export function sourceOf(memory: Uint8Array): ByteSource {
   const buffer = Buffer.from(memory.buffer, memory.byteOffset, memory.byteLength)
   return {
@@ -18,7 +19,7 @@ export function sourceOf(memory: Uint8Array): ByteSource {
   }
 }
 
-/** A part of a source as a source of its own. */
+/** Returns a part of a source as a separate source. */
 export function partOf(source: ByteSource, start: number, bytes: number): ByteSource {
   requireWithin(start, bytes, source.bytes)
   return {
@@ -31,9 +32,10 @@ export function partOf(source: ByteSource, start: number, bytes: number): ByteSo
 }
 
 /**
- * Calls `use` with a file's bytes and closes the file after it. Read, never mapped: a mapped file that shrinks ends the process.
+ * Calls `use` with a file's bytes and closes the file afterwards. The file is read, never mapped: truncating
+ * a mapped file would kill the process.
  *
- * @throws as node:fs when it cannot be opened
+ * @throws as node:fs when the file cannot be opened
  */
 export function withFile<Result>(path: string, use: (source: ByteSource) => Result): Result {
   const fd = openSync(path, 'r')
@@ -46,7 +48,7 @@ export function withFile<Result>(path: string, use: (source: ByteSource) => Resu
         const buffer = Buffer.allocUnsafe(count)
         for (let at = 0; at < count;) {
           const got = readSync(fd, buffer, at, count - at, offset + at)
-          if (got === 0) throw new RangeError(`the file ends at byte ${offset + at}, it had ${bytes}`)
+          if (got === 0) throw new RangeError(`the file was truncated from ${bytes} to ${offset + at} bytes`)
           at += got
         }
         return buffer

@@ -4,10 +4,11 @@ import { withFile } from './byte-source.ts'
 const PIECE_BYTES = 2 ** 20
 
 /**
- * The SHA-256 of a file, in hex: what an archive's facts are kept under for all projects. Not a hash over the CRCs of its
- * directory, which an archive made for it could share with another. Reads the whole file on the calling thread.
+ * Returns the SHA-256 of a file in hex, the key of an archive's facts for all projects. A hash over the CRCs
+ * of its directory would not do: a crafted archive could share it with another. Reads the whole file on the
+ * calling thread.
  *
- * @throws as node:fs, or RangeError when the file becomes shorter meanwhile
+ * @throws as node:fs, or RangeError when the file is truncated meanwhile
  */
 export function contentHash(path: string): string {
   return withFile(path, (source) => {

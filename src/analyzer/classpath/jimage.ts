@@ -1,7 +1,7 @@
 import type { Extent } from '../../native/classfile.ts'
 import type { ByteSource } from './byte-source.ts'
 
-/** One resource of a JDK's `lib/modules`. */
+/** A resource of a JDK's `lib/modules`. */
 export interface ImageEntry {
   readonly module: string
   /** "java/lang/String.class", without the module. */
@@ -9,21 +9,21 @@ export interface ImageEntry {
   readonly extent: Extent
 }
 
-// The file format has no specification but its source, jdk.internal.jimage.ImageHeader and ImageLocation.
+// The only specification of the file format is its source, jdk.internal.jimage.ImageHeader and ImageLocation.
 const MAGIC = 0xcafedada
 const HEADER_BYTES = 28
 const attribute = { end: 0, module: 1, parent: 2, base: 3, extension: 4, offset: 5, compressed: 6, bytes: 7 }
 const MAX_INDEX_BYTES = 2 ** 28
 
 /**
- * The resources of a jimage of this machine's byte order, little-endian. A resource that is compressed (`jlink --compress`) is
- * left out.
+ * Lists the resources of a jimage of this machine's byte order, little-endian. Omits compressed resources
+ * (`jlink --compress`).
  *
- * @throws RangeError or Error with a sentence when it is no such file
+ * @throws RangeError or Error when the file is not a valid jimage
  */
 export function readImage(source: ByteSource): readonly ImageEntry[] {
   const header = source.read(0, HEADER_BYTES)
-  if (header.readUInt32LE(0) !== MAGIC) throw new Error('it is no jimage: its first bytes are others')
+  if (header.readUInt32LE(0) !== MAGIC) throw new Error('it is not a jimage: its magic number is wrong')
   const tableLength = header.readUInt32LE(16)
   const locationsBytes = header.readUInt32LE(20)
   const stringsBytes = header.readUInt32LE(24)
@@ -58,7 +58,10 @@ export function readImage(source: ByteSource): readonly ImageEntry[] {
   return entries
 }
 
-/** A byte says which attribute (upper 5 bits) and how many bytes its value has less one; big-endian, until attribute 0. */
+/**
+ * Reads attributes: the upper 5 bits of a byte are the attribute, the lower 3 the length of its value minus
+ * one; values are big-endian, and attribute 0 ends the list.
+ */
 function attributesAt(locations: Buffer, start: number): readonly number[] {
   const values: number[] = []
   for (let at = start; ;) {
@@ -75,19 +78,20 @@ function attributesAt(locations: Buffer, start: number): readonly number[] {
 
 class Texts {
   readonly #bytes: Buffer
-  readonly #known = new Map<number, string>()
+  readonly #cache = new Map<number, string>()
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
   }
 
   at(offset: number): string {
-    let text = this.#known.get(offset)
+    let text = this.#cache.get(offset)
     if (text === undefined) {
       const end = this.#bytes.indexOf(0, offset)
-      if (offset >= this.#bytes.length || end < 0) throw new RangeError(`there is no string at ${offset}`)
+      if (offset >= this.#bytes.length || end < 0)
+        throw new RangeError(`string at offset ${offset} does not exist`)
       text = this.#bytes.toString('utf8', offset, end)
-      this.#known.set(offset, text)
+      this.#cache.set(offset, text)
     }
     return text
   }

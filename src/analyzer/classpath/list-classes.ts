@@ -6,6 +6,7 @@ import { withFile, type ByteSource } from './byte-source.ts'
 import type { ClassContainer, ClassEntry, ClassPathProblem } from './class-container.ts'
 import { readImage } from './jimage.ts'
 
+/** Classes of a class path entry. */
 export interface ClassPathListing {
   readonly containers: readonly ClassContainer[]
   readonly problems: readonly ClassPathProblem[]
@@ -15,10 +16,11 @@ const CLASS = '.class'
 const IMAGE_MAGIC = 0xdadafeca
 
 /**
- * The classes at one place of a class path: a folder, a jar with those inside it, a jmod, or a JDK's `lib/modules`. It reads
- * directories, not class files; what cannot be listed is a problem. Symbolic links inside a folder are not followed.
+ * Lists the classes of a class path entry: a folder, a jar with its nested jars, a jmod, or a JDK's
+ * `lib/modules`. Reads directories, not class files; reports what cannot be listed as a problem. Does not
+ * follow symbolic links inside a folder.
  *
- * @param release the Java release whose multi-release classes count, for example 17
+ * @param release Java release that selects multi-release classes, for example 17
  */
 export function listClasses(path: string, release: number): ClassPathListing {
   const problems: ClassPathProblem[] = []
@@ -63,7 +65,10 @@ function listFolder(path: string, problems: ClassPathProblem[]): ClassContainer 
   return { path, kind: 'folder', inside: [], deflated: undefined, classes }
 }
 
-/** Of a class file in a folder. Times are told apart from a quarter of a microsecond on; as BigInts they take twice as long. */
+/**
+ * Returns the identity of a class file in a folder. Times differ from a quarter of a microsecond on; BigInt
+ * times would be exact but take twice as long.
+ */
 export function fileIdentity({ size, mtimeMs }: Pick<Stats, 'size' | 'mtimeMs'>): string {
   return `${size}-${mtimeMs}`
 }

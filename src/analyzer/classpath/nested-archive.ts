@@ -2,17 +2,20 @@ import { type Extent, openNestedArchive } from '../../native/classfile.ts'
 import type { ByteSource } from './byte-source.ts'
 import { readExtent } from './read-extent.ts'
 
-/** What all archives inside archives that are inflated at once may have together; the addon's own bounds. */
+/** Limit of all nested archives that are inflated at the same time; the same as the addon's. */
 const MAX_NESTED_BYTES = 2 ** 28
-/** Class files deflate to a half or a third. What inflates to much, and to so many times its size, was made to be harmful. */
+/**
+ * Class files deflate to a half or a third of their size. An archive that inflates to more than this and to
+ * so many times its size is treated as an attack.
+ */
 const MANY_BYTES = 2 ** 24
 const MAX_RATIO = 100
 
 /**
- * Calls `use` with an archive inside a file, inflated by the addon, once for all threads of this process, which wait where together they would
- * need too much memory. `use` must not open another.
+ * Calls `use` with a nested archive, which the addon inflates once for all threads of this process. Threads
+ * wait if they would need too much memory together, so `use` must not open another.
  *
- * @throws Error with a sentence when it cannot be inflated or is too large
+ * @throws Error when it cannot be inflated or is too large
  */
 export function withNestedArchive<Result>(
   path: string,
@@ -34,7 +37,7 @@ export function withNestedArchive<Result>(
   }
 }
 
-/** Inflates an archive inside another into memory of JavaScript's. @throws as `withNestedArchive` */
+/** Inflates a nested archive into JavaScript memory. @throws as `withNestedArchive` */
 export function inflateNested(source: ByteSource, extent: Extent): Buffer {
   if (extent.bytes > MANY_BYTES && extent.bytes > MAX_RATIO * extent.storedBytes)
     throw new Error(`it would inflate to more than ${MAX_RATIO} times its size`)

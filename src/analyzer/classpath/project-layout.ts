@@ -1,15 +1,15 @@
 import { existsSync, globSync, readdirSync, type Dirent } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 
-/** One module of a project, with what has been built of it. */
+/** A module of a project with its build output. */
 export interface ProjectModule {
-  /** Its folder's name; the project's for the root. */
+  /** Name of its folder; of the project's folder for the root. */
   readonly name: string
   readonly path: string
   readonly build: 'maven' | 'gradle' | 'plain'
-  /** Folders with its compiled classes, tests included; those that are there. */
+  /** Existing folders with compiled classes, including test classes. */
   readonly classFolders: readonly string[]
-  /** Jars that its build has put beside it. */
+  /** Jars that its build put into the module. */
   readonly libraries: readonly string[]
 }
 
@@ -21,7 +21,7 @@ const buildFiles: readonly (readonly [file: string, build: ProjectModule['build'
   ['settings.gradle.kts', 'gradle'],
 ]
 
-/** Where each build puts classes, below the module; the build tools' own defaults. */
+/** Default output folders of each build tool, relative to the module. */
 const classFolders: Readonly<Record<ProjectModule['build'], readonly string[]>> = {
   maven: ['target/classes', 'target/test-classes'],
   gradle: ['build/classes/*/*', 'out/production/classes', 'out/test/classes'],
@@ -30,12 +30,12 @@ const classFolders: Readonly<Record<ProjectModule['build'], readonly string[]>> 
 const libraries = ['lib/*.jar', 'libs/*.jar', 'target/dependency/*.jar', 'target/lib/*.jar']
 
 const MAX_DEPTH = 8
-/** Of no module. */
+/** Folders that contain no modules. */
 const skipped = new Set(['node_modules', 'src', 'target', 'build', 'out', 'bin', 'dist', 'buildSrc'])
 
 /**
- * The modules below a project's root as the files lie there: each folder with a Maven or Gradle build file, and the root itself.
- * Nothing is run, and symbolic links are not followed. In the order of their paths, the root first.
+ * Finds the modules below a project's root: each folder with a Maven or Gradle build file, and the root
+ * itself, sorted by path with the root first. Runs nothing and follows no symbolic links.
  */
 export function findModules(root: string): readonly ProjectModule[] {
   const modules: ProjectModule[] = []
@@ -71,7 +71,7 @@ function foldersIn(folder: string): readonly string[] {
       .filter((entry) => entry.isDirectory())
       .map((entry) => entry.name)
   } catch {
-    // One that cannot be read holds no module that could be.
+    // An unreadable folder has no readable modules.
     return []
   }
 }

@@ -13,23 +13,26 @@ import {
   type ClassPathProblem,
 } from './class-container.ts'
 
-/** Problems of one slice that are listed one by one: an archive may have a million entries, none of them a class. */
+/**
+ * Maximum number of problems listed for a slice: an archive may have a million entries that are not classes.
+ */
 const MAX_PROBLEMS = 100
 
+/** Facts of some classes of a container. */
 export interface ClassSlice {
-  /** `classes.input` is the place in the entries that were asked for. */
+  /** `classes.input` is the index in the requested entries. */
   readonly facts: Facts
-  /** Packed, where it was asked for. */
+  /** Packed digest, if requested. */
   readonly digest?: ArrayBuffer | undefined
-  /** One for each entry that gave none; of very many the first, and one that counts the others. */
+  /** One for each entry without facts; if there are too many, the first ones and a count of the others. */
   readonly problems: readonly ClassPathProblem[]
 }
 
 /**
- * Reads the facts of some classes of one container, some hundreds in a call. The addon reads, inflates and parses them on a
- * thread of libuv.
+ * Reads the facts of some hundred classes of a container. The addon reads, inflates and parses them on a
+ * libuv thread.
  *
- * @param digestLayout of the digest that the addon is to make of the facts
+ * @param digestLayout layout of the digest that the addon also creates
  */
 export async function readClasses(
   container: ClassContainer,
@@ -46,14 +49,14 @@ export async function readClasses(
   digestLayout?: string,
 ): Promise<ClassSlice> {
   requireLayouts({ facts: factsLayout, digest: digestLayout })
-  const { buffer, digest, faults } = await read(container, entries, digestLayout !== undefined)
-  const problems = faults.slice(0, MAX_PROBLEMS).map(({ input, offset, message }) => ({
+  const { buffer, digest, diagnostics } = await read(container, entries, digestLayout !== undefined)
+  const problems = diagnostics.slice(0, MAX_PROBLEMS).map(({ input, offset, message }) => ({
     path: displayPath(container, entries[input]?.file),
     offset,
     message,
   }))
-  if (faults.length > MAX_PROBLEMS) {
-    const message = `${faults.length - MAX_PROBLEMS} more class files beside these cannot be read`
+  if (diagnostics.length > MAX_PROBLEMS) {
+    const message = `${diagnostics.length - MAX_PROBLEMS} more class files cannot be read`
     problems.push({ path: displayPath(container), offset: 0, message })
   }
   return { facts: openFacts(buffer), digest, problems }

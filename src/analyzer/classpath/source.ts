@@ -1,2 +1,2 @@
-/** Whose classes they are: the project's own, those of a library, or those of the JDK. */
+/** Origin of classes: the project itself, a library or the JDK. */
 export type Source = 'PROJECT' | 'LIBRARY' | 'JDK'

@@ -1,9 +1,9 @@
 import type { Extent } from '../../native/classfile.ts'
 import type { ByteSource } from './byte-source.ts'
 
-/** One entry of a zip file's central directory, which alone counts: local headers may say otherwise. */
+/** An entry of a zip file's central directory, which is authoritative: local headers may differ. */
 export interface ZipEntry {
-  /** As it is written there; a key, never a path to write to. */
+  /** Name as written in the archive; a key, never a path to write to. */
   readonly name: string
   readonly extent: Extent
   readonly isEncrypted: boolean
@@ -23,17 +23,21 @@ const ZIP64_EXTRA = 0x0001
 const IN64 = 0xffffffff
 
 const MAX_COMMENT_BYTES = 65535
-/** The largest jars in use, bundles of cloud SDKs, have 400,000. With more, the list alone takes more memory than a scan has. */
+/**
+ * The largest jars in use, bundles of cloud SDKs, have 400,000 entries. With more, the list alone would need
+ * more memory than a scan has.
+ */
 export const MAX_ENTRIES = 2 ** 19
 const MAX_DIRECTORY_BYTES = 2 ** 28
 
 /**
- * The entries of a zip file in the order of its central directory, read from its end; bytes before the archive are allowed. Of
- * several entries with one name the first counts. Only the directory is read.
+ * Reads the entries of a zip file in the order of its central directory, located from its end; bytes before
+ * the archive are allowed. Of several entries with one name, the first counts. Reads only the directory.
  *
- * @param leavesOut whether an entry is of no interest; then nothing of it is kept
- * @param most entries that there may be
- * @throws RangeError or Error with a sentence when it is no zip file, or one made to be harmful: entries that overlap, too many of them
+ * @param leavesOut whether to skip an entry
+ * @param most maximum number of entries
+ * @throws RangeError or Error when the file is not a valid zip file, or is crafted: overlapping entries, or
+ * too many of them
  */
 export function readZipDirectory(
   source: ByteSource,
@@ -41,8 +45,7 @@ export function readZipDirectory(
   most = MAX_ENTRIES,
 ): readonly ZipEntry[] {
   const end = findEnd(source)
-  if (end.count > most)
-    throw new Error(`it has ${end.count} entries, more than the ${most} that are read of it`)
+  if (end.count > most) throw new Error(`it has ${end.count} entries, more than the limit of ${most}`)
   const directory = source.read(end.at, end.directoryBytes)
   const entries = new Map<string, ZipEntry>()
   const starts = new Float64Array(end.count)
@@ -68,17 +71,19 @@ export function readZipDirectory(
     }
     at = next
   }
-  refuseOverlaps(starts, ends, end.at)
+  rejectOverlaps(starts, ends, end.at)
   return [...entries.values()]
 }
 
-/** Entries that share bytes let 10 MB of archive inflate to terabytes: https://www.bamsoftware.com/hacks/zipbomb/ */
-function refuseOverlaps(starts: Float64Array, ends: Float64Array, directoryAt: number): void {
+/**
+ * Overlapping entries let 10 MB of archive inflate to terabytes: https://www.bamsoftware.com/hacks/zipbomb/
+ */
+function rejectOverlaps(starts: Float64Array, ends: Float64Array, directoryAt: number): void {
   const order = Uint32Array.from(starts, (_, i) => i).toSorted((a, b) => (starts[a] ?? 0) - (starts[b] ?? 0))
   for (const [place, i] of order.entries()) {
     const next = order[place + 1]
     const limit = next === undefined ? directoryAt : (starts[next] ?? 0)
-    if ((ends[i] ?? 0) > limit) throw new Error(`the entry at byte ${starts[i]} overlaps what follows it`)
+    if ((ends[i] ?? 0) > limit) throw new Error(`the entry at byte ${starts[i]} overlaps the next one`)
   }
 }
 
@@ -89,14 +94,14 @@ function sizesOf(directory: Buffer, at: number, extra: Buffer) {
   if (bytes === IN64 || storedBytes === IN64 || offset === IN64) {
     const wide = extraField(extra, ZIP64_EXTRA)
     let next = 0
-    const take = (): number => {
-      if (next + 8 > wide.length) throw new Error('an entry lacks its sizes of 64 bits')
+    const next64 = (): number => {
+      if (next + 8 > wide.length) throw new Error('an entry lacks its 64-bit sizes')
       next += 8
       return Number(wide.readBigUInt64LE(next - 8))
     }
-    if (bytes === IN64) bytes = take()
-    if (storedBytes === IN64) storedBytes = take()
-    if (offset === IN64) offset = take()
+    if (bytes === IN64) bytes = next64()
+    if (storedBytes === IN64) storedBytes = next64()
+    if (offset === IN64) offset = next64()
   }
   return { offset, storedBytes, bytes }
 }
@@ -113,9 +118,9 @@ function extraField(extra: Buffer, wanted: number): Buffer {
 interface DirectoryEnd {
   readonly count: number
   readonly directoryBytes: number
-  /** Where the central directory starts. */
+  /** Offset of the central directory. */
   readonly at: number
-  /** What to add to the offsets written in the archive: the bytes before it. */
+  /** Added to offsets in the archive: the number of bytes before it. */
   readonly base: number
 }
 
@@ -136,25 +141,24 @@ function findEnd(source: ByteSource): DirectoryEnd {
       },
     )
   }
-  throw new Error('it is no zip file: there is no end of a central directory')
+  throw new Error('it is not a zip file: the end of the central directory is missing')
 }
 
-interface Written {
+interface RawDirectoryEnd {
   readonly count: number
   readonly directoryBytes: number
   readonly written: number
   readonly recordAt: number
 }
 
-function findEnd64(source: ByteSource, recordAt: number): Written | undefined {
+function findEnd64(source: ByteSource, recordAt: number): RawDirectoryEnd | undefined {
   const locatorAt = recordAt - LOCATOR64_BYTES
   if (locatorAt < END64_BYTES) return undefined
   if (source.read(locatorAt, LOCATOR64_BYTES).readUInt32LE(0) !== LOCATOR64_SIGNATURE) return undefined
-  // Right before the locator, wherever the locator says: bytes before the archive shift that.
+  // Directly before the locator, ignoring the offset in the locator: bytes before the archive would shift it.
   const at = locatorAt - END64_BYTES
   const record = source.read(at, END64_BYTES)
-  if (record.readUInt32LE(0) !== END64_SIGNATURE)
-    throw new Error('there is no zip64 end record before its locator')
+  if (record.readUInt32LE(0) !== END64_SIGNATURE) throw new Error('the zip64 end record is missing')
   return {
     count: Number(record.readBigUInt64LE(32)),
     directoryBytes: Number(record.readBigUInt64LE(40)),
@@ -163,7 +167,7 @@ function findEnd64(source: ByteSource, recordAt: number): Written | undefined {
   }
 }
 
-function checked({ count, directoryBytes, written, recordAt }: Written): DirectoryEnd {
+function checked({ count, directoryBytes, written, recordAt }: RawDirectoryEnd): DirectoryEnd {
   if (directoryBytes > MAX_DIRECTORY_BYTES)
     throw new Error(`its central directory has ${directoryBytes} bytes`)
   const at = recordAt - directoryBytes

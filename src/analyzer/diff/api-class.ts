@@ -12,40 +12,42 @@ export interface ApiMethod {
   readonly exceptions: readonly string[]
 }
 
+/** A field or enum constant. */
 export interface ApiField {
   readonly name: string
   readonly descriptor: string
   readonly flags: number
-  /** Of a constant, with its kind: "INT 5". */
+  /** Kind and value of a constant: "INT 5". */
   readonly constant: string | undefined
 }
 
-/** What another class can see of a class; names are internal. */
+/** The part of a class that other classes can use. Names are internal. */
 export interface ApiClass {
   readonly name: string
-  /** A nested class's are those of its declaration, `static`, `private` and `protected` among them. */
+  /** A nested class has the flags of its declaration, including `static`, `private` and `protected`. */
   readonly flags: number
   readonly superName: string | undefined
   readonly interfaces: readonly string[]
   readonly outerClass: string | undefined
-  /** Local and anonymous classes have no name that others could say. */
+  /** Local and anonymous classes have no name that others could use. */
   readonly isNameless: boolean
-  /** Undefined where it is not sealed. */
+  /** Undefined if it is not sealed. */
   readonly permitted: readonly string[] | undefined
-  /** "double radius"; undefined where it is no record. */
+  /** Components such as "double radius"; undefined if it is not a record. */
   readonly components: readonly { readonly name: string; readonly descriptor: string }[] | undefined
-  /** Of an annotation interface: SOURCE, CLASS or RUNTIME. */
+  /** SOURCE, CLASS or RUNTIME; only for an annotation interface. */
   readonly retention: string | undefined
-  /** By name and descriptor. */
+  /** Keyed by name and descriptor. */
   readonly methods: ReadonlyMap<string, ApiMethod>
-  /** By name and descriptor. */
+  /** Keyed by name and descriptor. */
   readonly fields: ReadonlyMap<string, ApiField>
 }
 
 const RETENTION = 'java/lang/annotation/Retention'
-/** Of the flags in a class file's head, those that no entry of InnerClasses takes the place of. */
+/** Flags in a class file's header that an entry of InnerClasses does not replace. */
 const HEAD_FLAGS = ACC.SYNTHETIC | ACC.ANNOTATION | ACC.ENUM | ACC.INTERFACE | ACC.MODULE
 
+/** Extracts the API of a class from its facts. */
 export function apiClass(facts: Facts, row: number): ApiClass {
   const { classes, interfaces, permittedSubclasses, recordComponents, strings } = facts
   const text = (id = -1): string | undefined => (id < 0 ? undefined : strings.get(id))
@@ -120,7 +122,7 @@ function numberOf(kind: number, low: number, high: number): string {
   return String(kind === CONSTANT.FLOAT ? view.getFloat32(4) : low)
 }
 
-/** CLASS where nothing is said (JLS 9.6.4.2). */
+/** Returns the retention of an annotation interface; CLASS is the default (JLS 9.6.4.2). */
 function retentionOf(facts: Facts, row: number): string {
   const { annotations, elements, strings } = facts
   const found = annotationsOn(facts, row, TARGET.CLASS, row).find(

@@ -4,12 +4,12 @@ import { type ChangeKind, HIDDEN, RULES } from './rules.ts'
 /** One difference between two builds. */
 export interface Change {
   readonly classFqn: string
-  /** "size()", "name"; '' for the class itself. */
+  /** Member such as "size()" or "name"; '' for the class itself. */
   readonly member: string
   /** JVM descriptor of the member; '' for the class itself. */
   readonly descriptor: string
   readonly change: ChangeKind
-  /** What was and what is, where that says more than the kind. */
+  /** Old and new value, if they add something to the kind. */
   readonly from: string | null
   readonly to: string | null
   /** Whether programs compiled against the old build still link. */
@@ -30,7 +30,11 @@ export class ChangeList {
     this.#isApi = isApi
   }
 
-  /** @param member with `isApi: false` for one that no other package could name */
+  /**
+   * Adds a change.
+   *
+   * @param member has `isApi: false` if no other package can use it
+   */
   add(
     change: ChangeKind,
     values: { readonly from?: string; readonly to?: string } = {},

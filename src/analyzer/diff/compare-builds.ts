@@ -3,16 +3,16 @@ import { type BuildDiff, diffBuilds } from './diff-builds.ts'
 
 /** Two builds to compare. */
 export interface DiffTask {
-  /** Jars or class folders. */
+  /** Jar or class folder. */
   readonly old: string
   readonly new: string
-  /** The JVM whose classes they extend. */
+  /** JVM with the JDK classes that the builds extend. */
   readonly jvmHome: string | undefined
-  /** Also what no other package can name. */
+  /** Whether to include what no other package can use. */
   readonly all: boolean
 }
 
-/** Reads two builds and compares them. @throws BAD_REQUEST where one has no classes */
+/** Reads and compares two builds. @throws BAD_REQUEST when one has no classes */
 export async function compareBuilds(task: DiffTask): Promise<BuildDiff> {
   const jdk = jdkClasses(task.jvmHome, {})
   const before = await readBuild(task.old, jdk.find, jdk.release)

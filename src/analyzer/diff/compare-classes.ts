@@ -2,15 +2,15 @@ import { ACC } from '../bytecode/access-flags.ts'
 import { toFqn, typeOfDescriptor } from '../query/names.ts'
 import type { ApiClass } from './api-class.ts'
 import type { ChangeList } from './change.ts'
-import type { Pair } from './pair.ts'
-import { isExtensible, isLess, supertypes, visibilityOf } from './visible.ts'
+import type { ClassPair } from './class-pair.ts'
+import { isExtensible, isLess, supertypes, visibilityOf } from './visibility.ts'
 
-/** What has become of a class itself; its members are others'. */
-export function compareClasses(pair: Pair, changes: ChangeList): void {
+/** Compares two versions of a class itself, without its members. */
+export function compareClasses(pair: ClassPair, changes: ChangeList): void {
   const { before, after } = pair
   const [was, is] = [kindOf(before), kindOf(after)]
   const isInterfaceChange = ((before.flags ^ after.flags) & ACC.INTERFACE) !== 0
-  // Between enum, record and class it is what is above it that counts, and that is told below.
+  // Between enum, record and class only the supertypes matter, which are compared below.
   if (isInterfaceChange) changes.add('CLASS_KIND_CHANGED', { from: was, to: is })
   const [from, to] = [visibilityOf(before.flags), visibilityOf(after.flags)]
   if (from !== to) changes.add(isLess(to, from) ? 'CLASS_LESS_VISIBLE' : 'CLASS_MORE_VISIBLE', { from, to })
@@ -29,11 +29,12 @@ function kindOf({ flags, components }: ApiClass): string {
   return components === undefined ? 'class' : 'record'
 }
 
-function compareModifiers({ before, after }: Pair, changes: ChangeList): void {
+function compareModifiers({ before, after }: ClassPair, changes: ChangeList): void {
   const is = (flag: number): boolean => (after.flags & flag) !== 0
   const differs = (flag: number): boolean => ((before.flags ^ after.flags) & flag) !== 0
   const isInterface = is(ACC.INTERFACE)
-  // The compiler says of an enum with bodies that it is not final, or that it is abstract: nobody can tell.
+  // The compiler marks an enum with constant bodies as not final or as abstract, which has no effect on
+  // users.
   const isEnum = is(ACC.ENUM) && (before.flags & ACC.ENUM) !== 0
   if (differs(ACC.ABSTRACT) && !isInterface && !isEnum)
     changes.add(is(ACC.ABSTRACT) ? 'CLASS_NOW_ABSTRACT' : 'CLASS_NO_LONGER_ABSTRACT')
@@ -47,7 +48,7 @@ function compareModifiers({ before, after }: Pair, changes: ChangeList): void {
   }
 }
 
-function comparePermitted({ before, after }: Pair, changes: ChangeList): void {
+function comparePermitted({ before, after }: ClassPair, changes: ChangeList): void {
   if ((after.flags & ACC.ENUM) !== 0) return
   const [old, now] = [before.permitted, after.permitted]
   if (old === undefined && now !== undefined) {
@@ -66,8 +67,8 @@ function list(names: readonly string[]): string {
   return names.map(toFqn).toSorted().join(', ')
 }
 
-/** Only what is above it at all counts, not by which way. */
-function compareSupertypes({ before, after, builds }: Pair, changes: ChangeList): void {
+/** Compares supertypes at any depth; by which path a class inherits them does not matter. */
+function compareSupertypes({ before, after, builds }: ClassPair, changes: ChangeList): void {
   const above = new Set(supertypes(builds.new, after))
   const was = new Set(supertypes(builds.old, before))
   if (before.superName !== after.superName && before.superName !== undefined) {
@@ -86,8 +87,8 @@ function compareSupertypes({ before, after, builds }: Pair, changes: ChangeList)
       changes.add('INTERFACE_ADDED', { to: toFqn(name) })
 }
 
-/** Of a superclass and those above it; without java.lang.Object, which is above all. */
-function superclasses(first: string, build: Pair['builds']['old']): readonly string[] {
+/** Returns a superclass and its superclasses, without java.lang.Object, which all classes share. */
+function superclasses(first: string, build: ClassPair['builds']['old']): readonly string[] {
   const found: string[] = []
   for (let name: string | undefined = first; name !== undefined && !found.includes(name);) {
     if (name !== 'java/lang/Object') found.push(name)
@@ -96,22 +97,22 @@ function superclasses(first: string, build: Pair['builds']['old']): readonly str
   return found
 }
 
-/** What is known of a type outside may be only that it stands among interfaces. */
-function isInterfaceOf(build: Pair['builds']['old'], name: string): boolean {
+/** An external type may only be known as an interface from where it is used. */
+function isInterfaceOf(build: ClassPair['builds']['old'], name: string): boolean {
   const found = build.find(name)
   if (found !== undefined) return (found.flags & ACC.INTERFACE) !== 0
   return [...build.classes.values()].some(({ interfaces }) => interfaces.includes(name))
 }
 
-function compareComponents({ before, after }: Pair, changes: ChangeList): void {
+function compareComponents({ before, after }: ClassPair, changes: ChangeList): void {
   if (before.components === undefined || after.components === undefined) return
-  const [from, to] = [sayComponents(before.components), sayComponents(after.components)]
+  const [from, to] = [formatComponents(before.components), formatComponents(after.components)]
   if (from === to) return
   const constructor = `<init> (${before.components.map(({ descriptor }) => descriptor).join('')})V`
   const isKept = after.methods.has(constructor)
   changes.add(isKept ? 'RECORD_COMPONENTS_EXTENDED' : 'RECORD_COMPONENTS_CHANGED', { from, to })
 }
 
-function sayComponents(components: NonNullable<ApiClass['components']>): string {
+function formatComponents(components: NonNullable<ApiClass['components']>): string {
   return components.map(({ name, descriptor }) => `${typeOfDescriptor(descriptor)} ${name}`).join(', ')
 }

@@ -5,7 +5,10 @@ import { diffConfinement } from '../confinement.ts'
 import type { DiffTask } from './compare-builds.ts'
 import type { BuildDiff } from './diff-builds.ts'
 
-/** Compares two builds in a confined process: they may be of a stranger. @throws as `compareBuilds` and `requireAddon` */
+/**
+ * Compares two builds in a confined process, because they are untrusted. @throws as `compareBuilds` and
+ * `requireAddon`
+ */
 export async function compareConfined(task: DiffTask): Promise<BuildDiff> {
   requireAddon('the analyzer')
   const confinement = diffConfinement([task.old, task.new], task.jvmHome)

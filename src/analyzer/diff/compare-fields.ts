@@ -2,16 +2,16 @@ import { ACC } from '../bytecode/access-flags.ts'
 import { typeOfDescriptor } from '../query/names.ts'
 import type { ApiField } from './api-class.ts'
 import type { ChangeList } from './change.ts'
-import { inherited, membersOf, type Seen } from './members.ts'
-import type { Pair } from './pair.ts'
-import { isLess, visibilityOf } from './visible.ts'
+import { inherited, membersOf, type VisibleMember } from './members.ts'
+import type { ClassPair } from './class-pair.ts'
+import { isLess, visibilityOf } from './visibility.ts'
 
-/** What has become of a class's fields, enum constants among them. */
-export function compareFields({ before, after, builds, all }: Pair, changes: ChangeList): void {
+/** Compares the fields of two versions of a class, including enum constants. */
+export function compareFields({ before, after, builds, all }: ClassPair, changes: ChangeList): void {
   const old = membersOf(builds.old, before, 'fields')
   const now = membersOf(builds.new, after, 'fields')
   const replaced = new Set<string>()
-  const counts = ({ flags, isApi }: Seen<ApiField>): boolean =>
+  const counts = ({ flags, isApi }: VisibleMember<ApiField>): boolean =>
     (flags & ACC.SYNTHETIC) === 0 && (all || isApi)
   for (const [key, field] of old) {
     if (!counts(field)) continue
@@ -24,7 +24,7 @@ export function compareFields({ before, after, builds, all }: Pair, changes: Cha
     const successor = [...now].find(
       ([each, { name, isApi }]) => name === field.name && !old.has(each) && (isApi || !field.isApi),
     )
-    if (above !== undefined && standsIn(above, field)) changes.add('FIELD_MOVED_UP', {}, field)
+    if (above !== undefined && canReplace(above, field)) changes.add('FIELD_MOVED_UP', {}, field)
     else if (successor !== undefined) {
       replaced.add(successor[0])
       const [from, to] = [typeOfDescriptor(field.descriptor), typeOfDescriptor(successor[1].descriptor)]
@@ -40,14 +40,14 @@ function isConstant({ flags }: ApiField): boolean {
   return (flags & ACC.ENUM) !== 0
 }
 
-function standsIn(above: ApiField, { flags }: ApiField): boolean {
+function canReplace(above: ApiField, { flags }: ApiField): boolean {
   return (
     (above.flags & (ACC.STATIC | ACC.FINAL)) === (flags & (ACC.STATIC | ACC.FINAL)) &&
     !isLess(visibilityOf(above.flags), visibilityOf(flags))
   )
 }
 
-function changed(old: Seen<ApiField>, now: ApiField, changes: ChangeList): void {
+function changed(old: VisibleMember<ApiField>, now: ApiField, changes: ChangeList): void {
   const [from, to] = [visibilityOf(old.flags), visibilityOf(now.flags)]
   if (from !== to)
     changes.add(isLess(to, from) ? 'FIELD_LESS_VISIBLE' : 'FIELD_MORE_VISIBLE', { from, to }, old)

@@ -3,12 +3,12 @@ import { toFqn, typesOfMethod } from '../query/names.ts'
 import type { ApiClass, ApiMethod } from './api-class.ts'
 import type { Build } from './build.ts'
 import type { ChangeList } from './change.ts'
-import { inherited, membersOf, type Seen } from './members.ts'
-import type { Pair } from './pair.ts'
-import { hasOutsideSubclasses, isLess, visibilityOf } from './visible.ts'
+import { inherited, membersOf, type VisibleMember } from './members.ts'
+import type { ClassPair } from './class-pair.ts'
+import { hasExternalSubclasses, isLess, visibilityOf } from './visibility.ts'
 
-/** What has become of a class's methods and constructors. */
-export function compareMethods({ before, after, builds, all }: Pair, changes: ChangeList): void {
+/** Compares the methods and constructors of two versions of a class. */
+export function compareMethods({ before, after, builds, all }: ClassPair, changes: ChangeList): void {
   const old = membersOf(builds.old, before, 'methods')
   const now = membersOf(builds.new, after, 'methods')
   const replaced = new Set<string>()
@@ -31,7 +31,7 @@ export function compareMethods({ before, after, builds, all }: Pair, changes: Ch
   }
 }
 
-type Method = Seen<ApiMethod>
+type Method = VisibleMember<ApiMethod>
 
 function counts({ flags, name, isApi }: Method, all: boolean): boolean {
   return (flags & ACC.SYNTHETIC) === 0 && name !== '<clinit>' && (all || isApi)
@@ -42,7 +42,7 @@ interface After {
   readonly now: ReadonlyMap<string, Method>
   readonly after: ApiClass
   readonly build: Build
-  /** Keys of new methods that are told of as the old ones' successors. */
+  /** Keys of new methods that are reported as successors of old ones. */
   readonly replaced: Set<string>
 }
 
@@ -53,7 +53,7 @@ function removed(
   changes: ChangeList,
 ): void {
   const above = method.name === '<init>' ? undefined : inherited(build, after, 'methods', key)
-  if (above !== undefined && standsIn(above, method)) {
+  if (above !== undefined && canReplace(above, method)) {
     changes.add('METHOD_MOVED_UP', {}, method)
     return
   }
@@ -77,8 +77,8 @@ function removed(
   changes.add('METHOD_RETURN_TYPE_CHANGED', { from, to }, method)
 }
 
-/** Whether calls of a removed method, and subclasses that relied on it, do as well with the one above. */
-function standsIn(above: ApiMethod, { flags }: ApiMethod): boolean {
+/** Whether an inherited method can replace a removed one for its callers and for subclasses. */
+function canReplace(above: ApiMethod, { flags }: ApiMethod): boolean {
   return (
     ((above.flags ^ flags) & ACC.STATIC) === 0 &&
     !isLess(visibilityOf(above.flags), visibilityOf(flags)) &&
@@ -89,7 +89,7 @@ function standsIn(above: ApiMethod, { flags }: ApiMethod): boolean {
 function changed(
   old: Method,
   now: Method,
-  { before, builds }: Pick<Pair, 'before' | 'builds'>,
+  { before, builds }: Pick<ClassPair, 'before' | 'builds'>,
   changes: ChangeList,
 ): void {
   const [from, to] = [visibilityOf(old.flags), visibilityOf(now.flags)]
@@ -100,7 +100,7 @@ function changed(
     changes.add(is.isStatic ? 'METHOD_NOW_STATIC' : 'METHOD_NO_LONGER_STATIC', {}, old)
   if (was.isAbstract !== is.isAbstract) changes.add(abstractChange(is.isAbstract, before), {}, old)
   if (was.isFinal !== is.isFinal) {
-    const isOverridable = !was.isStatic && hasOutsideSubclasses(builds.old, before)
+    const isOverridable = !was.isStatic && hasExternalSubclasses(builds.old, before)
     const kind = isOverridable ? 'METHOD_NOW_FINAL' : 'METHOD_NOW_FINAL_UNEXTENDED'
     changes.add(is.isFinal ? kind : 'METHOD_NO_LONGER_FINAL', {}, old)
   }

@@ -4,9 +4,9 @@ import { type Change, ChangeList } from './change.ts'
 import { compareClasses } from './compare-classes.ts'
 import { compareFields } from './compare-fields.ts'
 import { compareMethods } from './compare-methods.ts'
-import { isApi } from './visible.ts'
+import { isApi } from './visibility.ts'
 
-/** How the API of two builds differs, by class, member and kind of change. */
+/** Differences between the APIs of two builds, sorted by class, member and kind. */
 export interface BuildDiff {
   readonly old: string
   readonly new: string
@@ -15,11 +15,15 @@ export interface BuildDiff {
   readonly changes: readonly Change[]
   readonly changeCount: number
   readonly incompatibleCount: number
-  /** Class files that could not be read, and are in no comparison. */
+  /** Class files that could not be read and are not compared. */
   readonly problems: readonly string[]
 }
 
-/** @param all also what no other package can name */
+/**
+ * Compares two builds.
+ *
+ * @param all whether to include what no other package can use
+ */
 export function diffBuilds(old: Build, now: Build, all: boolean): BuildDiff {
   const names = new Set([...old.classes.keys(), ...now.classes.keys()])
   const changes = [...names].flatMap((name) => changesOf(name, { old, new: now }, all))

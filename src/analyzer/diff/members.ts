@@ -1,24 +1,24 @@
 import { ACC } from '../bytecode/access-flags.ts'
 import type { ApiClass, ApiField, ApiMethod } from './api-class.ts'
 import type { Build } from './build.ts'
-import { isApi, isReachable, supertypes } from './visible.ts'
+import { isApi, isReachable, supertypes } from './visibility.ts'
 
 type Kind = 'methods' | 'fields'
 type MemberOf<K extends Kind> = K extends 'methods' ? ApiMethod : ApiField
 
-/** A member, and whether other packages can name it by the class in question. */
-export type Seen<Member> = Member & { readonly isApi: boolean }
+/** A member, and whether other packages can use it through the class in question. */
+export type VisibleMember<Member> = Member & { readonly isApi: boolean }
 
 /**
- * The members that a class has for others, by name and descriptor: its own, and those of classes above it that others cannot
- * name, and so reach by this one alone.
+ * Returns the members that a class offers to others, by name and descriptor: its own, and those of
+ * superclasses that others cannot name and therefore reach only through this class.
  */
 export function membersOf<K extends Kind>(
   build: Build,
   of: ApiClass,
   kind: K,
-): Map<string, Seen<MemberOf<K>>> {
-  const see = (member: MemberOf<K>): Seen<MemberOf<K>> => ({
+): Map<string, VisibleMember<MemberOf<K>>> {
+  const see = (member: MemberOf<K>): VisibleMember<MemberOf<K>> => ({
     ...member,
     isApi: isReachable(build, of, member),
   })
@@ -30,7 +30,8 @@ export function membersOf<K extends Kind>(
     for (const [key, member] of above[kind] as ReadonlyMap<string, MemberOf<K>>) {
       const isInherited = member.name !== '<init>' && (member.flags & ACC.PRIVATE) === 0
       const known = found.get(key)
-      // Into a class that can be named compilers put bridges to what one above that cannot has; the latter counts then.
+      // Compilers add bridges to a visible class for the methods of an invisible superclass; the original
+      // method counts.
       const isBridged =
         known !== undefined &&
         (known.flags & ~member.flags & ACC.SYNTHETIC) !== 0 &&
@@ -41,7 +42,7 @@ export function membersOf<K extends Kind>(
   return found
 }
 
-/** Whether a class has a method of its own for a name and parameters, whatever it returns. */
+/** Whether a class itself declares a method with a name and parameters, with any return type. */
 function isOverridden({ methods }: ApiClass, { name, descriptor }: ApiMethod | ApiField): boolean {
   const start = descriptor.slice(0, descriptor.lastIndexOf(')') + 1)
   return [...methods.values()].some(
@@ -49,7 +50,7 @@ function isOverridden({ methods }: ApiClass, { name, descriptor }: ApiMethod | A
   )
 }
 
-/** The member that a class inherits under a name and descriptor, the nearest. */
+/** Returns the nearest inherited member with a name and descriptor. */
 export function inherited<K extends Kind>(
   build: Build,
   by: ApiClass,

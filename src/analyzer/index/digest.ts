@@ -8,21 +8,22 @@ import {
 } from '../bytecode/tables.ts'
 
 /**
- * What the server keeps in memory of a slice: enough to find classes, members and who uses what; the details stay in the
- * slice's facts. Strings are ids of the digest's own table, class names internal ("java/util/Map$Entry"), -1 for "none".
+ * Columns of a digest, which the server keeps in memory for each slice: enough to find classes, members and
+ * uses, while details stay in the slice's facts. Strings are ids of the digest's own table, class names are
+ * internal ("java/util/Map$Entry"), and -1 means "none".
  */
 export const digestColumns = {
   /** Row i is row i of the facts' classes. */
   classes: {
     name: 'i32',
     superName: 'i32',
-    /** The access in InnerClasses for nested classes, else the class's own. */
+    /** Access flags from InnerClasses for nested classes, else the class's own. */
     accessFlags: 'u16',
     /** Bits of the facts' `TRAIT`. */
     traits: 'u8',
     firstInterface: 'i32',
     firstMethod: 'i32',
-    /** Without constructors, static initializers and what the compiler made. */
+    /** Excludes constructors, static initializers and synthetic methods. */
     methodCount: 'u16',
     fieldCount: 'u16',
   },
@@ -30,17 +31,20 @@ export const digestColumns = {
   /** Row i is row i of the facts' methods. */
   methods: {
     name: 'i32',
-    /** The return type's descriptor. */
+    /** Descriptor of the return type. */
     returns: 'i32',
     accessFlags: 'u16',
   },
-  /** Types that are used, by name's id in rising order; their uses are the rows from `firstUse` on. */
+  /** Used types, in ascending order of name ids; their uses are the rows from `firstUse` on. */
   types: { name: 'i32', firstUse: 'i32' },
-  /** How often each class uses a type in each way, in the order of the classes; more than 255 times takes several rows. */
+  /**
+   * How often each class uses a type in each way, in the order of the classes; counts over 255 take several
+   * rows.
+   */
   uses: { class: 'u16', kind: 'u8', times: 'u8' },
-  /** Methods that are called or referred to, whatever their descriptors, each once. */
+  /** Methods that are called or referred to, with any descriptor, each once. */
   callees: { owner: 'i32', name: 'i32', firstCaller: 'i32' },
-  /** In the order of the classes; more than 255 times takes several rows. */
+  /** In the order of the classes; counts over 255 take several rows. */
   callers: { class: 'u16', times: 'u8' },
   /** Annotations on classes and members. */
   annotations: {
@@ -48,15 +52,17 @@ export const digestColumns = {
     class: 'u16',
     /** Row in the facts' annotations. */
     row: 'i32',
-    /** What it stands on, as in the facts. */
+    /** Annotated element, as in the facts. */
     targetKind: 'u8',
     target: 'i32',
   },
-  /** Row i is string i: its hash, as string-pool.ts makes it. */
+  /** Row i is the hash of string i, computed as in string-pool.ts. */
   texts: { hash: 'i32' },
 } as const satisfies Layout
 
-/** How a class uses a type. `REFERENCE_KINDS` names those that `xref` reports, in the same order. */
+/**
+ * Ways in which a class uses a type. `REFERENCE_KINDS` names those that `xref` reports, in the same order.
+ */
 export const USE = {
   EXTENDS: 0,
   IMPLEMENTS: 1,
@@ -85,29 +91,31 @@ export const USE = {
   METHOD_REFERENCE: 21,
   /** The functional interface that a lambda or method reference implements. */
   LAMBDA: 22,
-  /** FIELD, PARAM and RETURN of members that the compiler made. */
+  /** FIELD, PARAM and RETURN of synthetic members. */
   SYNTHETIC_FIELD: 23,
   SYNTHETIC_PARAM: 24,
   SYNTHETIC_RETURN: 25,
-  /** Named in any other way: a superclass's constructor, an annotation's element … */
+  /** Any other mention: a superclass's constructor, an annotation's element … */
   OTHER: 26,
 } as const
+/** Number of kinds of uses. */
 export const USE_KINDS = Object.keys(USE).length
 
+/** A packed digest with its strings. */
 export type Digest = PackedTables<typeof digestColumns>
 
-/** A digest in memory. */
+/** Tables of a digest in memory, without strings. */
 export type DigestTables = Tables<typeof digestColumns>
 
-/** The columns in packed order. */
+/** All columns in packed order. */
 export const digestLayout: string = columnNames(digestColumns).join(' ')
 
-/** @throws Error when the buffer is no digest of this layout */
+/** Opens a packed digest. @throws Error when the buffer has another layout */
 export function openDigest(buffer: ArrayBuffer): Digest {
   return openTables(digestColumns, buffer)
 }
 
-/** Without the strings, in memory of its own. @throws as `openDigest` */
+/** Copies a digest without its strings to separate memory. @throws as `openDigest` */
 export function copyDigest({ buffer }: Digest): DigestTables {
   return copyTables(digestColumns, buffer)
 }

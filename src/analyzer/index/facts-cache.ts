@@ -1,64 +1,64 @@
 import type { Facts } from '../bytecode/facts.ts'
 
-/** How much is kept in memory between questions. */
-const KEPT_BYTES = 96 * 2 ** 20
-/** Nothing is kept once nobody has asked for so long … */
+/** Maximum size of cached facts. */
+const MAX_BYTES = 96 * 2 ** 20
+/** The cache is cleared after so long without a query … */
 const IDLE_MS = 30_000
-/** … or a scan has ended so long ago. */
-const SETTLED_MS = 1_000
+/** … or so long after a scan. */
+const AFTER_SCAN_MS = 1_000
 
-/** Facts of slices that have lately been asked for. */
+/** Least-recently-touch cache of slices' facts. */
 export class FactsCache {
   readonly #read: (key: string) => Facts
-  readonly #rest: () => void
-  /** Last used stands last. */
-  readonly #kept = new Map<string, Facts>()
-  #keptBytes = 0
+  readonly #onIdle: () => void
+  /** Ordered by last use, the most recent last. */
+  readonly #entries = new Map<string, Facts>()
+  #bytes = 0
   #timer: NodeJS.Timeout | undefined
 
   /**
-   * @param read throws when they are not there any more
-   * @param rest nobody has asked for anything for a while
+   * @param read throws when the facts no longer exist
+   * @param onIdle called when the cache is cleared
    */
-  constructor(read: (key: string) => Facts, rest: () => void) {
+  constructor(read: (key: string) => Facts, onIdle: () => void) {
     this.#read = read
-    this.#rest = rest
+    this.#onIdle = onIdle
   }
 
   /** @throws as `read` */
   get(key: string): Facts {
-    const known = this.#kept.get(key)
-    const facts = known ?? this.#read(key)
-    this.#kept.delete(key)
-    this.#kept.set(key, facts)
-    if (known === undefined) this.#keptBytes += facts.buffer.byteLength
-    for (const [oldest, { buffer }] of this.#kept) {
-      if (this.#keptBytes <= KEPT_BYTES || oldest === key) break
-      this.#kept.delete(oldest)
-      this.#keptBytes -= buffer.byteLength
+    const cached = this.#entries.get(key)
+    const facts = cached ?? this.#read(key)
+    this.#entries.delete(key)
+    this.#entries.set(key, facts)
+    if (cached === undefined) this.#bytes += facts.buffer.byteLength
+    for (const [oldest, { buffer }] of this.#entries) {
+      if (this.#bytes <= MAX_BYTES || oldest === key) break
+      this.#entries.delete(oldest)
+      this.#bytes -= buffer.byteLength
     }
-    this.used()
+    this.touch()
     return facts
   }
 
-  /** Somebody asks: what that leaves behind is given back a while later. */
-  used(): void {
-    this.#restIn(IDLE_MS)
+  /** Postpones clearing the cache, because a query is running. */
+  touch(): void {
+    this.#clearIn(IDLE_MS)
   }
 
-  /** A scan has left much behind. */
-  restSoon(): void {
-    this.#restIn(SETTLED_MS)
+  /** Schedules clearing the cache soon, because a scan leaves much garbage. */
+  releaseSoon(): void {
+    this.#clearIn(AFTER_SCAN_MS)
   }
 
   clear(): void {
     clearTimeout(this.#timer)
-    this.#kept.clear()
-    this.#keptBytes = 0
-    this.#rest()
+    this.#entries.clear()
+    this.#bytes = 0
+    this.#onIdle()
   }
 
-  #restIn(ms: number): void {
+  #clearIn(ms: number): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.clear(), ms).unref()
   }

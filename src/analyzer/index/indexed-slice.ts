@@ -2,30 +2,30 @@ import type { Source } from '../classpath/source.ts'
 import { copyDigest, type Digest, type DigestTables } from './digest.ts'
 import type { StringPool } from './string-pool.ts'
 
-/** A slice that a project consists of. */
+/** A slice of a project. */
 export interface SliceEntry {
-  /** In the store. */
+  /** Key in the store. */
   readonly key: string
   readonly source: Source
-  /** Folder, archive or image that its classes come from. */
+  /** Folder, archive or image that contains its classes. */
   readonly location: string
 }
 
-/** One slice in memory. */
-export interface IndexedSlice extends SliceEntry, Held {
-  /** The id, in the index, of its first class. */
+/** A slice of a project in memory. */
+export interface IndexedSlice extends SliceEntry, LoadedSlice {
+  /** Id of its first class in the index. */
   readonly firstClass: number
 }
 
-/** What is held of a slice, wherever it is on the class path. */
-export interface Held {
-  /** With strings as ids of the index's names; annotations are sorted by type. */
+/** Data of a slice that does not depend on its position on the class path. */
+export interface LoadedSlice {
+  /** Digest whose strings are ids of the index's names; annotations are sorted by type. */
   readonly digest: DigestTables
-  /** The rows of the digest's types, by rising name. */
+  /** Rows of the digest's types in ascending order of names. */
   readonly typeOrder: Int32Array
 }
 
-/** The columns whose values are names. */
+/** Returns the columns whose values are names. */
 export function nameColumns({ classes, interfaces, methods, types, callees, annotations }: DigestTables) {
   return [
     classes.name,
@@ -40,8 +40,8 @@ export function nameColumns({ classes, interfaces, methods, types, callees, anno
   ]
 }
 
-/** Takes a digest into memory, and its strings into the names. */
-export function hold(packed: Digest, names: StringPool): Held {
+/** Copies a digest into memory and adds its strings to the names. */
+export function loadSlice(packed: Digest, names: StringPool): LoadedSlice {
   const { strings, texts } = packed
   const { bytes, offsets } = strings
   const nameOf = texts.hash.map((hash, id) => names.idOf(bytes, offsets[id] ?? 0, offsets[id + 1] ?? 0, hash))
@@ -58,12 +58,12 @@ function sortAnnotations(annotations: DigestTables['annotations']): void {
   for (const column of [type, owner, row, targetKind, target]) column.set(order.map((at) => column[at] ?? 0))
 }
 
-/** More than a slice has rows of anything that is sorted. */
+/** More rows than any sorted column of a slice has. */
 const ROWS = 2 ** 21
 
-/** The rows by rising value, those of the same value as they are. */
+/** Returns the rows in ascending order of values; the sort is stable. */
 function orderOf(values: Int32Array): Int32Array {
-  // Sorted as one number each: the value above, the row below.
+  // Value and row are combined into one sortable number.
   const both = Float64Array.from(values, (value, row) => value * ROWS + row).toSorted()
   return Int32Array.from(both, (each) => each - Math.floor(each / ROWS) * ROWS)
 }

@@ -1,31 +1,31 @@
 import { matchNames, type NamePart, type NameTable } from '../../native/match-names.ts'
 
-/** By names' ids: 1 for those that are looked for. */
+/** Marks matching names with 1, by name id. */
 export type NameSet = Uint8Array
 
 interface NameSource {
   readonly table: () => NameTable
 }
 
-/** So much of a name's beginning is kept beside its id. */
+/** Length of the prefix cached for each name. */
 const HEAD_BYTES = 4
 
 /**
- * Names that patterns are held against. What each part of them begins with is kept, four bytes of it, so that a pattern that begins
- * with a text is held against the few whose beginning is the same.
+ * Names to match patterns against. Caches a prefix of four bytes for each part of a name, so that a pattern
+ * with a literal start is matched against few names.
  */
 export class NameList {
   readonly ids: Int32Array
   readonly #names: NameSource
   readonly #heads = new Map<NamePart, readonly Uint32Array[]>()
 
-  /** @param ids in ascending order, in which the names lie in memory */
+  /** @param ids in ascending order, which is their order in memory */
   constructor(names: NameSource, ids: Int32Array) {
     this.#names = names
     this.ids = ids
   }
 
-  /** The names of which a part fits a pattern, in which `*` stands for any text. */
+  /** Returns the names of which a part matches a pattern; `*` matches any text. */
   match(pattern: string, part: NamePart): NameSet {
     return matchNames(this.#names.table(), this.#likely(pattern, part), pattern, part)
   }
@@ -35,7 +35,7 @@ export class NameList {
     const wanted = Buffer.from(start).subarray(0, HEAD_BYTES)
     if (wanted.length === 0) return this.ids
     const head = headOf(wanted, 0, wanted.length)
-    // The bits of as many bytes as the pattern begins with.
+    // Mask for the bytes that the pattern's literal start covers.
     const mask = (0xff_ff_ff_ff << (8 * (HEAD_BYTES - wanted.length))) >>> 0
     const [heads = new Uint32Array(), others = heads] = this.#headsOf(part)
     const { ids } = this
@@ -48,7 +48,10 @@ export class NameList {
     return likely.subarray(0, count)
   }
 
-  /** What the part begins with in each name; for a class first the whole name, then the simple one. */
+  /**
+   * Returns the prefixes of a part of each name; for a class the prefixes of the whole name, then of the
+   * simple name.
+   */
   #headsOf(part: NamePart): readonly Uint32Array[] {
     let heads = this.#heads.get(part)
     if (heads === undefined) {
@@ -68,7 +71,7 @@ export class NameList {
   }
 }
 
-/** The first bytes as a number, the first of them highest; zeros where there are none. */
+/** Returns the first bytes as a big-endian number, padded with zeros. */
 function headOf(bytes: Uint8Array, start: number, end: number): number {
   let head = 0
   for (let i = 0; i < HEAD_BYTES; i++) head = head * 256 + (start + i < end ? (bytes[start + i] ?? 0) : 0)
@@ -77,7 +80,9 @@ function headOf(bytes: Uint8Array, start: number, end: number): number {
 
 const [SLASH, DOLLAR, ZERO, NINE] = [0x2f, 0x24, 0x30, 0x39]
 
-/** Where the simple name begins in an internal name: after the last "$" and a local class's digits. */
+/**
+ * Returns the start of the simple name in an internal name: after the last "$" and a local class's digits.
+ */
 function simpleNameAt(bytes: Uint8Array, start: number, end: number): number {
   const slash = lastOf(SLASH, bytes, start, end)
   const name = slash === undefined ? start : slash + 1

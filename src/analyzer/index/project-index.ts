@@ -1,28 +1,35 @@
 import type { Digest, DigestTables } from './digest.ts'
-import { type Held, hold, type IndexedSlice, nameColumns, type SliceEntry } from './indexed-slice.ts'
-import { MethodsBy } from './methods-by.ts'
+import {
+  type LoadedSlice,
+  loadSlice,
+  type IndexedSlice,
+  nameColumns,
+  type SliceEntry,
+} from './indexed-slice.ts'
+import { MethodLookup } from './method-lookup.ts'
 import { NameList } from './name-list.ts'
-import { firstFrom } from './sorted.ts'
+import { lowerBound } from './lower-bound.ts'
 import { StringPool } from './string-pool.ts'
 import { SubtypeTable } from './subtype-table.ts'
 
 /**
- * The classes of a project and of what it is built on, in memory. A class has an id from 0, in the order of the class path;
- * of classes of one name the first counts, as for the JVM. Immutable: a refresh makes another, which shares what has not changed.
+ * In-memory index of the classes of a project and its dependencies. A class has an id from 0, in class path
+ * order; the first class of a name counts, as for the JVM. Immutable: a refresh creates another index, which
+ * shares unchanged data.
  */
 export class ProjectIndex {
   readonly slices: readonly IndexedSlice[]
   readonly classCount: number
-  /** All names that digests have; a refresh may add more. */
+  /** All names in digests; a refresh may add more. */
   readonly names: StringPool
-  /** By name's id; -1 for what is no class. */
+  /** Class id by name id; -1 if the name is not a class. */
   readonly #classOfName: Int32Array
   readonly #sliceOf: Uint16Array
-  /** By class id. */
+  /** Name id by class id. */
   readonly #nameIds: Int32Array
-  /** The names of classes, by their texts. */
+  /** Name ids of classes, sorted by text. */
   readonly #sortedNames: Int32Array
-  /** How many names there were before the first refresh. */
+  /** Number of names before the first refresh. */
   readonly namesAtFirst: number
   #byName: Int32Array | undefined
   #ranks: Int32Array | undefined
@@ -30,12 +37,12 @@ export class ProjectIndex {
   #classNames: NameList | undefined
   #typeNames: NameList | undefined
   #methodNames: NameList | undefined
-  #methodsByName: MethodsBy | undefined
-  #methodsByReturn: MethodsBy | undefined
+  #methodsByName: MethodLookup | undefined
+  #methodsByReturn: MethodLookup | undefined
   #returnTypes: NameList | undefined
   #subtypes: SubtypeTable | undefined
 
-  /** @param before one with the same names, whose order is taken over */
+  /** @param before index with the same names, whose order is reused */
   constructor(slices: readonly IndexedSlice[], names: StringPool, before: ProjectIndex | undefined) {
     this.names = names
     this.slices = slices
@@ -57,96 +64,103 @@ export class ProjectIndex {
     this.namesAtFirst = before?.namesAtFirst ?? names.count
   }
 
+  /** Returns the slice of a class. @throws RangeError when the id is invalid */
   sliceOf(id: number): IndexedSlice {
     const slice = this.slices[this.#sliceOf[id] ?? -1]
-    if (slice === undefined) throw new RangeError(`there is no class ${id}`)
+    if (slice === undefined) throw new RangeError(`class ${id} does not exist`)
     return slice
   }
 
+  /** Returns the row of a class in its slice. */
   rowOf(id: number): number {
     return id - this.sliceOf(id).firstClass
   }
 
-  /** The class's internal name. */
+  /** Returns a class's internal name. */
   nameOf(id: number): string {
     return this.names.get(this.nameIdOf(id))
   }
 
+  /** Returns the id of a class's name. */
   nameIdOf(id: number): number {
     return this.#nameIds[id] ?? -1
   }
 
-  /** By internal name. */
+  /** Finds a class by its internal name. */
   find(name: string): number | undefined {
     const id = this.names.find(name)
     return id === undefined ? undefined : this.findByNameId(id)
   }
 
-  /** By the id of its name in `names`. */
+  /** Finds a class by the id of its name. */
   findByNameId(name: number): number | undefined {
     const id = this.#classOfName[name] ?? -1
     return id === -1 ? undefined : id
   }
 
-  /** Whether another class of that name comes earlier on the class path. */
+  /** Whether another class of the same name precedes it on the class path. */
   isHidden(id: number): boolean {
     return this.#classOfName[this.nameIdOf(id)] !== id
   }
 
-  /** All classes that are not hidden, by name. */
+  /** Returns all classes that are not hidden, sorted by name. */
   byName(): Int32Array {
     this.#byName ??= this.#sortedNames.map((name) => this.#classOfName[name] ?? -1)
     return this.#byName
   }
 
-  /** Those of the project's own, by name. */
+  /** Returns the classes of the project, sorted by name. */
   ofProject(): Int32Array {
     this.#ofProject ??= this.byName().filter((id) => this.sliceOf(id).source === 'PROJECT')
     return this.#ofProject
   }
 
-  methodsByName(): MethodsBy {
-    this.#methodsByName ??= new MethodsBy('name', this.slices, this.names)
+  /** Returns a lookup of methods by name. */
+  methodsByName(): MethodLookup {
+    this.#methodsByName ??= new MethodLookup('name', this.slices, this.names)
     return this.#methodsByName
   }
 
-  /** By the descriptors of what they return. */
-  methodsByReturn(): MethodsBy {
-    this.#methodsByReturn ??= new MethodsBy('returns', this.slices, this.names)
+  /** Returns a lookup of methods by return descriptor. */
+  methodsByReturn(): MethodLookup {
+    this.#methodsByReturn ??= new MethodLookup('returns', this.slices, this.names)
     return this.#methodsByReturn
   }
 
-  /** The names of classes. */
+  /** Returns the names of classes. */
   classNames(): NameList {
     this.#classNames ??= new NameList(this.names, this.#sortedNames.toSorted())
     return this.#classNames
   }
 
-  /** The same of all types that class files name. */
+  /** Returns the names of all types mentioned in class files. */
   typeNames(): NameList {
     this.#typeNames ??= this.#distinct(({ types }) => types.name)
     return this.#typeNames
   }
 
-  /** The same of the names that methods have. */
+  /** Returns the names of methods. */
   methodNames(): NameList {
     this.#methodNames ??= this.#distinct(({ methods }) => methods.name)
     return this.#methodNames
   }
 
-  /** The same of the descriptors of what methods return. */
+  /** Returns the return descriptors of methods. */
   returnTypes(): NameList {
     this.#returnTypes ??= this.#distinct(({ methods }) => methods.returns)
     return this.#returnTypes
   }
 
-  /** The classes that directly extend or implement a type, by the id of its name, as USE.EXTENDS or USE.IMPLEMENTS. */
+  /**
+   * Returns the classes that directly extend or implement a type, by the id of its name. `kinds` are
+   * USE.EXTENDS and USE.IMPLEMENTS.
+   */
   subtypesOf(name: number, kinds: readonly number[]): readonly number[] {
     this.#subtypes ??= new SubtypeTable(this.slices, this.names.count, (id) => this.isHidden(id))
     return this.#subtypes.of(name, kinds)
   }
 
-  /** By class id: its place in `byName`; 0 for a hidden one. */
+  /** Returns each class's position in `byName`, by class id; 0 for a hidden class. */
   ranks(): Int32Array {
     if (this.#ranks === undefined) {
       const ranks = new Int32Array(this.classCount)
@@ -156,14 +170,14 @@ export class ProjectIndex {
     return this.#ranks
   }
 
-  /** Whether a class uses a type of that name's id. */
+  /** Whether any class uses a type, by the id of its name. */
   isUsed(type: number): boolean {
     return this.slices.some(
       ({ digest, typeOrder }) => rowOfType(type, digest.types.name, typeOrder) !== undefined,
     )
   }
 
-  /** The classes that use a type, with how and how often; within a slice in the order of its classes. */
+  /** Returns the classes that use a type, with kind and count; within a slice in the order of its classes. */
   *usesOf(type: number): Generator<{ readonly id: number; readonly kind: number; readonly count: number }> {
     for (const { digest, typeOrder, firstClass } of this.slices) {
       const { uses, types } = digest
@@ -172,7 +186,7 @@ export class ProjectIndex {
       const end = types.firstUse[at + 1] ?? 0
       for (let row = types.firstUse[at] ?? 0; row < end; row++) {
         let count = uses.times[row] ?? 0
-        // What is more than a row counts goes on in the next.
+        // Counts over 255 continue in the next row.
         for (; row + 1 < end && isSame(uses, row, row + 1); row++) count += uses.times[row + 1] ?? 0
         yield { id: firstClass + (uses.class[row] ?? 0), kind: uses.kind[row] ?? 0, count }
       }
@@ -180,16 +194,16 @@ export class ProjectIndex {
   }
 
   #distinct(columnOf: (digest: DigestTables) => Int32Array): NameList {
-    const isThere = new Uint8Array(this.names.count)
-    for (const { digest } of this.slices) for (const name of columnOf(digest)) isThere[name] = 1
+    const isUsed = new Uint8Array(this.names.count)
+    for (const { digest } of this.slices) for (const name of columnOf(digest)) isUsed[name] = 1
     const ids: number[] = []
-    for (let name = 0; name < isThere.length; name++) if (isThere[name] === 1) ids.push(name)
+    for (let name = 0; name < isUsed.length; name++) if (isUsed[name] === 1) ids.push(name)
     return new NameList(this.names, Int32Array.from(ids))
   }
 }
 
 function rowOfType(type: number, names: Int32Array, order: Int32Array): number | undefined {
-  const row = order[firstFrom(0, order.length, (at) => (names[order[at] ?? 0] ?? 0) < type)]
+  const row = order[lowerBound(0, order.length, (at) => (names[order[at] ?? 0] ?? 0) < type)]
   return row !== undefined && names[row] === type ? row : undefined
 }
 
@@ -197,46 +211,48 @@ function isSame(uses: DigestTables['uses'], a: number, b: number): boolean {
   return uses.class[a] === uses.class[b] && uses.kind[a] === uses.kind[b]
 }
 
-/** Makes an index of slices' digests, and takes over from the one before it what is the same. */
+/** Builds an index from slices' digests, reusing unchanged data of the previous index. */
 export class IndexBuilder {
-  /** With the same names. */
+  /** Previous index, if its names are reused. */
   readonly #before: ProjectIndex | undefined
   readonly #names: StringPool
-  readonly #held: Map<string, Held>
+  readonly #loaded: Map<string, LoadedSlice>
 
   constructor(before: ProjectIndex | undefined) {
-    this.#before = before === undefined || hasMuchUnused(before) ? undefined : before
+    this.#before = before === undefined || hasManyUnusedNames(before) ? undefined : before
     this.#names = this.#before?.names ?? new StringPool()
-    this.#held = new Map(
+    this.#loaded = new Map(
       this.#before?.slices.map(({ key, digest, typeOrder }) => [key, { digest, typeOrder }]),
     )
   }
 
+  /** Whether a slice is loaded. */
   has(key: string): boolean {
-    return this.#held.has(key)
+    return this.#loaded.has(key)
   }
 
+  /** Loads a slice's digest. */
   add(key: string, digest: Digest): void {
-    this.#held.set(key, hold(digest, this.#names))
+    this.#loaded.set(key, loadSlice(digest, this.#names))
   }
 
-  /** Of slices that have been added, in the order of the class path. */
+  /** Builds the index of loaded slices, given in class path order. */
   build(entries: readonly SliceEntry[]): ProjectIndex {
     if (this.#before === undefined) this.#names.trim()
     let firstClass = 0
     const slices = entries.flatMap((entry) => {
-      const held = this.#held.get(entry.key)
-      if (held === undefined) return []
-      const slice = { ...entry, ...held, firstClass }
-      firstClass += held.digest.classes.count
+      const loaded = this.#loaded.get(entry.key)
+      if (loaded === undefined) return []
+      const slice = { ...entry, ...loaded, firstClass }
+      firstClass += loaded.digest.classes.count
       return [slice]
     })
     return new ProjectIndex(slices, this.#names, this.#before)
   }
 }
 
-/** Each refresh leaves names that nothing has any more. */
-function hasMuchUnused({ slices, names, namesAtFirst }: ProjectIndex): boolean {
+/** Whether most names are unused: each refresh leaves some behind. */
+function hasManyUnusedNames({ slices, names, namesAtFirst }: ProjectIndex): boolean {
   // Counting takes longer than a small refresh.
   if (names.count < 1.5 * namesAtFirst) return false
   const used = new Uint8Array(names.count)
@@ -247,9 +263,9 @@ function hasMuchUnused({ slices, names, namesAtFirst }: ProjectIndex): boolean {
 }
 
 /**
- * The names that are classes, in the order of their texts.
+ * Returns the names that are classes, sorted by text.
  *
- * @param classOf by name's id; -1 for what is no class
+ * @param classOf class id by name id; -1 if the name is not a class
  * @param before names in that order, most of which are still classes
  */
 function sortNames(
@@ -257,22 +273,22 @@ function sortNames(
   classOf: Int32Array,
   before: Int32Array = new Int32Array(),
 ): Int32Array {
-  const kept = before.filter((name) => (classOf[name] ?? -1) !== -1)
-  const isKept = new Uint8Array(classOf.length)
-  for (const name of kept) isKept[name] = 1
+  const remaining = before.filter((name) => (classOf[name] ?? -1) !== -1)
+  const isRemaining = new Uint8Array(classOf.length)
+  for (const name of remaining) isRemaining[name] = 1
   const added: { readonly name: number; readonly text: string }[] = []
   for (let name = 0; name < classOf.length; name++) {
-    if (classOf[name] !== -1 && isKept[name] === 0) added.push({ name, text: names.decode(name) })
+    if (classOf[name] !== -1 && isRemaining[name] === 0) added.push({ name, text: names.decode(name) })
   }
   added.sort((a, b) => (a.text < b.text ? -1 : 1))
-  const sorted = new Int32Array(kept.length + added.length)
+  const sorted = new Int32Array(remaining.length + added.length)
   let from = 0
   for (const [index, { name, text }] of added.entries()) {
-    const to = firstFrom(from, kept.length, (at) => names.decode(kept[at] ?? 0) < text)
-    sorted.set(kept.subarray(from, to), from + index)
+    const to = lowerBound(from, remaining.length, (at) => names.decode(remaining[at] ?? 0) < text)
+    sorted.set(remaining.subarray(from, to), from + index)
     sorted[to + index] = name
     from = to
   }
-  sorted.set(kept.subarray(from), from + added.length)
+  sorted.set(remaining.subarray(from), from + added.length)
   return sorted
 }

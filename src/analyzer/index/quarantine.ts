@@ -2,19 +2,21 @@ import { isFault } from '../../lib/errors/fault.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { stampIfThere } from './slices.ts'
 
-/** Work on one place of a class path. */
-export interface PlacedTask {
-  readonly place: { readonly path: string }
+/** A task for one class path entry. */
+export interface EntryTask {
+  readonly entry: { readonly path: string }
 }
 
-/** A task's process ended under it. */
+/** Result of a task whose process crashed. */
 const CRASH = Symbol('crash')
 type Crash = typeof CRASH
 
-/** Places that have again and again ended the process that read them: they are left out until they change. */
+/**
+ * Class path entries that repeatedly crashed the process that read them. They are skipped until they change.
+ */
 export class Quarantine {
-  /** With their stamps. */
-  readonly #places = new Map<string, string | undefined>()
+  /** Stamps by path. */
+  readonly #stamps = new Map<string, string | undefined>()
   readonly #logger: Logger
 
   constructor(logger: Logger) {
@@ -22,30 +24,30 @@ export class Quarantine {
   }
 
   get paths(): readonly string[] {
-    return [...this.#places.keys()]
+    return [...this.#stamps.keys()]
   }
 
   has(path: string): boolean {
-    return this.#places.has(path)
+    return this.#stamps.has(path)
   }
 
   #add(path: string): void {
-    this.#places.set(path, stampIfThere(path))
-    this.#logger.error({ path }, 'reading this has ended its process again and again; it is left out')
+    this.#stamps.set(path, stampIfThere(path))
+    this.#logger.error({ path }, 'reading this repeatedly crashed the process; it is skipped')
   }
 
   /**
-   * Runs tasks together; those of places that are left out have no result. A crash takes with it what else was at work: all that is run again,
-   * one by one, which shows whose it was, and that place is left out from now on.
+   * Runs tasks concurrently; tasks of quarantined entries have no result. A crash also aborts the other tasks
+   * of the process: all are rerun one by one, and an entry that crashes again is quarantined.
    *
-   * @throws what else went wrong, once all have ended
+   * @throws the first other error, once all tasks finished
    */
-  async runAll<Task extends PlacedTask, Result>(
+  async runAll<Task extends EntryTask, Result>(
     tasks: readonly Task[],
     run: (task: Task, isAlone: boolean) => Promise<Result>,
   ): Promise<readonly (Result | undefined)[]> {
     const attempt = async (task: Task, isAlone: boolean): Promise<Result | Crash | undefined> => {
-      if (this.has(task.place.path)) return undefined
+      if (this.has(task.entry.path)) return undefined
       try {
         return await run(task, isAlone)
       } catch (error) {
@@ -61,26 +63,26 @@ export class Quarantine {
       const first = ended[i]
       let result = first?.status === 'fulfilled' ? first.value : undefined
       if (result === CRASH) result = await attempt(task, true)
-      if (result === CRASH) this.#add(task.place.path)
+      if (result === CRASH) this.#add(task.entry.path)
       results.push(result === CRASH ? undefined : result)
     }
     return results
   }
 
-  /** Everything that was left out since then is tried again. Returns whether there was any. */
+  /** Releases the entries that were quarantined since. Returns whether there were any. */
   releaseSince(paths: readonly string[]): boolean {
     const added = this.paths.filter((path) => !paths.includes(path))
-    for (const path of added) this.#places.delete(path)
+    for (const path of added) this.#stamps.delete(path)
     return added.length > 0
   }
 
-  /** What has changed is tried again. */
+  /** Releases entries that changed. */
   releaseChanged(): void {
-    for (const [path, stamp] of this.#places) if (stampIfThere(path) !== stamp) this.#places.delete(path)
+    for (const [path, stamp] of this.#stamps) if (stampIfThere(path) !== stamp) this.#stamps.delete(path)
   }
 }
 
-/** Whether the process or the thread that was at work has ended, the latter by filling its heap. */
+/** Whether the process crashed, or its thread by exhausting its heap. */
 function hasCrashed(error: unknown): boolean {
   return isFault(error) && (error.code === 'POOL_CRASHED' || error.code === 'POOL_TASK_FAILED')
 }

@@ -5,31 +5,33 @@ import type { ClassContainer, ClassEntry, ClassPathProblem } from '../classpath/
 import { listClasses } from '../classpath/list-classes.ts'
 import { STORE_VERSION } from './store.ts'
 
-/** Classes that are read, stored and kept together. */
+/** Classes that are read and stored together. */
 export interface Slice {
-  /** Says which bytes it is made of: of an archive's the archive's hash, of a folder's the names, sizes and times. */
+  /** Identifies the content: an archive's hash, or the names, sizes and times of a folder's files. */
   readonly key: string
   readonly container: ClassContainer
   readonly classes: readonly ClassEntry[]
 }
 
-export interface SlicedPlace {
+/** Slices of a class path entry. */
+export interface SlicedEntry {
   readonly slices: readonly Slice[]
   readonly problems: readonly ClassPathProblem[]
-  /** Of an archive as it was listed. */
+  /** Stamp of an archive when it was listed. */
   readonly stamp: string | undefined
 }
 
 const ARCHIVE_SLICE = 256
-/** Of a folder's slices: about so many, and at most. */
+/** Average and maximum size of a folder's slices. */
 const FOLDER_SLICE = 160
 const MAX_FOLDER_SLICE = 512
 
-/** Divides one place of a class path. Reads directories and, of an archive, all bytes for its hash. */
-export function slicesOf(path: string, release: number, hashOf: (stamp: string) => string): SlicedPlace {
+/** Divides a class path entry into slices. Reads directories, and all bytes of an archive for its hash. */
+export function slicesOf(path: string, release: number, hashOf: (stamp: string) => string): SlicedEntry {
   let problems: readonly ClassPathProblem[] = []
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    // Before and after: the list, the hash and the stamp must be of the same bytes, since they are kept under that hash for all.
+    // Compared before and after: list, hash and stamp must be of the same bytes, because all projects share
+    // what is stored under that hash.
     const stamp = stampIfThere(path)
     const listed = listClasses(path, release)
     problems = listed.problems
@@ -41,7 +43,7 @@ export function slicesOf(path: string, release: number, hashOf: (stamp: string) 
     if (stamp !== undefined && hash !== undefined && stampIfThere(path) === stamp)
       return { slices: containers.flatMap((each) => archiveSlices(each, release, hash)), problems, stamp }
   }
-  const message = 'it changes while it is read; refresh when that is done'
+  const message = 'it is changing while it is read; refresh when the build is done'
   return { slices: [], problems: [...problems, { path, offset: 0, message }], stamp: undefined }
 }
 
@@ -51,7 +53,7 @@ function hashIfWhole(stamp: string, hashOf: (stamp: string) => string): string |
   try {
     return hashOf(stamp)
   } catch {
-    // It has gone, or become shorter, since it was listed.
+    // It was deleted or truncated since it was listed.
     return undefined
   }
 }
@@ -66,8 +68,8 @@ function archiveSlices(container: ClassContainer, release: number, hash: string)
 }
 
 /**
- * By the order of names, divided where a name's checksum says so: one class more or less changes its own slice and no other
- * (content-defined chunking).
+ * Divides classes in name order where a name's checksum says so, so that adding or removing a class changes
+ * only its own slice (content-defined chunking).
  */
 function folderSlices(container: ClassContainer): readonly Slice[] {
   const groups: ClassEntry[][] = []
@@ -89,12 +91,13 @@ function keyOf(parts: readonly string[]): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 32)
 }
 
-/** What tells an archive from one that was there before at its place, without reading it. */
+/** Returns a stamp that differs from that of an earlier file at the same path, without reading the file. */
 export function stampOf(path: string): string {
   const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })
   return [path, dev, ino, size, mtimeNs, ctimeNs].join(' ')
 }
 
+/** Returns the stamp of a file, or undefined if it does not exist. */
 export function stampIfThere(path: string): string | undefined {
   try {
     return stampOf(path)

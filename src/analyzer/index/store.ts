@@ -7,21 +7,24 @@ import { factsLayout, openFacts, type Facts } from '../bytecode/facts.ts'
 import { isWhole } from '../bytecode/tables.ts'
 import { type Digest, digestLayout, openDigest } from './digest.ts'
 
-/** Changes by itself with the columns. The number is for other changes of what is stored; another version's slices are left alone. */
+/**
+ * Changes with the columns. Increment the number for any other change of the stored format; slices of other
+ * versions are left alone.
+ */
 export const STORE_VERSION = `4-${crc32(`${factsLayout} ${digestLayout}`).toString(36)}`
-/** Address space, of which only what is used takes memory or disk. */
+/** Address space; only the used part takes memory or disk. */
 const MAP_BYTES = 64 * 2 ** 30
 
 /**
- * The slices of class files that this user's servers have read, by a key that says which bytes they were made of. It is a
- * cache: what is missing or damaged is read from the class files again. Written in a pool's process only (lmdb damages its
- * memory when the disk is full), read anywhere.
+ * Store of the slices that this user's servers have read, by a key that identifies their content. It is a
+ * cache: missing or damaged slices are read from the class files again. Only a pool process writes it (lmdb
+ * corrupts its memory when the disk is full); any process may read it.
  */
 export class SliceStore {
   readonly #directory: string
   readonly #mode: 'read' | 'write'
   #opened: Opened | undefined
-  /** Of the file when it was last looked at; it never shrinks by itself. */
+  /** Size of the file at the last check; it never shrinks normally. */
   #bytes = 0
   #scratch = new ArrayBuffer(0)
   #isDamaged = false
@@ -31,7 +34,7 @@ export class SliceStore {
     this.#mode = mode
   }
 
-  /** @throws what lmdb throws for a directory that cannot be used */
+  /** Opens a store. @throws errors of lmdb when the directory is unusable */
   static open(directory: string, mode: 'read' | 'write'): SliceStore {
     makeDirs(directory, 0o700)
     const store = new SliceStore(directory, mode)
@@ -40,7 +43,7 @@ export class SliceStore {
     return store
   }
 
-  /** False where something else has cut the file short or taken it away: to read it then would end this process. */
+  /** Whether the file still exists and was not truncated; reading it otherwise would kill this process. */
   isWhole(): boolean {
     if (this.#isDamaged) return false
     const bytes = statSync(join(this.#directory, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0
@@ -49,28 +52,32 @@ export class SliceStore {
     return true
   }
 
+  /** Whether a slice is stored. */
   has(key: string): boolean {
     return this.#open().data.doesExist(`${key} digest`)
   }
 
-  /** Shows the digest to `use`, during whose call alone it is valid. False when it is not there or damaged. */
+  /**
+   * Calls `use` with a digest, which is valid only during the call. Returns false if it is missing or
+   * damaged.
+   */
   digest(key: string, use: (digest: Digest) => void): boolean {
     const content = this.#content(`${key} digest`)
     if (content === undefined) return false
-    // At a place where words may be read.
+    // Copied to aligned memory.
     if (this.#scratch.byteLength < content.length) this.#scratch = new ArrayBuffer(2 * content.length)
     new Uint8Array(this.#scratch).set(content)
     use(openDigest(this.#scratch))
     return true
   }
 
-  /** Undefined when it is not there or damaged. */
+  /** Returns a slice's facts, or undefined if they are missing or damaged. */
   facts(key: string): Facts | undefined {
     const content = this.#content(`${key} facts`)
     return content === undefined ? undefined : openFacts(new Uint8Array(content).buffer)
   }
 
-  /** Resolves once both, packed, are stored; rejects when they cannot be, after which this process should end. */
+  /** Stores packed facts and digest. If it rejects, the process should exit. */
   async put(key: string, facts: ArrayBuffer, digest: ArrayBuffer): Promise<void> {
     const { root, data } = this.#open()
     await root.transaction(() => {
@@ -79,7 +86,7 @@ export class SliceStore {
     })
   }
 
-  /** Takes slices out, those of them that are there. The file stays as large, and has room. */
+  /** Deletes existing slices. The file does not shrink, but reuses the space. */
   async drop(keys: readonly string[]): Promise<void> {
     const { root, data } = this.#open()
     await root.transaction(() => {
@@ -90,13 +97,13 @@ export class SliceStore {
     })
   }
 
-  /** Reads something of every entry: where the file is shorter than it says, that ends the process. */
+  /** Reads a byte of every entry, which kills the process if the file is truncated. */
   touchAll(): void {
     const { data } = this.#open()
     for (const key of data.getKeys()) data.getBinaryFast(key)?.at(-1)
   }
 
-  /** Gives back the memory through which the file was read. It is opened again when it is used again. */
+  /** Unmaps the file. The next use opens it again. */
   async close(): Promise<void> {
     const opened = this.#opened
     this.#opened = undefined
@@ -109,7 +116,7 @@ export class SliceStore {
     return this.#opened
   }
 
-  /** It is not whole any more: something has shown that its pages are damaged. */
+  /** Marks the store as damaged. */
   distrust(): void {
     this.#isDamaged = true
   }
@@ -124,17 +131,17 @@ export class SliceStore {
     }
   }
 
-  /** In lmdb's own memory, until the next call of it. */
+  /** Returns an entry in lmdb's own memory, valid until its next call. */
   #content(name: string): Uint8Array | undefined {
     if (!this.isWhole()) return undefined
     const stored = this.#read(name)
-    // The memory behind it is larger than the value.
+    // The underlying memory is larger than the value.
     const content = stored?.subarray(0, stored.length)
     return content !== undefined && isWhole(content) ? content : undefined
   }
 }
 
-/** Whether lmdb has found its own pages damaged. */
+/** Whether an error reports damaged pages of lmdb. */
 export function isDamage(error: unknown): boolean {
   return error instanceof Error && error.message.includes('MDB_')
 }
@@ -151,7 +158,8 @@ function openDatabase(path: string, mode: 'read' | 'write'): Opened {
     maxDbs: 4,
     mapSize: MAP_BYTES,
     readOnly: mode === 'read',
-    // A crash of the machine can lose the last slices, or damage pages: the next start checks the store, and reads all again if it has to.
+    // A crash of the machine can lose the last slices or damage pages: the next start checks the store, and
+    // scans everything again if necessary.
     noSync: true,
   })
   return { root, data: root.openDB<Buffer, string>({ name: `v${STORE_VERSION}`, encoding: 'binary' }) }

@@ -6,17 +6,17 @@ const BASIS = 0x811c9dc5 | 0
 const PRIME = 0x01000193
 
 /**
- * Distinct strings in flat memory, by id from 0: one of a million costs its bytes and 16 more, where a string in a `Map` costs
- * over 100, and one that is there already is found without being decoded.
+ * Distinct strings in flat memory, by id from 0. A string in a pool of a million costs its bytes and 16 more,
+ * while a string in a `Map` costs over 100, and existing strings are found without decoding.
  */
 export class StringPool {
   #bytes = Buffer.allocUnsafeSlow(4096)
   #offsets = new Int32Array(256)
   #hashes = new Int32Array(256)
   #count = 0
-  /** Those that have been asked for. */
+  /** Decoded strings. */
   #texts: (string | undefined)[] = []
-  /** Open addressing by hash; at most three quarters full. */
+  /** Hash table with open addressing, at most three quarters full. */
   #slots = new Int32Array(512).fill(NONE)
 
   get count(): number {
@@ -24,19 +24,20 @@ export class StringPool {
   }
 
   /**
-   * The id of the string that takes the bytes (UTF-8, or WTF-8) from `start` to `end`; a new one where it is new.
+   * Returns the id of a string, which is added if it is new. Its bytes (UTF-8 or WTF-8) are those from
+   * `start` to `end`.
    *
-   * @param hash as `hashOf` has given it for the same bytes
+   * @param hash result of `hashOf` for the same bytes
    */
   idOf(bytes: Uint8Array, start: number, end: number, hash = hashOf(bytes, start, end)): number {
     const slot = this.#slotOf(bytes, start, end, hash)
-    const known = this.#slots[slot] ?? NONE
-    if (known !== NONE) return known
+    const existing = this.#slots[slot] ?? NONE
+    if (existing !== NONE) return existing
     const id = this.#count++
     this.#slots[slot] = id
     const from = this.#offsets[id] ?? 0
     const to = from + end - start
-    this.#makeRoom(to)
+    this.#reserve(to)
     for (let i = start, at = from; i < end; i++, at++) this.#bytes[at] = bytes[i] ?? 0
     this.#offsets[id + 1] = to
     this.#hashes[id] = hash
@@ -44,35 +45,36 @@ export class StringPool {
     return id
   }
 
+  /** Finds the id of a string. */
   find(text: string): number | undefined {
     const bytes = encodeWtf8(text)
     const id = this.#slots[this.#slotOf(bytes, 0, bytes.length, hashOf(bytes, 0, bytes.length))]
     return id === NONE ? undefined : id
   }
 
-  /** Kept until `forget`. @throws RangeError for an id that is none, -1 among them */
+  /** Returns a string, cached until `forget`. @throws RangeError when the id is invalid, including -1 */
   get(id: number): string {
     return (this.#texts[id] ??= this.decode(id))
   }
 
-  /** As `get`, for one that is not soon asked for again. */
+  /** Returns a string without caching it. @throws as `get` */
   decode(id: number): string {
-    if (!(id >= 0 && id < this.#count)) throw new RangeError(`there is no string ${id}`)
+    if (!(id >= 0 && id < this.#count)) throw new RangeError(`string ${id} does not exist`)
     return textOf(this.#bytes, this.#offsets[id] ?? 0, this.#offsets[id + 1] ?? 0)
   }
 
-  /** Gives back what `get` keeps. */
+  /** Drops the strings cached by `get`. */
   forget(): void {
     this.#texts = []
   }
 
-  /** What it holds now, as a view: strings that are added later are not in it. */
+  /** Returns the current strings as a view; strings added later are not in it. */
   table(): StringTable {
     const end = this.#offsets[this.#count] ?? 0
     return new StringTable(this.#bytes.subarray(0, end), this.#offsets.subarray(0, this.#count + 1))
   }
 
-  /** Gives back the memory that was kept for strings to come. */
+  /** Frees the memory reserved for more strings. */
   trim(): void {
     this.#bytes = copyOf(this.#bytes, this.#offsets[this.#count] ?? 0)
     this.#offsets = this.#offsets.slice(0, this.#count + 1)
@@ -94,7 +96,7 @@ export class StringPool {
     return true
   }
 
-  #makeRoom(bytes: number): void {
+  #reserve(bytes: number): void {
     if (bytes > this.#bytes.length) this.#bytes = copyOf(this.#bytes, bytes + (bytes >> 1))
     if (this.#count >= this.#hashes.length) {
       const length = this.#count + (this.#count >> 1) + 256
@@ -117,7 +119,7 @@ export class StringPool {
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = BASIS
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ (bytes[i] ?? 0), PRIME)
-  // The low bits choose the slot, and those of FNV hardly know the first bytes.
+  // The low bits select the slot, and in FNV they depend little on the first bytes.
   return hash ^ (hash >>> 15)
 }
 

@@ -1,9 +1,11 @@
 import { USE } from './digest.ts'
 import type { IndexedSlice } from './indexed-slice.ts'
 
-/** The classes that directly extend or implement a type, for all types: following uses slice by slice costs a search each. */
+/**
+ * Direct subtypes of all types. Searching the uses slice by slice instead would cost one search per slice.
+ */
 export class SubtypeTable {
-  /** By name's id: where its subtypes begin. */
+  /** Index of each type's first subtype, by name id. */
   readonly #first: Int32Array
   readonly #child: Int32Array
   readonly #kind: Uint8Array
@@ -24,7 +26,7 @@ export class SubtypeTable {
     }
   }
 
-  /** By the id of its name, in the order of classes. */
+  /** Returns the direct subtypes of a type, by the id of its name, in the order of classes. */
   of(name: number, kinds: readonly number[]): readonly number[] {
     const found: number[] = []
     for (let at = this.#first[name] ?? 0; at < (this.#first[name + 1] ?? 0); at++)
@@ -33,7 +35,7 @@ export class SubtypeTable {
   }
 }
 
-/** What a class says of itself is no use, and hidden classes do not count. */
+/** A class is not its own subtype, and hidden classes do not count. */
 function* edges(
   slices: readonly IndexedSlice[],
   isHidden: (id: number) => boolean,

@@ -1,16 +1,19 @@
-/** Is told a class that a type names, its internal name, and in how many types it is an argument. */
-type Found = (name: string, depth: number) => void
+/** Called with the internal name of each class in a type, and its depth in type arguments. */
+type OnClass = (name: string, depth: number) => void
 
-/** Where a type stands in a method's signature: a parameter's number, from 0, or RETURN. */
+/** Position of the return type in a method's signature; parameters count from 0. */
 export const RETURN = -1
 
-/** The classes in a field's descriptor or signature; malformed text (JVMS does not check signatures) gives what it can. */
-export function readField(text: string, found: Found): void {
+/**
+ * Reads the classes in a field's descriptor or signature. Of malformed text, which JVMS allows in signatures,
+ * it reads what it can.
+ */
+export function readField(text: string, found: OnClass): void {
   for (let at = 0; at < text.length;) at = readType(text, at, found)
 }
 
-/** The classes in the bounds of the type parameters that a signature begins with. Returns where they end. */
-export function readTypeParameters(signature: string, found: Found): number {
+/** Reads the classes in the bounds of the type parameters at the start of a signature. Returns their end. */
+export function readTypeParameters(signature: string, found: OnClass): number {
   if (!signature.startsWith('<')) return 0
   // Identifier ':' bound {':' bound}, until '>'; the first bound may be missing.
   let at = 1
@@ -24,7 +27,7 @@ export function readTypeParameters(signature: string, found: Found): number {
   return Math.min(at + 1, signature.length)
 }
 
-/** The classes in the type arguments of a class's supertypes. */
+/** Reads the classes in the type arguments of a class's supertypes. */
 export function readTypeArguments(signature: string, found: (name: string) => void): void {
   let at = readTypeParameters(signature, () => {})
   while (at < signature.length) {
@@ -34,18 +37,20 @@ export function readTypeArguments(signature: string, found: (name: string) => vo
   }
 }
 
-/** The classes in a method's descriptor and, where it has one, its signature; places in order. */
+/**
+ * Reads the classes in a method's descriptor and, if it has one, its signature, in the order of positions.
+ */
 export function readMethod(
   descriptorText: string,
   signatureText: string | undefined,
-  found: (place: number, name: string) => void,
+  found: (position: number, name: string) => void,
 ): void {
   const descriptor = splitMethod(descriptorText)
   const signature = splitMethod(signatureText ?? '')
   const first = signatureText === undefined ? 0 : firstOfSignature(descriptor, signature)
-  for (const [place, type] of descriptor.parameters.entries()) {
-    for (const each of [type, signature.parameters[place - first]]) {
-      if (each !== undefined) readField(each, (name) => found(place, name))
+  for (const [position, type] of descriptor.parameters.entries()) {
+    for (const each of [type, signature.parameters[position - first]]) {
+      if (each !== undefined) readField(each, (name) => found(position, name))
     }
   }
   for (const each of [descriptor.returns, signature.returns]) readField(each, (name) => found(RETURN, name))
@@ -56,7 +61,7 @@ interface MethodText {
   readonly returns: string
 }
 
-/** The types in a method's descriptor or signature. */
+/** Splits a method's descriptor or signature into types. */
 export function splitMethod(text: string): MethodText {
   const parameters: string[] = []
   let at = indexOf(text, '(', 0) + 1
@@ -70,8 +75,9 @@ export function splitMethod(text: string): MethodText {
 }
 
 /**
- * How many of a descriptor's parameters stand before the first of its signature, which leaves out those that the compiler
- * added: an inner class's outer instance and an enum's name in front, a local class's captured variables behind.
+ * Returns the number of a descriptor's parameters before the first one of its signature, which omits
+ * compiler-generated ones: an inner class's outer instance and an enum's name in front, a local class's
+ * captured variables at the end.
  */
 function firstOfSignature(descriptor: MethodText, signature: MethodText): number {
   const count = descriptor.parameters.length
@@ -84,7 +90,10 @@ function firstOfSignature(descriptor: MethodText, signature: MethodText): number
   return count
 }
 
-/** Whether a type of a signature becomes that of a descriptor (JLS §4.6); a type variable may become any class. */
+/**
+ * Whether a type of a signature erases to that of a descriptor (JLS §4.6); a type variable may erase to any
+ * class.
+ */
 function erasesTo(type: string, erased: string): boolean {
   let to = 0
   let depth = 0
@@ -98,11 +107,11 @@ function erasesTo(type: string, erased: string): boolean {
   return to === erased.length
 }
 
-/** Type arguments deeper than this are no compiler's. */
+/** No compiler produces deeper type arguments. */
 const MAX_DEPTH = 64
 
-/** Reads one type, tells the classes that it names, and returns where it ends; always goes on by at least one character. */
-function readType(text: string, start: number, found: Found, depth = 0): number {
+/** Reads one type, reports its classes, and returns its end; advances by at least one character. */
+function readType(text: string, start: number, found: OnClass, depth = 0): number {
   if (depth > MAX_DEPTH) return text.length
   let at = start
   while (text[at] === '[') at++
@@ -117,8 +126,8 @@ function readType(text: string, start: number, found: Found, depth = 0): number 
   return readNested(text, name, at, found, depth)
 }
 
-/** Goes on with a name that has type arguments: a class nested in a generic one is "Lcom/Outer<TT;>.Inner;". */
-function readNested(text: string, start: number, rest: number, found: Found, depth: number): number {
+/** Continues a name with type arguments: a class nested in a generic one is "Lcom/Outer<TT;>.Inner;". */
+function readNested(text: string, start: number, rest: number, found: OnClass, depth: number): number {
   let name = text.slice(start, rest)
   let at = rest
   for (; at < text.length && text[at] !== ';'; at++) {
@@ -135,7 +144,7 @@ function readNested(text: string, start: number, rest: number, found: Found, dep
   return at + 1
 }
 
-/** The length of the text where there is none. */
+/** Returns the length of the text if there is no such character. */
 function indexOf(text: string, character: string, from: number): number {
   const at = text.indexOf(character, from)
   return at === -1 ? text.length : at

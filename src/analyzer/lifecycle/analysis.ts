@@ -4,14 +4,14 @@ import { fault } from '../errors.ts'
 import type { ProjectScanner } from '../scan/project-scanner.ts'
 import type { Scan } from '../scan/scan.ts'
 
-/** Where a server is with its project. `scan` is what queries are answered from. */
+/** State of a server's analysis. Queries use `scan`. */
 export type AnalysisState =
   | { readonly is: 'STARTING' | 'SCANNING' }
   | { readonly is: 'READY' | 'REFRESHING'; readonly scan: Scan }
   | { readonly is: 'FAILED'; readonly reason: string }
   | { readonly is: 'STOPPING' }
 
-/** One project's analysis: the first scan, and refreshes, during which the old index answers. */
+/** Analysis of one project: the first scan and refreshes, during which queries use the previous index. */
 export class Analysis {
   readonly #scanner: ProjectScanner
   readonly #logger: Logger
@@ -27,22 +27,28 @@ export class Analysis {
     return this.#state
   }
 
-  /** Resolves with the index once there is one; what went wrong is the state's, and thrown. */
+  /** Runs the first scan. @throws the error of a failed scan, which is also in the state */
   async start(): Promise<Scan> {
     this.#state = { is: 'SCANNING' }
     return this.#scan(undefined)
   }
 
-  /** Returns the scan that queries read. @throws SCAN_NOT_READY before the first scan is done, and SCAN_FAILED */
+  /**
+   * Returns the scan that queries use. @throws SCAN_NOT_READY before the first scan completes, and
+   * SCAN_FAILED
+   */
   get scan(): Scan {
     const state = this.#state
     this.#scanner.used()
     if (state.is === 'READY' || state.is === 'REFRESHING') return state.scan
     if (state.is === 'FAILED') throw fault('SCAN_FAILED', `the project could not be scanned: ${state.reason}`)
-    throw fault('SCAN_NOT_READY', 'the first scan of the project is not done yet; ask again in a moment')
+    throw fault('SCAN_NOT_READY', 'the first scan of the project is still running; retry in a moment')
   }
 
-  /** Scans again; a refresh that is asked for while one runs is that one. The old index answers until the new one stands. */
+  /**
+   * Rescans the project; a concurrent call joins the running refresh. Queries use the previous index until
+   * the new one is complete.
+   */
   refresh(): Promise<Scan> {
     this.#refresh ??= this.#scanAgain().finally(() => (this.#refresh = undefined))
     return this.#refresh

@@ -1,11 +1,11 @@
-/** Ends a server that nobody has asked anything for a while. */
+/** Timer that stops a server after a time without requests. */
 export class IdleClock {
   readonly #timeoutMs: number
   readonly #onIdle: () => void
   #lastActivity = new Date()
   #timer: NodeJS.Timeout | undefined
 
-  /** @param timeoutMs 0: never */
+  /** @param timeoutMs 0 disables the timer */
   constructor(timeoutMs: number, onIdle: () => void) {
     this.#timeoutMs = timeoutMs
     this.#onIdle = onIdle
@@ -16,6 +16,7 @@ export class IdleClock {
     return this.#lastActivity
   }
 
+  /** Restarts the timer. */
   touch(): void {
     this.#lastActivity = new Date()
     if (this.#timeoutMs === 0) return
@@ -28,8 +29,8 @@ export class IdleClock {
   }
 }
 
-/** A duration as people say it: "5m 30s". */
-export function sayDuration(ms: number): string {
+/** Formats a duration: "5m 30s". */
+export function formatDuration(ms: number): string {
   const seconds = Math.floor(ms / 1_000)
   const parts = [
     [Math.floor(seconds / 86_400), 'd'],
@@ -37,6 +38,6 @@ export function sayDuration(ms: number): string {
     [Math.floor(seconds / 60) % 60, 'm'],
     [seconds % 60, 's'],
   ] as const
-  const said = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount}${unit}`)
-  return said.length === 0 ? '0s' : said.join(' ')
+  const shown = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount}${unit}`)
+  return shown.length === 0 ? '0s' : shown.join(' ')
 }

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto'
 import { fault } from '../errors.ts'
 
 /**
- * Listens on the first free port of a range, looked for from a random place on, so that servers that start at once do not
- * all try the same.
+ * Listens on the first free port of a range, starting at a random offset so that servers started at the same
+ * time do not all try the same port.
  *
- * @throws NO_FREE_PORT
+ * @throws NO_FREE_PORT when all ports are in use
  */
 export async function listenInRange(
   range: { readonly start: number; readonly end: number },

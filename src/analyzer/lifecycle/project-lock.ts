@@ -1,33 +1,33 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { tryLock } from '../../lib/fs/file-lock.ts'
 import { fault } from '../errors.ts'
-import { recordFile } from './server-file.ts'
+import { recordFile } from './server-record.ts'
 
-/** Whoever only looks whether a project is held holds it for a moment. */
+/** A process that only checks the lock holds it for a moment. */
 const ATTEMPTS = 5
 const ATTEMPT_MS = 50
 
 /**
- * Holds a project for this server. The kernel lets go with the process, however it ends.
+ * Locks a project for this server. The kernel releases the lock when the process exits for any reason.
  *
- * @throws PROJECT_IN_USE while another server holds it
+ * @throws PROJECT_IN_USE while another server holds the lock
  */
 export async function lockProject(projectPath: string): Promise<() => Promise<void>> {
   for (let attempt = 1; ; attempt++) {
-    // Without the addon and fs-ext nothing keeps a second server away; the first one's record then names the first.
-    const held = await tryLock(lockOf(projectPath), () => undefined)
-    if (held !== 'taken') return held
-    if (attempt === ATTEMPTS) throw fault('PROJECT_IN_USE', `another server runs for ${projectPath}`)
+    // Without the addon and fs-ext, nothing prevents a second server; the record then names the first one.
+    const release = await tryLock(lockOf(projectPath), () => undefined)
+    if (release !== 'taken') return release
+    if (attempt === ATTEMPTS) throw fault('PROJECT_IN_USE', `another server is running for ${projectPath}`)
     await delay(ATTEMPT_MS)
   }
 }
 
-/** Whether a server holds a project. True where that cannot be known. */
-export async function isProjectHeld(projectPath: string): Promise<boolean> {
+/** Whether a server holds the lock of a project. True if that is unknown. */
+export async function isProjectLocked(projectPath: string): Promise<boolean> {
   let isKnown = true
-  const held = await tryLock(lockOf(projectPath), () => (isKnown = false))
-  if (held === 'taken') return true
-  await held()
+  const release = await tryLock(lockOf(projectPath), () => (isKnown = false))
+  if (release === 'taken') return true
+  await release()
   return !isKnown
 }
 

@@ -1,10 +1,13 @@
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch, type StructuredPatch } from 'diff'
 import type { StyleIssue } from './style-issue.ts'
 
-/** Finding the shortest difference takes the square of its lines: beyond so many it is told as one. */
+/**
+ * Finding the shortest diff takes quadratic time: with more edits than this, everything is reported as one
+ * change.
+ */
 const MAX_EDITS = 400
 
-/** Where a text differs from its formatted form, one issue for each run of lines. */
+/** Returns one issue for each run of lines in which a text differs from its formatted form. */
 export function styleIssues(text: string, formatted: string): readonly StyleIssue[] {
   if (text === formatted) return []
   return hunksOf(text, formatted, 0).map(({ oldStart, oldLines, lines }) => {
@@ -13,7 +16,7 @@ export function styleIssues(text: string, formatted: string): readonly StyleIssu
     const first = Math.max(1, oldStart)
     const last = first + Math.max(1, oldLines) - 1
     const col = oldLines === 0 ? 1 : firstDifference(before.slice(1), after?.slice(1) ?? '')
-    return issueOf(first, last, col, oldLines === 0 ? 'what is added here' : undefined, after?.slice(1))
+    return issueOf(first, last, col, oldLines === 0 ? 'the text inserted here' : undefined, after?.slice(1))
   })
 }
 
@@ -26,13 +29,13 @@ function hunksOf(text: string, formatted: string, context: number): StructuredPa
   return (patch ?? wholePatch(text, formatted, context)).hunks
 }
 
-/** How many lines of a text do not occur in the other: so many edits it takes at least. */
+/** Returns the number of lines of a text that the other lacks, a lower bound of the edits. */
 export function changedLines(text: string, formatted: string): number {
   const kept = new Set(formatted.split('\n'))
   return text.split('\n').filter((line) => !kept.has(line)).length
 }
 
-/** All from the first to the last line that differs, as one change. */
+/** Returns one change from the first to the last differing line. */
 function wholePatch(text: string, formatted: string, context: number): Pick<StructuredPatch, 'hunks'> {
   const [old, now] = [linesOf(text), linesOf(formatted)]
   let start = 0
@@ -54,7 +57,7 @@ function wholePatch(text: string, formatted: string, context: number): Pick<Stru
   return { hunks: [{ oldStart: first, oldLines, newStart: first, newLines: added.length + around, lines }] }
 }
 
-/** With their ends, so that a last line without one is another. */
+/** Splits a text into lines with their line ends, so that a last line without one differs. */
 function linesOf(text: string): readonly string[] {
   const lines = text.split('\n').map((line, place, all) => (place === all.length - 1 ? line : `${line}\n`))
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines
@@ -67,14 +70,16 @@ function marked(sign: ' ' | '-' | '+', lines: readonly string[]): readonly strin
 }
 
 function issueOf(line: number, endLine: number, col: number, what?: string, expected?: string): StyleIssue {
-  const lines = line === endLine ? `line ${line}` : `what is in lines ${line} to ${endLine}`
+  const isOne = what !== undefined || line === endLine
+  const subject = what ?? (isOne ? `line ${line}` : `lines ${line} to ${endLine}`)
   const instead =
     expected === undefined
-      ? 'not here'
+      ? 'removed'
       : expected.trim() === ''
         ? 'a blank line'
         : JSON.stringify(expected.trim().slice(0, 80))
-  const detail = `formatted, ${what ?? lines} ${expected === undefined ? 'is' : 'begins with'} ${instead}`
+  const verb = expected === undefined ? (isOne ? 'is' : 'are') : isOne ? 'begins with' : 'begin with'
+  const detail = `formatted, ${subject} ${verb} ${instead}`
   return { line, col, endLine, ruleId: 'format', detail, canBeAutoCorrected: true }
 }
 
@@ -84,7 +89,7 @@ function firstDifference(before: string, after: string): number {
   return at + 1
 }
 
-/** A unified diff that `git apply` and `patch -p1` take. */
+/** Returns a unified diff for `git apply` and `patch -p1`. */
 export function unifiedDiff(filePath: string, text: string, formatted: string): string {
   const hunks = hunksOf(text, formatted, 3)
   const names = { oldFileName: `a/${filePath}`, newFileName: `b/${filePath}` }

@@ -3,20 +3,20 @@ import java from 'prettier-plugin-java'
 import { messageOf } from '../../lib/errors/message.ts'
 import { changedLines } from './compare-texts.ts'
 
-/** Runs of the formatter after which a text that still changes is left as it is. */
+/** Maximum number of formatter passes; a text that still changes is left as it is. */
 const MAX_PASSES = 12
 
-/** Of a text's lines, when formatting changes so many that it never was formatted. */
+/** Share of changed lines above which a text counts as never formatted. */
 const FAR_SHARE = 1 / 4
 
-/** A text that is Java has no formatted form: the formatter refuses it, or comes to no rest. */
+/** Thrown for Java that has no formatted form: the formatter rejects it, or its result never stabilizes. */
 export class NoFormat extends Error {}
 
 /**
- * A text's formatted form, which is its own formatted form: the plugin alone is not idempotent, and moves some comments at every
- * pass. Of forms that follow each other in a circle it is the least, whichever one starts with.
+ * Formats a text until formatting changes nothing more: the plugin is not idempotent, and moves some comments
+ * at every pass. Of forms that alternate, returns the smallest, independent of the first.
  *
- * @throws what the formatter throws at the first pass, and NoFormat
+ * @throws errors of the formatter's first pass, and NoFormat
  */
 export async function formatJava(text: string, options: prettier.Options): Promise<string> {
   const forms: string[] = []
@@ -28,12 +28,12 @@ export async function formatJava(text: string, options: prettier.Options): Promi
     forms.push(next)
     form = next
   }
-  throw new NoFormat(`after ${MAX_PASSES} passes the formatter still changes what it has written`)
+  throw new NoFormat(`the formatter still changes its own output after ${MAX_PASSES} passes`)
 }
 
 /**
- * What a text is compared with in a check: its formatted form, or, where it is far from it, what one pass makes of it. Texts that
- * the formatter goes round between differ in few places.
+ * Returns the text to compare with in a check: the formatted form, or the result of one pass if that changes
+ * much. Texts that alternate between forms differ in few places.
  *
  * @throws as `formatJava`
  */
@@ -48,11 +48,11 @@ async function formatOnce(text: string, options: prettier.Options, pass: number)
     return await prettier.format(text, { ...options, parser: 'java', plugins: [java] })
   } catch (error) {
     if (pass === 0) throw error
-    throw new NoFormat('the formatter does not take what it has written itself', { cause: error })
+    throw new NoFormat('the formatter rejects its own output', { cause: error })
   }
 }
 
-/** What the formatter has against some options; undefined where it takes them. */
+/** Returns the formatter's error for some options, or undefined if it accepts them. */
 export async function optionsProblem(options: prettier.Options): Promise<string | undefined> {
   try {
     await formatOnce('class A {}', options, 0)

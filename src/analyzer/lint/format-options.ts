@@ -4,8 +4,8 @@ import * as prettier from 'prettier'
 import { packageRoot } from '../../lib/process/package.ts'
 import { findPrettierConfig, type PrettierConfig } from './prettier-config.ts'
 
-/** Those that say how Java is written; the others of a project are for its other languages, or name code to run. */
-const KNOWN = [
+/** Options that affect Java; others concern other languages or name code to run. */
+const JAVA_OPTIONS = [
   'printWidth',
   'tabWidth',
   'useTabs',
@@ -18,51 +18,53 @@ const KNOWN = [
   'insertPragma',
 ] as const satisfies readonly (keyof prettier.Options)[]
 
+/** Formatting options of a file. */
 export interface FormatOptions {
   readonly options: prettier.Options
-  /** Whether `.prettierignore` or `.gitignore` in the root names the file. */
+  /** Whether `.prettierignore` or `.gitignore` in the root ignores the file. */
   readonly isIgnored: boolean
-  /** What of the project's configuration is not honoured. */
+  /** Parts of the project's configuration that are not supported. */
   readonly diagnostics: readonly string[]
 }
 
 /**
- * How a file is to be formatted: `.editorconfig`, then the nearest Prettier configuration. Only data is read, and no code of the
- * project is run. Line ends stay as they are unless these say otherwise.
+ * Reads a file's formatting options: `.editorconfig`, then the nearest Prettier configuration. Reads only
+ * data and runs no code of the project. Line ends are kept unless configured otherwise.
  *
- * @throws Error with a sentence when a configuration cannot be read
+ * @throws Error when a configuration cannot be read
  */
 export async function readFormatOptions(root: string, path: string): Promise<FormatOptions> {
   const config = findPrettierConfig(dirname(path))
-  // Prettier reads this package's own package.json, which says nothing, in place of what it would look for and run.
-  const nothing = join(packageRoot, 'package.json')
+  // Prettier gets this package's own package.json, which has no options, instead of searching for files that
+  // it would run.
+  const emptyConfig = join(packageRoot, 'package.json')
   const [editor, { ignored }] = await Promise.all([
-    prettier.resolveConfig(path, { editorconfig: true, config: nothing, useCache: false }),
+    prettier.resolveConfig(path, { editorconfig: true, config: emptyConfig, useCache: false }),
     prettier.getFileInfo(path, {
       ignorePath: [join(root, '.gitignore'), join(root, '.prettierignore')],
       resolveConfig: false,
     }),
   ])
-  const said: Record<string, unknown> = { endOfLine: 'auto', ...editor, ...optionsFor(path, config) }
+  const values: Record<string, unknown> = { endOfLine: 'auto', ...editor, ...optionsFor(path, config) }
   const options = Object.fromEntries(
-    KNOWN.flatMap((key) => (said[key] === undefined ? [] : [[key, said[key]]])),
+    JAVA_OPTIONS.flatMap((key) => (values[key] === undefined ? [] : [[key, values[key]]])),
   )
   return { options, isIgnored: ignored, diagnostics: config?.diagnostics ?? [] }
 }
 
-/** The options of a configuration with those of its overrides that fit a file, as Prettier joins them. */
+/** Returns the options of a configuration including matching overrides, merged as Prettier does. */
 function optionsFor(path: string, config: PrettierConfig | undefined): Readonly<Record<string, unknown>> {
   if (config === undefined) return {}
   const { overrides, ...options } = config.options
   const file = relative(dirname(config.path), path)
   for (const override of Array.isArray(overrides) ? (overrides as unknown[]) : []) {
     const { files, excludeFiles, options: own } = (override ?? {}) as Readonly<Record<string, unknown>>
-    if (fits(file, textsOf(files), textsOf(excludeFiles))) Object.assign(options, own)
+    if (matches(file, textsOf(files), textsOf(excludeFiles))) Object.assign(options, own)
   }
   return options
 }
 
-function fits(file: string, patterns: readonly string[], ignore: readonly string[]): boolean {
+function matches(file: string, patterns: readonly string[], ignore: readonly string[]): boolean {
   return [true, false].some((basename) => {
     const own = patterns.filter((pattern) => pattern.includes('/') !== basename)
     return own.length > 0 && micromatch.isMatch(file, own, { ignore, basename, dot: true })

@@ -1,17 +1,20 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** How ktlint is run. */
+/** Command line that runs ktlint. */
 export interface KtlintCommand {
   readonly program: string
   readonly argv: readonly string[]
 }
 
-/** What the project lacks for its Kotlin files to have a style. */
-export const NO_KTLINT =
-  'Kotlin is checked and formatted by ktlint, which is not here: put it on PATH, or name it or its jar with lint.ktlint; a jar needs a JVM'
+/** Message if ktlint is missing. */
+export const KTLINT_MISSING =
+  'Kotlin is checked and formatted by ktlint, which was not found: put it on PATH, or set lint.ktlint to the program or jar; a jar needs a JVM'
 
-/** The ktlint that the configuration names, else the one on PATH; a jar is run by a JVM. Undefined where one is missing. */
+/**
+ * Finds the configured ktlint, else the one on PATH; a jar needs a JVM. Returns undefined if either is
+ * missing.
+ */
 export function findKtlint(
   named: string | undefined,
   jvmHome: string | undefined,

@@ -6,9 +6,9 @@ import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import { fault } from '../errors.ts'
 import { findJvm } from '../project/find-jvm.ts'
-import { findKtlint, type KtlintCommand, NO_KTLINT } from './ktlint-command.ts'
+import { findKtlint, type KtlintCommand, KTLINT_MISSING } from './ktlint-command.ts'
 import type { StyleFiles, StyleScope } from './list-style-files.ts'
-import { placeInProject, type SourcePlace } from './source-place.ts'
+import { findSourceFile, type SourceFile } from './source-file.ts'
 import { fileIssue, fileStyle } from './style-issue.ts'
 import type { StyledFile, StyleTask } from './style-task.ts'
 
@@ -17,25 +17,25 @@ const LIST_MS = 60_000
 const FILE_MS = 60_000
 const THREAD_HEAP_MB = 1024
 
-type Wish = Pick<StyleTask, 'writes' | 'wanted'>
+type StyleRequest = Pick<StyleTask, 'writes' | 'wanted'>
 
-/** What a whole project's files come to. */
+/** Result for all files of a project. */
 export interface StyledProject {
   readonly files: readonly StyledFile[]
   readonly filesScanned: number
-  /** What of the project is not looked at or not honoured, and why; each once. */
+  /** Distinct messages about parts of the project that are not checked or not supported. */
   readonly diagnostics: readonly string[]
 }
 
-/** Checks and formats files, over all processors. Where one hangs or ends its process, that is an issue of the file. */
+/** Checks and formats files on all processors. A hang or crash is reported as an issue of the file. */
 export class LintService {
   readonly #root: string
   readonly #config: AnalyzerConfig
   readonly #pool: IdlePool
   readonly #threads = availableParallelism()
   readonly #closed = new AbortController()
-  /** One run that writes at a time. */
-  #turn: Promise<unknown> = Promise.resolve()
+  /** Serializes runs that write. */
+  #exclusive: Promise<unknown> = Promise.resolve()
 
   constructor(config: AnalyzerConfig, root: string, logger: Logger) {
     this.#root = root
@@ -49,35 +49,39 @@ export class LintService {
     await this.#pool.close()
   }
 
-  /** One file. @throws FILE_NOT_FOUND, BAD_REQUEST, LINTER_NOT_FOUND */
-  async file(named: string, wish: Wish, signal: AbortSignal): Promise<StyledFile> {
-    const place = await placeInProject(this.#root, named)
+  /** Checks or formats a file. @throws FILE_NOT_FOUND, BAD_REQUEST, LINTER_NOT_FOUND */
+  async file(named: string, request: StyleRequest, signal: AbortSignal): Promise<StyledFile> {
+    const file = await findSourceFile(this.#root, named)
     const stop = AbortSignal.any([signal, this.#closed.signal])
     const style = async (): Promise<StyledFile> => {
-      if (place.path.endsWith('.java')) return this.#java(place, wish, stop)
-      if (!/\.kts?$/.test(place.path))
-        throw fault(
-          'BAD_REQUEST',
-          `"${place.filePath}" has neither the ending of a Java nor of a Kotlin file`,
-        )
+      if (file.path.endsWith('.java')) return this.#java(file, request, stop)
+      if (!/\.kts?$/.test(file.path))
+        throw fault('BAD_REQUEST', `"${file.filePath}" is neither a Java nor a Kotlin file`)
       const ktlint = this.#ktlint()
-      if (ktlint === undefined) throw fault('LINTER_NOT_FOUND', NO_KTLINT)
-      const [styled] = await this.#kotlin(ktlint, [place], wish, stop)
-      if (styled === undefined) throw fault('LINTER_FAILED', `ktlint said nothing of ${place.filePath}`)
+      if (ktlint === undefined) throw fault('LINTER_NOT_FOUND', KTLINT_MISSING)
+      const [styled] = await this.#kotlin(ktlint, [file], request, stop)
+      if (styled === undefined) throw fault('LINTER_FAILED', `ktlint returned no result for ${file.filePath}`)
       return styled
     }
-    return wish.writes ? this.#inTurn(style) : style()
+    return request.writes ? this.#runExclusively(style) : style()
   }
 
-  /** All files of a scope; those that are ignored aside. @throws BAD_REQUEST for a pattern that is none */
-  async project(scope: Omit<StyleScope, 'root'>, wish: Wish, signal: AbortSignal): Promise<StyledProject> {
+  /**
+   * Checks or formats all files of a scope that are not ignored. @throws BAD_REQUEST when the pattern is
+   * invalid
+   */
+  async project(
+    scope: Omit<StyleScope, 'root'>,
+    request: StyleRequest,
+    signal: AbortSignal,
+  ): Promise<StyledProject> {
     const stop = AbortSignal.any([signal, this.#closed.signal])
     const style = async (): Promise<StyledProject> => {
       const { java, kotlin } = await this.#list(scope)
       const ktlint = kotlin.length === 0 ? undefined : this.#ktlint()
       const [styledJava, styledKotlin] = await Promise.all([
-        this.#each(java, wish, stop),
-        ktlint === undefined ? [] : this.#kotlin(ktlint, kotlin, wish, stop),
+        this.#each(java, request, stop),
+        ktlint === undefined ? [] : this.#kotlin(ktlint, kotlin, request, stop),
       ])
       const files = [...styledJava, ...styledKotlin].filter(({ isIgnored }) => !isIgnored)
       const unchecked = kotlin.length > 0 && ktlint === undefined
@@ -85,17 +89,17 @@ export class LintService {
         files,
         filesScanned: files.length,
         diagnostics: [
-          ...(unchecked ? [`${kotlin.length} Kotlin files are left out. ${NO_KTLINT}`] : []),
+          ...(unchecked ? [`${kotlin.length} Kotlin files are skipped. ${KTLINT_MISSING}`] : []),
           ...new Set(styledJava.flatMap(({ diagnostics }) => diagnostics)),
         ],
       }
     }
-    return wish.writes ? this.#inTurn(style) : style()
+    return request.writes ? this.#runExclusively(style) : style()
   }
 
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#turn.then(work)
-    this.#turn = turn.catch(() => undefined)
+  #runExclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#exclusive.then(work)
+    this.#exclusive = turn.catch(() => undefined)
     return turn
   }
 
@@ -107,24 +111,34 @@ export class LintService {
       })) as StyleFiles
     } catch (error) {
       if (scope.pattern === undefined || !isFault(error) || error.code !== 'POOL_TIMEOUT') throw error
-      throw fault('BAD_REQUEST', `the pattern ${JSON.stringify(scope.pattern)} takes too long`, error)
+      throw fault(
+        'BAD_REQUEST',
+        `the pattern ${JSON.stringify(scope.pattern)} takes too long to match; simplify it`,
+        error,
+      )
     }
   }
 
-  /** As many at once as there are threads: the limit of each counts from when it is handed over. */
-  async #each(places: readonly SourcePlace[], wish: Wish, stop: AbortSignal): Promise<readonly StyledFile[]> {
+  /**
+   * Styles as many files concurrently as there are threads, so that the timeout of each starts when it runs.
+   */
+  async #each(
+    files: readonly SourceFile[],
+    request: StyleRequest,
+    stop: AbortSignal,
+  ): Promise<readonly StyledFile[]> {
     const styled: StyledFile[] = []
-    const waiting = places.entries()
+    const waiting = files.entries()
     const work = async (): Promise<void> => {
-      for (const [at, place] of waiting) styled[at] = await this.#java(place, wish, stop)
+      for (const [at, file] of waiting) styled[at] = await this.#java(file, request, stop)
     }
     await Promise.all(Array.from({ length: this.#threads }, work))
     return styled
   }
 
-  async #java(place: SourcePlace, wish: Wish, signal: AbortSignal): Promise<StyledFile> {
-    const beganMs = performance.now()
-    const task: StyleTask = { root: this.#root, place, ...wish }
+  async #java(file: SourceFile, request: StyleRequest, signal: AbortSignal): Promise<StyledFile> {
+    const startMs = performance.now()
+    const task: StyleTask = { root: this.#root, file, ...request }
     try {
       return (await this.#pool.run(workerFile('analyzer-style-java'), task, {
         timeoutMs: FILE_MS,
@@ -132,11 +146,11 @@ export class LintService {
       })) as StyledFile
     } catch (error) {
       signal.throwIfAborted()
-      const lost = lostBy(error)
-      if (lost === undefined) throw error
-      const issue = fileIssue(...lost)
+      const crash = crashIssueOf(error)
+      if (crash === undefined) throw error
+      const issue = fileIssue(...crash)
       return {
-        ...fileStyle(place.filePath, [issue], beganMs),
+        ...fileStyle(file.filePath, [issue], startMs),
         hasChanges: false,
         isIgnored: false,
         diagnostics: [],
@@ -146,13 +160,13 @@ export class LintService {
 
   async #kotlin(
     ktlint: KtlintCommand,
-    places: readonly SourcePlace[],
-    wish: Wish,
+    files: readonly SourceFile[],
+    request: StyleRequest,
     signal: AbortSignal,
   ): Promise<readonly StyledFile[]> {
     const { styleKotlinFiles } = await import('./style-kotlin-files.ts')
     try {
-      return await styleKotlinFiles(ktlint, { root: this.#root, places, ...wish }, signal)
+      return await styleKotlinFiles(ktlint, { root: this.#root, files, ...request }, signal)
     } catch (error) {
       signal.throwIfAborted()
       throw fault('LINTER_FAILED', error instanceof Error ? error.message : 'ktlint failed', error)
@@ -165,12 +179,11 @@ export class LintService {
   }
 }
 
-/** What a file has done to the process that worked on it. */
-function lostBy(error: unknown): readonly [ruleId: string, detail: string] | undefined {
+/** Returns the issue of a file whose process hung or crashed. */
+function crashIssueOf(error: unknown): readonly [ruleId: string, detail: string] | undefined {
   if (!isFault(error)) return undefined
-  if (error.code === 'POOL_TIMEOUT') return ['timeout', `it is not formatted after ${FILE_MS / 1_000} s`]
+  if (error.code === 'POOL_TIMEOUT')
+    return ['timeout', `it could not be formatted within ${FILE_MS / 1_000} s`]
   const isLost = error.code === 'POOL_TASK_FAILED' || error.code === 'POOL_CRASHED'
-  return isLost
-    ? ['crash', 'formatting it, or another file at the same time, has ended the process']
-    : undefined
+  return isLost ? ['crash', 'the process crashed while formatting it or another file'] : undefined
 }

@@ -2,9 +2,10 @@ import type { StyledFile } from './style-task.ts'
 import type { FileStyle } from './style-issue.ts'
 import type { StyledProject } from './lint-service.ts'
 
+/** Response of a check of the project. */
 export interface LintProjectView {
   readonly projectPath: string
-  /** Of the files with errors alone. */
+  /** Only files with errors. */
   readonly fileResults: readonly FileStyle[]
   readonly filesScanned: number
   readonly filesWithErrors: number
@@ -13,11 +14,13 @@ export interface LintProjectView {
   readonly diagnostics: readonly string[]
 }
 
+/** Response of a check of a file. */
 export interface LintFileView extends FileStyle {
   readonly isIgnored: boolean
   readonly diagnostics: readonly string[]
 }
 
+/** Response of formatting a file. */
 export interface FormatFileView {
   readonly filePath: string
   readonly formattedContent: string | null
@@ -28,14 +31,15 @@ export interface FormatFileView {
   readonly diagnostics: readonly string[]
 }
 
+/** Response of formatting the project. */
 export interface FormatProjectView {
   readonly projectPath: string
-  /** Those that were, or with `dryRun` would be, written. */
+  /** Files that were, or with `dryRun` would be, written. */
   readonly filesFormatted: readonly string[]
   readonly filesScanned: number
   readonly filesWithChanges: number
   readonly durationMs: number
-  /** Of the files that change, or keep errors; `diff` where nothing is written. */
+  /** Files that change or have remaining errors; `diff` only with `dryRun`. */
   readonly fileResults: readonly {
     readonly filePath: string
     readonly hasChanges: boolean
@@ -47,6 +51,7 @@ export interface FormatProjectView {
   readonly diagnostics: readonly string[]
 }
 
+/** Converts a styled file to the response of a check. */
 export function lintFileView({
   filePath,
   errors,
@@ -58,10 +63,11 @@ export function lintFileView({
   return { filePath, errors, errorCount, durationMs, isIgnored, diagnostics }
 }
 
+/** Converts styled files to the response of a check of the project. */
 export function lintProjectView(
   projectPath: string,
   styled: StyledProject,
-  beganMs: number,
+  startMs: number,
 ): LintProjectView {
   const fileResults = styled.files
     .filter(({ errorCount }) => errorCount > 0)
@@ -72,11 +78,12 @@ export function lintProjectView(
     filesScanned: styled.filesScanned,
     filesWithErrors: fileResults.length,
     totalErrorCount: fileResults.reduce((sum, { errorCount }) => sum + errorCount, 0),
-    durationMs: sinceMs(beganMs),
+    durationMs: sinceMs(startMs),
     diagnostics: styled.diagnostics,
   }
 }
 
+/** Converts a styled file to the response of formatting it. */
 export function formatFileView({
   filePath,
   text,
@@ -97,20 +104,21 @@ export function formatFileView({
   }
 }
 
+/** Converts styled files to the response of formatting the project. */
 export function formatProjectView(
   projectPath: string,
   styled: StyledProject,
   dryRun: boolean,
-  beganMs: number,
+  startMs: number,
 ): FormatProjectView {
   const changed = styled.files.filter(({ hasChanges }) => hasChanges)
-  const kept = styled.files.filter(({ errorCount }) => errorCount > 0)
+  const withErrors = styled.files.filter(({ errorCount }) => errorCount > 0)
   return {
     projectPath,
     filesFormatted: changed.map(({ filePath }) => filePath),
     filesScanned: styled.filesScanned,
     filesWithChanges: changed.length,
-    durationMs: sinceMs(beganMs),
+    durationMs: sinceMs(startMs),
     fileResults: styled.files
       .filter(({ hasChanges, errorCount }) => hasChanges || errorCount > 0)
       .map(({ filePath, hasChanges, errors, diff }) => ({
@@ -119,12 +127,12 @@ export function formatProjectView(
         remainingErrors: errors,
         ...(diff !== undefined && { diff }),
       })),
-    filesWithRemainingErrors: kept.length,
+    filesWithRemainingErrors: withErrors.length,
     dryRun,
     diagnostics: styled.diagnostics,
   }
 }
 
-function sinceMs(beganMs: number): number {
-  return Math.round(performance.now() - beganMs)
+function sinceMs(startMs: number): number {
+  return Math.round(performance.now() - startMs)
 }

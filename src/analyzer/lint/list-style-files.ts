@@ -2,33 +2,34 @@ import { realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import micromatch from 'micromatch'
 import { isTestFile, listSourceFiles } from '../project/source-files.ts'
-import type { SourcePlace } from './source-place.ts'
+import type { SourceFile } from './source-file.ts'
 
-/** Which files of a project are looked at. */
+/** Selects files of a project. */
 export interface StyleScope {
   readonly root: string
-  /** Of paths below the root; without a "/" of names. */
+  /** Glob for paths relative to the root; without a "/" it applies to file names. */
   readonly pattern: string | undefined
   readonly includeTests: boolean
 }
 
+/** Files to check or format, by language. */
 export interface StyleFiles {
-  readonly java: readonly SourcePlace[]
-  readonly kotlin: readonly SourcePlace[]
+  readonly java: readonly SourceFile[]
+  readonly kotlin: readonly SourceFile[]
 }
 
-/** The files of a project in order. Links are not followed. */
+/** Lists the files of a scope in order. Does not follow links. */
 export function listStyleFiles({ root, pattern, includeTests }: StyleScope): StyleFiles {
   const top = realpathSync(root)
   const isWanted = (file: string): boolean =>
     pattern === undefined ||
     micromatch.isMatch(file, pattern, { basename: !pattern.includes('/'), dot: true })
-  const places = listSourceFiles(top)
+  const files = listSourceFiles(top)
     .filter((file) => includeTests || !isTestFile(file))
     .map((file) => ({ path: join(top, file), filePath: file.split(sep).join('/') }))
     .filter(({ filePath }) => isWanted(filePath))
   return {
-    java: places.filter(({ path }) => path.endsWith('.java')),
-    kotlin: places.filter(({ path }) => /\.kts?$/.test(path)),
+    java: files.filter(({ path }) => path.endsWith('.java')),
+    kotlin: files.filter(({ path }) => /\.kts?$/.test(path)),
   }
 }

@@ -5,19 +5,20 @@ import { parse as parseToml } from 'smol-toml'
 import { yaml } from '../../lib/config/yaml.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 
+/** A Prettier configuration. */
 export interface PrettierConfig {
-  /** The file that says it. */
+  /** File that contains it. */
   readonly path: string
   readonly options: Readonly<Record<string, unknown>>
   readonly diagnostics: readonly string[]
 }
 
-/** A package.json may hold much else. */
+/** Large enough for any package.json. */
 const MAX_BYTES = 2 ** 22
 
 type Read = (text: string) => unknown
 
-/** A YAML file whose aliases grow without end is refused by the parser itself. */
+/** The parser itself rejects YAML files with exponentially growing aliases. */
 const readYaml: Read = (text) => yaml().parse(text) as unknown
 const keyOf =
   (read: Read): Read =>
@@ -40,10 +41,10 @@ const FILES: readonly (readonly [name: string, read: Read | 'code'])[] = [
 ]
 
 /**
- * The Prettier configuration that counts in a folder: the nearest, upwards. What is code, or names code, is not run (threat A9); a
- * diagnostic says so.
+ * Finds the nearest Prettier configuration in a folder or its parents. Configuration that is or names code is
+ * not run (threat A9) but reported as a diagnostic.
  *
- * @throws Error with a sentence when it cannot be read
+ * @throws Error when it cannot be read
  */
 export function findPrettierConfig(folder: string): PrettierConfig | undefined {
   for (let at = folder; ; at = dirname(at)) {
@@ -59,24 +60,25 @@ function readConfig(path: string, read: Read | 'code'): PrettierConfig | undefin
   const text = readIfThere(path)
   if (text === undefined) return undefined
   if (read === 'code')
-    return ignored(path, `${path} is code, which is not run: write the options as JSON, YAML or TOML`)
+    return ignored(path, `${path} is code and is not run: write the options as JSON, YAML or TOML`)
   let value: unknown
   try {
     value = read(text.startsWith('\u{feff}') ? text.slice(1) : text)
   } catch (error) {
-    // Of a package.json that is damaged nobody knows whether it would have said anything.
+    // A damaged package.json may not configure Prettier at all.
     if (basename(path).startsWith('package.')) return undefined
     throw new Error(`${path} cannot be read: ${messageOf(error)}`, { cause: error })
   }
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string')
     return ignored(path, `${path} names the package "${value}", which is code and is not run`)
-  if (typeof value !== 'object' || Array.isArray(value)) throw new Error(`${path} holds no options`)
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw new Error(`${path} is not an object of options`)
   const { plugins, ...options } = value as Record<string, unknown>
   const diagnostics =
     plugins === undefined
       ? []
-      : [`${path} names plugins, which are code and are not run; that for Java is built in`]
+      : [`${path} names plugins, which are code and are not run; the Java plugin is built in`]
   return { path, options, diagnostics }
 }
 
@@ -86,7 +88,7 @@ function ignored(path: string, diagnostic: string): PrettierConfig {
 
 function readIfThere(path: string): string | undefined {
   try {
-    // A pipe or a device would be read without end.
+    // A pipe or device could be endless.
     const stat = statSync(path)
     return stat.isFile() && stat.size <= MAX_BYTES ? readFileSync(path, 'utf8') : undefined
   } catch {

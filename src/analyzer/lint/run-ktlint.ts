@@ -4,26 +4,27 @@ import type { Static } from 'typebox'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
 
-const place = Type.Integer({ minimum: 0 })
+const position = Type.Integer({ minimum: 0 })
 
-/** What ktlint says of a file; its lines and columns count from 1, or are 0 where it does not know. */
+/** An issue reported by ktlint; lines and columns count from 1, or are 0 if unknown. */
 const issueSchema = Type.Object({
-  line: place,
-  column: place,
+  line: position,
+  column: position,
   message: Type.String(),
-  /** "" for what is no Kotlin. */
+  /** "" for a syntax error. */
   rule: Type.String(),
 })
 const reportSchema = Type.Array(Type.Object({ file: Type.String(), errors: Type.Array(issueSchema) }))
 
+/** An issue reported by ktlint. */
 export type KtlintIssue = Readonly<Static<typeof issueSchema>>
 
 const TIMEOUT_MS = 300_000
 
 /**
- * Runs ktlint over files in a folder, and says what it finds, or what it cannot correct, by file.
+ * Runs ktlint on files in a folder, and returns the issues, or with `format` the remaining ones, by file.
  *
- * @throws Error with a sentence when it cannot be run or gives no report
+ * @throws Error when it cannot be run or produces no report
  */
 export async function runKtlint(
   { program, argv }: KtlintCommand,
@@ -33,7 +34,7 @@ export async function runKtlint(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly KtlintIssue[]>> {
   const flags = ['--log-level=none', '--relative', '--reporter=json', ...(mode === 'format' ? ['-F'] : [])]
-  // A name that begins with "!" would be taken for one to leave out.
+  // ktlint would treat a name that begins with "!" as an exclusion.
   const names = files.map((file) => `./${file}`)
   const result = await run(program, [...argv, ...flags, ...names], {
     cwd: folder,
@@ -44,6 +45,6 @@ export async function runKtlint(
   const report = parseJson(reportSchema, result.stdout)
   if (report !== undefined)
     return new Map(report.map(({ file, errors }) => [file.replaceAll('\\', '/'), errors]))
-  const said = (result.stderr || result.stdout).trim().slice(0, 500)
-  throw new Error(`ktlint ended with status ${result.status} and gave no report: ${said}`)
+  const output = (result.stderr || result.stdout).trim().slice(0, 500)
+  throw new Error(`ktlint exited with status ${result.status} without a report: ${output}`)
 }

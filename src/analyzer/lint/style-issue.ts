@@ -1,28 +1,32 @@
-/** Something in a file that is not as it should be. Lines and columns count from 1. */
+/** A style violation, or a problem that prevents formatting. Lines and columns count from 1. */
 export interface StyleIssue {
   readonly line: number
   readonly col: number
   readonly endLine: number
-  /** "format", a rule of ktlint's, or what kept the file from being formatted: "syntax", "encoding", "size", "options" … */
+  /**
+   * "format", a ktlint rule, or the problem that prevents formatting: "syntax", "encoding", "size", "options"
+   * …
+   */
   readonly ruleId: string
   readonly detail: string
   readonly canBeAutoCorrected: boolean
 }
 
-/** What there is to say of one file. */
+/** Issues of one file. */
 export interface FileStyle {
-  /** Below the project's root. */
+  /** Path relative to the project's root. */
   readonly filePath: string
   readonly errors: readonly StyleIssue[]
   readonly errorCount: number
   readonly durationMs: number
 }
 
-/** One that is about a whole file, which stays as it is. */
+/** Creates an issue that prevents formatting a file. */
 export function fileIssue(ruleId: string, detail: string, line = 1, col = 1): StyleIssue {
   return { line, col, endLine: line, ruleId, detail, canBeAutoCorrected: false }
 }
 
-export function fileStyle(filePath: string, errors: readonly StyleIssue[], beganMs: number): FileStyle {
-  return { filePath, errors, errorCount: errors.length, durationMs: Math.round(performance.now() - beganMs) }
+/** Creates the result of a file. */
+export function fileStyle(filePath: string, errors: readonly StyleIssue[], startMs: number): FileStyle {
+  return { filePath, errors, errorCount: errors.length, durationMs: Math.round(performance.now() - startMs) }
 }

@@ -3,24 +3,24 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { styleIssues, unifiedDiff } from './compare-texts.ts'
 import { formatJava, nearestForm, NoFormat, optionsProblem } from './format-java.ts'
 import { type FormatOptions, readFormatOptions } from './format-options.ts'
-import { type ReadSource, readSource } from './source-place.ts'
+import { type ReadSource, readSource } from './source-file.ts'
 import { fileIssue, fileStyle, type StyleIssue } from './style-issue.ts'
 import type { StyledFile, StyleTask } from './style-task.ts'
 import { writeSource } from './write-source.ts'
 import { type JavaNode, parseJava } from '../source/java/java-parser.ts'
 
-/** A file is no larger. */
+/** Maximum size of a file. */
 const MAX_BYTES = 2 ** 22
 
 /**
- * Compares one Java file with its formatted form, and writes that where it is asked to. `errors` are, where the file is only looked
- * at, the places that differ, and otherwise what keeps it from being formatted. What goes wrong with the file is an issue of it.
+ * Compares a Java file with its formatted form, and writes that on request. `errors` are the differences for
+ * a check, otherwise the problems that prevent formatting. Problems with the file become issues.
  */
 export async function styleJavaFile(task: StyleTask): Promise<StyledFile> {
-  const { root, place, writes, wanted } = task
-  const beganMs = performance.now()
-  const told = (errors: readonly StyleIssue[], rest: Partial<StyledFile> = {}): StyledFile => ({
-    ...fileStyle(place.filePath, errors, beganMs),
+  const { root, file, writes, wanted } = task
+  const startMs = performance.now()
+  const result = (errors: readonly StyleIssue[], rest: Partial<StyledFile> = {}): StyledFile => ({
+    ...fileStyle(file.filePath, errors, startMs),
     hasChanges: false,
     isIgnored: false,
     diagnostics: [],
@@ -29,38 +29,38 @@ export async function styleJavaFile(task: StyleTask): Promise<StyledFile> {
   let read: ReadSource
   let format: FormatOptions
   try {
-    read = await readSource(place.path, MAX_BYTES)
+    read = await readSource(file.path, MAX_BYTES)
   } catch (error) {
-    return told([fileIssue('read', `it cannot be read: ${messageOf(error)}`)])
+    return result([fileIssue('read', `it cannot be read: ${messageOf(error)}`)])
   }
-  if (!isUtf8(read.bytes)) return told([fileIssue('encoding', 'it is not written in UTF-8')])
+  if (!isUtf8(read.bytes)) return result([fileIssue('encoding', 'it is not encoded in UTF-8')])
   const text = read.bytes.toString('utf8')
   const shown = wanted === 'text' ? { text } : {}
   try {
-    format = await readFormatOptions(root, place.path)
+    format = await readFormatOptions(root, file.path)
   } catch (error) {
-    return told([fileIssue('options', messageOf(error))], shown)
+    return result([fileIssue('options', messageOf(error))], shown)
   }
   const { options, diagnostics, isIgnored } = format
-  if (isIgnored) return told([], { ...shown, isIgnored, diagnostics })
+  if (isIgnored) return result([], { ...shown, isIgnored, diagnostics })
   const isCheck = wanted === 'issues' && !writes
   const formatted = await formOf(text, options, isCheck)
   if (formatted instanceof NoFormat) {
     const reason = `it has no formatted form: ${formatted.message}`
-    // No style is amiss where there is none; who wants it formatted is told that it is not.
+    // A file without formatted form has no violations, but formatting it fails.
     return isCheck
-      ? told([], { diagnostics: [...diagnostics, `${place.filePath}: ${reason}`] })
-      : told([fileIssue('formatter', reason)], { ...shown, diagnostics })
+      ? result([], { diagnostics: [...diagnostics, `${file.filePath}: ${reason}`] })
+      : result([fileIssue('formatter', reason)], { ...shown, diagnostics })
   }
-  if (typeof formatted !== 'string') return told([formatted], { ...shown, diagnostics })
+  if (typeof formatted !== 'string') return result([formatted], { ...shown, diagnostics })
   const hasChanges = formatted !== text
-  if (isCheck) return told(styleIssues(text, formatted), { hasChanges, diagnostics })
-  const problem = writes && hasChanges ? await writeSource(place.path, formatted, read) : undefined
-  return told(problem === undefined ? [] : [problem], {
+  if (isCheck) return result(styleIssues(text, formatted), { hasChanges, diagnostics })
+  const problem = writes && hasChanges ? await writeSource(file.path, formatted, read) : undefined
+  return result(problem === undefined ? [] : [problem], {
     hasChanges: hasChanges && problem === undefined,
     diagnostics,
     ...(wanted === 'text' && { text: formatted }),
-    ...(wanted === 'diff' && hasChanges && { diff: unifiedDiff(place.filePath, text, formatted) }),
+    ...(wanted === 'diff' && hasChanges && { diff: unifiedDiff(file.filePath, text, formatted) }),
   })
 }
 
@@ -86,7 +86,7 @@ function firstLine(text: string): string {
   return (text.split('\n')[0] ?? '').slice(0, 200)
 }
 
-/** Where a text stops being Java; undefined where it does not. */
+/** Returns the first syntax error of a text, or undefined. */
 async function syntaxIssue(text: string): Promise<StyleIssue | undefined> {
   const tree = await parseJava(text)
   try {
@@ -96,7 +96,7 @@ async function syntaxIssue(text: string): Promise<StyleIssue | undefined> {
     const [shown = ''] = node.text.split('\n')
     const detail = node.isMissing
       ? `"${node.type}" is missing`
-      : `this is no Java: ${JSON.stringify(shown.trim().slice(0, 80))}`
+      : `this is not valid Java: ${JSON.stringify(shown.trim().slice(0, 80))}`
     return fileIssue('syntax', detail, row + 1, column + 1)
   } finally {
     tree.delete()

@@ -7,26 +7,26 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { unifiedDiff } from './compare-texts.ts'
 import type { KtlintCommand } from './ktlint-command.ts'
 import { type KtlintIssue, runKtlint } from './run-ktlint.ts'
-import { type ReadSource, readSource, type SourcePlace } from './source-place.ts'
+import { type ReadSource, readSource, type SourceFile } from './source-file.ts'
 import { fileIssue, fileStyle, type StyleIssue } from './style-issue.ts'
 import type { StyledFile, StyleTask } from './style-task.ts'
 import { writeSource } from './write-source.ts'
 
 const MAX_BYTES = 2 ** 22
 const MAX_CONFIG_BYTES = 2 ** 16
-/** As many names as a command line holds for certain. */
+/** Number of file names that always fits on a command line. */
 const FILES_A_RUN = 200
 
-type KotlinTask = Omit<StyleTask, 'place'> & { readonly places: readonly SourcePlace[] }
+type KotlinTask = Omit<StyleTask, 'file'> & { readonly files: readonly SourceFile[] }
 
 interface Copied {
-  readonly place: SourcePlace
+  readonly file: SourceFile
   readonly read: ReadSource
 }
 
 /**
- * The same as `styleJavaFile` for Kotlin files, by ktlint. It works on copies, and what it writes there is written back as a
- * whole; it reads of the project its `.editorconfig` files.
+ * Does for Kotlin files what `styleJavaFile` does for Java. ktlint runs on copies, and changed copies are
+ * written back whole. Of the project it reads only `.editorconfig` files.
  *
  * @throws as `runKtlint`
  */
@@ -36,52 +36,50 @@ export async function styleKotlinFiles(
   signal: AbortSignal,
 ): Promise<readonly StyledFile[]> {
   const styled: StyledFile[] = []
-  for (let at = 0; at < task.places.length; at += FILES_A_RUN) {
-    const places = task.places.slice(at, at + FILES_A_RUN)
-    styled.push(...(await styleSome(command, { ...task, places }, signal)))
+  for (let at = 0; at < task.files.length; at += FILES_A_RUN) {
+    const files = task.files.slice(at, at + FILES_A_RUN)
+    styled.push(...(await styleSome(command, { ...task, files }, signal)))
   }
   return styled
 }
 
 async function styleSome(
   command: KtlintCommand,
-  { root, places, writes, wanted }: KotlinTask,
+  { root, files, writes, wanted }: KotlinTask,
   signal: AbortSignal,
 ): Promise<readonly StyledFile[]> {
-  const beganMs = performance.now()
+  const startMs = performance.now()
   const top = await mkdtemp(join(tmpdir(), 'analyzer-ktlint-'))
   try {
-    // Whatever stands above is another's.
+    // Ignores the .editorconfig files of parent folders.
     await writeFile(join(top, '.editorconfig'), 'root = true\n')
     const folder = join(top, 'project')
     const refused: StyledFile[] = []
     const copied: Copied[] = []
-    for (const place of places) {
-      const read = await copy(place, folder)
-      if ('bytes' in read) copied.push({ place, read })
-      else refused.push({ ...fileStyle(place.filePath, [read], beganMs), ...UNCHANGED })
+    for (const file of files) {
+      const read = await copy(file, folder)
+      if ('bytes' in read) copied.push({ file, read })
+      else refused.push({ ...fileStyle(file.filePath, [read], startMs), ...UNCHANGED })
     }
     if (copied.length === 0) return refused
     await copyConfigs(root, folder, copied)
-    const names = copied.map(({ place }) => place.filePath)
+    const names = copied.map(({ file }) => file.filePath)
     const isCheck = wanted === 'issues' && !writes
     const found = isCheck ? await runKtlint(command, folder, names, 'check', signal) : undefined
     const left = await runKtlint(command, folder, names, 'format', signal)
-    const styled = copied.map(async ({ place, read }): Promise<StyledFile> => {
+    const styled = copied.map(async ({ file, read }): Promise<StyledFile> => {
       const text = read.bytes.toString('utf8')
-      const formatted = await readFile(join(folder, place.filePath), 'utf8')
-      const remaining = left.get(place.filePath) ?? []
-      const issues = issuesOf(found?.get(place.filePath) ?? (isCheck ? [] : remaining), remaining)
-      const problem =
-        writes && formatted !== text ? await writeSource(place.path, formatted, read) : undefined
+      const formatted = await readFile(join(folder, file.filePath), 'utf8')
+      const remaining = left.get(file.filePath) ?? []
+      const issues = issuesOf(found?.get(file.filePath) ?? (isCheck ? [] : remaining), remaining)
+      const problem = writes && formatted !== text ? await writeSource(file.path, formatted, read) : undefined
       const errors = problem === undefined ? issues : [problem]
       return {
-        ...fileStyle(place.filePath, errors, beganMs),
+        ...fileStyle(file.filePath, errors, startMs),
         ...UNCHANGED,
         hasChanges: formatted !== text && problem === undefined,
         ...(wanted === 'text' && { text: formatted }),
-        ...(wanted === 'diff' &&
-          formatted !== text && { diff: unifiedDiff(place.filePath, text, formatted) }),
+        ...(wanted === 'diff' && formatted !== text && { diff: unifiedDiff(file.filePath, text, formatted) }),
       }
     })
     return [...refused, ...(await Promise.all(styled))]
@@ -92,11 +90,11 @@ async function styleSome(
 
 const UNCHANGED = { hasChanges: false, isIgnored: false, diagnostics: [] } as const
 
-async function copy(place: SourcePlace, folder: string): Promise<ReadSource | StyleIssue> {
+async function copy(file: SourceFile, folder: string): Promise<ReadSource | StyleIssue> {
   try {
-    const read = await readSource(place.path, MAX_BYTES)
-    if (!isUtf8(read.bytes)) return fileIssue('encoding', 'it is not written in UTF-8')
-    const target = join(folder, place.filePath)
+    const read = await readSource(file.path, MAX_BYTES)
+    if (!isUtf8(read.bytes)) return fileIssue('encoding', 'it is not encoded in UTF-8')
+    const target = join(folder, file.filePath)
     mkdirSync(dirname(target), { recursive: true })
     await writeFile(target, read.bytes)
     return read
@@ -107,8 +105,8 @@ async function copy(place: SourcePlace, folder: string): Promise<ReadSource | St
 
 async function copyConfigs(root: string, folder: string, copied: readonly Copied[]): Promise<void> {
   const folders = new Set<string>(['.'])
-  for (const { place } of copied)
-    for (let at = dirname(place.filePath); at !== '.'; at = dirname(at)) folders.add(at)
+  for (const { file } of copied)
+    for (let at = dirname(file.filePath); at !== '.'; at = dirname(at)) folders.add(at)
   for (const each of folders) {
     const config = await readSource(join(root, each, '.editorconfig'), MAX_CONFIG_BYTES).catch(
       () => undefined,
@@ -117,7 +115,9 @@ async function copyConfigs(root: string, folder: string, copied: readonly Copied
   }
 }
 
-/** ktlint does not say what it could correct: what is left of a rule after it has corrected is what it cannot. */
+/**
+ * ktlint does not report which issues it can correct: those that remain after correcting are those it cannot.
+ */
 function issuesOf(issues: readonly KtlintIssue[], left: readonly KtlintIssue[]): readonly StyleIssue[] {
   const stubborn = new Set(left.map(({ rule }) => rule))
   return issues.map(({ line, column, message, rule }) => ({

@@ -1,20 +1,23 @@
-import type { SourcePlace } from './source-place.ts'
+import type { SourceFile } from './source-file.ts'
 import type { FileStyle } from './style-issue.ts'
 
-/** What is to be done with one Java file. */
+/** A request to check or format a Java file. */
 export interface StyleTask {
   readonly root: string
-  readonly place: SourcePlace
+  readonly file: SourceFile
   readonly writes: boolean
-  /** What of the formatted form is wanted back. */
+  /** Requested result. */
   readonly wanted: 'issues' | 'text' | 'diff'
 }
 
+/** Result of checking or formatting a file. */
 export interface StyledFile extends FileStyle {
-  /** Whether the formatted form is another; it has been written where that was asked and `errors` is empty. */
+  /**
+   * Whether the formatted form differs; if writing was requested and `errors` is empty, it has been written.
+   */
   readonly hasChanges: boolean
   readonly isIgnored: boolean
-  /** The formatted form, or the file as it is where there is none. */
+  /** Formatted form, or the unchanged file if there is none. */
   readonly text?: string
   readonly diff?: string
   readonly diagnostics: readonly string[]

@@ -1,8 +1,8 @@
 import { messageOf } from '../../lib/errors/message.ts'
-import { ChangedMeanwhile, type ReadSource, replaceSource } from './source-place.ts'
+import { ConcurrentEditError, type ReadSource, replaceSource } from './source-file.ts'
 import { fileIssue, type StyleIssue } from './style-issue.ts'
 
-/** Replaces a source file as it was read; what hinders that is an issue of the file. */
+/** Replaces a source file if it is unchanged; returns what prevented this as an issue. */
 export async function writeSource(
   path: string,
   text: string,
@@ -12,7 +12,7 @@ export async function writeSource(
     await replaceSource(path, text, stat)
     return undefined
   } catch (error) {
-    if (error instanceof ChangedMeanwhile) return fileIssue('changed', `${error.message}; format it again`)
+    if (error instanceof ConcurrentEditError) return fileIssue('changed', `${error.message}; format it again`)
     return fileIssue('write', `it cannot be written: ${messageOf(error)}`)
   }
 }

@@ -5,58 +5,64 @@ import { findModules } from '../classpath/project-layout.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import type { Source } from '../classpath/source.ts'
 import { fault } from '../errors.ts'
-import type { BuildToolMemory } from './build-tool-memory.ts'
+import type { BuildToolCache } from './build-tool-cache.ts'
 import { findJvm, type Jvm } from './find-jvm.ts'
 
-/** One place of a class path. */
+/** A folder or archive of a class path. */
 export interface ClassPathEntry {
   readonly path: string
   readonly source: Source
 }
 
-/** Where a project's classes and those that it is built on are. */
+/** Class path of a project. */
 export interface ClassPath {
   readonly entries: readonly ClassPathEntry[]
-  /** For multi-release archives. */
+  /** Java release that selects the classes of multi-release archives. */
   readonly release: number
-  /** "maven", "gradle" or "jar", and why not otherwise. */
+  /** "maven", "gradle" or "jar", with the reason for a fallback. */
   readonly resolvedBy: string
 }
 
-/** @throws SCAN_FAILED where the mode is `buildtool` and that fails */
+/**
+ * Resolves the class path of a project. @throws SCAN_FAILED when the mode is `buildtool` and the build tool
+ * fails
+ */
 export async function resolveClassPath(
   { server: { mode }, jvmHome }: Pick<AnalyzerConfig, 'server' | 'jvmHome'>,
   root: string,
   logger: Logger,
   signal: AbortSignal,
-  buildTool: BuildToolMemory,
+  buildTool: BuildToolCache,
 ): Promise<ClassPath> {
   const jvm = findJvm(jvmHome, process.env)
   if (jvm === undefined) {
-    logger.warn('no JVM was found: the classes of the JDK are missing; name one with ANALYZER_JVM_HOME')
+    logger.warn('no JVM found, JDK classes are missing; set ANALYZER_JVM_HOME')
   }
-  if (mode === 'jar') return withJdk(jvm, lookFor(root), 'jar')
+  if (mode === 'jar') return withJdk(jvm, searchProject(root), 'jar')
   try {
-    const { tool, libraries, classFolders } = await buildTool.ask({ root, jvm, logger, signal })
-    const folders = [...lookFor(root).folders, ...classFolders.filter((folder) => existsSync(folder))]
+    const { tool, libraries, classFolders } = await buildTool.get({ root, jvm, logger, signal })
+    const folders = [...searchProject(root).folders, ...classFolders.filter((folder) => existsSync(folder))]
     return withJdk(jvm, { folders, libraries }, tool)
   } catch (error) {
     signal.throwIfAborted()
     const why = messageOf(error)
     if (mode === 'buildtool')
-      throw fault('SCAN_FAILED', `the build tool did not tell the class path: ${why}`, error)
-    logger.info({ why }, 'the build tool did not tell the class path; looking for class folders and jars')
-    return withJdk(jvm, lookFor(root), `jar (${why})`)
+      throw fault('SCAN_FAILED', `the build tool could not resolve the class path: ${why}`, error)
+    logger.info(
+      { why },
+      'the build tool could not resolve the class path; searching for class folders and jars',
+    )
+    return withJdk(jvm, searchProject(root), `jar (${why})`)
   }
 }
 
-interface Found {
+interface ProjectFiles {
   readonly folders: readonly string[]
   readonly libraries: readonly string[]
 }
 
-/** What lies in the project; runs nothing (threat A9). */
-function lookFor(root: string): Found {
+/** Searches the project's folders; runs nothing (threat A9). */
+function searchProject(root: string): ProjectFiles {
   const modules = findModules(root)
   return {
     folders: modules.flatMap(({ classFolders }) => classFolders),
@@ -64,7 +70,7 @@ function lookFor(root: string): Found {
   }
 }
 
-function withJdk(jvm: Jvm | undefined, { folders, libraries }: Found, resolvedBy: string): ClassPath {
+function withJdk(jvm: Jvm | undefined, { folders, libraries }: ProjectFiles, resolvedBy: string): ClassPath {
   return {
     entries: [
       ...entriesOf('PROJECT', folders),

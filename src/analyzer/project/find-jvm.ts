@@ -1,16 +1,16 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 
-/** The JVM that a project is built on. */
+/** A JVM that a project is built against. */
 export interface Jvm {
   readonly home: string
-  /** The Java release, 8 to 27 …; 8 where it does not tell. */
+  /** Java release, 8 to 27 …; 8 if unknown. */
   readonly release: number
-  /** Where its own classes are: `lib/modules`, or the jars of a Java 8. */
+  /** Location of its classes: `lib/modules`, or the jars of a Java 8. */
   readonly classes: readonly string[]
 }
 
-/** The one named, else JAVA_HOME's, else the one that PATH leads to; undefined where there is none. */
+/** Finds the named JVM, else that of JAVA_HOME, else that of PATH. */
 export function findJvm(
   named: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,

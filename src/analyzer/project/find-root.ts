@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fault } from '../errors.ts'
 
-/** Files that make a folder the root of a project. */
+/** Files that mark the root of a project. */
 const BUILD_FILES = [
   'pom.xml',
   'build.gradle',
@@ -17,15 +17,15 @@ const BUILD_FILES = [
 ]
 
 /**
- * The project that a folder belongs to: the nearest folder with a build definition file, from there upwards, its links
- * resolved.
+ * Finds the project that contains a folder: the nearest folder upwards with a build definition file, with
+ * links resolved.
  *
- * @throws PROJECT_NOT_FOUND
+ * @throws PROJECT_NOT_FOUND when there is none
  */
 export function findProjectRoot(from: string): string {
   const start = resolve(from)
   if (!existsSync(start) || !statSync(start).isDirectory()) {
-    throw fault('PROJECT_NOT_FOUND', `"${from}" is no directory; name the project's with --project`)
+    throw fault('PROJECT_NOT_FOUND', `"${from}" is not a directory; select the project with --project`)
   }
   for (let folder = realpathSync(start); ; folder = dirname(folder)) {
     if (BUILD_FILES.some((file) => existsSync(join(folder, file)))) return folder
@@ -33,6 +33,6 @@ export function findProjectRoot(from: string): string {
   }
   throw fault(
     'PROJECT_NOT_FOUND',
-    `neither "${start}" nor a folder above it has a build definition file (${BUILD_FILES.slice(0, 2).join(', ')} …); name the project with --project`,
+    `neither "${start}" nor a folder above it has a build definition file (${BUILD_FILES.slice(0, 2).join(', ')} …); select the project with --project`,
   )
 }

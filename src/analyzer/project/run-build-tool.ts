@@ -1,17 +1,18 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { run, type RunResult } from '../../lib/process/run.ts'
-import type { BuildToolQuestion } from './build-tool-question.ts'
+import type { BuildToolRequest } from './build-tool-request.ts'
 
 const TIMEOUT_MS = 170_000
 
 /**
- * Runs the project's own copy of a build tool, else the one on PATH, in the project's root; `name` says which it was.
+ * Runs the project's wrapper of a build tool, else the tool on PATH, in the project's root. `name` is the one
+ * that ran.
  *
- * @throws an Error where it is not there or takes too long
+ * @throws Error when the tool is missing or takes too long
  */
 export async function runBuildTool(
-  { root, jvm, signal }: Pick<BuildToolQuestion, 'root' | 'jvm' | 'signal'>,
+  { root, jvm, signal }: Pick<BuildToolRequest, 'root' | 'jvm' | 'signal'>,
   names: { readonly wrapper: string; readonly command: string },
   argv: readonly string[],
 ): Promise<RunResult & { readonly name: string }> {
@@ -24,14 +25,14 @@ export async function runBuildTool(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') throw new Error(`${names.command} is not on PATH`, { cause: error })
-    if (code === 'EACCES') throw new Error(`${program} must be executable`, { cause: error })
+    if (code === 'EACCES') throw new Error(`${program} is not executable`, { cause: error })
     throw error
   }
   if (result.signal !== null) throw new Error(`${program} took longer than ${TIMEOUT_MS / 1_000} s`)
   return { ...result, name: program === wrapper ? names.wrapper : names.command }
 }
 
-/** The jars of class paths, each once; those that are there. */
+/** Returns the distinct existing jars of class paths. */
 export function jarsOf(classPaths: readonly string[]): readonly string[] {
   const paths = classPaths.flatMap((classPath) => classPath.trim().split(delimiter))
   return [...new Set(paths)].filter((path) => path.endsWith('.jar') && existsSync(path))

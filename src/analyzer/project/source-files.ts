@@ -2,14 +2,14 @@ import { type Dirent, readdirSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
 const SOURCE = /\.(?:java|kts?|groovy|scala)$/
-/** What builds write, and what is no part of the project; below a `src` these are packages. */
+/** Folders of build output; below a `src` folder they are packages. */
 const BUILT = new Set(['target', 'build', 'out', 'bin', 'dist', 'classes', 'generated'])
 const MAX_DEPTH = 64
 const MAX_FILES = 500_000
 
 /**
- * The source files of a project, by their paths below its root, in order. Links are not followed; hidden folders, packages of
- * npm and what builds write are left out.
+ * Lists the source files of a project, sorted by path relative to its root. Does not follow links; skips
+ * hidden folders, node_modules and build output.
  */
 export function listSourceFiles(root: string): readonly string[] {
   const files: string[] = []
@@ -32,7 +32,9 @@ function isWalked(name: string, above: readonly string[]): boolean {
   return !BUILT.has(name) || above.includes('src')
 }
 
-/** Whether a file is of tests: by its source set (`src/test/…`), elsewhere by a folder called so. */
+/**
+ * Whether a file is a test: by its source set (`src/test/…`), elsewhere by a folder named "test" or "tests".
+ */
 export function isTestFile(path: string): boolean {
   const parts = path.split(/[/\\]/).slice(0, -1)
   const set = parts[parts.lastIndexOf('src') + 1]

@@ -5,33 +5,33 @@ import { simpleNameOf, typeOfDescriptor } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
 import { wildcard } from './wildcard.ts'
 
-/** A test of names by their ids in the index. */
+/** A test of a name, by its id in the index. */
 export type NameTest = (name: number) => boolean
 
-/** The names of methods that fit a pattern. */
+/** Returns the method names that match a pattern. */
 export function methodNames({ index }: Snapshot, pattern: string): NameSet {
   return index.methodNames().match(pattern, 'whole')
 }
 
-/** The descriptors of what methods return that fit a pattern, by the type's full or its simple name. */
+/** Returns the return descriptors that match a pattern, by the type's full or simple name. */
 export function returnTypes({ index }: Snapshot, pattern: string): NameSet {
   const found = index.returnTypes().match(internal(pattern), 'descriptor')
-  const fits = wildcard(pattern)
+  const matches = wildcard(pattern)
   for (const [id, type, simpleName] of otherReturnTypes(index)) {
-    if (fits(type) || fits(simpleName)) found[id] = 1
+    if (matches(type) || matches(simpleName)) found[id] = 1
   }
   return found
 }
 
-/** An id with the type as people write it, and its simple name. */
+/** An id with the type in source notation, and its simple name. */
 type OtherType = readonly [id: number, type: string, simpleName: string]
 
-const knownOthers = new WeakMap<ProjectIndex, readonly OtherType[]>()
+const otherTypesCache = new WeakMap<ProjectIndex, readonly OtherType[]>()
 
-/** Arrays and primitives that methods return: some thousands. */
+/** Returns the array and primitive return types, some thousands. */
 function otherReturnTypes(index: ProjectIndex): readonly OtherType[] {
-  const known = knownOthers.get(index)
-  if (known !== undefined) return known
+  const cached = otherTypesCache.get(index)
+  if (cached !== undefined) return cached
   const { bytes, offsets } = index.names.table()
   const others = Array.from(index.returnTypes().ids)
     .filter((id) => bytes[offsets[id] ?? -1] !== CLASS)
@@ -39,18 +39,18 @@ function otherReturnTypes(index: ProjectIndex): readonly OtherType[] {
       const type = typeOfDescriptor(index.names.decode(id))
       return [id, type, simpleNameOf(type)]
     })
-  knownOthers.set(index, others)
+  otherTypesCache.set(index, others)
   return others
 }
 
 const CLASS = 'L'.charCodeAt(0)
 
-/** Whether a class's name fits a pattern, the whole one or the simple one. */
+/** Returns a test whether a class's full or simple name matches a pattern. */
 export function classNameTest(snapshot: Snapshot, pattern: string): NameTest {
   return classTest(snapshot, pattern, 'className')
 }
 
-/** The same of its package. */
+/** Returns a test whether a class's package matches a pattern. */
 export function packageTest(snapshot: Snapshot, pattern: string): NameTest {
   return classTest(snapshot, pattern, 'package')
 }

@@ -1,19 +1,26 @@
-/** "java/util/Map$Entry" as people write it: "java.util.Map$Entry". An array's descriptor becomes "int[]", "java.lang.String[]". */
+/**
+ * Converts an internal name to source notation: "java/util/Map$Entry" to "java.util.Map$Entry". An array's
+ * descriptor becomes "int[]" or "java.lang.String[]".
+ */
 export function toFqn(internalName: string): string {
   return internalName.startsWith('[') ? typeOfDescriptor(internalName) : internalName.replaceAll('/', '.')
 }
 
+/** Converts a name to an internal name. */
 export function toInternal(fqn: string): string {
   return fqn.replaceAll('.', '/')
 }
 
-/** "" for the unnamed package. */
+/** Returns the package of a class, "" for the unnamed package. */
 export function packageOf(fqn: string): string {
   const dot = fqn.lastIndexOf('.')
   return dot === -1 ? '' : fqn.slice(0, dot)
 }
 
-/** As in the source: "Entry" of "java.util.Map$Entry"; an anonymous class keeps its whole name, "Map$1". */
+/**
+ * Returns the simple name as in source: "Entry" of "java.util.Map$Entry". An anonymous class keeps its whole
+ * name, "Map$1".
+ */
 export function simpleNameOf(fqn: string): string {
   const name = fqn.slice(fqn.lastIndexOf('.') + 1)
   const inner = name.slice(name.lastIndexOf('$') + 1).replace(/^\d+/, '')
@@ -32,7 +39,7 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
   V: 'void',
 }
 
-/** One type's descriptor as people write it: "[Ljava/lang/String;" is "java.lang.String[]". */
+/** Converts a type's descriptor to source notation: "[Ljava/lang/String;" to "java.lang.String[]". */
 export function typeOfDescriptor(descriptor: string): string {
   const dimensions = /^\[*/.exec(descriptor)?.[0].length ?? 0
   const element = descriptor.slice(dimensions)
@@ -42,7 +49,7 @@ export function typeOfDescriptor(descriptor: string): string {
   return (name ?? element) + '[]'.repeat(dimensions)
 }
 
-/** The parts of a method's descriptor as people write them. */
+/** Converts the types in a method's descriptor to source notation. */
 export function typesOfMethod(descriptor: string): {
   readonly parameters: readonly string[]
   readonly returns: string

@@ -3,12 +3,12 @@ import type { NameList } from '../index/name-list.ts'
 import type { ProjectIndex } from '../index/project-index.ts'
 import { simpleNameOf, toFqn, toInternal } from './names.ts'
 
-/** So many names are shown where one could be meant. */
+/** Maximum number of suggested names. */
 const SHOWN = 3
 
 /**
- * Returns the ids of the types whose name ends as people write it, without its package or with the last part of that:
- * those of the project, without any those of libraries and the JDK, without any those that class files only name.
+ * Returns the ids of types whose name ends with a name in source notation, without package or with its last
+ * part: those of the project, else those of libraries and the JDK, else those only mentioned in class files.
  */
 export function typesEnding(index: ProjectIndex, written: string): readonly number[] {
   if (written.includes('*')) return []
@@ -26,7 +26,7 @@ function matching(names: NameList, written: string): readonly number[] {
   return Array.from(names.ids).filter((id) => found.some((set) => set[id] === 1))
 }
 
-/** A name with dots, as internal names: "a.B.C" is a/B/C, a/B$C or a$B$C. */
+/** Returns the internal names that a dotted name can mean: "a.B.C" is a/B/C, a/B$C or a$B$C. */
 export function nestings(fqn: string): readonly string[] {
   const names = [toInternal(fqn)]
   for (let name = names[0] ?? ''; name.includes('/'); names.push(name)) {
@@ -36,7 +36,7 @@ export function nestings(fqn: string): readonly string[] {
   return names
 }
 
-/** Returns the full names of a few classes that may be meant by one that does not exist. */
+/** Returns the full names of a few classes similar to one that does not exist. */
 export function similarClasses(index: ProjectIndex, written: string): readonly string[] {
   const simple = simpleNameOf(written.replaceAll('/', '.'))
   const same = typesEnding(index, simple)
@@ -47,7 +47,7 @@ export function similarClasses(index: ProjectIndex, written: string): readonly s
       simple,
       Array.from(index.ofProject(), (id) => toFqn(index.nameOf(id))),
     ) ??
-    // Of hundreds of thousands, those that begin alike.
+    // Limits hundreds of thousands of names to those with the same first letter.
     closest(
       simple,
       Array.from(index.byName(), (id) => toFqn(index.nameOf(id))).filter((fqn) =>
@@ -64,8 +64,8 @@ function closest(simple: string, fqns: readonly string[]): readonly string[] | u
   return found === undefined ? undefined : bySimpleName.get(found)?.slice(0, SHOWN)
 }
 
-/** "; did you mean a.B or c.D?", or nothing. */
-export function didYouMean(names: readonly string[]): string {
+/** Returns "; did you mean a.B or c.D?", or "" without names. */
+export function suggestion(names: readonly string[]): string {
   return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`
 }
 

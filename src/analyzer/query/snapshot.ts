@@ -4,53 +4,53 @@ import type { Source } from '../classpath/source.ts'
 import type { ProjectIndex } from '../index/project-index.ts'
 import { fault } from '../errors.ts'
 import { toFqn } from './names.ts'
-import { didYouMean, nestings, similarClasses, typesEnding } from './similar-names.ts'
+import { suggestion, nestings, similarClasses, typesEnding } from './similar-names.ts'
 
 const MAX_CANDIDATES = 10
 
-/** A project as one scan saw it: what all queries read. */
+/** Immutable view of a project for queries, as of one scan. */
 export class Snapshot {
   readonly index: ProjectIndex
   readonly #facts: (key: string) => Facts
 
-  /** @param facts those of a slice; throws when they are not there any more */
+  /** @param facts returns the facts of a slice; throws when they no longer exist */
   constructor(index: ProjectIndex, facts: (key: string) => Facts) {
     this.index = index
     this.#facts = facts
   }
 
-  /** @throws as the constructor's `facts` */
+  /** Returns the facts of a slice. @throws as the constructor's `facts` */
   facts({ key }: IndexedSlice): Facts {
     return this.#facts(key)
   }
 
-  /** Returns a class by the name people write, as `findType` does. @throws CLASS_NOT_FOUND */
+  /** Returns a class by a name in source notation, as `findType` does. @throws CLASS_NOT_FOUND */
   getClass(fqn: string): number {
     const name = this.getType(fqn)
     const id = this.index.findByNameId(name)
     if (id !== undefined) return id
     throw fault(
       'CLASS_NOT_FOUND',
-      `class "${toFqn(this.index.names.get(name))}" is named in class files, but is in no folder or archive of the class path`,
+      `class "${toFqn(this.index.names.get(name))}" is mentioned in class files, but is not on the class path`,
     )
   }
 
-  /** Returns the id of a type's name, also of one that class files only name. @throws CLASS_NOT_FOUND */
+  /** Returns the id of a type's name, even if class files only mention it. @throws CLASS_NOT_FOUND */
   getType(fqn: string): number {
     const name = this.findType(fqn)
     if (name !== undefined) return name
-    const similar = didYouMean(similarClasses(this.index, fqn))
+    const similar = suggestion(similarClasses(this.index, fqn))
     throw fault(
       'CLASS_NOT_FOUND',
-      `class "${fqn}" is not in the project, its libraries or its JDK, and none of their classes names it${similar}`,
+      `class "${fqn}" is not in the project, its libraries or its JDK, and no class mentions it${similar}`,
     )
   }
 
   /**
-   * Returns the id of a type's name as people write it: `Map.Entry` is `Map$Entry`, and a name without its package is the only
-   * type of that name, where there is just one in the project, or none there and one elsewhere.
+   * Returns the id of a type's name in source notation: `Map.Entry` is `Map$Entry`, and a name without
+   * package is the only type with that name in the project, or elsewhere if the project has none.
    *
-   * @throws CLASS_NOT_FOUND where several types have the name
+   * @throws CLASS_NOT_FOUND when several types have the name
    */
   findType(fqn: string): number | undefined {
     const id = this.findClass(fqn)
@@ -67,7 +67,7 @@ export class Snapshot {
     const more = others.length + 1 - candidates.length
     throw fault(
       'CLASS_NOT_FOUND',
-      `"${fqn}" is the name of ${others.length + 1} classes: ${candidates.join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
+      `"${fqn}" is ambiguous, ${others.length + 1} classes have this name: ${candidates.join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
     )
   }
 
@@ -80,20 +80,22 @@ export class Snapshot {
     return undefined
   }
 
+  /** Returns the origin of a class. */
   sourceOf(id: number): Source {
     return this.index.sliceOf(id).source
   }
 
+  /** Returns the full name of a class. */
   fqnOf(id: number): string {
     return toFqn(this.index.nameOf(id))
   }
 
-  /** The classes that count, by name. */
+  /** Returns the classes to search, sorted by name. */
   classes(includeLibraries: boolean): Int32Array {
     return includeLibraries ? this.index.byName() : this.index.ofProject()
   }
 
-  /** Whether a class counts: project classes do, others where libraries are asked for too. */
+  /** Whether a class is included: project classes always, others with `includeLibraries`. */
   counts(id: number, includeLibraries: boolean): boolean {
     return includeLibraries || this.sourceOf(id) === 'PROJECT'
   }

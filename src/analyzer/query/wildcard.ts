@@ -1,6 +1,6 @@
 /**
- * Returns a test of texts for a pattern in which `*` matches any text; without one the text must equal the pattern. It takes time
- * in proportion to the text for each piece between the stars, for any pattern (threat A6).
+ * Returns a test for a pattern in which `*` matches any text; a pattern without it must equal the text. Takes
+ * time proportional to the text for each piece between stars, for any pattern (threat A6).
  */
 export function wildcard(pattern: string): (text: string) => boolean {
   const [first = '', ...rest] = pattern.split(/\*+/)

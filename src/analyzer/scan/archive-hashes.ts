@@ -2,15 +2,15 @@ import { readFileSync, statSync } from 'node:fs'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import type { Pool } from '../../lib/pool/pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
-import type { StampedHash } from './list-place.ts'
+import type { StampedHash } from './list-entry.ts'
 import { stampIfThere } from '../index/slices.ts'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
 
-/** Archives of at least so many bytes are worth a task of their own. */
+/** Minimum size of archives that are hashed in a separate task. */
 const LARGE_BYTES = 2 ** 23
 
-/** Hashes of archives by what tells that they have not changed, kept between starts. */
+/** Hashes of archives by stamp, saved between starts. */
 export class ArchiveHashes {
   readonly #file: string
   readonly #hashes: Record<string, string>
@@ -21,17 +21,22 @@ export class ArchiveHashes {
     this.#hashes = readHashes(file)
   }
 
+  /** undefined) | Returns the hash for a stamp. */
   find(stamp: string | undefined): StampedHash | undefined {
     const hash = stamp === undefined ? undefined : this.#hashes[stamp]
     return stamp === undefined || hash === undefined ? undefined : { stamp, hash }
   }
 
+  /** Adds a hash. */
   add({ stamp, hash }: StampedHash): void {
     this.#hashes[stamp] = hash
     this.#isChanged = true
   }
 
-  /** Hashes those that are large and not known, side by side. What fails here is tried again when the archive is listed. */
+  /**
+   * Hashes large archives without known hash in parallel. An archive that fails here is tried again when it
+   * is listed.
+   */
   async addLarge(archives: readonly { readonly path: string }[], pool: Pick<Pool, 'run'>): Promise<void> {
     const unknown = archives.filter(({ path }) => isLarge(path) && !this.find(stampIfThere(path)))
     await Promise.all(
@@ -43,10 +48,11 @@ export class ArchiveHashes {
     )
   }
 
+  /** Saves new hashes. */
   async save(): Promise<void> {
     if (!this.#isChanged) return
     this.#isChanged = false
-    // It only spares work: on a full disk it is left as it was.
+    // Only an optimization: on a full disk the file is left unchanged.
     await writeFileDurable(this.#file, JSON.stringify(this.#hashes), { mode: 0o600 }).catch(() => undefined)
   }
 }

@@ -1,8 +1,11 @@
 import { contentHash } from '../classpath/content-hash.ts'
-import type { StampedHash } from './list-place.ts'
+import type { StampedHash } from './list-entry.ts'
 import { stampIfThere } from '../index/slices.ts'
 
-/** Hashes one archive, in a pool's process. Undefined where it changes meanwhile; listing it then tells what is wrong. */
+/**
+ * Hashes an archive in a pool process. Returns undefined if it changes meanwhile; listing it reports the
+ * problem.
+ */
 export function hashArchive({ path }: { readonly path: string }): StampedHash | undefined {
   const stamp = stampIfThere(path)
   if (stamp === undefined) return undefined

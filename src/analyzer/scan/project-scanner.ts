@@ -8,40 +8,40 @@ import type { Facts } from '../bytecode/facts.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import { scanConfinement, storeDirIn } from '../confinement.ts'
 import { fault } from '../errors.ts'
-import { BuildToolMemory } from '../project/build-tool-memory.ts'
+import { BuildToolCache } from '../project/build-tool-cache.ts'
 import { type ClassPath, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
 import { FactsCache } from '../index/facts-cache.ts'
 import type { DropTask } from './drop-slices.ts'
 import { ArchiveHashes } from './archive-hashes.ts'
-import type { ListedPlace, ListTask } from './list-place.ts'
-import { type PlacedTask, Quarantine } from '../index/quarantine.ts'
-import type { RefreshedPlace, RefreshTask } from './refresh-place.ts'
+import type { EntryListing, ListTask } from './list-entry.ts'
+import { type EntryTask, Quarantine } from '../index/quarantine.ts'
+import type { RefreshedEntry, RefreshTask } from './refresh-entry.ts'
 import { IndexBuilder, type ProjectIndex } from '../index/project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
-import { makeSound, putAside } from '../index/make-sound.ts'
+import { repairStore, setAside } from '../index/repair-store.ts'
 import { RetiredSlices } from '../index/retired-slices.ts'
-import { entriesOf, keysOf, type Missing, type Place, placeIn } from './place.ts'
+import { entriesOf, keysOf, type IncompleteEntry, type ListedEntry, outermostPath } from './listed-entry.ts'
 import { createScanPool } from './scan-pool.ts'
 import type { Scan } from './scan.ts'
 import { stampIfThere } from '../index/slices.ts'
 import { isDamage, SliceStore } from '../index/store.ts'
 import type { StringPool } from '../index/string-pool.ts'
 
-/** Slices that one task reads: enough to keep a thread busy, few enough to share the work. */
+/** Slices per read task: enough to keep a thread busy, few enough to balance the work. */
 const SLICES_A_TASK = 8
-/** Class files that change while they are read are read again so often. */
+/** Maximum attempts to read class files that change meanwhile. */
 const ATTEMPTS = 3
 
-/** Archives of at least so many bytes may have more classes than others (archive-classes.ts). */
+/** Minimum size of archives that may have more classes than others (archive-classes.ts). */
 const HUGE_BYTES = 2 ** 24
-/** A place with more of them is read by one thread, which lists it once. */
+/** An entry with more classes is read by one thread, which lists it once. */
 const MANY_CLASSES = 2 ** 15
 
-/** Of a place that is left out. */
-const NOTHING: ListedPlace = { slices: [], problems: [] }
+/** Listing of a skipped entry. */
+const EMPTY_LISTING: EntryListing = { slices: [], problems: [] }
 
-/** Reads a project's class path into the store, and from there into an index in memory. */
+/** Reads a project's class path into the store, and loads the index from there. */
 export class ProjectScanner {
   readonly #config: AnalyzerConfig
   readonly #root: string
@@ -51,24 +51,26 @@ export class ProjectScanner {
   readonly #closed = new AbortController()
   readonly #storeDir: string
   readonly #hashes: ArchiveHashes
-  /** What each place was when it was last listed. */
-  readonly #listed = new Map<string, ListedPlace>()
-  readonly #buildTool = new BuildToolMemory()
+  /** Last listing of each class path entry. */
+  readonly #listings = new Map<string, EntryListing>()
+  readonly #buildTool = new BuildToolCache()
   readonly #quarantined: Quarantine
   readonly #facts = new FactsCache(
     (key) => this.#readFacts(key),
-    () => this.#rest(),
+    () => this.#releaseMemory(),
   )
-  /** Slices whose facts could not be had: a scan reads them again, and looks at all others' facts too. */
+  /**
+   * Slices whose facts could not be read: the next scan reads them again, and checks the facts of all others.
+   */
   readonly #damaged = new Set<string>()
   readonly #retired = new RetiredSlices()
   /** Paths of the last class path. */
   #entries: readonly string[] = []
-  /** Settles when no huge archive is being listed or read. */
-  #turn: Promise<unknown> = Promise.resolve()
+  /** Resolves when no huge archive is being listed or read. */
+  #exclusive: Promise<unknown> = Promise.resolve()
   #isInDoubt = false
   #store: SliceStore | undefined
-  /** Of the last scan. */
+  /** Names of the last scan. */
   #names: StringPool | undefined
 
   constructor(
@@ -86,7 +88,11 @@ export class ProjectScanner {
     this.#hashes = new ArchiveHashes(join(config.cacheDir, 'archive-hashes.json'))
   }
 
-  /** @param before the last scan, of which is kept what has not changed */
+  /**
+   * Scans the project.
+   *
+   * @param before last scan, whose unchanged data is reused
+   */
   async scan(before: Scan | undefined): Promise<Scan> {
     try {
       return await this.#scan(before)
@@ -98,69 +104,70 @@ export class ProjectScanner {
   }
 
   async #scan(before: Scan | undefined): Promise<Scan> {
-    const beganMs = performance.now()
+    const startMs = performance.now()
     const opening = this.#openStore()
     opening.catch(() => undefined)
     const { signal } = this.#closed
     const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal, this.#buildTool)
-    this.#reach(classPath)
+    this.#allowReading(classPath)
     await this.#hashes.addLarge(classPath.entries, this.#pool)
     const isSame = await opening
     this.#quarantined.releaseChanged()
     this.#isInDoubt = this.#damaged.size > 0
-    const leftOut = this.#quarantined.paths
+    const quarantined = this.#quarantined.paths
     const reports: ReadReport[] = []
     const known = isSame ? before?.snapshot.index : undefined
     const builder = new IndexBuilder(known)
     const list = () => this.#list(classPath, known, reports)
-    let places = await list()
-    let missing = this.#missing(places, builder)
-    for (let attempt = 1; missing.length > 0; attempt++) {
+    let listedEntries = await list()
+    let incomplete = this.#incomplete(listedEntries, builder)
+    for (let attempt = 1; incomplete.length > 0; attempt++) {
       if (attempt > ATTEMPTS) {
         throw fault(
           'SCAN_FAILED',
-          'class files change faster than they can be read; refresh when the build is done',
+          'class files keep changing while they are read; refresh when the build is done',
         )
       }
-      reports.push(...(await this.#read(missing, classPath.release, builder)))
-      missing = this.#missing(places, builder)
-      if (missing.length === 0) break
-      // Some have changed since they were listed.
-      places = await list()
-      missing = this.#missing(places, builder)
+      reports.push(...(await this.#read(incomplete, classPath.release, builder)))
+      incomplete = this.#incomplete(listedEntries, builder)
+      if (incomplete.length === 0) break
+      // Some changed since they were listed.
+      listedEntries = await list()
+      incomplete = this.#incomplete(listedEntries, builder)
     }
-    // Writing to a damaged store ends the process, whatever it reads: the store is replaced before a place is left out.
-    if (this.#isInDoubt && this.#quarantined.releaseSince(leftOut)) {
+    // Writing to a damaged store crashes the process for any entry: the store is replaced before an
+    // entry is quarantined.
+    if (this.#isInDoubt && this.#quarantined.releaseSince(quarantined)) {
       await this.#dropStore()
       return this.#scan(undefined)
     }
     await this.#hashes.save()
-    await this.#dropRetired(places)
-    const index = builder.build(places.flatMap(entriesOf))
+    await this.#dropRetired(listedEntries)
+    const index = builder.build(listedEntries.flatMap(entriesOf))
     const snapshot = new Snapshot(index, (key) => this.#facts.get(key))
     this.#names = index.names
-    this.#facts.restSoon()
+    this.#facts.releaseSoon()
     return {
       snapshot,
       classpathResolvedBy: classPath.resolvedBy,
       classpathEntryCount: classPath.entries.length,
-      durationMs: Math.round(performance.now() - beganMs),
+      durationMs: Math.round(performance.now() - startMs),
       scannedAt: new Date(),
       readCount: reports.reduce((sum, { classCount }) => sum + classCount, 0),
       diagnostics: [
-        ...places.flatMap(({ listed }) => listed.problems),
+        ...listedEntries.flatMap(({ listing }) => listing.problems),
         ...reports.flatMap(({ problems }) => problems),
         ...this.#quarantined.paths.map((path) => ({
           path,
-          message: 'reading it has ended its process twice; it is left out',
+          message: 'reading it crashed the process twice; it is skipped until it changes',
         })),
       ],
     }
   }
 
-  /** Called when a question is about to be answered from a scan. */
+  /** Called before a query uses a scan. */
   used(): void {
-    this.#facts.used()
+    this.#facts.touch()
   }
 
   async close(): Promise<void> {
@@ -174,35 +181,35 @@ export class ProjectScanner {
     { entries, release }: ClassPath,
     before: ProjectIndex | undefined,
     reports: ReadReport[],
-  ): Promise<readonly Place[]> {
-    const held = Map.groupBy(before?.slices ?? [], ({ location }) => placeIn(location))
-    const changed = entries.filter(({ path }) => !this.#isAsListed(path))
+  ): Promise<readonly ListedEntry[]> {
+    const indexed = Map.groupBy(before?.slices ?? [], ({ location }) => outermostPath(location))
+    const changed = entries.filter(({ path }) => !this.#isUnchanged(path))
     const tasks = changed.map(({ path }) => ({
-      place: this.#listTask(path, release),
-      held: held.get(path)?.map(({ key }) => key),
+      entry: this.#listTask(path, release),
+      indexedKeys: indexed.get(path)?.map(({ key }) => key),
       storeDir: this.#storeDir,
     }))
     const refreshed = await this.#runAll(
       tasks,
-      // What crashes while it is read is found in #read, and not among what is listed.
-      (task, isAlone): Promise<RefreshedPlace> => {
-        const list = (): Promise<RefreshedPlace> =>
+      // With `isAlone` it only lists, so that crashes while reading occur in #read.
+      (task, isAlone): Promise<RefreshedEntry> => {
+        const list = (): Promise<RefreshedEntry> =>
           this.#inPool('analyzer-list', { ...task, mayRead: !isAlone } satisfies RefreshTask)
-        return isHuge(task.place.path) ? this.#inTurn(list) : list()
+        return isHuge(task.entry.path) ? this.#runExclusively(list) : list()
       },
     )
     for (const [i, { path }] of changed.entries()) {
-      const { listed = NOTHING, report } = refreshed[i] ?? {}
-      this.#listed.set(path, listed)
-      if (listed.hash !== undefined) this.#hashes.add(listed.hash)
+      const { listing = EMPTY_LISTING, report } = refreshed[i] ?? {}
+      this.#listings.set(path, listing)
+      if (listing.hash !== undefined) this.#hashes.add(listing.hash)
       if (report !== undefined) reports.push(report)
     }
-    return entries.map((entry) => ({ ...entry, listed: this.#listed.get(entry.path) ?? NOTHING }))
+    return entries.map((entry) => ({ ...entry, listing: this.#listings.get(entry.path) ?? EMPTY_LISTING }))
   }
 
-  /** Only of an archive a stamp says that all is as it was. */
-  #isAsListed(path: string): boolean {
-    const known = this.#listed.get(path)
+  /** Whether an archive is unchanged; folders have no stamp. */
+  #isUnchanged(path: string): boolean {
+    const known = this.#listings.get(path)
     return known?.stamp !== undefined && known.stamp === stampIfThere(path)
   }
 
@@ -210,37 +217,40 @@ export class ProjectScanner {
     return { path, release, hash: this.#hashes.find(stampIfThere(path)) }
   }
 
-  /** The slices whose digests are neither in memory nor in the store. A damaged one counts as missing, and is read again. */
-  #missing(places: readonly Place[], builder: IndexBuilder): readonly Missing[] {
-    return places
-      .map((place) => ({ ...place, keys: keysOf(place).filter((key) => !this.#isHeld(key, builder)) }))
+  /**
+   * Returns entries with slices whose digests are neither in memory nor in the store. A damaged digest counts
+   * as missing, and is read again.
+   */
+  #incomplete(listedEntries: readonly ListedEntry[], builder: IndexBuilder): readonly IncompleteEntry[] {
+    return listedEntries
+      .map((entry) => ({ ...entry, keys: keysOf(entry).filter((key) => !this.#load(key, builder)) }))
       .filter(({ path, keys }) => keys.length > 0 && !this.#quarantined.has(path))
   }
 
-  /** Takes it from the store where it is there. */
-  #isHeld(key: string, builder: IndexBuilder): boolean {
-    if (this.#damaged.has(key) || (this.#isInDoubt && !this.#reading().facts(key))) return false
-    return builder.has(key) || this.#reading().digest(key, (digest) => builder.add(key, digest))
+  /** Loads a digest into the builder. Returns false if it is missing or damaged. */
+  #load(key: string, builder: IndexBuilder): boolean {
+    if (this.#damaged.has(key) || (this.#isInDoubt && !this.#openedStore().facts(key))) return false
+    return builder.has(key) || this.#openedStore().digest(key, (digest) => builder.add(key, digest))
   }
 
   async #read(
-    missing: readonly Missing[],
+    incomplete: readonly IncompleteEntry[],
     release: number,
     builder: IndexBuilder,
   ): Promise<readonly ReadReport[]> {
-    const tasks = missing.flatMap(({ path, keys, listed }) => {
-      const hasMany = classesOf(listed) > MANY_CLASSES
+    const tasks = incomplete.flatMap(({ path, keys, listing }) => {
+      const hasMany = classesOf(listing) > MANY_CLASSES
       const size = hasMany ? keys.length : SLICES_A_TASK
-      return Array.from({ length: Math.ceil(keys.length / size) }, (_, place) => ({
-        place: this.#listTask(path, release),
-        keys: keys.slice(place * size, (place + 1) * size),
+      return Array.from({ length: Math.ceil(keys.length / size) }, (_, part) => ({
+        entry: this.#listTask(path, release),
+        keys: keys.slice(part * size, (part + 1) * size),
         storeDir: this.#storeDir,
         hasMany,
       }))
     })
     const reports = await this.#runAll(tasks, ({ hasMany, ...task }) => {
       const read = (): Promise<ReadReport> => this.#readTask(task, builder)
-      return hasMany ? this.#inTurn(read) : read()
+      return hasMany ? this.#runExclusively(read) : read()
     })
     return reports.filter((report) => report !== undefined)
   }
@@ -249,16 +259,19 @@ export class ProjectScanner {
     const report = await this.#inPool<ReadReport>('analyzer-read', task)
     for (const key of report.stored) {
       this.#damaged.delete(key)
-      // While others are still being read.
-      this.#isHeld(key, builder)
+      // Loads it while others are still being read.
+      this.#load(key, builder)
     }
     return report
   }
 
-  /** One at a time, since the list of a huge archive takes much of the memory that all threads have together. */
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#turn.then(work)
-    this.#turn = result.catch(() => undefined)
+  /**
+   * Runs tasks for huge archives one at a time, because their lists take much of the memory that all threads
+   * share.
+   */
+  #runExclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#exclusive.then(work)
+    this.#exclusive = result.catch(() => undefined)
     return result
   }
 
@@ -266,17 +279,17 @@ export class ProjectScanner {
     return (await this.#pool.run(workerFile(worker), task)) as Result
   }
 
-  /** What cannot be dropped now, on a full disk for instance, takes room and harms nobody. */
-  async #dropRetired(places: readonly Place[]): Promise<void> {
-    const inFolders = places.filter(({ listed }) => listed.stamp === undefined).flatMap(keysOf)
+  /** Deletes retired slices. A failure, for example on a full disk, only wastes space. */
+  async #dropRetired(listedEntries: readonly ListedEntry[]): Promise<void> {
+    const inFolders = listedEntries.filter(({ listing }) => listing.stamp === undefined).flatMap(keysOf)
     const keys = this.#retired.next(inFolders)
     if (keys.length === 0) return
     const task: DropTask = { storeDir: this.#storeDir, keys }
     await this.#inPool('analyzer-drop', task).catch((error: unknown) => this.#afterFailure(error))
   }
 
-  /** As `Quarantine.runAll`. */
-  async #runAll<Task extends PlacedTask, Result>(
+  /** Runs tasks as `Quarantine.runAll` does. */
+  async #runAll<Task extends EntryTask, Result>(
     tasks: readonly Task[],
     run: (task: Task, isAlone: boolean) => Promise<Result>,
   ): Promise<readonly (Result | undefined)[]> {
@@ -287,48 +300,48 @@ export class ProjectScanner {
     }
   }
 
-  /** After a failed write lmdb's memory is not to be trusted any more: the process that wrote is replaced. */
+  /** Replaces the process that writes, because lmdb's memory may be corrupt after a failed write. */
   async #afterFailure(error: unknown): Promise<unknown> {
     await this.#pool.end()
     return error
   }
 
   /**
-   * Opens the store, in another process first. One that is damaged is put aside: it can be made again. Returns whether what
-   * the last scan has put there is still there.
+   * Opens the store, first in another process. A damaged store is moved aside. Returns whether data of the
+   * last scan still exists.
    */
   async #openStore(): Promise<boolean> {
     if (this.#store?.isWhole() === true) return true
     await this.#store?.close()
     this.#store = undefined
     const check = (): Promise<unknown> => {
-      // The directory may be another one than last time.
+      // The directory may have been replaced.
       this.#pool.confine(this.#confinement())
       return this.#pool.run(workerFile('analyzer-check'), { storeDir: this.#storeDir })
     }
-    await makeSound(this.#storeDir, check, (error) => {
+    await repairStore(this.#storeDir, check, (error) => {
       this.#closed.signal.throwIfAborted()
-      this.#logger.warn({ err: error, directory: this.#storeDir }, 'the index is damaged and is made anew')
+      this.#logger.warn({ err: error, directory: this.#storeDir }, 'the index is damaged and will be rebuilt')
     })
     this.#store = SliceStore.open(this.#storeDir, 'read')
     return false
   }
 
-  /** Puts aside a store that ends the processes that write to it; the next scan makes another. */
+  /** Moves aside a store that crashes the processes that write to it; the next scan creates another. */
   async #dropStore(): Promise<void> {
     this.#logger.warn(
       { directory: this.#storeDir },
-      'the index ends the processes that write to it and is rebuilt',
+      'the index crashes the processes that write to it and will be rebuilt',
     )
     await this.#pool.end()
     await this.#store?.close()
     this.#store = undefined
-    putAside(this.#storeDir)
+    setAside(this.#storeDir)
     this.#damaged.clear()
   }
 
-  /** Lets the pool's process read what of the class path is neither in the project nor in a repository. */
-  #reach({ entries }: ClassPath): void {
+  /** Lets the pool process read class path entries outside the project and local repositories. */
+  #allowReading({ entries }: ClassPath): void {
     this.#entries = entries.map(({ path }) => path)
     this.#pool.confine(this.#confinement())
   }
@@ -338,20 +351,20 @@ export class ProjectScanner {
   }
 
   #readFacts(key: string): Facts {
-    const facts = this.#reading().facts(key)
+    const facts = this.#openedStore().facts(key)
     if (facts !== undefined) return facts
     this.#damaged.add(key)
-    throw fault('SCAN_NOT_READY', 'the index is damaged; "analyzer refresh" reads what is missing again')
+    throw fault('SCAN_NOT_READY', 'the index is damaged; run "analyzer refresh" to repair it')
   }
 
-  /** Gives back what a server that nobody asks does not need; V8 lets it collect at once where it is started so. */
-  #rest(): void {
+  /** Releases memory that an idle server does not need, including V8 garbage if `gc` is exposed. */
+  #releaseMemory(): void {
     void this.#store?.close()
     this.#names?.forget()
     globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   }
 
-  #reading(): SliceStore {
+  #openedStore(): SliceStore {
     if (this.#store === undefined) throw fault('SCAN_NOT_READY', 'the index is not open yet')
     return this.#store
   }
@@ -362,6 +375,6 @@ function isHuge(path: string): boolean {
   return stat?.isFile() === true && stat.size >= HUGE_BYTES && path.endsWith('.jar')
 }
 
-function classesOf({ slices }: ListedPlace): number {
+function classesOf({ slices }: EntryListing): number {
   return slices.reduce((sum, { count }) => sum + count, 0)
 }

@@ -5,47 +5,49 @@ import { fileIdentity } from '../classpath/list-classes.ts'
 import { readClasses } from '../classpath/read-classes.ts'
 import { fault } from '../errors.ts'
 import { digestLayout } from '../index/digest.ts'
-import { type ListTask, placeOf } from './list-place.ts'
+import { type ListTask, slicedEntryOf } from './list-entry.ts'
 import { type Slice, stampOf } from '../index/slices.ts'
 import { SliceStore } from '../index/store.ts'
 
+/** Task to read slices of a class path entry. */
 export interface ReadTask {
-  readonly place: ListTask
-  /** Of the slices to read. */
+  readonly entry: ListTask
+  /** Keys of the slices to read. */
   readonly keys: readonly string[]
   readonly storeDir: string
 }
 
+/** Result of a read task. */
 export interface ReadReport {
-  /** Keys that are in the store now. */
+  /** Keys that were stored. */
   readonly stored: readonly string[]
   readonly classCount: number
   readonly problems: readonly ClassPathProblem[]
 }
 
-/** lmdb damages its memory on a disk that gets full (measured with 3.5.6): it is not let come to that. */
+/** Minimum free disk space: lmdb corrupts its memory when a disk gets full (measured with 3.5.6). */
 const SPARE_BYTES = 256 * 2 ** 20
 
 let store: { readonly directory: string; readonly store: SliceStore } | undefined
 
 /**
- * Reads slices of one place into the store, in a pool's process: class files are untrusted, and the store is written in no
- * server's. A slice whose classes have changed since they were listed is not stored.
+ * Reads slices of a class path entry into the store, in a pool process: class files are untrusted, and
+ * servers never write the store. A slice whose classes changed since they were listed is not stored.
  *
- * @throws SCAN_FAILED on a full disk
+ * @throws SCAN_FAILED when the disk is full
  */
-export async function readSlices({ place, keys, storeDir }: ReadTask): Promise<ReadReport> {
-  const { slices, stamp } = placeOf(place, keys)
+export async function readSlices({ entry, keys, storeDir }: ReadTask): Promise<ReadReport> {
+  const { slices, stamp } = slicedEntryOf(entry, keys)
   const wanted = new Set(keys)
   const stored: string[] = []
   const problems: ClassPathProblem[] = []
   let classCount = 0
-  // While one slice is written, the next is read.
+  // Reads the next slice while one is written.
   let written = Promise.resolve()
   for (const slice of slices) {
     if (!wanted.has(slice.key)) continue
     const { facts, digest, problems: own } = await readClasses(slice.container, slice.classes, digestLayout)
-    // One that was replaced while it was read would be kept under the old one's key.
+    // A class file replaced meanwhile would be stored under the key of the previous one.
     if (!isUnchanged(slice, stamp)) continue
     await written
     stored.push(slice.key)
@@ -58,7 +60,10 @@ export async function readSlices({ place, keys, storeDir }: ReadTask): Promise<R
   return { stored, classCount, problems }
 }
 
-/** Takes the buffers' memory away: V8 would collect garbage again and again for what lies outside its heap. */
+/**
+ * Stores a slice and frees its buffers: V8 would collect garbage repeatedly because of memory outside its
+ * heap.
+ */
 async function write(to: SliceStore, key: string, facts: ArrayBuffer, digest: ArrayBuffer): Promise<void> {
   await to.put(key, facts, digest)
   facts.transfer(0)
@@ -76,12 +81,12 @@ function isUnchanged({ container, classes }: Slice, stamp: string | undefined): 
   }
 }
 
-/** Whether a slice has been read before, for whatever project. It may be damaged: that shows when it is used. */
+/** Whether a slice is stored, for any project. It may be damaged, which shows when it is used. */
 export function isStored(storeDir: string, key: string): boolean {
   try {
     return opened(storeDir).has(key)
   } catch {
-    // The store is damaged, or has gone: it is looked at where it is used.
+    // The store is damaged or deleted, which is handled where it is used.
     return true
   }
 }
@@ -91,13 +96,13 @@ function opened(directory: string): SliceStore {
   return store.store
 }
 
-/** The store of this process, to write; throws SCAN_FAILED where the disk is nearly full. */
+/** Returns the store of this process for writing. @throws SCAN_FAILED when the disk is nearly full */
 export function writingStore(directory: string): SliceStore {
   const { bavail, bsize } = statfsSync(directory)
   if (bavail * bsize < SPARE_BYTES) {
     throw fault(
       'SCAN_FAILED',
-      `${directory} has less than 256 MiB free; make room, or set ANALYZER_CACHE_DIR`,
+      `${directory} has less than 256 MiB free; free some space or set ANALYZER_CACHE_DIR`,
     )
   }
   return opened(directory)

@@ -1,23 +1,23 @@
 import type { Snapshot } from '../query/snapshot.ts'
 
-/** Something in a class path that could not be read. */
+/** A class path problem. */
 interface Diagnostic {
-  /** Folder, archive, or class file; an archive's entry behind "!/". */
+  /** Folder, archive or class file; an archive's entry follows "!/". */
   readonly path: string
-  /** In bytes, where it is known. */
+  /** Byte offset, if known. */
   readonly offset?: number
   readonly message: string
 }
 
-/** A project as one scan found it. */
+/** Result of one scan of a project. */
 export interface Scan {
   readonly snapshot: Snapshot
-  /** How the class path was found, and why not otherwise. */
+  /** How the class path was resolved, with the reason for a fallback. */
   readonly classpathResolvedBy: string
   readonly classpathEntryCount: number
   readonly durationMs: number
   readonly scannedAt: Date
-  /** Class files that were read; the others were known. */
+  /** Number of class files that were read; others were cached. */
   readonly readCount: number
   readonly diagnostics: readonly Diagnostic[]
 }

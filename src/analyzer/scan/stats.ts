@@ -1,7 +1,7 @@
 import type { Scan } from './scan.ts'
 import { classSummary } from '../query/types/class-summary.ts'
 
-/** How much there is. */
+/** Returns the counts of a scan. */
 export function statsOf({ snapshot, ...scan }: Scan) {
   const counts = { PROJECT: 0, LIBRARY: 0, JDK: 0 }
   const project = {

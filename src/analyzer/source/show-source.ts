@@ -1,25 +1,27 @@
 import type { Scan } from '../scan/scan.ts'
 import { showClass } from '../query/types/class-show.ts'
-import type { Excerpt, SourceFormat } from './java/formats.ts'
+import type { Excerpt, SourceFormat } from './java/source-format.ts'
 import { renderClassFile } from './java/render-class-file.ts'
 import {
   type ClassOrigin,
   type ClassText,
   noSource,
   type SourceService,
-  type TextWish,
+  type TextOptions,
 } from './source-service.ts'
 import type { VisibilityLevel } from './java/visibility.ts'
 
-export interface ShowWish extends TextWish {
+/** Options of a query for a class's source. */
+export interface ShowOptions extends TextOptions {
   readonly format: SourceFormat
-  /** The least visible members that are shown; not for `full`. */
+  /** Lowest visibility of the members shown; ignored for `full`. */
   readonly visibility: VisibilityLevel
 }
 
+/** Source of a class. */
 export interface SourceView {
   readonly fqn: string
-  /** Null for a text that stands in no file. */
+  /** Null for a text that is not from a file. */
   readonly filePath: string | null
   readonly language: string
   readonly content: string
@@ -29,24 +31,24 @@ export interface SourceView {
   readonly mavenCoordinates: string | null
   readonly isDecompiled: boolean
   readonly format: SourceFormat
-  /** Of the class in `content`, from 1; null where they are not known. Only for `full`. */
+  /** Lines of the class in `content`, from 1; null if unknown. Only for `full`. */
   readonly startLine?: number | null
   readonly endLine?: number | null
 }
 
-/** A class's source, whole or in excerpts. @throws CLASS_NOT_FOUND and as `SourceService.text` */
+/** Returns a class's source, whole or as an excerpt. @throws CLASS_NOT_FOUND and as `SourceService.text` */
 export async function showSource(
   service: SourceService,
   scan: Scan,
   fqn: string,
-  wish: ShowWish,
+  options: ShowOptions,
 ): Promise<SourceView> {
-  const origin = await service.find(scan, fqn, wish.language)
-  if (wish.format !== 'full') return showExcerpt(service, scan, origin, wish.format, wish)
-  const text = await service.text(scan.snapshot, origin, wish)
-  const place =
-    text.language === 'java' ? await service.extract({ ...textOf(text), wanted: { is: 'place' } }) : undefined
-  const { startLine = null, endLine = null } = place?.is === 'place' ? place : {}
+  const origin = await service.find(scan, fqn, options.language)
+  if (options.format !== 'full') return showExcerpt(service, scan, origin, options.format, options)
+  const text = await service.text(scan.snapshot, origin, options)
+  const lines =
+    text.language === 'java' ? await service.extract({ ...textOf(text), wanted: { is: 'lines' } }) : undefined
+  const { startLine = null, endLine = null } = lines?.is === 'lines' ? lines : {}
   return { ...viewOf(text, text.text, 'full'), startLine, endLine }
 }
 
@@ -55,22 +57,22 @@ async function showExcerpt(
   scan: Scan,
   origin: ClassOrigin,
   excerpt: Excerpt,
-  wish: ShowWish,
+  options: ShowOptions,
 ): Promise<SourceView> {
   const { found, mavenCoordinates } = origin.found
-  const { fqn, place } = origin
+  const { fqn, classLocation } = origin
   if (found?.language === 'java') {
-    const text: ClassText = { fqn, place, mavenCoordinates, ...found }
-    const wanted = { is: 'excerpt', excerpt, least: wish.visibility } as const
+    const text: ClassText = { fqn, classLocation, mavenCoordinates, ...found }
+    const wanted = { is: 'excerpt', excerpt, least: options.visibility } as const
     const extracted = await service.extract({ ...textOf(text), wanted })
     if (extracted?.is === 'excerpt') return viewOf(text, extracted.content, excerpt)
   }
-  // What documents it is in a source text alone.
+  // Documentation exists only in source text.
   if (excerpt === 'javadoc') throw noSource(origin, { language: 'java' })
-  const content = renderClassFile(showClass(scan.snapshot, fqn), excerpt, wish.visibility)
+  const content = renderClassFile(showClass(scan.snapshot, fqn), excerpt, options.visibility)
   const made = {
     fqn,
-    place,
+    classLocation,
     mavenCoordinates,
     text: content,
     filePath: null,
@@ -80,8 +82,9 @@ async function showExcerpt(
   return viewOf({ ...made, origin: 'DECOMPILED' }, content, excerpt)
 }
 
-export function textOf({ text, place, origin }: ClassText) {
-  return { text, steps: place.steps, isOriginal: origin !== 'DECOMPILED' }
+/** Returns the part of a text that `extract` needs. */
+export function textOf({ text, classLocation, origin }: ClassText) {
+  return { text, steps: classLocation.steps, isOriginal: origin !== 'DECOMPILED' }
 }
 
 function viewOf(text: ClassText, content: string, format: SourceFormat): SourceView {

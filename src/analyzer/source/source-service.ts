@@ -7,21 +7,21 @@ import type { AnalyzerConfig } from '../config.ts'
 import {
   decompilerConfinement,
   localRepositories,
-  type ReadingPlaces,
+  type ReadLocations,
   textConfinement,
   textsDirIn,
 } from '../confinement.ts'
 import { fault } from '../errors.ts'
-import { placeIn } from '../scan/place.ts'
+import { outermostPath } from '../scan/listed-entry.ts'
 import type { Scan } from '../scan/scan.ts'
 import type { Source } from '../classpath/source.ts'
 import { findJvm } from '../project/find-jvm.ts'
 import type { Snapshot } from '../query/snapshot.ts'
-import { type ClassPlace, placeOfClass } from './java/class-steps.ts'
+import { type ClassLocation, locateClass } from './java/locate-class.ts'
 import type { Decompiled, VineflowerCommand } from './decompile/decompile-protocol.ts'
 import { Decompiler } from './decompile/decompiler.ts'
-import type { Extracted, ExtractQuestion } from './java/extract-text.ts'
-import type { FoundText, SourceOrigin, TextAnswer, TextQuestion } from './archive/class-text.ts'
+import type { Extracted, ExtractRequest } from './java/extract-text.ts'
+import type { FoundText, SourceOrigin, TextResult, TextRequest } from './archive/text-request.ts'
 import { sourceArchivesBeside } from './archive/library-text.ts'
 import type { Language } from './archive/source-text.ts'
 
@@ -29,41 +29,41 @@ const IDLE_MS = 60_000
 const FIND_MS = 30_000
 const THREAD_HEAP_MB = 512
 
-/** Where source texts are found in archives and parsed. */
+/** Creates the pool that finds and parses source texts. */
 export function createTextPool(logger: PoolOptions['logger'], confinement: Confinement): IdlePool {
   const options = { name: 'analyzer-source', maxThreads: 2, maxHeapMb: THREAD_HEAP_MB, confinement }
   return new IdlePool({ ...options, ...(logger !== undefined && { logger }) }, IDLE_MS)
 }
 
-/** Which text of a class is wanted. */
-export interface TextWish {
+/** Options for the text of a class. */
+export interface TextOptions {
   readonly language: Language | undefined
   readonly allowsDecompilation: boolean
-  /** Whether what has been decompiled before is decompiled again. */
+  /** Whether to decompile again instead of using the cache. */
   readonly isFresh: boolean
 }
 
-/** A class's text, wherever it is from. */
+/** Text of a class from any origin. */
 export interface ClassText extends Omit<FoundText, 'origin' | 'filePath'> {
   readonly fqn: string
-  readonly place: ClassPlace
+  readonly classLocation: ClassLocation
   /** Null for a decompiled text. */
   readonly filePath: string | null
   readonly origin: SourceOrigin
   readonly mavenCoordinates: string | null
 }
 
-/** What is known of a class before there is a text. */
+/** A class and its source, if any, before decompiling. */
 export interface ClassOrigin {
   readonly id: number
   readonly fqn: string
   readonly source: Source
   readonly location: string
-  readonly place: ClassPlace
-  readonly found: TextAnswer
+  readonly classLocation: ClassLocation
+  readonly found: TextResult
 }
 
-/** Finds classes' texts. What reads archives and texts runs in processes of their own, which start when they are needed. */
+/** Finds the texts of classes. Archives and texts are read in separate processes, which start on demand. */
 export class SourceService {
   readonly #config: AnalyzerConfig
   readonly #root: string
@@ -74,7 +74,7 @@ export class SourceService {
     this.#config = config
     this.#root = root
     const { memoryLimitBytes, timeLimitMs } = config.source
-    this.#pool = createTextPool(logger, textConfinement(this.#places, []))
+    this.#pool = createTextPool(logger, textConfinement(this.#locations, []))
     this.#decompiler = new Decompiler({
       memoryMb: Math.ceil(memoryLimitBytes / 2 ** 20),
       timeoutMs: timeLimitMs,
@@ -87,43 +87,47 @@ export class SourceService {
     await this.#pool.close()
   }
 
-  /** @throws CLASS_NOT_FOUND */
   async find({ snapshot }: Scan, fqn: string, language: Language | undefined): Promise<ClassOrigin> {
     const id = snapshot.getClass(fqn)
-    const place = placeOfClass(snapshot, id)
+    const classLocation = locateClass(snapshot, id)
     const { source, location } = snapshot.index.sliceOf(id)
-    const question: TextQuestion = {
+    const question: TextRequest = {
       root: this.#root,
       source,
       location,
-      outermost: place.outermost,
-      sourceFile: place.sourceFile,
+      outermost: classLocation.outermost,
+      sourceFile: classLocation.sourceFile,
       language,
       repositories: localRepositories(),
     }
-    this.#pool.confine(textConfinement(this.#places, placesOf(snapshot)))
+    this.#pool.confine(textConfinement(this.#locations, classPathWithSources(snapshot)))
     const found = (await this.#pool.run(workerFile('analyzer-find-text'), question, {
       timeoutMs: FIND_MS,
-    })) as TextAnswer
-    return { id, fqn: snapshot.fqnOf(id), source, location, place, found }
+    })) as TextResult
+    return { id, fqn: snapshot.fqnOf(id), source, location, classLocation, found }
   }
 
   /**
-   * The text that was found, else the decompiled one.
+   * Returns the source that was found, else the decompiled text.
    *
-   * @throws FILE_NOT_FOUND, LIBRARY_CLASS and JDK_CLASS where there is none and decompiling is not allowed;
-   *   DECOMPILATION_FAILED, DECOMPILATION_TIMEOUT
+   * @throws FILE_NOT_FOUND, LIBRARY_CLASS and JDK_CLASS when there is no source and decompiling is not
+   * allowed; DECOMPILATION_FAILED, DECOMPILATION_TIMEOUT
    */
-  async text(snapshot: Snapshot, origin: ClassOrigin, wish: TextWish): Promise<ClassText> {
-    const { fqn, place, location, found } = origin
+  async text(snapshot: Snapshot, origin: ClassOrigin, options: TextOptions): Promise<ClassText> {
+    const { fqn, classLocation, location, found } = origin
     const { mavenCoordinates } = found
-    if (found.found !== undefined) return { fqn, place, mavenCoordinates, ...found.found }
-    const mayDecompile = wish.allowsDecompilation && (wish.language ?? 'java') === 'java'
-    if (!mayDecompile) throw noSource(origin, wish)
-    const { text, module } = await this.#decompile(snapshot, location, place.outermost, wish.isFresh)
+    if (found.found !== undefined) return { fqn, classLocation, mavenCoordinates, ...found.found }
+    const mayDecompile = options.allowsDecompilation && (options.language ?? 'java') === 'java'
+    if (!mayDecompile) throw noSource(origin, options)
+    const { text, module } = await this.#decompile(
+      snapshot,
+      location,
+      classLocation.outermost,
+      options.isFresh,
+    )
     return {
       fqn,
-      place,
+      classLocation,
       mavenCoordinates,
       text,
       filePath: null,
@@ -133,8 +137,8 @@ export class SourceService {
     }
   }
 
-  /** @throws as the pool does */
-  async extract(question: ExtractQuestion): Promise<Extracted | undefined> {
+  /** Extracts a part of a text. @throws as the pool does */
+  async extract(question: ExtractRequest): Promise<Extracted | undefined> {
     return (await this.#pool.run(workerFile('analyzer-extract-text'), question, {
       timeoutMs: this.#config.source.timeLimitMs,
     })) as Extracted | undefined
@@ -152,7 +156,11 @@ export class SourceService {
       vineflower,
     }
     const { memoryLimitBytes } = this.#config.source
-    const confinement = decompilerConfinement(this.#places, placesOf(snapshot), memoryLimitBytes)
+    const confinement = decompilerConfinement(
+      this.#locations,
+      classPathWithSources(snapshot),
+      memoryLimitBytes,
+    )
     return this.#decompiler.run(task, { release: jvm?.release ?? 8, confinement }, (name) => {
       const id = index.find(name)
       return id === undefined ? undefined : index.sliceOf(id).location
@@ -166,30 +174,34 @@ export class SourceService {
     return { home: jvmHome, jar, memoryMb, timeoutMs: timeLimitMs }
   }
 
-  get #places(): ReadingPlaces {
+  get #locations(): ReadLocations {
     return { ...this.#config, root: this.#root }
   }
 }
 
-const known = new WeakMap<Snapshot, readonly string[]>()
+const cache = new WeakMap<Snapshot, readonly string[]>()
 
-/** Returns the places of a project's class path with the archives of sources that may be beside them. */
-function placesOf(snapshot: Snapshot): readonly string[] {
-  const before = known.get(snapshot)
+/** Returns the entries of a project's class path and the source archives that may be next to them. */
+function classPathWithSources(snapshot: Snapshot): readonly string[] {
+  const before = cache.get(snapshot)
   if (before !== undefined) return before
-  const places = new Set(snapshot.index.slices.map(({ location }) => placeIn(location)))
+  const places = new Set(snapshot.index.slices.map(({ location }) => outermostPath(location)))
   const all = [...places].flatMap((path) => [path, ...sourceArchivesBeside(path)])
-  known.set(snapshot, all)
+  cache.set(snapshot, all)
   return all
 }
 
-export function noSource({ fqn, source, location }: ClassOrigin, { language }: Pick<TextWish, 'language'>) {
-  const what = `there is no ${language === undefined ? '' : `${language} `}source of ${fqn}`
+/** Returns the fault for a class without source. */
+export function noSource(
+  { fqn, source, location }: ClassOrigin,
+  { language }: Pick<TextOptions, 'language'>,
+) {
+  const what = `${fqn} has no ${language === undefined ? '' : `${language} `}source`
   if (source === 'PROJECT') return fault('FILE_NOT_FOUND', `${what} in the project`)
   if (source === 'JDK')
-    return fault('JDK_CLASS', `${what}: the JDK of ${location} has no src.zip, or not with it`)
+    return fault('JDK_CLASS', `${what}: the JDK of ${location} has no src.zip with this class`)
   return fault(
     'LIBRARY_CLASS',
-    `${what}: neither beside ${location} nor in the local repositories of Maven and Gradle is an archive with it`,
+    `${what}: no source archive with this class is next to ${location} or in the local repositories of Maven and Gradle`,
   )
 }

@@ -1,15 +1,21 @@
 import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** Linux watches single directories only; what Node makes of that for trees watches each file. */
+/**
+ * Whether the system watches trees. Linux watches only single directories; Node.js emulates trees there by
+ * watching each file.
+ */
 const WATCHES_TREES = process.platform === 'darwin' || process.platform === 'win32'
 
 type OnEvent = (path: string) => void
 
-/** What is watched at a directory: all below it, or itself and only what is of interest there. */
+/** What to watch in a directory: the whole tree, or itself and the names that pass a test. */
 type Kind = 'tree' | ((name: string) => boolean)
 
-/** Watches directories, and in trees those that come to be. A directory that is replaced by another of its name is watched anew. */
+/**
+ * Watches directories, including new ones in trees. A directory that is replaced by another of the same name
+ * is watched again.
+ */
 export class DirectoryWatch {
   readonly #watchers = new Map<string, { readonly watcher: FSWatcher; readonly kind: Kind }>()
   readonly #onEvent: OnEvent
@@ -24,7 +30,7 @@ export class DirectoryWatch {
     return this.#watchers.size
   }
 
-  /** Returns whether something is watched now that was not before. A directory that is not there is passed over. */
+  /** Watches a directory. Returns whether this added a watch; a missing directory is ignored. */
   add(path: string, kind: Kind): boolean {
     if (!isDirectory(path)) return false
     const known = this.#watchers.get(path)
@@ -50,7 +56,7 @@ export class DirectoryWatch {
       this.#watchers.set(path, { watcher, kind })
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // It has gone meanwhile; its parent tells.
+      // It was deleted meanwhile; the watch of its parent reports that.
       if (code !== 'ENOENT' && code !== 'ENOTDIR') this.#onProblem(error as NodeJS.ErrnoException)
     }
   }
@@ -62,13 +68,13 @@ export class DirectoryWatch {
     }
     const changed = join(path, name)
     if (kind !== 'tree' && !kind(name)) return
-    // A directory says of itself that it has gone, under its own name.
+    // A deleted directory reports an event with its own name.
     if (name === basename(path) && !isDirectory(path)) this.#drop(path)
     if (type === 'rename' && !WATCHES_TREES) this.#renew(changed, kind)
     this.#onEvent(changed)
   }
 
-  /** What is called so may be another directory than before. */
+  /** Watches a path again, which may be a different directory now. */
   #renew(path: string, parent: Kind): void {
     const known = this.#watchers.get(path)?.kind
     this.#drop(path)

@@ -7,13 +7,13 @@ import type { Scan } from '../scan/scan.ts'
 import type { Analysis } from '../lifecycle/analysis.ts'
 import { DirectoryWatch } from './directory-watch.ts'
 
-/** A build writes for a while: what it has written is read once nothing has come for this long … */
+/** A build writes for a while: changes are read after so long without another one … */
 const QUIET_MS = 400
-/** … or at last after this. */
+/** … or at the latest after this. */
 const LONGEST_MS = 30_000
 
-/** Folders by which build tools come to their classes and jars, below a module. */
-const WAYS = [
+/** Folders that contain class folders and jars of build tools, relative to a module. */
+const OUTPUT_PARENTS = [
   '.',
   'target',
   'target/dependency',
@@ -34,17 +34,17 @@ const STEP =
   /^(?:target|build|out|bin|lib|libs|dependency|classes|test-classes|production|test|main|java|kotlin|groovy|scala|scala-[\d.]+)$/
 const DEFINITION = /^(?:pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|gradle\.properties|gradle\.lockfile)$/
 
-/** What `status` shows of it. */
+/** State of the watch for `status`. */
 interface WatchView {
   readonly directories: number
   readonly refreshes: number
   /** RFC 3339; null before the first. */
   readonly lastRefreshAt: string | null
-  /** Why something is not watched. */
+  /** Reason why something is not watched. */
   readonly problem?: string
 }
 
-/** Keeps an analysis fresh: one refresh for each time that a build has written classes or jars. */
+/** Keeps an analysis up to date: refreshes once each time a build writes classes or jars. */
 export class ProjectWatch {
   readonly #root: string
   readonly #analysis: Analysis
@@ -77,7 +77,10 @@ export class ProjectWatch {
     }
   }
 
-  /** Watches what a scan has read. What changed before it was watched is read at once. */
+  /**
+   * Watches what a scan has read. Refreshes if there was something new to watch, because it may have changed
+   * before.
+   */
   follow(scan: Scan): void {
     if (!this.#isClosed && this.#watchAll(scan)) this.#changed()
   }
@@ -95,7 +98,7 @@ export class ProjectWatch {
     }
     for (const { path, classFolders } of findModules(this.#root)) {
       for (const folder of classFolders) add(folder, 'tree')
-      for (const way of WAYS) add(join(path, way), isOfInterest)
+      for (const folder of OUTPUT_PARENTS) add(join(path, folder), isOfInterest)
     }
     const jars = new Map<string, Set<string>>()
     for (const { location, source } of snapshot.index.slices) {
@@ -119,7 +122,7 @@ export class ProjectWatch {
 
   async #refresh(): Promise<void> {
     if (this.#refreshing !== undefined) {
-      // It may have listed what has changed since.
+      // It may have missed the latest change.
       await this.#refreshing
       this.#changed()
       return
@@ -131,24 +134,24 @@ export class ProjectWatch {
 
   async #refreshOnce(): Promise<void> {
     try {
-      // One that somebody has asked for may have begun before the change.
+      // A requested refresh may have started before the change.
       if (this.#analysis.state.is === 'REFRESHING') await this.#analysis.refresh()
       const scan = await this.#analysis.refresh()
       this.#refreshes++
       this.#lastRefresh = new Date()
       this.follow(scan)
     } catch (error) {
-      // The next change tries again, and the old index answers until then.
-      this.#logger.warn({ why: messageOf(error) }, 'the project has changed and could not be read')
+      // The next change tries again; queries use the previous index until then.
+      this.#logger.warn({ why: messageOf(error) }, 'the project changed but could not be read')
     }
   }
 
   #cannot(error: NodeJS.ErrnoException): void {
     const isLimit = error.code === 'ENOSPC' || error.code === 'EMFILE'
     const why = isLimit
-      ? 'the system watches no more directories for this user; raise fs.inotify.max_user_watches'
+      ? 'the limit of watched directories is reached; raise fs.inotify.max_user_watches'
       : messageOf(error)
-    if (this.#problem === undefined) this.#logger.warn({ why }, 'not everything can be watched')
+    if (this.#problem === undefined) this.#logger.warn({ why }, 'some directories cannot be watched')
     this.#problem = why
   }
 }

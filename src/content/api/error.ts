@@ -1,7 +1,7 @@
 import type { Fault } from '../../lib/errors/fault.ts'
 import { Type } from '../../lib/schema/type.ts'
 
-/** How errors below `/_api` and `/_admin` are told. */
+/** Schema of error bodies below `/_api` and `/_admin`. */
 export const errorSchema = Type.Object(
   { error: Type.Object({ code: Type.String(), message: Type.String() }) },
   { $id: 'Error' },

@@ -2,12 +2,12 @@ import { Type } from '../../lib/schema/type.ts'
 import type { Found } from '../search/site-search.ts'
 
 export const MAX_HITS = 100
-/** Hits further on are nobody's to read: a search for other words is. */
+/** Maximum offset; a reader refines the search instead. */
 export const MAX_OFFSET = 10_000
 
 const version = Type.Optional(Type.String())
 
-export const foundSchema = Type.Object({
+export const searchResultSchema = Type.Object({
   hits: Type.Array(
     Type.Object({
       repo: Type.String(),
@@ -30,7 +30,7 @@ export const foundSchema = Type.Object({
  * @param offset of the first hit
  * @param outside returns the address of a hit on the host that was asked
  */
-export function foundToWire(
+export function searchResultToWire(
   { hits, total, unsearched }: Found,
   offset: number,
   outside: (url: string) => string,
@@ -48,7 +48,7 @@ export function foundToWire(
   }
 }
 
-/** Where the next hits begin; undefined where there are none that can be asked for. */
+/** Returns the offset of the next hits, or undefined if there are none within the limit. */
 export function nextOffset(shown: number, offset: number, total: number): number | undefined {
   const next = offset + shown
   return shown > 0 && next < total && next <= MAX_OFFSET ? next : undefined

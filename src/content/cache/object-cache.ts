@@ -7,32 +7,32 @@ import type { ObjectInfo, OpenedObject, Store } from '../store/store.ts'
 
 const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
-/** About what gzip's best takes, and a tenth of what brotli's best does. */
+/** About the time of gzip's best level, and a tenth of brotli's. */
 const BROTLI_QUALITY = 5
-/** What an entry takes beside its bytes and its key. */
+/** Overhead of an entry besides its bytes and its key. */
 const ENTRY_BYTES = 512
-/** How long a reader waits for the store where there is an old copy to give. */
+/** Maximum wait for the store if a stale copy exists. */
 const STALE_WAIT_MS = 2_000
-/** How long a store that failed is left alone, by those who have an old copy. */
+/** Time during which a failed store is not asked again if a stale copy exists. */
 const REST_MS = 5_000
 
 export type Coding = 'br' | 'gzip'
 /** Suffixes of the keys of compressed forms, which are stored beside the object. */
 const SUFFIX: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' }
 
-/** An object in memory, with its compressed forms as far as anybody asked for them. */
-export interface HeldObject {
+/** A cached object with the compressed forms requested so far. */
+export interface CachedObject {
   readonly is: 'held'
   readonly info: ObjectInfo
   readonly bytes: Buffer
 }
 
-/** What the cache knows of a key. `large` is too large to be held, and is read from the store each time. */
-export type Known =
-  HeldObject | { readonly is: 'large'; readonly info: ObjectInfo } | { readonly is: 'missing' }
+/** A cache entry. A `large` object is not cached, but read from the store each time. */
+export type CacheEntry =
+  CachedObject | { readonly is: 'large'; readonly info: ObjectInfo } | { readonly is: 'missing' }
 
 /** An object that can be sent. */
-export type Sendable = Exclude<Known, { readonly is: 'missing' }>
+export type Sendable = Exclude<CacheEntry, { readonly is: 'missing' }>
 
 /** An object in a coding. */
 export interface EncodedForm {
@@ -43,14 +43,14 @@ export interface EncodedForm {
 }
 
 interface Entry {
-  readonly known: Known
+  readonly known: CacheEntry
   /** When the store said so, by a clock that nobody sets. */
   checkedMs: number
 }
 
-/** An answer of the cache; `staleMs` is the age of one that the store could not be asked about. */
-export interface Looked {
-  readonly known: Known
+/** Result of a lookup; `staleMs` is the age of a copy that could not be revalidated. */
+export interface LookupResult {
+  readonly known: CacheEntry
   readonly staleMs: number | undefined
 }
 
@@ -62,9 +62,9 @@ export interface CacheLimits {
 }
 
 /**
- * What the store has, kept in memory by key alone (threat O3): the least used go first when it is full. One request at a time
- * asks the store for a key, the others wait for its answer, and an answer outlives whoever asked. Old ones are asked about
- * by their ETag, and are given while the store fails (fault F22).
+ * Cache of the store's objects, by key alone (threat O3), with least-recently-used eviction. Requests for one
+ * key share one request to the store, whose result outlives its requester. Expired entries are revalidated by
+ * ETag, and served while the store fails (fault F22).
  */
 export class ObjectCache {
   readonly #store: Store
@@ -72,9 +72,9 @@ export class ObjectCache {
   readonly #clock: Clock
   readonly #entries: LRUCache<string, Entry>
   readonly #compressed: LRUCache<string, Buffer>
-  readonly #flights = new Map<string, Promise<Known>>()
+  readonly #flights = new Map<string, Promise<CacheEntry>>()
   readonly #compressing = new Map<string, Promise<Buffer>>()
-  /** What began before a purge must not be kept after it. */
+  /** A fetch that started before a purge must not be cached. */
   #generation = 0
   #failedMs = Number.NEGATIVE_INFINITY
   readonly #counts = { hits: 0, misses: 0, stale: 0 }
@@ -96,12 +96,12 @@ export class ObjectCache {
     })
   }
 
-  /** Bytes that are held, never more than the limit. */
+  /** Size of the cached objects, at most the limit. */
   get heldBytes(): number {
     return this.#entries.calculatedSize + this.#compressed.calculatedSize
   }
 
-  /** How looks were answered since the start. */
+  /** Counts of lookup results since the start. */
   get counts(): Readonly<Record<'hits' | 'misses' | 'stale', number>> {
     return this.#counts
   }
@@ -111,11 +111,11 @@ export class ObjectCache {
   }
 
   /**
-   * What is known of a key without asking the store, when that still counts.
+   * Returns a valid entry without asking the store.
    *
-   * @param missingTtlMs how long it counts that there is nothing
+   * @param missingTtlMs how long a missing object stays valid
    */
-  fresh(key: string, missingTtlMs = this.#limits.negativeTtlMs): Known | undefined {
+  fresh(key: string, missingTtlMs = this.#limits.negativeTtlMs): CacheEntry | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined || !this.#isFresh(entry, missingTtlMs)) return undefined
     this.#counts.hits++
@@ -123,19 +123,19 @@ export class ObjectCache {
   }
 
   /** Returns the cached entry for a key, or fetches it from the store. @throws STORE_UNAVAILABLE when the store fails and no copy is cached */
-  async look(key: string, missingTtlMs?: number): Promise<Looked> {
+  async look(key: string, missingTtlMs?: number): Promise<LookupResult> {
     const fresh = this.fresh(key, missingTtlMs)
     if (fresh !== undefined) return { known: fresh, staleMs: undefined }
     this.#counts.misses++
     const entry = this.#entries.get(key)
     if (entry === undefined) return { known: await this.#ask(key, undefined), staleMs: undefined }
-    const stale = (): Looked => {
+    const stale = (): LookupResult => {
       this.#counts.stale++
       return { known: entry.known, staleMs: this.#clock.nowMs() - entry.checkedMs }
     }
     if (this.#clock.nowMs() - this.#failedMs < REST_MS) return stale()
     const asking = this.#ask(key, entry.known).then(
-      (known): Looked => ({ known, staleMs: undefined }),
+      (known): LookupResult => ({ known, staleMs: undefined }),
       (error: unknown) => {
         if (isFault(error) && error.code === 'STORE_UNAVAILABLE') return stale()
         throw error
@@ -182,7 +182,7 @@ export class ObjectCache {
     return known === undefined || isSibling(known, info) ? known : 'none'
   }
 
-  async #lookQuietly(key: string): Promise<Known> {
+  async #lookQuietly(key: string): Promise<CacheEntry> {
     try {
       return (await this.look(key, this.#limits.ttlMs)).known
     } catch (error) {
@@ -191,8 +191,8 @@ export class ObjectCache {
     }
   }
 
-  /** A held object's bytes in a coding; made once. */
-  async #compress(object: HeldObject, coding: Coding): Promise<Buffer> {
+  /** Returns a cached object's bytes in a coding; compressed once. */
+  async #compress(object: CachedObject, coding: Coding): Promise<Buffer> {
     const made = this.#freshCompressed(object, coding)
     if (made !== undefined) return made
     const key = compressedKey(object, coding)
@@ -207,11 +207,11 @@ export class ObjectCache {
   }
 
   /** The same where they have been made. */
-  #freshCompressed(object: HeldObject, coding: Coding): Buffer | undefined {
+  #freshCompressed(object: CachedObject, coding: Coding): Buffer | undefined {
     return this.#compressed.get(compressedKey(object, coding))
   }
 
-  /** Bytes of an object that is not held; `changed` when it is another one by now. */
+  /** Opens an object that is not cached; `changed` if it was replaced. */
   async stream(info: ObjectInfo, range?: { readonly first: number; readonly last: number }) {
     const opened = await this.#store.open(info.key, { ifMatch: info.etag, range })
     if (typeof opened !== 'string') return opened.body
@@ -233,7 +233,7 @@ export class ObjectCache {
     return this.#clock.nowMs() - checkedMs < limit
   }
 
-  #ask(key: string, old: Known | undefined): Promise<Known> {
+  #ask(key: string, old: CacheEntry | undefined): Promise<CacheEntry> {
     const running = this.#flights.get(key)
     if (running !== undefined) return running
     const generation = this.#generation
@@ -256,7 +256,7 @@ export class ObjectCache {
     return flight
   }
 
-  async #fetch(key: string, old: Known | undefined): Promise<Known> {
+  async #fetch(key: string, old: CacheEntry | undefined): Promise<CacheEntry> {
     const ifNoneMatch = old === undefined || old.is === 'missing' ? undefined : old.info.etag
     const opened = await this.#store.open(key, { ifNoneMatch })
     if (opened === 'unchanged' && old !== undefined) return old
@@ -273,22 +273,22 @@ function formFrom(coding: Coding, source: Sendable): EncodedForm {
   return { coding, source, bytes: source.is === 'held' ? source.bytes : undefined }
 }
 
-function isSibling(known: Known, { lastModifiedMs }: ObjectInfo): known is Sendable {
+function isSibling(known: CacheEntry, { lastModifiedMs }: ObjectInfo): known is Sendable {
   return known.is !== 'missing' && known.info.lastModifiedMs >= lastModifiedMs
 }
 
-function compressedKey({ info: { etag, key } }: HeldObject, coding: Coding): string {
+function compressedKey({ info: { etag, key } }: CachedObject, coding: Coding): string {
   return `${coding}:${etag}:${key}`
 }
 
-/** All bytes of an object in one piece. */
+/** Reads all bytes of an object. */
 export async function readAll({ body, size }: OpenedObject): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(size)
   let filled = 0
   for await (const chunk of body) {
     filled += (chunk as Buffer).copy(bytes, filled)
   }
-  // A file may have been cut meanwhile.
+  // The file may have been truncated meanwhile.
   return filled === size ? bytes : bytes.subarray(0, filled)
 }
 

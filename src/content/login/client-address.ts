@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { configFault } from '../../lib/config/check.ts'
 
-/** Tells who a request is from, with proxies before the server or without. */
+/** Determines the client of a request, with or without proxies. */
 export class ClientAddress {
   readonly #trusted = new BlockList()
 
@@ -13,7 +13,10 @@ export class ClientAddress {
       const family = isIP(address)
       const most = family === 4 ? 32 : 128
       if (family === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most)))
-        throw configFault('CONFIG_INVALID', `"http.trusted_proxies": "${each}" is no address and no network`)
+        throw configFault(
+          'CONFIG_INVALID',
+          `"http.trusted_proxies": "${each}" is not an IP address or CIDR range`,
+        )
       this.#trusted.addSubnet(
         address,
         bits === undefined ? most : Number(bits),

@@ -8,7 +8,7 @@ const ANSWER_S = 10
 
 type OpenIdConfig = NonNullable<Settings['oidc']>
 
-/** Login by an OpenID provider: the authorization code flow with PKCE. */
+/** Login with an OpenID provider: the authorization code flow with PKCE. */
 export class OpenIdLogin {
   readonly #config: OpenIdConfig
   #provider: Promise<client.Configuration> | undefined
@@ -65,7 +65,7 @@ export class OpenIdLogin {
           ? given
           : { ...given, ...(await client.fetchUserInfo(provider, tokens.access_token, subject)) }
     } catch (error) {
-      throw fault('LOGIN_REFUSED', `the login by ${this.label} did not succeed: ${messageOf(error)}`, error)
+      throw fault('LOGIN_REFUSED', `login with ${this.label} failed: ${messageOf(error)}`, error)
     }
     return this.#admit(claims)
   }
@@ -77,7 +77,7 @@ export class OpenIdLogin {
     const isVerified = email !== undefined && claims['email_verified'] === true
     const domain = email?.slice(email.lastIndexOf('@') + 1) ?? ''
     if (isVerified && (lower(emails).includes(email) || lower(domains).includes(domain))) return email
-    throw fault('LOGIN_REFUSED', `${email ?? 'an account without an address'} may not enter here`)
+    throw fault('LOGIN_REFUSED', `${email ?? 'an account without an email address'} is not allowed to log in`)
   }
 
   #connect(): Promise<client.Configuration> {

@@ -10,13 +10,13 @@ const MAX_WAITING = 20
 const MAX_WAITING_OF_ONE = 5
 const MAX_PASSWORD = 1_024
 
-/** How a try ended. */
-export type Tried =
+/** Result of a login attempt. */
+export type LoginAttempt =
   | { readonly is: 'in'; readonly user: string; readonly proof: string }
   | { readonly is: 'wrong' }
   | { readonly is: 'later'; readonly afterMs: number }
 
-/** Users with passwords. */
+/** Login with passwords. */
 export class PasswordLogin {
   readonly #users: ReadonlyMap<string, User>
   readonly #proofs: ReadonlyMap<string, string>
@@ -40,7 +40,7 @@ export class PasswordLogin {
     return !this.#users.has('')
   }
 
-  async try(address: string, name: string, password: string): Promise<Tried> {
+  async try(address: string, name: string, password: string): Promise<LoginAttempt> {
     // An empty name is one that nobody has.
     const who = this.hasNames ? name || ' ' : ''
     const afterMs = await this.#throttle.take(who, address)

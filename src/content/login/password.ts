@@ -10,7 +10,7 @@ const MAX_MEMORY_BYTES = 2 ** 30
 
 const scrypt = promisify<string, Buffer, number, crypto.ScryptOptions, Buffer>(crypto.scrypt)
 
-/** A password's hash in the form of the PHC string format, with scrypt, which every Node has. */
+/** Returns a password's hash in the PHC string format, with scrypt, which every Node.js has. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = crypto.randomBytes(SALT_BYTES)
   const hash = await scryptHash(password, salt, HASH_BYTES, SCRYPT)
@@ -18,12 +18,12 @@ export async function hashPassword(password: string): Promise<string> {
   return `$scrypt$ln=${costBits},r=${blockSize},p=${parallelism}$${encode(salt)}$${encode(hash)}`
 }
 
-/** Whether a text is a hash of one of the two kinds that can be checked: scrypt, and argon2id from Node 24.7 on. */
+/** Whether a text is a hash of a supported kind: scrypt, or argon2id from Node.js 24.7 on. */
 export function isPasswordHash(text: string): boolean {
   return parse(text) !== undefined
 }
 
-/** Whether a password is the one of a hash; a text that is no hash is that of none. */
+/** Whether a password matches a hash; an invalid hash matches none. */
 export async function isPasswordOf(password: string, text: string): Promise<boolean> {
   const parsed = parse(text)
   if (parsed === undefined) return false

@@ -7,7 +7,7 @@ const ROOT = '_root'
 const INDEX = 'index.html'
 const NOT_FOUND = '404.html'
 
-/** What a path leads to. */
+/** Result of resolving a path. */
 export type Page =
   | {
       readonly is: 'object'

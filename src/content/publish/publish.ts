@@ -7,7 +7,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { fault } from '../errors.ts'
 import { contentTypeOf, isText } from '../page/content-type.ts'
 import { isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
-import { inParallel, REPOS } from '../repo/repo-list.ts'
+import { mapConcurrently, REPOS } from '../repo/repo-list.ts'
 import { formatIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
 import { type Store, isKey } from '../store/store.ts'
 import {
@@ -69,8 +69,9 @@ export interface PublishDeps {
 }
 
 /**
- * Publishes a folder as a repository, or as a version of one: what has changed, then the index of its pages, then the deletions,
- * and last `_meta.json`, so that the site tells of it when it is there. What is interrupted is made good by doing it again.
+ * Publishes a folder as a repository or a version of one: first the changed files, then the index of its
+ * pages, then the deletions, and last `_meta.json`, so that the site lists it only when it is complete.
+ * Repeat an interrupted publish.
  */
 export async function publish(request: PublishRequest, deps: PublishDeps): Promise<PublishResult> {
   checkNames(request)
@@ -97,19 +98,19 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
     deps.onProgress?.(++done, changed.length)
   }
   // Pages come after what they show.
-  await inParallel(
+  await mapConcurrently(
     PARALLEL,
     changed.filter((file) => !isPage(file)),
     upload,
   )
-  await inParallel(PARALLEL, changed.filter(isPage), upload)
+  await mapConcurrently(PARALLEL, changed.filter(isPage), upload)
 
   const partlySearched: string[] = []
   const searchable = files.filter((file) => isPage(file) && !isErrorPage(file))
   const indexed = searchable.filter(({ size }) => size <= MAX_TEXT_BYTES)
   if (changed.length > 0 || gone.length > 0 || !there.has(INDEX_FILE))
     await writeIndex(store, target, readPages(indexed, partlySearched))
-  await inParallel(PARALLEL, gone, (path) => store.remove(target + path))
+  await mapConcurrently(PARALLEL, gone, (path) => store.remove(target + path))
   for (const path of gone) after.delete(path)
   if (changed.length > 0 || gone.length > 0 || before.size === 0) await writeManifest(store, target, after)
   await updateMeta(request, deps, root)
@@ -241,7 +242,7 @@ async function updateMeta(
   await writeMeta(store, root, meta)
 }
 
-/** A file that is to be published. */
+/** A file to publish. */
 interface LocalFile {
   /** Below the folder, with slashes. */
   readonly path: string
@@ -259,7 +260,7 @@ async function listFiles(
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch((error: unknown) => {
     throw fault('PUBLISH_INVALID', `the folder ${folder} cannot be read: ${messageOf(error)}`, error)
   })
-  await inParallel(PARALLEL, entries, async (entry) => {
+  await mapConcurrently(PARALLEL, entries, async (entry) => {
     if (entry.isDirectory()) return
     const file = join(entry.parentPath, entry.name)
     const path = relative(folder, file).split(sep).join('/')

@@ -1,6 +1,6 @@
 import { fault } from '../errors.ts'
 import { isRepoName, META_FILE, type Repo } from '../repo/meta.ts'
-import { inParallel, REPOS } from '../repo/repo-list.ts'
+import { mapConcurrently, REPOS } from '../repo/repo-list.ts'
 import { INDEX_FILE } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
 import { MANIFEST_FILE, objectsOf, readManifest } from './manifest.ts'
@@ -17,10 +17,10 @@ export interface UnpublishResult {
 }
 
 /**
- * Removes what was published as a repository, or as a version of one. The site stops to tell of it first, and the list of what was
- * published goes last: what is interrupted is made good by doing it again.
+ * Removes a published repository or a version of one. The site stops listing it first, and the list of
+ * published files is deleted last. Repeat an interrupted removal.
  *
- * @throws PUBLISH_INVALID for a name that nothing is published as
+ * @throws PUBLISH_INVALID when nothing is published under the name
  */
 export async function unpublish(
   { repo, version }: { readonly repo: string; readonly version?: string | undefined },
@@ -50,7 +50,7 @@ export async function unpublish(
   for (const folder of folders) {
     const written = [...(await readManifest(store, folder))].flatMap(objectsOf)
     const keys = [INDEX_FILE, ...written].map((path) => folder + path).filter((key) => there.has(key))
-    await inParallel(PARALLEL, keys, (key) => store.remove(key))
+    await mapConcurrently(PARALLEL, keys, (key) => store.remove(key))
     await store.remove(folder + MANIFEST_FILE)
     for (const key of [...keys, folder + MANIFEST_FILE]) there.delete(key)
     deleted += keys.length

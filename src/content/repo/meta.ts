@@ -1,4 +1,4 @@
-/** What a repository says of itself in its `_meta.json`. */
+/** Metadata of a repository in its `_meta.json`. */
 export interface Repo {
   /** That of its folder, whatever the file says. */
   readonly name: string

@@ -10,7 +10,7 @@ const PARALLEL = 32
 /** A list in which something could not be read counts no longer than this. */
 const PARTIAL_MS = 5_000
 
-/** The repositories of the store, kept as long as other content is, and purged with it. */
+/** Cached list of the store's repositories, with the same expiry as other content, and purged with it. */
 export class RepoList {
   readonly #store: Store
   readonly #clock: Clock
@@ -51,7 +51,7 @@ export class RepoList {
       let isWhole = true
       const names = (await this.#store.listNames(REPOS)).toSorted()
       const repos = new Map<string, Repo>(names.map((name) => [name, { name }]))
-      await inParallel(PARALLEL, names, async (name) => {
+      await mapConcurrently(PARALLEL, names, async (name) => {
         const meta = await this.#meta(name)
         isWhole &&= meta !== undefined
         repos.set(name, meta ?? old?.get(name) ?? { name })
@@ -79,8 +79,8 @@ export class RepoList {
   }
 }
 
-/** Works on all items, on so many at a time. */
-export async function inParallel<T>(
+/** Maps items with limited concurrency. */
+export async function mapConcurrently<T>(
   count: number,
   items: Iterable<T>,
   work: (item: T) => Promise<void>,

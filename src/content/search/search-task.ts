@@ -6,8 +6,8 @@ import {
   SearchDatabase,
 } from './search-database.ts'
 
-/** What the search's threads are asked for. */
-export type SearchQuestion =
+/** Requests to the search's threads. */
+export type SearchRequest =
   | { readonly do: 'list' }
   | { readonly do: 'replace'; readonly key: string; readonly etag: string; readonly from: string }
   | { readonly do: 'forget'; readonly keys: readonly string[] }
@@ -19,11 +19,11 @@ export type SearchQuestion =
       readonly offset: number
     }
 
-/** A question, and the file that is asked. */
-export type SearchTask = SearchQuestion & { readonly file: string; readonly maxBytes: number }
+/** A request with its database file. */
+export type SearchTask = SearchRequest & { readonly file: string; readonly maxBytes: number }
 
-/** The answer to each of them. */
-export interface SearchAnswers {
+/** Responses by kind of request. */
+export interface SearchResponses {
   readonly list: readonly IndexedSource[]
   readonly replace: IndexedSource
   readonly forget: undefined
@@ -34,7 +34,7 @@ export interface SearchAnswers {
 const open = new Map<string, SearchDatabase>()
 
 /** Does a task in a thread of the search's pool. A damaged file is deleted, and what was in it is read again from the store. */
-export async function runSearchTask(task: SearchTask): Promise<SearchAnswers[SearchQuestion['do']]> {
+export async function runSearchTask(task: SearchTask): Promise<SearchResponses[SearchRequest['do']]> {
   try {
     return await run(task)
   } catch (error) {
@@ -46,7 +46,7 @@ export async function runSearchTask(task: SearchTask): Promise<SearchAnswers[Sea
   }
 }
 
-function run(task: SearchTask): SearchAnswers[SearchQuestion['do']] | Promise<IndexedSource> {
+function run(task: SearchTask): SearchResponses[SearchRequest['do']] | Promise<IndexedSource> {
   const { file, maxBytes } = task
   const database = open.get(file) ?? SearchDatabase.open(file, maxBytes)
   open.set(file, database)

@@ -11,12 +11,12 @@ import { workerFile } from '../../lib/pool/worker-file.ts'
 import { fault } from '../errors.ts'
 import { formatPath } from '../page/request-path.ts'
 import type { Repo } from '../repo/meta.ts'
-import { inParallel, type RepoList } from '../repo/repo-list.ts'
+import { mapConcurrently, type RepoList } from '../repo/repo-list.ts'
 import type { Store } from '../store/store.ts'
 import type { Mark } from './excerpt.ts'
 import type { FoundPage, IndexProblem } from './search-database.ts'
 import { INDEX_FILE } from './search-index.ts'
-import type { SearchAnswers, SearchQuestion } from './search-task.ts'
+import type { SearchResponses, SearchRequest } from './search-task.ts'
 
 export interface SearchQuery {
   readonly words: string
@@ -174,7 +174,7 @@ export class SiteSearch {
       const { problem, etag } = this.#known.get(key) ?? {}
       if (problem !== undefined || etag === undefined) unsearched.set(key, problem ?? 'indexing')
     }
-    let found: SearchAnswers['find'] = { pages: [], total: 0, missing: [] }
+    let found: SearchResponses['find'] = { pages: [], total: 0, missing: [] }
     try {
       if (keys.length > 0) found = await this.#run({ do: 'find', keys, ...asked }, SEARCH_MS)
     } catch (error) {
@@ -212,7 +212,7 @@ export class SiteSearch {
     const due = targets.filter(({ key }) => !this.#isFresh(key))
     if (due.length === 0) return
     const isNew = due.some(({ key }) => this.#known.get(key)?.etag === undefined)
-    const checked = inParallel(PARALLEL, due, ({ key }) => this.#check(key))
+    const checked = mapConcurrently(PARALLEL, due, ({ key }) => this.#check(key))
     await within(isNew ? FIRST_WAIT_MS : NEWS_WAIT_MS, checked)
   }
 
@@ -297,17 +297,17 @@ export class SiteSearch {
     }
   }
 
-  async #run<Question extends SearchQuestion>(
+  async #run<Question extends SearchRequest>(
     question: Question,
     timeoutMs?: number,
-  ): Promise<SearchAnswers[Question['do']]> {
+  ): Promise<SearchResponses[Question['do']]> {
     const maxBytes = Math.floor(this.#settings.maxBytes / THREADS)
     const answer = await this.#pool.run(
       workerFile('content-search'),
       { ...question, file: this.#file, maxBytes },
       timeoutMs === undefined ? {} : { timeoutMs },
     )
-    return answer as SearchAnswers[Question['do']]
+    return answer as SearchResponses[Question['do']]
   }
 }
 

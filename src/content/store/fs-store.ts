@@ -21,7 +21,7 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK
 /** Files that `writeFileDurable` has not finished. */
 const UNFINISHED = /\.[0-9a-f]{12}\.tmp$/
 
-/** Objects as files below a folder. What a link leads out of the folder to is not there. */
+/** Store of objects as files below a folder. Links that point outside of it count as missing. */
 export class FsStore implements Store {
   readonly #root: string
 
@@ -152,5 +152,5 @@ async function orMissing<T>(key: string, work: () => Promise<T>): Promise<T | 'm
 }
 
 function unavailable(key: string, error: unknown): Error {
-  return fault('STORE_UNAVAILABLE', `the store does not give "${key}": ${messageOf(error)}`, error)
+  return fault('STORE_UNAVAILABLE', `the store could not read "${key}": ${messageOf(error)}`, error)
 }

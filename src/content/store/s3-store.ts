@@ -27,7 +27,10 @@ const WRITE_TIMEOUT_FACTOR = 6
 
 type S3Config = Extract<StoreConfig, { readonly type: 's3' }>
 
-/** Objects in a bucket of any service that speaks S3. Keys in the bucket begin with the prefix of the config. */
+/**
+ * Store of objects in a bucket of any service compatible with S3. Keys in the bucket start with the
+ * configured prefix.
+ */
 export class S3Store implements Store {
   readonly #client: S3Client
   readonly #config: S3Config
@@ -222,5 +225,5 @@ function unavailable(key: string, error: unknown): Error {
   if (isFault(error)) return error
   const status = statusOf(error)
   const why = status === undefined ? messageOf(error) : `${status} ${(error as Error).name}`
-  return fault('STORE_UNAVAILABLE', `the store does not give "${key}": ${why}`, error)
+  return fault('STORE_UNAVAILABLE', `the store could not read "${key}": ${why}`, error)
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** What is known of an object without its bytes. */
+/** Metadata of an object. */
 export interface ObjectInfo {
   readonly key: string
   readonly size: number
@@ -41,8 +41,8 @@ export interface WriteOptions {
 export type Content = Uint8Array | { readonly file: string; readonly size: number }
 
 /**
- * Where objects are. Keys are what `isKey` accepts. Everything but `missing` that keeps a store from answering is thrown as
- * STORE_UNAVAILABLE: it never looks as if an object were not there.
+ * A store of objects. Keys are those that `isKey` accepts. Any failure other than `missing` is thrown as
+ * STORE_UNAVAILABLE, so that it never looks like a missing object.
  */
 export interface Store {
   open(key: string, options?: OpenOptions): Promise<OpenedObject | 'missing' | 'unchanged' | 'changed'>

@@ -1,5 +1,5 @@
 import { Packr, RESERVE_START_SPACE, Unpackr } from 'msgpackr'
-import { type EnvelopeHandling, type ReceivedEnvelope, readEnvelopes } from '../../native/net/envelopes.ts'
+import { type EnvelopeReadOptions, type ReceivedEnvelope, readEnvelopes } from '../../native/net/envelopes.ts'
 import { addPiece } from '../mux/pieces.ts'
 import { receivedFromWire } from './envelope.ts'
 
@@ -20,7 +20,7 @@ export function encodeFrame(value: unknown): Buffer {
 
 /** Decodes envelopes from arbitrary chunks. A frame's length is checked before memory is allocated (threat B4). */
 export class FrameDecoder {
-  readonly #handling: EnvelopeHandling
+  readonly #handling: EnvelopeReadOptions
   readonly #read: typeof readEnvelopes
   #pieces: Buffer[] = []
   #bytes = 0
@@ -28,7 +28,7 @@ export class FrameDecoder {
   #neededBytes = LENGTH_BYTES
 
   /** @param maxBytes maximum size of a frame without its length */
-  constructor(maxBytes: number, onEnvelope: EnvelopeHandling['onEnvelope'], read = readEnvelopes) {
+  constructor(maxBytes: number, onEnvelope: EnvelopeReadOptions['onEnvelope'], read = readEnvelopes) {
     this.#handling = { maxBytes, onEnvelope, readFrame }
     this.#read = read
   }

@@ -6,10 +6,10 @@ import {
   removeTrash,
   restoreFromTrash,
   TRASH_PREFIX,
-  type TrashPlace,
+  type TrashLocation,
 } from '../../native/files/trash.ts'
 
-export type { TrashPlace } from '../../native/files/trash.ts'
+export type { TrashLocation } from '../../native/files/trash.ts'
 
 export interface DiscardOptions {
   /** Called after the entry is renamed and before anything is deleted: false restores its name. */
@@ -23,7 +23,7 @@ export interface DiscardOptions {
  * followed and no mount entered. Returns whether it was deleted; throws the system's error.
  */
 export async function discard(
-  place: TrashPlace,
+  place: TrashLocation,
   name: string,
   { isStillWanted, onSeen }: DiscardOptions = {},
 ): Promise<boolean> {
@@ -43,7 +43,7 @@ export async function discard(
 }
 
 /** Lists the leftovers of interrupted deletions in a directory; empty if it does not exist. */
-export async function findTrash({ root, parent }: TrashPlace): Promise<readonly string[]> {
+export async function findTrash({ root, parent }: TrashLocation): Promise<readonly string[]> {
   try {
     return (await readdir(join(root, parent))).filter((name) => name.startsWith(TRASH_PREFIX))
   } catch (error) {
@@ -54,7 +54,7 @@ export async function findTrash({ root, parent }: TrashPlace): Promise<readonly 
 
 /** Completes an interrupted deletion. */
 export function removeLeftTrash(
-  place: TrashPlace,
+  place: TrashLocation,
   trash: string,
   options: Parameters<typeof removeTrash>[2] = {},
 ): Promise<void> {

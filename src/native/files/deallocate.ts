@@ -1,33 +1,28 @@
-import { finish } from '../in-background.ts'
+import { waitForWork } from '../background-work.ts'
 import { loadAddon } from '../load.ts'
 
-/** A stretch of a file, in bytes. */
-export interface Stretch {
+/** A range of bytes in a file. */
+export interface FileRange {
   readonly offset: number
   readonly bytes: number
 }
 
 /**
- * Makes stretches of an opened file holes: they read as zeros and take nothing, the file's size stays. False where neither the
- * file system nor this machine can; what was done until then stays done.
- *
- * @throws Error with code, errno and syscall
+ * Deallocates ranges of an open file: they read as zeros and use no space, while the file's size stays.
+ * Returns false if neither the addon nor the file system supports it.
  */
-export function punchHoles(
-  fd: number,
-  stretches: readonly Stretch[],
-  signal?: AbortSignal,
-): Promise<boolean> {
-  const numbers = Float64Array.from(stretches.flatMap(({ offset, bytes }) => [offset, bytes]))
-  return whereSupported((addon) => finish(addon.punchHoles(fd, numbers), { signal }))
+export function punchHoles(fd: number, ranges: readonly FileRange[], signal?: AbortSignal): Promise<boolean> {
+  const numbers = Float64Array.from(ranges.flatMap(({ offset, bytes }) => [offset, bytes]))
+  return whereSupported((addon) => waitForWork(addon.punchHoles(fd, numbers), { signal }))
 }
 
 /**
- * Takes the first bytes of a file away; what follows moves to its beginning. One step for whoever appends meanwhile, who loses
- * nothing. `bytes` is a whole number of the file system's blocks, and less than the file. False where that cannot be done.
+ * Removes the first bytes of a file; the rest moves to its start. Atomic for concurrent writers that append,
+ * which lose nothing. `bytes` must be a multiple of the file system's block size and less than the file size.
+ * Returns false if unsupported.
  */
 export function collapseFront(fd: number, bytes: number): Promise<boolean> {
-  return whereSupported((addon) => finish(addon.collapseFront(fd, bytes)))
+  return whereSupported((addon) => waitForWork(addon.collapseFront(fd, bytes)))
 }
 
 async function whereSupported(

@@ -10,12 +10,12 @@ import {
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
 
-// Linux and macOS count st_blocks in 512-byte units whatever st_blksize says.
+// Linux and macOS count st_blocks in 512-byte units, independent of st_blksize.
 const BLOCK_BYTES = 512
 
 const ENTRIES_PER_TURN = 1_000
 
-/** The twin of the addon's walkTrees, entry by entry on the calling thread, which has other turns in between. */
+/** Fallback for the addon's walkTrees. Runs entry by entry on the calling thread, yielding in between. */
 export async function walkTreesInJs(
   paths: readonly string[],
   { signal, onSeen }: Pick<WalkOptions, 'signal' | 'onSeen'> = {},
@@ -68,7 +68,7 @@ async function walkTree(
   if (!root.isDirectory()) return totals
 
   const isElsewhere = mountTest(path, root)
-  // Paths are bytes: a name need not be UTF-8, and a decoded one would not be found again.
+  // Paths are bytes: a name may not be valid UTF-8, and decoding would lose it.
   const rootDirectory: Buffer = Buffer.from(path)
   const waiting = [rootDirectory]
   for (let directory = waiting.pop(); directory !== undefined; directory = waiting.pop()) {
@@ -110,7 +110,7 @@ function count(
     totals.directories++
   } else {
     if (stat.nlink > 1) {
-      // Inode numbers have 64 bits, and a double would fold neighbours together.
+      // Inode numbers have 64 bits; doubles would conflate neighbors.
       const { dev, ino } = lstatSync(path, { bigint: true })
       if (isCounted(`${dev}:${ino}`, stat)) return
     }
@@ -120,7 +120,8 @@ function count(
   totals.physicalBytes += stat.blocks * BLOCK_BYTES
 }
 
-// As in the addon: mounts where the system lists them, else device numbers, which do not tell a bind mount.
+// Like the addon, uses mounts where the system lists them, else device numbers, which do not reveal bind
+// mounts.
 function mountTest(path: string, root: Stats): (entry: Buffer, stat: Stats) => boolean {
   const mounts = mountPointsBelow(path)
   if (mounts === undefined) return (_, stat) => stat.isDirectory() && stat.dev !== root.dev

@@ -1,6 +1,6 @@
 import { walkTreesInJs } from './disk-fallback.ts'
 import { warnOfFallback } from '../fallback-warning.ts'
-import { finish } from '../in-background.ts'
+import { waitForWork } from '../background-work.ts'
 import { loadAddon } from '../load.ts'
 import {
   failedTree,
@@ -13,11 +13,11 @@ import {
 export type { TreeTotals, WalkedTree, WalkOptions, WalkReport }
 
 /**
- * Counts the trees at some paths, away from the calling thread. Symlinks are never followed and mounts below a path never
- * entered; what vanishes meanwhile is left out.
+ * Measures the trees at some paths, off the calling thread. Never follows symlinks or enters mounts below a
+ * path; ignores entries that are deleted meanwhile.
  *
- * Uses the addon, or else JavaScript with the same results but for what reflinks share; there a path beyond the system's
- * PATH_MAX counts as unreadable.
+ * Uses the addon, or a JavaScript fallback with the same results except for space shared by reflinks; there a
+ * path longer than PATH_MAX counts as unreadable.
  *
  * @throws Error with code, errno, syscall and path, as from node:fs: EMFILE, ENFILE, ENOMEM
  */
@@ -29,7 +29,7 @@ export async function walkTrees(paths: readonly string[], options: WalkOptions =
     return walkTreesInJs(paths, options)
   }
   const work = loaded.addon.walkTrees(paths, options.threads ?? 0, options.extentsFromBytes ?? 0)
-  const report = (await finish(work, options)) as {
+  const report = (await waitForWork(work, options)) as {
     readonly trees: readonly (TreeTotals | Error)[]
     readonly sharedBytes: number
   }

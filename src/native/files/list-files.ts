@@ -1,29 +1,33 @@
 import { getAddon } from '../load.ts'
 
-/** Which files are listed. */
+/** Selects files to list. */
 export interface ListRule {
-  /** How their names end. */
+  /** Suffix of their names. */
   readonly ending: string
-  /** This directory of the folder, and what is below it, are left out. */
+  /** Directory of the folder to skip, with everything below it. */
   readonly skipped: string
 }
 
 interface ListedFile {
-  /** From the folder on, with its ending: "demo/A.class". */
+  /** Path relative to the folder, with its suffix: "demo/A.class". */
   readonly name: string
   readonly bytes: number
   /** As `Stats.mtimeMs`. */
   readonly modifiedMs: number
 }
 
+/** Files of a folder. */
 export interface FileList {
-  /** By their names without the ending. */
+  /** Sorted by name without the suffix. */
   readonly files: readonly ListedFile[]
-  /** What could not be read, as from node:fs. */
+  /** Errors as from node:fs, for what could not be read. */
   readonly problems: readonly NodeJS.ErrnoException[]
 }
 
-/** Lists the regular files of some kind below a folder, at once. Symbolic links are not followed; what vanishes meanwhile is a problem. */
+/**
+ * Lists the regular files with a suffix below a folder, synchronously. Does not follow symbolic links;
+ * reports what is deleted meanwhile as a problem.
+ */
 export function listFiles(root: string, rule: ListRule): FileList {
   if (root.includes('\0')) throw new TypeError('path contains a NUL')
   const [names, figures, problems] = getAddon('listing files').listFiles(root, rule.ending, rule.skipped)

@@ -1,12 +1,12 @@
 import { loadAddon } from '../load.ts'
 
-/** `shared`: others may share it, and whoever wants it alone waits. */
+/** A `shared` lock can be held by several, and excludes one that is `alone`. */
 export type LockKind = 'alone' | 'shared'
 
 /**
- * Takes the lock on an open file, waiting for nobody; false where another process, or another opening of the file in this
- * one, has it. The kernel drops it when the file is closed. Source: flock(2). Without the addon by fs-ext; `unsupported`
- * where that is not built either.
+ * Locks an open file without waiting. Returns false if another process, or another descriptor of this one,
+ * holds the lock. The kernel releases it when the file is closed. Source: flock(2). Without the addon it uses
+ * fs-ext; `unsupported` if that is not built either.
  *
  * @throws Error with code and syscall
  */

@@ -1,8 +1,8 @@
 import { readFileSync, realpathSync } from 'node:fs'
 
 /**
- * The mount points below a path, each as the path given and what follows it, one character a byte (latin1).
- * Undefined where the system keeps no list (it is Linux's /proc/self/mountinfo, proc_pid_mountinfo(5)).
+ * Returns the mount points below a path, with the given path as prefix and one character per byte (latin1).
+ * Undefined if the system has no list, which is Linux's /proc/self/mountinfo, proc_pid_mountinfo(5).
  */
 export function mountPointsBelow(path: string): ReadonlySet<string> | undefined {
   let table: string

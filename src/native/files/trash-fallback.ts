@@ -13,18 +13,19 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { mountPointsBelow } from './mount-points.ts'
-import { TRASH_PREFIX, type TrashPlace } from './trash-place.ts'
+import { TRASH_PREFIX, type TrashLocation } from './trash-location.ts'
 
-// The addon's twin on Linux: Node has no openat, but a path through /proc/self/fd begins at an open directory, and its last part
-// is not followed with O_NOFOLLOW. Each step is such a path, of one part.
+// Fallback for the addon on Linux: Node.js has no openat, but a path through /proc/self/fd starts at an open
+// directory, and O_NOFOLLOW applies to its last part. Each step is such a path of one part.
 
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 const MAX_DEPTH = 32
 
-export function moveToTrash(place: TrashPlace, name: string, trash: string): void {
-  const path = join(place.root, place.parent, name)
+/** Moves an entry to the trash; see trash.ts. */
+export function moveToTrash(location: TrashLocation, name: string, trash: string): void {
+  const path = join(location.root, location.parent, name)
   if (!isName(name) || !isTrash(trash) || isTrash(name)) throw systemError('EINVAL', path)
-  withPlace(place, (parent) => {
+  withParent(location, (parent) => {
     const before = lstatSync(at(parent, name))
     if (before.isSymbolicLink()) throw systemError('ELOOP', path)
     if (isMount(parent, name, before)) throw systemError('EXDEV', path)
@@ -36,15 +37,18 @@ export function moveToTrash(place: TrashPlace, name: string, trash: string): voi
   })
 }
 
-export function restoreFromTrash(place: TrashPlace, trash: string, name: string): void {
-  if (!isName(name) || !isTrash(trash)) throw systemError('EINVAL', join(place.root, place.parent, name))
-  withPlace(place, (parent) => renameExclusively(parent, trash, name))
+/** Restores an entry from the trash; see trash.ts. */
+export function restoreFromTrash(location: TrashLocation, trash: string, name: string): void {
+  if (!isName(name) || !isTrash(trash))
+    throw systemError('EINVAL', join(location.root, location.parent, name))
+  withParent(location, (parent) => renameExclusively(parent, trash, name))
 }
 
-export function removeTrash(place: TrashPlace, trash: string): void {
-  if (!isTrash(trash)) throw systemError('EINVAL', join(place.root, place.parent, trash))
+/** Removes an entry of the trash; see trash.ts. */
+export function removeTrash(location: TrashLocation, trash: string): void {
+  if (!isTrash(trash)) throw systemError('EINVAL', join(location.root, location.parent, trash))
   try {
-    withPlace(place, (parent) => {
+    withParent(location, (parent) => {
       const waiting = [trash]
       let moves = 0
       const lift = (from: string): void => {
@@ -76,10 +80,10 @@ function remove(parent: number, name: Buffer, depth: number, lift: (from: string
   rmdirSync(path)
 }
 
-function withPlace({ root, parent }: TrashPlace, work: (parent: number) => void): void {
+function withParent({ root, parent }: TrashLocation, work: (parent: number) => void): void {
   const opened: number[] = []
   try {
-    // The root itself is trusted, also where it is a link.
+    // The root itself is trusted, even if it is a link.
     let directory = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY)
     opened.push(directory)
     for (const step of parent.split('/')) {
@@ -100,7 +104,7 @@ function renameExclusively(parent: number, from: string, to: string): void {
   renameSync(at(parent, from), at(parent, to))
 }
 
-/** A bind mount has the device of what it shows. */
+/** Whether an entry is a mount. A bind mount has the device number of its source. */
 function isMount(parent: number, name: string, stat: Stats): boolean {
   if (fstatSync(parent).dev !== stat.dev) return true
   return mountPointsBelow(`/proc/self/fd/${parent}/`)?.has(`/proc/self/fd/${parent}/${name}`) ?? false

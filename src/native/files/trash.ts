@@ -1,46 +1,49 @@
 import { warnOfFallback } from '../fallback-warning.ts'
-import { type BackgroundWork, finish } from '../in-background.ts'
+import { type BackgroundWork, waitForWork } from '../background-work.ts'
 import { type Addon, loadAddon } from '../load.ts'
 import * as inJs from './trash-fallback.ts'
-import type { TrashPlace } from './trash-place.ts'
+import type { TrashLocation } from './trash-location.ts'
 
-export { TRASH_PREFIX, type TrashPlace } from './trash-place.ts'
+export { TRASH_PREFIX, type TrashLocation } from './trash-location.ts'
 
-/** Whether this machine can remove things without following a symlink: not on systems other than Linux without the addon. */
+/**
+ * Whether this machine can delete entries without following symlinks; other systems than Linux need the
+ * addon.
+ */
 export function canRemoveSafely(): boolean {
   return loadAddon().is === 'loaded' || process.platform === 'linux'
 }
 
 /**
- * Renames an entry of a directory to `trash`, which begins with TRASH_PREFIX; after a crash it is one or the other, whole. Below
- * the root no symlink is followed (threats P1, P2), and no room on the disk is needed.
+ * Renames an entry of a directory to `trash`, which starts with TRASH_PREFIX. Atomic even in a crash. Follows
+ * no symlink below the root (threats P1, P2) and needs no disk space.
  *
- * @throws Error with code, errno, syscall and path: ENOENT; ELOOP or ENOTDIR where a symlink stands in the way; EXDEV or EBUSY
- *   for a mount point; ESTALE when it was exchanged meanwhile; EEXIST
+ * @throws Error with code, errno, syscall and path: ENOENT; ELOOP or ENOTDIR when a symlink is in the path;
+ * EXDEV or EBUSY for a mount point; ESTALE when the entry was replaced meanwhile; EEXIST
  */
-export async function moveToTrash(place: TrashPlace, name: string, trash: string): Promise<void> {
+export async function moveToTrash(location: TrashLocation, name: string, trash: string): Promise<void> {
   await run(
     'moveToTrash',
-    (addon) => addon.moveToTrash(place.root, place.parent, name, trash),
-    () => inJs.moveToTrash(place, name, trash),
+    (addon) => addon.moveToTrash(location.root, location.parent, name, trash),
+    () => inJs.moveToTrash(location, name, trash),
   )
 }
 
-/** Gives an entry its name back, where that is free: else EEXIST. */
-export async function restoreFromTrash(place: TrashPlace, trash: string, name: string): Promise<void> {
+/** Restores an entry's name. @throws EEXIST when the name is taken */
+export async function restoreFromTrash(location: TrashLocation, trash: string, name: string): Promise<void> {
   await run(
     'restoreFromTrash',
-    (addon) => addon.restoreFromTrash(place.root, place.parent, trash, name),
-    () => inJs.restoreFromTrash(place, trash, name),
+    (addon) => addon.restoreFromTrash(location.root, location.parent, trash, name),
+    () => inJs.restoreFromTrash(location, trash, name),
   )
 }
 
 /**
- * Removes what is called `trash` with everything in it, away from the calling thread. No symlink is followed and no mount
- * entered; what cannot be removed stays, and the first such thing is thrown. What is gone already is no error.
+ * Deletes `trash` with everything in it, off the calling thread. Follows no symlink and enters no mount. What
+ * cannot be deleted stays, and the first such error is thrown. A missing entry is not an error.
  */
 export async function removeTrash(
-  place: TrashPlace,
+  location: TrashLocation,
   trash: string,
   options: {
     readonly signal?: AbortSignal | undefined
@@ -49,8 +52,8 @@ export async function removeTrash(
 ): Promise<void> {
   await run(
     'removeTrash',
-    (addon) => addon.removeTrash(place.root, place.parent, trash),
-    () => inJs.removeTrash(place, trash),
+    (addon) => addon.removeTrash(location.root, location.parent, trash),
+    () => inJs.removeTrash(location, trash),
     options,
   )
 }
@@ -59,12 +62,13 @@ async function run(
   what: string,
   start: (addon: Addon) => BackgroundWork,
   fallback: () => void,
-  options: Parameters<typeof finish>[1] = {},
+  options: Parameters<typeof waitForWork>[1] = {},
 ): Promise<void> {
   const loaded = loadAddon()
-  if (loaded.is === 'loaded') await finish(start(loaded.addon), options)
+  if (loaded.is === 'loaded') await waitForWork(start(loaded.addon), options)
   else {
-    if (!canRemoveSafely()) throw new Error(`removing needs the addon on this system: ${loaded.reason}`)
+    if (!canRemoveSafely())
+      throw new Error(`deleting requires the native addon on this system: ${loaded.reason}`)
     warnOfFallback(what, loaded.reason)
     fallback()
   }

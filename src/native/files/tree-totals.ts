@@ -1,48 +1,50 @@
+/** Options for measuring trees. */
 export interface WalkOptions {
-  /** How many threads the addon uses, 0 to 64; 0, the default, is as many as the machine has, at most 4. */
+  /** Number of threads of the addon, 0 to 64; 0, the default, is one per processor, at most 4. */
   readonly threads?: number
   /**
-   * A file that has allocated less is not asked what it shares, which costs about as much as two more looks at it; default 0:
-   * every file is. The fallback asks none.
+   * Minimum allocated size of files whose shared extents are looked up, which costs about as much as two
+   * stats; default 0 for all files. The fallback looks up none.
    */
   readonly extentsFromBytes?: number
-  /** Ends the walk soon; it rejects with the signal's reason then. */
+  /** Cancels the walk, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** Told now and then how many entries have been seen. */
+  /** Called periodically with the number of entries so far. */
   readonly onSeen?: ((entries: number) => void) | undefined
 }
 
-/** What a tree holds, its root included. Files with several names (hard links) count once. */
+/** Totals of a tree, including its root. Files with several names (hard links) count once. */
 export interface TreeTotals {
-  /** Everything but directories. */
+  /** Everything except directories. */
   readonly files: number
   readonly directories: number
   /** Apparent size of regular files and symlinks. */
   readonly logicalBytes: number
-  /** What all entries have allocated, directories included: the figure of `du -s -B1`. */
+  /** Allocated size of all entries, including directories: the figure of `du -s -B1`. */
   readonly physicalBytes: number
-  /** Directories whose entries could not all be seen. */
+  /** Number of directories with unreadable entries. */
   readonly unreadable: number
   /** One of them. */
   readonly firstUnreadable: string | undefined
 }
 
-/** A tree as it was found; `message` names path and reason, `code` is the system's (`ENOENT` …). */
+/** Result for a tree; `message` contains path and reason, `code` is the system's (`ENOENT` …). */
 export type WalkedTree =
   | ({ readonly is: 'measured' } & TreeTotals)
   | { readonly is: 'failed'; readonly code: string; readonly message: string }
 
+/** Result for all trees. */
 export interface WalkReport {
   /** In the order of the paths. */
   readonly trees: readonly WalkedTree[]
   /**
-   * What the sum of all physicalBytes counts more than once: extents that files share (reflinks), and files that have names in
-   * several of the trees.
+   * Bytes that the sum of all physicalBytes counts repeatedly: extents shared by files (reflinks), and files
+   * with names in several trees.
    */
   readonly sharedBytes: number
 }
 
-/** A root that cannot be counted, as it is told. */
+/** Returns the result for a root that cannot be measured. */
 export function failedTree(error: unknown): WalkedTree {
   const { code = 'UNKNOWN', message } = error as NodeJS.ErrnoException
   return { is: 'failed', code, message }

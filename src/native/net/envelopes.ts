@@ -2,13 +2,13 @@ import { warnOfFallback } from '../fallback-warning.ts'
 import { loadAddon } from '../load.ts'
 
 const LENGTH_BYTES = 4
-/** Of the addon's answer: what it says first, and what it says of each frame. */
+/** Number of leading values in the addon's result, and of values per frame. */
 const [FIRST, COLUMNS] = [2, 3]
 const ID_LENGTH = 36
-/** Where a head has its timestamp; see native/binding/read-envelopes.h. */
+/** Offset of the timestamp in a head; see native/binding/read-envelopes.h. */
 const TIMESTAMP_AT = ID_LENGTH + 2
 
-/** A message of the bus as it came: its payload is a JSON object, and stays text where nobody looks into it. */
+/** A received bus message. Its payload is a JSON object, kept as text until it is needed. */
 export interface ReceivedEnvelope {
   readonly id: string
   readonly namespace: string
@@ -19,24 +19,31 @@ export interface ReceivedEnvelope {
   readonly payloadJson: string
 }
 
-/** What happens to a stream's bytes. */
-export interface EnvelopeHandling {
-  /** The longest frame that is taken, its length not counted. */
+/** Options for reading envelopes. */
+export interface EnvelopeReadOptions {
+  /** Maximum size of a frame, without its length. */
   readonly maxBytes: number
-  /** @param bytes how long its frame is */
+  /** @param bytes size of its frame */
   readonly onEnvelope: (envelope: ReceivedEnvelope, bytes: number) => void
-  /** Reads any frame; the addon leaves to it whatever JSON has not just so. @throws where a frame holds no envelope */
+  /**
+   * Reads any frame; used for frames that the addon cannot convert to JSON exactly. @throws when a frame is
+   * not an envelope
+   */
   readonly readFrame: (frame: Buffer) => ReceivedEnvelope
 }
 
-export interface EnvelopesTaken {
+/** Result of reading envelopes. */
+export interface EnvelopeReadResult {
   readonly bytes: number
-  /** What the next frame says it is long, when that is nothing or over the bound (threat B4). */
+  /** Length of the next frame if it is zero or exceeds the limit (threat B4). */
   readonly wrongLength?: number
 }
 
-/** Takes the whole frames that bytes begin with, all in one call of the addon; a frame is its length (32 bits, big-endian) and MessagePack. */
-export function readEnvelopes(bytes: Buffer, handling: EnvelopeHandling): EnvelopesTaken {
+/**
+ * Reads all complete frames at the start of the bytes in one call of the addon. A frame is its length (32
+ * bits, big-endian) and MessagePack.
+ */
+export function readEnvelopes(bytes: Buffer, handling: EnvelopeReadOptions): EnvelopeReadResult {
   const loaded = loadAddon()
   if (loaded.is === 'absent') {
     warnOfFallback('reading messages', loaded.reason)
@@ -50,24 +57,24 @@ export function readEnvelopes(bytes: Buffer, handling: EnvelopeHandling): Envelo
     if (typeof head === 'string') onEnvelope(envelopeOf(head, row[at + 1] as string), length)
     else onEnvelope(readFrame(bytes.subarray(head, head + length)), length)
   }
-  return takenOf((row[0] as number | undefined) ?? bytes.length, row[1] as number | undefined)
+  return resultOf((row[0] as number | undefined) ?? bytes.length, row[1] as number | undefined)
 }
 
-/** The twin of the addon's. */
+/** JavaScript fallback of `readEnvelopes`. */
 export function readEnvelopesInJs(
   bytes: Buffer,
-  { maxBytes, onEnvelope, readFrame }: EnvelopeHandling,
-): EnvelopesTaken {
+  { maxBytes, onEnvelope, readFrame }: EnvelopeReadOptions,
+): EnvelopeReadResult {
   let at = 0
   while (bytes.length - at >= LENGTH_BYTES) {
     const length = bytes.readUInt32BE(at)
-    if (length === 0 || length > maxBytes) return takenOf(at, length)
+    if (length === 0 || length > maxBytes) return resultOf(at, length)
     const begin = at + LENGTH_BYTES
     if (bytes.length - begin < length) break
     onEnvelope(readFrame(bytes.subarray(begin, begin + length)), length)
     at = begin + length
   }
-  return takenOf(at, undefined)
+  return resultOf(at, undefined)
 }
 
 function envelopeOf(head: string, payloadJson: string): ReceivedEnvelope {
@@ -91,6 +98,6 @@ function envelopeOf(head: string, payloadJson: string): ReceivedEnvelope {
   }
 }
 
-function takenOf(bytes: number, wrongLength: number | undefined): EnvelopesTaken {
+function resultOf(bytes: number, wrongLength: number | undefined): EnvelopeReadResult {
   return wrongLength === undefined ? { bytes } : { bytes, wrongLength }
 }

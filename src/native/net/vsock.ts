@@ -1,17 +1,18 @@
 import { Socket } from 'node:net'
 import { getAddon, loadAddon } from '../load.ts'
 
-// libuv knows no stream of AF_VSOCK, so each connection comes as a Unix socket that the addon joins it with.
+// libuv does not support AF_VSOCK streams, so the addon connects each to a Unix socket.
 
-/** Whether this process can use vsock at all; whether the kernel has it is for the calls to say. */
+/** Whether this process can use vsock; the calls fail if the kernel lacks it. */
 export function canUseVsock(): boolean {
   return loadAddon().is === 'loaded' && process.platform === 'linux'
 }
 
 /**
- * Listens on a vsock port for every peer, each known by its address; returns how to stop. Source: vsock(7).
+ * Listens on a vsock port for all peers, identified by their address; returns a function that stops. Source:
+ * vsock(7).
  *
- * @throws Error with code, errno and syscall: EADDRINUSE; EAFNOSUPPORT or ENODEV where the kernel has no vsock
+ * @throws Error with code, errno and syscall: EADDRINUSE; EAFNOSUPPORT or ENODEV when the kernel lacks vsock
  */
 export function listenVsock(
   port: number,
@@ -25,14 +26,15 @@ export function listenVsock(
 /**
  * Connects to a vsock port of a peer.
  *
- * @throws Error with code, errno and syscall: ECONNRESET when nothing listens there, ENODEV when there is no such peer
+ * @throws Error with code, errno and syscall: ECONNRESET when nothing listens, ENODEV when the peer does not
+ * exist
  */
 export async function connectVsock(cid: number, port: number, timeoutMs: number): Promise<Socket> {
   return socketOf(await getAddon('vsock').connectVsock(cid, port, timeoutMs))
 }
 
 /**
- * Opens a device that can be read and written, such as a virtual machine's serial port, as a stream.
+ * Opens a readable and writable device, such as a virtual machine's serial port, as a stream.
  *
  * @throws Error with code, errno and syscall: ENOENT, EBUSY
  */

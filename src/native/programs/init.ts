@@ -1,7 +1,10 @@
 import { statSync } from 'node:fs'
 import { builtFiles } from '../load.ts'
 
-/** Where the first program of VMs is (`native/init/`); undefined where it was not built, as `findRunner` tells. */
+/**
+ * Returns the path of the init program of VMs (`native/init/`), or undefined if it was not built; see
+ * `findRunner`.
+ */
 export function findInit(): string | undefined {
   return builtFiles('workspace-init').find((file) => statSync(file, { throwIfNoEntry: false }) !== undefined)
 }

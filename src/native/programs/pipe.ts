@@ -2,20 +2,21 @@ import type { Socket } from 'node:net'
 import { getAddon, loadAddon } from '../load.ts'
 import { socketDescriptor } from '../net/socket-descriptor.ts'
 
-/** The descriptors of a pipe's two ends, which are the caller's to close. */
+/** Descriptors of a pipe, which the caller must close. */
 export interface Pipe {
   readonly reader: number
   readonly writer: number
 }
 
-/** Whether this process can make pipes and pass them on: Node itself has no function for either. */
+/** Whether this process can create pipes and pass descriptors: Node.js itself can do neither. */
 export function canPassPipes(): boolean {
   return loadAddon().is === 'loaded' && process.platform === 'linux'
 }
 
 /**
- * Makes a pipe with room for so many bytes, or for as many as the system grants, that every user may open anew by
- * /dev/stdin and its like. Source: pipe2(2). There is no JavaScript fallback: callers ask `canPassPipes` first.
+ * Creates a pipe with a capacity in bytes, or what the system grants, that every user may reopen through
+ * /dev/stdin and similar paths. Source: pipe2(2). There is no JavaScript fallback: callers check
+ * `canPassPipes` first.
  *
  * @throws Error with code, errno and syscall, as from node:fs: EMFILE
  */
@@ -25,9 +26,9 @@ export function makePipe(capacityBytes: number): Pipe {
 }
 
 /**
- * Passes descriptors on to who is at the other end of a Unix socket, with one byte. Source: SCM_RIGHTS, unix(7).
+ * Sends descriptors to the peer of a Unix socket, with one byte. Source: SCM_RIGHTS, unix(7).
  *
- * @throws Error with code, errno and syscall: EPIPE when nobody is there any more
+ * @throws Error with code, errno and syscall: EPIPE when the peer closed
  */
 export function sendDescriptors(socket: Socket, descriptors: readonly number[]): void {
   getAddon('a pipe between programs').sendDescriptors(socketDescriptor(socket) ?? -1, descriptors)

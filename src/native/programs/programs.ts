@@ -1,20 +1,20 @@
 import { closeSync, constants, openSync } from 'node:fs'
 import { type Addon, getAddon, loadAddon } from '../load.ts'
 
-/** A program to start, as the system knows it. */
+/** A program to start. */
 export interface ProgramRequest {
   readonly argv: readonly string[]
   readonly environment: Readonly<Record<string, string>>
   readonly directory: string
-  /** Ids of its user, group and further groups; this process's own when left out. */
+  /** Ids of its user, group and supplementary groups; default this process's own. */
   readonly user?: readonly number[] | undefined
-  /** Pairs of a resource and its limit, as setrlimit(2) numbers them. */
+  /** Pairs of resource and limit, numbered as in setrlimit(2). */
   readonly limits: readonly (readonly [resource: number, value: number])[]
-  /** The `cgroup.procs` file of the control group that it begins in. */
+  /** The `cgroup.procs` file of its control group. */
   readonly controlGroup?: string | undefined
 }
 
-/** A program that runs, and the ends of its standard output and error to read, which are the caller's to close. */
+/** A running program, and the read ends of its standard output and error, which the caller must close. */
 export interface StartedProgram {
   readonly pid: number
   readonly outputs: readonly [stdout: number, stderr: number]
@@ -22,17 +22,21 @@ export interface StartedProgram {
 
 const PIPE_BYTES = 65_536
 
-/** Whether the addon can start programs, which takes Linux; `node:child_process` starts them elsewhere, with less. */
+/**
+ * Whether the addon can start programs, which needs Linux; elsewhere `node:child_process` starts them, with
+ * fewer features.
+ */
 export function canStartPrograms(): boolean {
   return process.platform === 'linux' && loadAddon().is === 'loaded'
 }
 
 /**
- * Starts a program as the leader of a session of its own, without input. It has its pipes open both ways: they outlive this
- * process, and a program that prints when nobody reads waits instead of being ended by SIGPIPE. Whoever comes next opens
- * them at /proc/PID/fd and goes on reading. Source: vfork(2), pipe(7).
+ * Starts a program as the leader of its own session, without input. It has its pipes open in both directions:
+ * they outlive this process, and a program that prints without a reader blocks instead of being killed by
+ * SIGPIPE. A later process opens them at /proc/PID/fd and continues reading. Source: vfork(2), pipe(7).
  *
- * @throws Error with code, errno and syscall: ENOENT and EACCES of `execve`, `chdir` or `cgroup`, EPERM of `setrlimit`
+ * @throws Error with code, errno and syscall: ENOENT and EACCES of `execve`, `chdir` or `cgroup`, EPERM of
+ * `setrlimit`
  */
 export function startProgram(request: ProgramRequest): StartedProgram {
   const native = addon()
@@ -71,13 +75,16 @@ export function startProgram(request: ProgramRequest): StartedProgram {
   }
 }
 
-/** How a process ended; both undefined where only its parent is told. */
+/** Exit of a process; both are undefined if only its parent can know. */
 export interface ProgramExit {
   readonly code: number | undefined
   readonly signal: number | undefined
 }
 
-/** Waits for the end of processes, this one's children or not, of which children stay unreaped. Source: pidfd_open(2). */
+/**
+ * Waits for processes to exit, whether they are children or not; does not reap children. Source:
+ * pidfd_open(2).
+ */
 export class ExitWatch {
   readonly #watch: InstanceType<Addon['ExitWatch']>
   readonly #waiting = new Map<number, (exit: ProgramExit) => void>()
@@ -85,13 +92,13 @@ export class ExitWatch {
   constructor() {
     const { ExitWatch: AddonWatch } = addon()
     this.#watch = new AddonWatch((pid, code, signal) => {
-      const tell = this.#waiting.get(pid)
+      const report = this.#waiting.get(pid)
       this.#waiting.delete(pid)
-      tell?.({ code: code < 0 ? undefined : code, signal: signal === 0 ? undefined : signal })
+      report?.({ code: code < 0 ? undefined : code, signal: signal === 0 ? undefined : signal })
     })
   }
 
-  /** @throws Error with code ESRCH where there is no such process */
+  /** Watches a process. @throws ESRCH when it does not exist */
   add(pid: number, onExit: (exit: ProgramExit) => void): void {
     this.#watch.add(pid)
     this.#waiting.set(pid, onExit)
@@ -102,17 +109,17 @@ export class ExitWatch {
   }
 }
 
-/** Makes this process the parent of what its descendants leave behind; whether it could be. */
+/** Makes this process the parent of its descendants' orphans. Returns whether it succeeded. */
 export function becomeSubreaper(): boolean {
   return canStartPrograms() && addon().becomeSubreaper()
 }
 
-/** Lets go of a child that has ended, so that its id may be used anew; whether there was one. */
+/** Reaps an exited child, so that its id can be reused. Returns whether there was one. */
 export function reapChild(pid: number): boolean {
   return addon().reapChild(pid)
 }
 
-/** Tells the service manager at that socket something. Source: sd_notify(3). */
+/** Sends a message to the service manager at a socket. Source: sd_notify(3). */
 export function notifyManager(socket: string, text: string): void {
   addon().notifyManager(socket, text)
 }

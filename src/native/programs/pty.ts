@@ -2,21 +2,23 @@ import { closeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { getAddon } from '../load.ts'
 
-/** A terminal for a program. */
+/** A pseudo-terminal. */
 export interface Pty {
-  /** What the program prints, and what is typed for it; it ends when no program has the terminal open any more. */
+  /** Output of the program, and its input; ends when no program has the terminal open. */
   readonly stream: Socket
-  /** The program's end, for its standard streams; the caller closes it when the program has it. */
+  /** The program's end, for its standard streams; the caller closes it after starting the program. */
   readonly far: number
   readonly resize: (columns: number, rows: number) => void
-  /** Takes the terminal away from its programs, which get SIGHUP. */
+  /** Closes the terminal; its programs get SIGHUP. */
   readonly close: () => void
 }
 
 /**
- * Makes a terminal. Source: pty(7), the near end joined with a Unix socket by the addon, as Node would read it in a thread.
+ * Opens a pseudo-terminal. Source: pty(7). The addon connects the near end to a Unix socket, because Node.js
+ * would read it on a thread.
  *
- * @throws Error with code, errno and syscall, as from node:fs: EMFILE, ENOSPC when there are too many terminals
+ * @throws Error with code, errno and syscall, as from node:fs: EMFILE, ENOSPC when there are too many
+ * terminals
  */
 export function openPty(columns: number, rows: number): Pty {
   const addon = getAddon('a terminal')

@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs'
 import { builtFiles } from '../load.ts'
 
-/** What the program is called that runs others inside containers (`native/run/`). */
+/** Name of the program that runs others inside containers (`native/run/`). */
 export const RUNNER = 'workspace-run'
 
-/** Where it is; undefined where it was not built, which is where the C library cannot be linked into a program. */
+/**
+ * Returns the path of the runner, or undefined if it was not built because the C library cannot be linked
+ * statically.
+ */
 export function findRunner(): string | undefined {
   return builtFiles(RUNNER).find((file) => existsSync(file))
 }

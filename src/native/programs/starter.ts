@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs'
 import { builtFiles } from '../load.ts'
 
-/** What the program is called that a guest's agent starts others with (`native/start/`). */
+/** Name of the program that starts others for a guest's agent (`native/start/`). */
 const STARTER = 'workspace-start'
 
-/** Where it is; undefined where it was not built, which is where the C library cannot be linked into a program. */
+/**
+ * Returns the path of the starter, or undefined if it was not built because the C library cannot be linked
+ * statically.
+ */
 export function findStarter(): string | undefined {
   return builtFiles(STARTER).find((file) => existsSync(file))
 }

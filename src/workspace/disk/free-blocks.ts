@@ -1,6 +1,6 @@
 import { run } from '../../lib/process/run.ts'
 import { toolEnvironment } from '../../lib/process/tool-environment.ts'
-import type { Stretch } from '../../native/files/deallocate.ts'
+import type { FileRange } from '../../native/files/deallocate.ts'
 
 const CHECK_MS = 600_000
 
@@ -10,7 +10,7 @@ const CHECK_MS = 600_000
  *
  * @throws Error with the reason when the ranges cannot be determined
  */
-export async function findFreeStretches(file: string, signal: AbortSignal): Promise<readonly Stretch[]> {
+export async function findFreeStretches(file: string, signal: AbortSignal): Promise<readonly FileRange[]> {
   const options = { environment: toolEnvironment(), timeoutMs: CHECK_MS, signal }
   const { status, stdout, stderr } = await runTool('dumpe2fs', ['--', file], options)
   if (status !== 0) throw new Error(`dumpe2fs cannot read it (${lastLine(stderr)})`)

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { TrashPlace } from '../../lib/fs/trash.ts'
+import type { TrashLocation } from '../../lib/fs/trash.ts'
 import { MachineFiles } from '../backend/microvm/files/machine-files.ts'
 import type { ImageBackend } from '../image/image-backend.ts'
 import type { ImageStore } from '../image/image-store.ts'
@@ -12,7 +12,7 @@ export interface MachineRoot {
 }
 
 /** Returns the directories of a root in which remains can accumulate. */
-export function leftoverDirectories({ root, images }: MachineRoot): readonly TrashPlace[] {
+export function leftoverDirectories({ root, images }: MachineRoot): readonly TrashLocation[] {
   const places = [
     images.blobDirectory,
     { root: images.root, parent: 'tags' },
@@ -32,7 +32,7 @@ export function leftoverDirectories({ root, images }: MachineRoot): readonly Tra
  */
 export function whileNoDeletion<T>(
   { images }: MachineRoot,
-  place: TrashPlace,
+  place: TrashLocation,
   work: () => Promise<T>,
 ): Promise<T> {
   const { root, parent } = images.blobDirectory

@@ -2,7 +2,7 @@ import type { Dirent, BigIntStats } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
-import { TRASH_PREFIX, type TrashPlace } from '../../native/files/trash.ts'
+import { TRASH_PREFIX, type TrashLocation } from '../../native/files/trash.ts'
 import { SNAPSHOT_FILE } from '../backend/microvm/usage.ts'
 import type { BackendName } from '../backend-name.ts'
 import { filesOf, type MachineRoot, leftoverDirectories } from './machine-root.ts'
@@ -24,7 +24,7 @@ export interface Orphan {
   readonly kind: OrphanKind
   readonly name: string
   readonly path: string
-  readonly place: TrashPlace
+  readonly place: TrashLocation
   readonly backend: BackendName
   /** Why it must be kept; '' when it can be deleted. */
   readonly retained: string
@@ -51,7 +51,7 @@ export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<
   const orphans: Orphan[] = []
   let inUse: Promise<FilesInUse> | undefined
   const search = async (
-    place: TrashPlace,
+    place: TrashLocation,
     kindOf: (entry: Dirent) => Promise<Finding | undefined> | Finding | undefined,
   ): Promise<void> => {
     const directory = join(place.root, place.parent)
@@ -130,7 +130,7 @@ interface Context {
 
 async function describe(
   machineRoot: MachineRoot,
-  place: TrashPlace,
+  place: TrashLocation,
   name: string,
   { kind, retained = '' }: Finding,
   context: Context,

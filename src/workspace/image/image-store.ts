@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { lockFile, tryLock } from '../../lib/fs/file-lock.ts'
-import { discard, type TrashPlace } from '../../lib/fs/trash.ts'
+import { discard, type TrashLocation } from '../../lib/fs/trash.ts'
 import { syncDirectory, writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import { fault } from '../errors.ts'
@@ -198,7 +198,7 @@ export class ImageStore {
   }
 
   /** Parent directory of the images, for deletions. */
-  get blobDirectory(): TrashPlace {
+  get blobDirectory(): TrashLocation {
     return { root: this.root, parent: 'blobs/sha256' }
   }
 

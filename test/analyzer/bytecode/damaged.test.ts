@@ -4,28 +4,28 @@ import { nativeReader } from '../../support/analyzer/class-readers.ts'
 import { damagedClasses, demoClassFiles } from '../../support/analyzer/damaged-classes.ts'
 
 describe.each([nativeReader, oracleReader])('A3 the $is reader', (reader) => {
-  it('reads each damaged class or has one fault for it', async () => {
+  it('reads each damaged class or reports one diagnostic for it', async () => {
     const inputs = damagedClasses(2000)
     let faulty = 0
     for (const input of inputs) {
-      const { facts, faults } = await reader.readSlice([input])
-      expect(facts.classes.count + faults.length).toBe(1)
-      expect(faults[0]?.offset ?? 0).toBeLessThanOrEqual(input.length)
-      faulty += faults.length
+      const { facts, diagnostics } = await reader.readSlice([input])
+      expect(facts.classes.count + diagnostics.length).toBe(1)
+      expect(diagnostics[0]?.offset ?? 0).toBeLessThanOrEqual(input.length)
+      faulty += diagnostics.length
     }
     expect(faulty).toBeGreaterThan(200)
     expect(faulty).toBeLessThan(1900)
   })
 
-  it('has one fault for a class cut anywhere, and reads the others', async () => {
+  it('reports one diagnostic for a class truncated anywhere, and reads the others', async () => {
     const [first = new Uint8Array(), second = new Uint8Array()] = demoClassFiles()
     const cuts = Array.from({ length: Math.floor(first.length / 10) }, (_, i) => first.subarray(0, i * 10))
-    const { facts, faults } = await reader.readSlice([...cuts, second])
-    expect(faults.map(({ input }) => input)).toEqual(cuts.map((_, i) => i))
+    const { facts, diagnostics } = await reader.readSlice([...cuts, second])
+    expect(diagnostics.map(({ input }) => input)).toEqual(cuts.map((_, i) => i))
     expect(Array.from(facts.classes.input)).toEqual([cuts.length])
   })
 
-  it('reads class files of a major version that is not out yet', async () => {
+  it('reads class files of an unreleased major version', async () => {
     const [first = new Uint8Array()] = demoClassFiles()
     const newer = Uint8Array.from(first)
     newer.set([0, 72], 6)

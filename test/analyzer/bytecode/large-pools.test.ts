@@ -20,7 +20,7 @@ async function cpuMsOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 test.each([nativeReader, oracleReader])(
-  'A4 the $is reader takes as many times the time as the constants, up to as many as there may be',
+  'A4 the $is reader takes time proportional to the number of constants, up to the maximum',
   async (reader) => {
     const [part, whole] = [4_000, 32_000].map((count) =>
       classFile('Large', { interfaces: interfacesOf(count) }),

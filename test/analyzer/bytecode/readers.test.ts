@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { TRAIT } from '../../../src/analyzer/bytecode/columns.ts'
-import type { ClassFault, Facts } from '../../../src/analyzer/bytecode/facts.ts'
+import type { ClassDiagnostic, Facts } from '../../../src/analyzer/bytecode/facts.ts'
 import { oracleReader } from '../../oracle/class-reader/oracle-reader.ts'
 import { nativeReader } from '../../support/analyzer/class-readers.ts'
 import { ClassView } from '../../support/analyzer/class-view.ts'
@@ -8,20 +8,20 @@ import { classFilesBelow, compiled } from '../../support/analyzer/javac.ts'
 
 describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
   let facts: Facts
-  let faults: readonly ClassFault[]
+  let diagnostics: readonly ClassDiagnostic[]
   const view = (name: string) => new ClassView(facts, name)
 
   beforeAll(async () => {
     const slice = await reader.readSlice([...classFilesBelow(compiled('demo')).values()])
     facts = slice.facts
-    faults = slice.faults
+    diagnostics = slice.diagnostics
   })
 
-  it('finds no fault in what javac has made', () => {
-    expect(faults).toEqual([])
+  it('reports no diagnostics for output of javac', () => {
+    expect(diagnostics).toEqual([])
   })
 
-  it('gives constant arguments of every kind', () => {
+  it('reads constant arguments of every kind', () => {
     expect(view('demo/Calls').ownCalls('constants')).toEqual([
       'take(0:INT -1, 1:LONG 5000000000, 2:FLOAT 1.5, 3:DOUBLE -2.25, 4:STRING text \0 😀, 5:CLASS demo/Calls, 6:INT 1, 7:INT 120)',
       'take(0:INT 100000, 1:LONG 1, 2:FLOAT 2, 3:DOUBLE 0, 4:STRING inlined, 5:CLASS [I, 6:INT 0, 7:INT 65535)',
@@ -39,7 +39,7 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     ])
   })
 
-  it('knows nothing any more where another way leads to', () => {
+  it('forgets all values at a jump target', () => {
     expect(view('demo/Calls').ownCalls('loop')).toEqual(['number(0:INT 0)', 'number()', 'number(0:INT 4)'])
     expect(view('demo/Calls').ownCalls('branches')).toEqual([
       'one()',
@@ -52,7 +52,7 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     ])
   })
 
-  it('gives references to types with their instructions, and caught classes', () => {
+  it('reads references to types with their instructions, and caught classes', () => {
     const { typeReferences, methods } = facts
     const calls = view('demo/Calls')
     const rows = calls.rows(methods.firstTypeReference, calls.method('references'))
@@ -68,7 +68,7 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     ])
   })
 
-  it('gives what invokedynamic really runs', () => {
+  it('reads the methods that invokedynamic runs', () => {
     const { dynamicCalls, methods } = facts
     const calls = view('demo/Calls')
     const rows = calls.rows(methods.firstDynamicCall, calls.method('dynamic'))
@@ -87,7 +87,7 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     ])
   })
 
-  it('tells an interface by the constant pool, and an array by its descriptor', () => {
+  it('identifies an interface by the constant pool, and an array by its descriptor', () => {
     const { calls, methods } = facts
     const fluent = view('demo/Calls$Fluent')
     const rows = fluent.rows(methods.firstCall, fluent.method('then'))
@@ -98,7 +98,7 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     expect(view('demo/Calls').calls('arrays')).toEqual(['Runnable.run()', '[I.clone()'])
   })
 
-  it('gives lines', () => {
+  it('reads line numbers', () => {
     const { calls, methods } = facts
     const each = view('demo/Calls')
     const method = each.method('constants')
@@ -106,7 +106,7 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     expect([methods.firstLine[method], methods.lastLine[method]]).toEqual([22, 26])
   })
 
-  it('gives annotations with values of every kind, where they stand', () => {
+  it('reads annotations with values of every kind and their targets', () => {
     const everything =
       'CLASS demo/Marked$Everything(flag=1, tiny=-1, letter=113, small=300, whole=70000, large=1099511627776, single=0.5, ' +
       'precise=1e+100, text=é, type=Ljava/lang/String;, kind=Ljava/lang/annotation/RetentionPolicy;CLASS, ' +
@@ -123,7 +123,7 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     expect(view('demo/Marked$Everything').annotations()).toContain('ANNOTATION_DEFAULT undefined([1, 2])')
   })
 
-  it('gives constants of fields, throws, signatures and bridges', () => {
+  it('reads constants of fields, throws, signatures and bridges', () => {
     const { fields, methods, exceptions, classes, strings } = facts
     const marked = view('demo/Marked')
     const constants = marked
@@ -144,7 +144,7 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     expect((classes.traits[marked.row] ?? 0) & TRAIT.DEPRECATED).toBe(TRAIT.DEPRECATED)
   })
 
-  it('gives records, sealed types, nests, nested and local classes', () => {
+  it('reads records, sealed types, nests, nested and local classes', () => {
     const { classes, permittedSubclasses, recordComponents, nestMembers } = facts
     const shapes = view('demo/Shapes')
     expect(shapes.names(classes.firstPermittedSubclass, permittedSubclasses.name)).toEqual([
@@ -165,7 +165,7 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     expect(local.text(classes.innerName[local.row])).toBe('Local')
   })
 
-  it('gives every class that a class names, once', () => {
+  it('reads every class that a class mentions, once', () => {
     const { classes, references } = facts
     const marked = view('demo/Marked')
     const names = marked.names(classes.firstReference, references.name)
@@ -180,7 +180,7 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     expect(names).not.toContain('demo/Marked')
   })
 
-  it('gives names of parameters from MethodParameters, and from LocalVariableTable', async () => {
+  it('reads names of parameters from MethodParameters and from LocalVariableTable', async () => {
     for (const [option, trait] of [
       ['-parameters', 0],
       ['-g', TRAIT.DEBUG_NAMES],

@@ -39,16 +39,16 @@ async function readBoth(path: string, release = 17): Promise<{ classes: string[]
   const classes: string[] = []
   const messages = problems.map(({ message }) => message)
   for (const container of containers) {
-    const { facts, problems: faults } = await readClasses(container)
+    const { facts, problems: diagnostics } = await readClasses(container)
     const oracle = await readByOracle(container, container.classes)
     const second = openFacts(oracle.buffer)
     const names = Array.from(facts.classes.name, (id) => facts.strings.get(id))
     expect(Array.from(second.classes.name, (id) => second.strings.get(id))).toEqual(names)
-    expect(oracle.faults.map(({ input }) => container.classes[input]?.file)).toEqual(
-      faults.map((fault) => fault.path.split('!/').at(-1)?.replace(`${container.path}/`, '')),
+    expect(oracle.diagnostics.map(({ input }) => container.classes[input]?.file)).toEqual(
+      diagnostics.map((fault) => fault.path.split('!/').at(-1)?.replace(`${container.path}/`, '')),
     )
     classes.push(...names)
-    messages.push(...faults.map(({ message }) => message))
+    messages.push(...diagnostics.map(({ message }) => message))
   }
   return { classes, messages }
 }
@@ -73,13 +73,13 @@ describe('archives', () => {
     expect(classes.toSorted()).toEqual(demoNames())
   })
 
-  it('are read as the jar tool writes them', async () => {
+  it('written by the jar tool are read', async () => {
     const path = join(tempDir(), 'tool.jar')
     execFileSync('jar', ['--create', '--file', path, '-C', compiled('demo'), '.'])
     expect((await readBoth(path)).classes).toHaveLength(demo().length)
   })
 
-  it('give of a class with several releases the highest that counts', () => {
+  it('provide the highest applicable release of a class with several', () => {
     const files = ['', 'META-INF/versions/9/', 'META-INF/versions/17/', 'META-INF/versions/21/'].map(
       (folder) => ({
         ...shape(),
@@ -97,7 +97,7 @@ describe('archives', () => {
     expect(listed('Manifest-Version: 1.0\n\nName: demo/\nMulti-Release: true\n', 17)).toEqual([0])
   })
 
-  it('inside archives are read, stored or deflated', async () => {
+  it('inside archives are read, whether stored or deflated', async () => {
     const inner = zipOf([shape()])
     for (const stored of [true, false]) {
       const path = jarOf([
@@ -111,7 +111,7 @@ describe('archives', () => {
     }
   })
 
-  it('say what of them is not read, and give the rest', async () => {
+  it('report what cannot be read, and provide the rest', async () => {
     const path = jarOf([
       shape(),
       { ...shape(), name: 'demo/Secret.class', flags: 1 },
@@ -124,27 +124,27 @@ describe('archives', () => {
     expect(classes).toEqual(['demo/Shapes'])
     expect(messages).toEqual([
       'it is encrypted',
-      'its checksum is another',
-      'it does not inflate to its size',
+      'its checksum does not match',
+      'it does not inflate to its declared size',
       'its compression method is neither stored nor deflated',
       'the first four bytes are not CAFEBABE',
     ])
   })
 
-  it('A2 count the first of two entries with one name', () => {
+  it('A2 use the first of two entries with one name', () => {
     const second = { ...shape(), bytes: Buffer.from('second') }
     const [container] = listClasses(jarOf([shape(), second]), 17).containers
     expect(container?.classes.map(({ bytes }) => bytes)).toEqual([shape().bytes.length])
   })
 
-  it('A1 are refused when entries overlap, and a class that claims to be large is', async () => {
+  it('A1 are rejected when entries overlap, as is a class that claims to be large', async () => {
     const overlapping = jarOf([shape(), { ...shape(), name: 'demo/Again.class', claims: { offset: 0 } }])
     expect((await readBoth(overlapping)).messages).toEqual([expect.stringContaining('overlaps')])
     const bomb = jarOf([{ name: 'demo/Bomb.class', bytes: Buffer.alloc(2 ** 24 + 1) }])
-    expect((await readBoth(bomb)).messages).toEqual(['it is larger than what is read'])
+    expect((await readBoth(bomb)).messages).toEqual(['it exceeds the size limit'])
   })
 
-  it('A1 are refused when they have many entries for their size, counted with those of archives inside', () => {
+  it('A1 are rejected when they have too many entries for their size, including nested archives', () => {
     const many = (count: number, prefix: string): readonly ZipFile[] =>
       Array.from({ length: count }, (_, i) => ({
         name: `${prefix}${i}.class`,
@@ -152,16 +152,16 @@ describe('archives', () => {
         stored: true,
       }))
     const [problem] = listClasses(jarOf(many(17_000, 'a/A')), 17).problems
-    expect(problem?.message).toBe('it has 17000 entries, more than the 16384 that are read of it')
+    expect(problem?.message).toBe('it has 17000 entries, more than the limit of 16384')
     const jar = jarOf([...many(10_000, 'a/A'), { name: 'lib/b.jar', bytes: zipOf(many(7_000, 'b/B')) }])
     const { containers, problems } = listClasses(jar, 17)
     expect(containers.map(({ classes }) => classes.length)).toEqual([10_000])
     expect(problems.map(({ message }) => message)).toEqual([
-      'it has 7000 entries, more than the 6383 that are read of it',
+      'it has 7000 entries, more than the limit of 6383',
     ])
   })
 
-  it('A1 are refused when their classes would inflate to many times their size', async () => {
+  it('A1 are rejected when their classes would inflate to many times their size', async () => {
     const bytes = Buffer.alloc(2 ** 20)
     const bomb = jarOf(Array.from({ length: 65 }, (_, i) => ({ name: `demo/Bomb${i}.class`, bytes })))
     expect((await readBoth(bomb)).messages).toEqual([
@@ -169,7 +169,7 @@ describe('archives', () => {
     ])
   })
 
-  it('are one problem when they are none, cut, or not there', async () => {
+  it('are one problem when they are invalid, truncated or missing', async () => {
     const jar = jarOf([shape()])
     const whole = zipOf([shape()])
     for (let bytes = 0; bytes < whole.length; bytes += 7) {
@@ -179,7 +179,7 @@ describe('archives', () => {
     expect(listClasses(join(jar, '../missing.jar'), 17).problems).toHaveLength(1)
   })
 
-  it('F35 that become shorter after they were listed give problems', async () => {
+  it('F35 that are truncated after they were listed are problems', async () => {
     const path = jarOf(demo())
     const [container] = listClasses(path, 17).containers
     truncateSync(path, 100)
@@ -191,7 +191,7 @@ describe('archives', () => {
 })
 
 describe('folders', () => {
-  it('give their classes in order, with an identity that follows the file', async () => {
+  it('list their classes in order, with an identity that changes with the file', async () => {
     const folder = join(tempDir(), 'classes')
     cpSync(compiled('demo'), folder, { recursive: true })
     symlinkSync(folder, join(folder, 'round'))
@@ -204,7 +204,7 @@ describe('folders', () => {
     expect(identities().filter((identity, i) => identity !== before[i])).toHaveLength(1)
   })
 
-  it('say which class file is damaged', async () => {
+  it('report which class file is damaged', async () => {
     const folder = tempDir()
     mkdirSync(join(folder, 'demo'))
     writeFileSync(join(folder, 'demo/Cut.class'), shape().bytes.subarray(0, 100))
@@ -221,7 +221,7 @@ describe('folders', () => {
 })
 
 describe('the JDK', () => {
-  it('gives its classes from lib/modules, with their modules', async () => {
+  it('provides its classes from lib/modules, with their modules', async () => {
     const [image] = listClasses(join(jdkHome(), 'lib/modules'), 17).containers
     const string = image?.classes.filter(({ name }) => name === 'java/lang/String') ?? []
     expect(string.map(({ module }) => module)).toEqual(['java.base'])
@@ -230,7 +230,7 @@ describe('the JDK', () => {
     expect(facts.strings.get(facts.classes.name[0] ?? -1)).toBe('java/lang/String')
   })
 
-  it('gives the same class from a jmod', async () => {
+  it('provides the same class from a jmod', async () => {
     const [jmod, ...others] = listClasses(join(jdkHome(), 'jmods/java.base.jmod'), 17).containers
     const string = jmod?.classes.filter(({ name }) => name === 'java/lang/String') ?? []
     expect(others).toEqual([])
@@ -239,7 +239,7 @@ describe('the JDK', () => {
   })
 })
 
-it('contentHash is the SHA-256 of the file', () => {
+it('contentHash returns the SHA-256 of the file', () => {
   const path = join(tempDir(), 'file')
   writeFileSync(path, Buffer.alloc(2 ** 20 + 5, 'x'))
   appendFileSync(path, 'end')

@@ -19,9 +19,9 @@ test.each([
   ['zeros below 16 MiB', Buffer.alloc(15 * MIB), 2, undefined],
   ['zeros beyond 16 MiB', Buffer.alloc(17 * MIB), 1, /100 times its size/],
   ['what deflates to a fiftieth', compressible(40 * MIB), 2, undefined],
-  ['more than is read', compressible(260 * MIB), 1, /larger than what is read/],
+  ['a size over the limit', compressible(260 * MIB), 1, /exceeds the size limit/],
 ] as const)(
-  'A1 an archive in an archive is read within a budget and a ratio: %s',
+  'A1 a nested archive is limited by a budget and a ratio: %s',
   (_name, before, containers, problem) => {
     const path = join(tempDir(), 'outer.jar')
     writeFileSync(path, zipOf([CLASS, { name: 'lib/inner.jar', bytes: zipOf([CLASS], { before }) }]))

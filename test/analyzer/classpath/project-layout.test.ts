@@ -66,7 +66,7 @@ it('findModules finds the modules of a Gradle project in any language', () => {
   ])
 })
 
-it('findModules takes a folder without such a build as one module', () => {
+it('findModules treats a folder without a supported build as one module', () => {
   expect(found(projectOf('build.xml', 'bin/demo', 'lib/c.jar'))).toEqual([
     { path: '', build: 'plain', classes: ['bin'], libraries: ['lib/c.jar'] },
   ])

@@ -66,7 +66,7 @@ const driver = `public class Driver { public static void main(String[] names) th
   System.out.println(name + " " + said);
 } } }`
 
-describe('a change is told as breaking just where the JVM does not run the old program any more', () => {
+describe('a change is reported as breaking exactly when the JVM no longer runs the old program', () => {
   const root = mkdtempSync(join(tmpdir(), 'workspace-diff-'))
   afterAll(() => rmSync(root, { recursive: true }))
   let diff: BuildDiff
@@ -103,7 +103,7 @@ describe('a change is told as breaking just where the JVM does not run the old p
     ).toBe(error === '')
   })
 
-  it('names the section of the JLS and why, in one order', () => {
+  it('reports the section of the JLS and the reason, in a stable order', () => {
     for (const { rule, why } of diff.changes) {
       expect(rule).toMatch(/^JLS 13\.\d/)
       expect(why).toMatch(/\w/)

@@ -23,7 +23,7 @@ function damagedFolder(count: number): string {
   return folder
 }
 
-describe('the addon makes the same digest as the oracle, to the byte', () => {
+describe('the addon creates the same digest as the oracle, byte for byte', () => {
   it.each(['demo', 'kinds', 'shop'])('of the classes of %s', async (name) => {
     const [native, oracle] = await bothDigests(compiled(name, ['-g']))
     expect(Buffer.from(native).equals(Buffer.from(oracle))).toBe(true)

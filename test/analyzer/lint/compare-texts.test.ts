@@ -18,7 +18,7 @@ test.each([
   ],
   ['the same, without an end', `head\n${lines(3_000, '    ')}tail`, `head\n${lines(3_000, '  ')}tail\n`],
   ['all', lines(3_000, ' '), ''],
-])('a diff of %s is one that git takes', (_what, text, formatted) => {
+])('git applies a diff of %s', (_what, text, formatted) => {
   const root = tempDir()
   writeFileSync(join(root, 'A.java'), text)
   execFileSync('git', ['apply', '--allow-empty', '-'], {
@@ -28,12 +28,12 @@ test.each([
   expect(readFileSync(join(root, 'A.java'), 'utf8')).toBe(formatted)
 })
 
-test('what differs all over is one issue, from its first to its last line', () => {
+test('a text that differs everywhere is one issue, from its first to its last line', () => {
   const issues = styleIssues(`head\n${lines(3_000, '    ')}tail\n`, `head\n${lines(3_000, '  ')}tail\n`)
   expect(issues).toMatchObject([{ line: 2, endLine: 3_001, col: 3, ruleId: 'format' }])
 })
 
-test('lines apart are issues apart', () => {
+test('separate lines are separate issues', () => {
   const issues = styleIssues('a\n b\nc\n d\n\n', 'a\nb\nc\nd\n')
   expect(issues.map(({ line, endLine, col }) => [line, endLine, col])).toEqual([
     [2, 2, 1],

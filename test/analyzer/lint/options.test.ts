@@ -15,8 +15,8 @@ async function formatted(files: Readonly<Record<string, string>>) {
     mkdirSync(dirname(join(root, file)), { recursive: true })
     writeFileSync(join(root, file), content.replaceAll('ROOT', root))
   }
-  const place = { path: join(root, 'src/A.java'), filePath: 'src/A.java' }
-  const { text, errors, diagnostics } = await styleJavaFile({ root, place, writes: false, wanted: 'text' })
+  const file = { path: join(root, 'src/A.java'), filePath: 'src/A.java' }
+  const { text, errors, diagnostics } = await styleJavaFile({ root, file, writes: false, wanted: 'text' })
   return { root, errors, diagnostics, indent: indentOf(text), trace: existsSync(join(root, 'trace')) }
 }
 
@@ -37,7 +37,7 @@ describe('options are read from', () => {
     expect((await formatted({ [file]: content })).indent).toBe('    ')
   })
 
-  test('the nearest, with .editorconfig behind it', async () => {
+  test('the nearest configuration, after .editorconfig', async () => {
     const files = {
       '.editorconfig': '[*]\nindent_style = tab\n',
       '.prettierrc': 'tabWidth: 8',
@@ -48,7 +48,7 @@ describe('options are read from', () => {
   })
 })
 
-describe('code of the project is not run', () => {
+describe('code of the project does not run', () => {
   const harm = `require('node:fs').writeFileSync('ROOT/trace', '')`
   const shared = { 'shared.cjs': `${harm}; module.exports = { tabWidth: 4 }` }
 
@@ -60,7 +60,7 @@ describe('code of the project is not run', () => {
     '.prettierrc.ts',
   ])('of %s', async (file) => {
     const { root, ...rest } = await formatted({ [file]: `${harm}; module.exports = { tabWidth: 4 }` })
-    const diagnostic = `${join(root, file)} is code, which is not run: write the options as JSON, YAML or TOML`
+    const diagnostic = `${join(root, file)} is code and is not run: write the options as JSON, YAML or TOML`
     expect(rest).toEqual({ errors: [], diagnostics: [diagnostic], indent: '  ', trace: false })
   })
 
@@ -85,7 +85,7 @@ describe('code of the project is not run', () => {
   })
 })
 
-test('a configuration that cannot be read is an issue of each file, and nothing is written', async () => {
+test('an unreadable configuration is an issue of each file, and nothing is written', async () => {
   const { post, read } = await styleProject({ 'src/A.java': WIDE, '.prettierrc': 'tabWidth: [4' })
   const { remainingErrors } = await post('/format/file', { filePath: 'src/A.java', writeToFile: true })
   expect(remainingErrors).toMatchObject([{ ruleId: 'options', canBeAutoCorrected: false }])
@@ -100,7 +100,7 @@ test('an option out of range is an issue, not a crash', async () => {
   expect(errors).toMatchObject([{ ruleId: 'options' }])
 })
 
-test('files that .prettierignore or .gitignore name are left out', async () => {
+test('files in .prettierignore or .gitignore are skipped', async () => {
   const { post, read } = await styleProject({
     'src/A.java': WIDE,
     'gen/B.java': WIDE,

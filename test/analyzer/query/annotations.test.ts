@@ -38,7 +38,7 @@ const ROUTES = [
   'CLASS shop.web.package-info',
 ]
 
-test('usages are those of the annotation and of all that carry it, by class, with counts over all pages', async () => {
+test('usages include those as a meta-annotation, sorted by class, with counts over all pages', async () => {
   const { usages: rows, ...rest } = await usages('shop.route.Route')
   expect(rest).toEqual({
     annotationFqn: 'shop.route.Route',
@@ -60,7 +60,7 @@ test('usages are those of the annotation and of all that carry it, by class, wit
   })
 })
 
-test('each usage tells the annotation that it came through, and direct leaves those out', async () => {
+test('each usage names its composed annotation, and direct omits those', async () => {
   const { usages: rows } = await usages('shop.route.Route')
   const direct = await usages('shop.route.Route', { direct: true })
   expect(direct.usages).toEqual(rows.filter(({ through }: any) => through === null))
@@ -85,7 +85,7 @@ test.each([
   expect(sum).toBe(answer.totalCount)
 })
 
-test('each usage says what it stands on', async () => {
+test('each usage names its target', async () => {
   const { usages: rows } = await usages('shop.route.Route')
   const inPages = {
     classFqn: 'shop.web.Pages',
@@ -135,7 +135,7 @@ test('each usage says what it stands on', async () => {
   ])
 })
 
-describe('attributes are synthesized as @AliasFor defines', () => {
+describe('attributes are synthesized according to @AliasFor', () => {
   const seen = async (fqn: string, line: string) => {
     const { usages: rows } = await usages(fqn)
     return plainAll(rows.find((row: unknown) => place(row) === line).annotation)
@@ -181,14 +181,14 @@ describe('attributes are synthesized as @AliasFor defines', () => {
     expect(await seen('shop.route.Route', line)).toEqual(expected)
   })
 
-  test('as the one in between, too', async () => {
+  test('for the annotation in between, too', async () => {
     expect(await seen('shop.route.Get', 'METHOD shop.web.Pages page(I)Ljava/lang/String;')).toEqual({
       at: '/page',
       name: 'page',
     })
   })
 
-  test('implicit mirrors show in the composed one itself', async () => {
+  test('implicit mirrors apply to the composed annotation itself', async () => {
     expect(await seen('shop.route.Page', 'METHOD shop.web.Pages page(I)Ljava/lang/String;')).toEqual({
       where: '/page',
       html: '/page',
@@ -197,7 +197,7 @@ describe('attributes are synthesized as @AliasFor defines', () => {
   })
 })
 
-test('A5 annotations that carry each other, or themselves, come to an end', async () => {
+test('A5 annotations on each other, or on themselves, terminate', async () => {
   const { usages: rows } = await usages('shop.route.Loop')
   expect(rows.map(place)).toEqual([
     'CLASS shop.route.Loop',
@@ -207,7 +207,7 @@ test('A5 annotations that carry each other, or themselves, come to an end', asyn
   expect(rows.map(({ annotation }: any) => plainAll(annotation))).toContainEqual({ value: 'back' })
 })
 
-test('repeated annotations are told one by one, and those on parameters and record components where they are', async () => {
+test('repeated annotations are listed individually, and those on parameters and record components with their position', async () => {
   const { usages: rows } = await usages('shop.route.Checked')
   expect(rows.map((row: any) => [place(row), plainAll(row.annotation)['value']])).toEqual([
     ['FIELD shop.model.Item price', 'price'],
@@ -223,7 +223,7 @@ test('repeated annotations are told one by one, and those on parameters and reco
   ])
 })
 
-test('annotations that the compiler drops are nowhere', async () => {
+test('annotations that the compiler drops are not found', async () => {
   expect(await usages('shop.route.Checked.Draft')).toMatchObject({
     usages: [],
     totalCount: 0,
@@ -231,7 +231,7 @@ test('annotations that the compiler drops are nowhere', async () => {
   })
 })
 
-test('those of the JDK are told when libraries are asked for', async () => {
+test('usages in the JDK are included with libraries', async () => {
   expect((await usages('java.lang.FunctionalInterface')).totalCount).toBe(0)
   const { usages: rows, totalCount } = await usages('java.lang.FunctionalInterface', {
     includeLibraries: true,

@@ -60,7 +60,7 @@ test('the graph has the project’s classes, and one edge for each pair and type
   }
 })
 
-test('the dot format is a directed graph named dependencies, from left to right, its boxes rounded', async () => {
+test('the dot format is a left-to-right directed graph named dependencies with rounded boxes', async () => {
   const lines = ((await analyzer.get('/graph', { format: 'dot' })) as string).split('\n')
   expect(lines.slice(0, 4)).toEqual([
     'digraph dependencies {',
@@ -73,7 +73,7 @@ test('the dot format is a directed graph named dependencies, from left to right,
   expect(lines.at(-1)).toBe('}')
 })
 
-test('foundation classes are those that enough others need, the most needed first', async () => {
+test('foundation classes have enough dependents, those with most first', async () => {
   const { foundationClasses, count } = await analyzer.get('/graph/foundation')
   expect(count).toBe(foundationClasses.length)
   const counts = foundationClasses.map(({ dependentCount }: any) => dependentCount)
@@ -105,7 +105,7 @@ test('foundation classes are those that enough others need, the most needed firs
   })
 })
 
-test('cycles are of classes, or of packages', async () => {
+test('cycles consist of classes or packages', async () => {
   const { cycles, count } = await analyzer.get('/graph/cycles')
   expect(count).toBe(cycles.length)
   expect(cycles.map(({ members }: any) => members)).toContainEqual([

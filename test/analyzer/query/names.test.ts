@@ -25,7 +25,7 @@ const ROUTES: readonly (readonly [route: string, of: (answer: any) => unknown])[
   ['annotations/usages', ({ countsByTarget }) => Object.keys(countsByTarget).length > 0],
 ]
 
-describe('a type that is on no class path but is named in class files', () => {
+describe('a type that is mentioned in class files but not on the class path', () => {
   test.each(MISSING.flatMap((name) => ROUTES.map(([route, of]) => [name, route, of] as const)))(
     '%s is answered by %s as if it were there',
     async (name, route, of) => {
@@ -46,15 +46,15 @@ describe('a type that is on no class path but is named in class files', () => {
     expect(callers.map(({ classFqn }: any) => classFqn)).toEqual(['shop.service.Calls'])
   })
 
-  test('is 404 where its own members are asked for, and says that it is only named', async () => {
+  test('is 404 in queries for its members, with a message that it is only mentioned', async () => {
     const { status, body } = await lacking.ask('/classes/shop.model.Priced')
     expect([status, body.message]).toEqual([
       404,
-      'class "shop.model.Priced" is named in class files, but is in no folder or archive of the class path',
+      'class "shop.model.Priced" is mentioned in class files, but is not on the class path',
     ])
   })
 
-  test('is 404 everywhere when nothing names it', async () => {
+  test('is 404 everywhere when nothing mentions it', async () => {
     for (const [route] of ROUTES) {
       // A method has the name, but no type.
       for (const name of ['no.Such', 'overloaded'])
@@ -84,7 +84,7 @@ describe('names', () => {
     ['/classes/prized', /did you mean shop\.model\.Priced\?$/],
     ['/xref/shop.model.Itm', /did you mean shop\.model\.Item\?$/],
     ['/callers/shop.model.Order%23al', /did you mean shop\.model\.Order#all\?$/],
-  ])('%s is 404 with what may be meant', async (path, message) => {
+  ])('%s is 404 with suggestions', async (path, message) => {
     const { status, body } = await analyzer.ask(path)
     expect([status, body.message]).toEqual([404, expect.stringMatching(message)])
   })
@@ -95,7 +95,7 @@ describe('names', () => {
     const { status, body: several } = await analyzer.ask('/classes/Entry')
     expect([status, several.message]).toEqual([
       404,
-      expect.stringMatching(/^"Entry" is the name of \d+ classes: .*java\.util\.Map\$Entry/),
+      expect.stringMatching(/^"Entry" is ambiguous, \d+ classes have this name: .*java\.util\.Map\$Entry/),
     ])
   })
 })

@@ -11,7 +11,7 @@ afterAll(() => analyzer.stop())
 const fqns = (rows: readonly { readonly fqn: string }[]): readonly string[] => rows.map(({ fqn }) => fqn)
 
 describe('implementations', () => {
-  test('tell direct from indirect ones', async () => {
+  test('distinguish direct from indirect ones', async () => {
     const answer = await analyzer.get('/implementations/shop.model.Priced')
     expect(answer).toEqual({
       targetClass: 'shop.model.Priced',
@@ -29,7 +29,7 @@ describe('implementations', () => {
     })
   })
 
-  test('of a JDK type are the project’s, and the JDK’s own when asked for', async () => {
+  test('of a JDK type are those of the project, and of the JDK on request', async () => {
     const own = await analyzer.get('/implementations/java.lang.Comparable')
     expect(fqns(own.directImplementations)).toEqual(['shop.model.Entity'])
     expect(fqns(own.indirectImplementations)).toEqual([
@@ -79,7 +79,7 @@ describe('a hierarchy', () => {
   })
 })
 
-test('dependencies are those of the class and those on it, once for each type and member', async () => {
+test('dependencies are outgoing and incoming, once for each type and member', async () => {
   const { targetClass, outgoing, incoming } = await analyzer.get('/dependencies/shop.model.Item')
   const short = (lines: readonly any[]): readonly string[] =>
     lines.map(({ classFqn, dependencyType, source, location }) => {

@@ -40,7 +40,7 @@ describe('annotations on types (JVMS §4.7.20)', () => {
     expect([totalCount, countsByKind]).toEqual([15, { ANNOTATION: 15 }])
   })
 
-  test('that are written once for the declaration too are told once', async () => {
+  test('that also apply to the declaration are listed once', async () => {
     expect(await usages('typeuse.Both')).toEqual([
       'FIELD both',
       'FIELD bothInside type argument 0 of the field’s type',
@@ -60,7 +60,7 @@ describe('references', () => {
     )
   }
 
-  test('are whole: generic signatures, inner, enum and local constructors, type variables, code', async () => {
+  test('are complete: generic signatures, inner, enum and local constructors, type variables, code', async () => {
     expect(await xref()).toEqual([
       'Uses FIELD variable',
       'Uses PARAM bounded',
@@ -91,14 +91,14 @@ describe('references', () => {
     ])
   })
 
-  test('of members that the compiler made are told with `synthetic` alone', async () => {
+  test('in synthetic members are listed only with synthetic', async () => {
     const own = await xref()
     const all = await xref({ synthetic: true })
     expect(all.filter((each) => !own.includes(each)).toSorted()).toEqual(['Local FIELD val$captured'])
   })
 
   test.each(['demo', 'kinds', 'shop', 'typeuse'])(
-    'are those that are counted, for every type of project %s',
+    'match their counts for every type of project %s',
     async (fixture) => {
       const project = await startAnalyzer(projectOf(fixture))
       try {

@@ -70,7 +70,7 @@ describe('constructors', () => {
     expect((await show('kinds.Outer', name, { paramTypes: '()' })).signature).toBe('public Outer()')
   })
 
-  test('a record’s compact one has the parameters of the record', async () => {
+  test('a compact constructor has the parameters of the record', async () => {
     expect((await show('kinds.Point', '<init>', { paramTypes: 'int,int' })).content).toContain(
       'public Point {',
     )
@@ -89,7 +89,7 @@ test('methods of inner, anonymous, local and enum constants’ classes are found
   expect((await show('kinds.Outer', '<clinit>')).content).toContain('System.getProperty')
 })
 
-test('a method that holds a lambda is shown with it', async () => {
+test('a method is shown with its lambda', async () => {
   expect((await show('kinds.Outer', 'lambda')).content).toContain('() -> size + 1;')
 })
 
@@ -103,25 +103,25 @@ describe('in a decompiled class', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('a missing method', () => {
   const reason = async (...asked: Parameters<typeof ask>) => {
     const { status, body } = await ask(...asked)
     expect(status).toBe(404)
     return [body.fqn, body.reason, body.message]
   }
-  test('is told by name', async () => {
+  test('is reported by name', async () => {
     expect(await reason('kinds.Point', 'nope')).toEqual([
       'kinds.Point',
       'METHOD_NOT_FOUND',
       'kinds.Point has no method "nope"',
     ])
   })
-  test('is told with the overloads that are there', async () => {
+  test('is reported with the existing overloads', async () => {
     const [, , message] = await reason('kinds.Outer', 'of', { paramTypes: 'long' })
-    expect(message).toMatch(/with the parameters \(long\); there are: \(int\) \(java.lang.String\)/)
+    expect(message).toMatch(/with the parameters \(long\); existing overloads: \(int\) \(java.lang.String\)/)
   })
-  test('is told where the compiler made it', async () => {
+  test('is reported if the compiler generated it', async () => {
     const [, , message] = await reason('kinds.Point', 'hashCode')
-    expect(message).toBe('"hashCode" of kinds.Point is not written in its source: the compiler made it')
+    expect(message).toBe('"hashCode" of kinds.Point has no source: the compiler generated it')
   })
 })

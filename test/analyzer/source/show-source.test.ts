@@ -27,7 +27,7 @@ function ownLines({ content, startLine, endLine }: { content: string; startLine:
 }
 
 describe('a class of the project', () => {
-  test('is shown as its file, with where in it the class is', async () => {
+  test('is shown as its file, with the lines of the class', async () => {
     const file = join(root, 'src/main/java/kinds/Outer.java')
     const content = readFileSync(file, 'utf8')
     expect(await show('kinds.Outer')).toEqual({
@@ -65,7 +65,7 @@ describe('a class of the project', () => {
     expect(ownLines(view)[0]?.trim()).toBe(line.trim())
   })
 
-  test('is decompiled where the project has no source of it, with lambdas, records and sealed types', async () => {
+  test('is decompiled if the project has no source, with lambdas, records and sealed types', async () => {
     const sources = join(root, 'src')
     const kept = join(root, '.kept')
     execFileSync('mv', [sources, kept])
@@ -89,7 +89,7 @@ describe('a class of the project', () => {
           type: 'NotFound',
           fqn: 'kinds.Point',
           reason: 'FILE_NOT_FOUND',
-          message: 'there is no source of kinds.Point in the project',
+          message: 'kinds.Point has no source in the project',
         },
       })
     } finally {
@@ -97,7 +97,7 @@ describe('a class of the project', () => {
     }
   })
 
-  test('is not read where a link leads out of the project', async () => {
+  test('is not read through a link that points outside of the project', async () => {
     const file = join(root, 'src/main/java/kinds/Point.java')
     const outside = join(root, '../Point.java')
     execFileSync('mv', [file, outside])
@@ -110,7 +110,7 @@ describe('a class of the project', () => {
     }
   })
 
-  test('is found in a folder that no build tool has', async () => {
+  test('is found in a folder unknown to build tools', async () => {
     const file = join(root, 'src/main/java/kinds/Point.java')
     const odd = join(root, 'code/here/kinds')
     mkdirSync(odd, { recursive: true })
@@ -124,7 +124,7 @@ describe('a class of the project', () => {
 })
 
 describe('a class of a library', () => {
-  test('is shown from the archive of sources beside it', async () => {
+  test('is shown from the source archive next to it', async () => {
     const view = await show('shop.model.Order')
     expect(view).toMatchObject({ sourceOrigin: 'SOURCE_JAR', isDecompiled: false })
     expect(view.filePath).toBe(join(root, 'lib/shop-1.0-sources.jar!/shop/model/Order.java'))
@@ -136,7 +136,7 @@ describe('a class of a library', () => {
     expect(view.content).toContain('sealed interface Shapes permits Shapes.Circle, Shapes.Square, Shapes.Odd')
   })
 
-  test('is an error without one where decompiling is not allowed', async () => {
+  test('is an error without one if decompiling is not allowed', async () => {
     const { status, body } = await refused('demo.Shapes', { allowDecompilation: false })
     expect(status).toBe(404)
     expect(body).toMatchObject({ fqn: 'demo.Shapes', reason: 'LIBRARY_CLASS' })
@@ -156,14 +156,14 @@ describe('a class of the JDK', () => {
   })
 })
 
-test('a class that is not there is told with its name and the reason', async () => {
+test('a missing class is reported with its name and the reason', async () => {
   expect(await refused('no.Such')).toMatchObject({
     status: 404,
     body: { error: true, code: 404, type: 'NotFound', fqn: 'no.Such', reason: 'CLASS_NOT_FOUND' },
   })
 })
 
-test('what is asked wrongly is refused', async () => {
+test('an invalid query is rejected', async () => {
   const { status, body } = await refused('kinds.Point', { format: 'whole' })
   expect([status, body.message]).toEqual([
     400,
@@ -191,7 +191,7 @@ public class Outer<T extends Number> {
 }`)
   })
 
-  test('signatures are one on a line', async () => {
+  test('signatures take one line each', async () => {
     const { content } = await show('kinds.Shape.Corner', { format: 'signatures' })
     expect(content.split('\n')).toEqual(['enum Corner', 'SHARP', 'ROUND', 'int degrees()'])
     const outer = (await show('kinds.Outer', { format: 'signatures' })).content.split('\n')
@@ -199,7 +199,7 @@ public class Outer<T extends Number> {
     expect(outer).toContain('private final int size')
   })
 
-  test('javadoc is what is documented', async () => {
+  test('javadoc has only documented members', async () => {
     const { content } = await show('kinds.Outer', { format: 'javadoc' })
     expect(content).toContain('/** Makes one. */\n    public Outer() { }')
     expect(content).not.toContain('anonymous')
@@ -209,7 +209,7 @@ public class Outer<T extends Number> {
     })
   })
 
-  test('without a source they are made of the class file', async () => {
+  test('are rendered from the class file without source', async () => {
     const { content, isDecompiled } = await show('demo.Shapes$Circle', {
       format: 'stub',
       visibility: 'package',
@@ -228,7 +228,7 @@ public class Outer<T extends Number> {
   })
 })
 
-test('an archive of sources that is damaged is passed over', async () => {
+test('a damaged source archive is skipped', async () => {
   const archive = join(root, 'lib/shop-1.0-sources.jar')
   const bytes = readFileSync(archive)
   writeFileSync(archive, bytes.subarray(0, bytes.length / 2))

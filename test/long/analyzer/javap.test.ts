@@ -60,7 +60,7 @@ async function expectAsPrinted(
   return calls
 }
 
-describe('calls, lines, fields and annotations are those that javap prints', { timeout: 600_000 }, () => {
+describe('calls, lines, fields and annotations match those of javap', { timeout: 600_000 }, () => {
   it('in every fifth class of java.base', async () => {
     const base = javaBase()
     const some = base.classes.filter(({ name }, i) => i % 5 === 0 && name !== 'module-info')

@@ -84,7 +84,7 @@ async function differences(path: string): Promise<string[]> {
   return found
 }
 
-describe('class dependencies are those of jdeps', { timeout: 300_000 }, () => {
+describe('class dependencies match those of jdeps', { timeout: 300_000 }, () => {
   it('in the fixtures', async () => {
     expect(await differences(compiled('demo'))).toEqual([])
   })

@@ -12,7 +12,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 const hour = 3_600_000
 
 test(
-  'packages of the JDK come to rest when they are formatted, and compile to the same classes',
+  'formatting packages of the JDK stabilizes, and they compile to the same classes',
   async () => {
     const project = await styleProject({})
     const folder = join(project.root, 'src/java.base')

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, test } from 'vitest'
-import { questions } from '../../../src/analyzer/api/questions.ts'
+import { queries } from '../../../src/analyzer/api/queries.ts'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { mavenProject, mavenUser } from '../../support/analyzer/maven-project.ts'
 
 const { root, folder, mvn } = mavenProject()
 
-test('the modes auto and jar find what they can', { timeout: 600_000 }, async () => {
+test('modes auto and jar resolve what they can', { timeout: 600_000 }, async () => {
   const user = mavenUser()
   const statsIn = async (mode: string) => {
     await user.json('start', '-p', root, '--mode', mode)
@@ -29,7 +29,7 @@ test('the modes auto and jar find what they can', { timeout: 600_000 }, async ()
   })
 })
 
-test('diff tells what a change of a module’s API breaks', { timeout: 600_000 }, async () => {
+test('diff reports what a change of a module’s API breaks', { timeout: 600_000 }, async () => {
   const user = mavenUser()
   const before = join(folder, 'model-before.jar')
   const after = join(root, 'model/target/shop-model-1.0.jar')
@@ -58,7 +58,7 @@ test('diff tells what a change of a module’s API breaks', { timeout: 600_000 }
   expect(said).toContain('isFree')
 })
 
-test('an agent is offered every question, and asks one', { timeout: 600_000 }, async () => {
+test('an agent lists all tools, and calls one', { timeout: 600_000 }, async () => {
   const user = mavenUser()
   const agent = new Client({ name: 'test', version: '1' })
   await agent.connect(
@@ -71,7 +71,7 @@ test('an agent is offered every question, and asks one', { timeout: 600_000 }, a
   )
   const { tools } = await agent.listTools()
   const names = tools.map(({ name }) => name)
-  expect(names).toEqual(expect.arrayContaining([...questions.map(([name]) => name), 'explore', 'refresh']))
+  expect(names).toEqual(expect.arrayContaining([...queries.map(([name]) => name), 'explore', 'refresh']))
   // The client's own limit is a minute, and Maven is asked first.
   const limits = { timeout: 300_000 }
   const { content } = await agent.callTool(

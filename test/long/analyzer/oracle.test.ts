@@ -16,7 +16,7 @@ async function expectSame(container: ClassContainer): Promise<number> {
     const native = await readClasses(container, slice, digestLayout)
     const oracle = await readByOracle(container, slice)
     expect(native.problems.map(({ path }) => path)).toEqual([])
-    expect(oracle.faults).toEqual([])
+    expect(oracle.diagnostics).toEqual([])
     expect(factsDifference(native.facts, openFacts(oracle.buffer))).toEqual([])
     expect(Buffer.from(native.digest).equals(Buffer.from(buildDigest(native.facts)))).toBe(true)
     classes += native.facts.classes.count
@@ -25,7 +25,7 @@ async function expectSame(container: ClassContainer): Promise<number> {
 }
 
 describe(
-  'the addon reads the same facts as java-class-tools, and makes the same digest as the oracle',
+  'the addon reads the same facts as java-class-tools, and creates the same digest as the oracle',
   { timeout: 300_000 },
   () => {
     it('about java.base', async () => {

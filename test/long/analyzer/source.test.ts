@@ -21,7 +21,7 @@ async function started(jars: readonly string[], environment: Readonly<Record<str
 }
 
 describe('classes that Kotlin has compiled', () => {
-  test('are shown in Kotlin from their archive of sources, whose folders are not packages, and in Java on demand', async () => {
+  test('are shown in Kotlin from their source archive, whose folders are not packages, and in Java on request', async () => {
     const { show, analyzer } = await started([mavenJar(KOTLIN), mavenJar(`${KOTLIN}:jar:sources`)])
     const pair = await show('kotlin.Pair')
     expect(pair).toMatchObject({ language: 'kotlin', sourceOrigin: 'SOURCE_JAR', isDecompiled: false })
@@ -43,14 +43,14 @@ describe('classes that Kotlin has compiled', () => {
   })
 })
 
-test('a library says its coordinates, and is decompiled without its sources', async () => {
+test('a library has its coordinates, and is decompiled without its sources', async () => {
   const { show } = await started([mavenJar(GUAVA)])
   const { mavenCoordinates, content } = await show('com.google.common.collect.ImmutableList')
   expect(mavenCoordinates).toBe(GUAVA)
   expect(content).toContain('public abstract class ImmutableList<E>')
 })
 
-test('Vineflower on a JVM gives what its port gives, and keeps it apart', async () => {
+test('Vineflower on a JVM returns the text of its port, and caches it separately', async () => {
   const jar = mavenJar('org.vineflower:vineflower:1.11.1')
   const port = await started([mavenJar(GUAVA)])
   const real = await started([mavenJar(GUAVA)], {
@@ -67,7 +67,7 @@ test('Vineflower on a JVM gives what its port gives, and keeps it apart', async 
   expect(lambda.methodSource.content).toContain('return () -> 4;')
 })
 
-test('a jar of Vineflower that is none is told', async () => {
+test('an invalid Vineflower jar is reported', async () => {
   const { analyzer } = await started([], {
     ANALYZER_SOURCE__VINEFLOWER: mavenJar(GUAVA),
     ANALYZER_JVM_HOME: jdkHome(),
@@ -75,7 +75,7 @@ test('a jar of Vineflower that is none is told', async () => {
   const { status, body } = await analyzer.ask('/source/kinds.Point')
   expect([status, body.message]).toEqual([
     500,
-    expect.stringMatching(/Vineflower ended with status 1: .*[Mm]anifest/),
+    expect.stringMatching(/Vineflower exited with status 1: .*[Mm]anifest/),
   ])
   expect(readFileSync(join(analyzer.root, 'pom.xml'), 'utf8')).toBe('<project/>')
 })

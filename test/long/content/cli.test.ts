@@ -160,9 +160,9 @@ test('config check says what is wrong, and config show no secret', async () => {
   expect(JSON.parse((await right.content('config', 'check')).stdout)).toMatchObject({ ok: true, store: 'fs' })
   expect((await right.content('config', 'show')).stdout).not.toContain('scrypt')
   for (const [settings, sentence] of [
-    [{ password_hash: 'plain' }, 'is no hash'],
+    [{ password_hash: 'plain' }, 'is not a password hash'],
     [{ http: { prot: 1 } }, 'did you mean "http.port"?'],
-    [{ store: { type: 's3' } }, '"store.bucket" is needed'],
+    [{ store: { type: 's3' } }, '"store.bucket" is required'],
     [{ header_auth: { header: 'X-User' } }, '"http.trusted_proxies"'],
     [{ users: [{ name: 'a', password_hash: cheapHash('x') }] }, 'exclude each other'],
     [{ session: { store: 'mysql://x' } }, 'redis://'],

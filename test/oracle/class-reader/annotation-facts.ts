@@ -1,7 +1,7 @@
 import { TARGET } from '../../../src/analyzer/bytecode/columns.ts'
 import type { ClassContext } from './class-context.ts'
 import { requireDescriptor } from './descriptor.ts'
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 import type { Annotation, Attribute, ElementValue } from './java-class-tools.ts'
 import { TAG } from './pool.ts'
 
@@ -44,7 +44,7 @@ const TYPE_OF: Readonly<Record<number, number>> = {
   [TARGET.METHOD]: TARGET.METHOD_TYPE,
   [TARGET.RECORD_COMPONENT]: TARGET.RECORD_COMPONENT_TYPE,
 }
-// Of target_type, JVMS tables 4.7.20-A and -B.
+// Values of target_type, JVMS tables 4.7.20-A and -B.
 const [FIELD, RETURN, FORMAL_PARAMETER] = [0x13, 0x14, 0x16]
 
 function onType(
@@ -55,7 +55,7 @@ function onType(
   const info = rest.target_info ?? {}
   const supertype = info.supertype_index === 0xffff ? -1 : info.supertype_index
   const path = (rest.type_path?.path ?? []).map(({ type_path_kind: kind, type_argument_index: argument }) => {
-    if (kind > 3) throw new ClassFileFault(0, `a type path has a step of the unknown kind ${kind}`)
+    if (kind > 3) throw new ClassFormatError(0, `a type path has a step of the unknown kind ${kind}`)
     return kind === 3 ? `${argument};` : '[.*'[kind]
   })
   const isParameter = targetKind === TARGET.METHOD && position === FORMAL_PARAMETER
@@ -74,7 +74,10 @@ function onType(
   }
 }
 
-/** Marks annotations on types that repeat one on the declaration: what applies to both is written once, and compiled twice. */
+/**
+ * Marks annotations on types that repeat one on the declaration: an annotation that applies to both is
+ * compiled twice.
+ */
 export function markRepeatedOnTypes({ facts }: ClassContext, first: number): void {
   const { type, targetKind, target, parameter, position, path } = facts.tables.annotations
   const declaredKind = (row: number): number | undefined => {
@@ -131,7 +134,7 @@ function addRow(context: ClassContext, target: Target): number {
   return context.facts.add('annotations', { parameter: -1, path: -1, type: -1, ...target })
 }
 
-/** Rows that follow each other, for what belongs together; what they hold in turn comes behind them. */
+/** Reserves consecutive rows for the elements of one annotation or array; nested elements follow them. */
 function reserve(context: ClassContext, count: number): number {
   const first = context.facts.tables.elements.name.length
   for (let i = 0; i < count; i++) context.facts.add('elements', { name: -1, value: -1 })
@@ -143,7 +146,7 @@ function addAnnotation(context: ClassContext, annotation: Annotation, target: Ta
   const { annotations, elements } = context.facts.tables
   const { classes } = requireDescriptor(context.pool.utf8(annotation.type_index), false)
   const [type] = classes
-  if (type === undefined) throw new ClassFileFault(0, "an annotation's type is no class")
+  if (type === undefined) throw new ClassFormatError(0, "an annotation's type is not a class")
   context.addReference(type)
   annotations.type[row] = context.intern(type)
   const pairs = annotation.element_value_pairs
@@ -165,7 +168,7 @@ function addValue(
   isVisible: number,
   depth: number,
 ): void {
-  if (depth > MAX_DEPTH) throw new ClassFileFault(0, `element values are nested deeper than ${MAX_DEPTH}`)
+  if (depth > MAX_DEPTH) throw new ClassFormatError(0, `element values are nested deeper than ${MAX_DEPTH}`)
   const { pool } = context
   const { elements } = context.facts.tables
   const set = (low: number, high = 0) => {
@@ -205,7 +208,7 @@ function addValue(
       return undefined
     }
     default:
-      // B, C, I, S, Z: java-class-tools has refused all others.
+      // B, C, I, S, Z: java-class-tools rejects all others.
       return set(pool.word(constant, TAG.INTEGER))
   }
 }

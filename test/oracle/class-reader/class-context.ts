@@ -4,7 +4,7 @@ import type { Attribute, ClassFile } from './java-class-tools.ts'
 import type { Pool } from './pool.ts'
 import { classesOfSignature } from './signature.ts'
 
-/** The class file being read, and where its facts go. */
+/** The current class file, and the destination of its facts. */
 export class ClassContext {
   readonly file: ClassFile
   readonly pool: Pool
@@ -29,7 +29,7 @@ export class ClassContext {
     return this.facts.intern(text)
   }
 
-  /** The id of a Utf8, or -1 for index 0, which then means "none". */
+  /** Returns the id of a Utf8, or -1 for index 0, which means "none". */
   utf8OrNone(index: number): number {
     return index === 0 ? -1 : this.intern(this.pool.utf8(index))
   }
@@ -38,7 +38,7 @@ export class ClassContext {
     return index === 0 ? -1 : this.intern(this.pool.className(index))
   }
 
-  /** Notes that the class refers to another; once each. */
+  /** Records that the class refers to another, once each. */
   addReference(name: string): void {
     if (this.#seen.has(name)) return
     this.#seen.add(name)
@@ -53,7 +53,7 @@ export class ClassContext {
     this.addReferences(parseDescriptor(descriptor))
   }
 
-  /** The id of a Signature attribute's text, its classes noted. */
+  /** Returns the id of a Signature attribute's text, and records its classes. */
   signature(attribute: Attribute): number {
     const text = this.pool.utf8(attribute.signature_index)
     for (const name of classesOfSignature(text)) this.addReference(name)

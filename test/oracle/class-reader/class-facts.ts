@@ -9,7 +9,7 @@ import { parseDescriptor } from './descriptor.ts'
 import { Pool, TAG } from './pool.ts'
 import { RawBytes, readRecordAttribute } from './raw-attributes.ts'
 
-/** Adds one class. @throws ClassFileFault when it cannot be read; then some of its rows are there */
+/** Adds a class. @throws ClassFormatError when it cannot be read; some of its rows may remain */
 export function addClass(facts: FactsBuilder, file: ClassFile, input: number): void {
   const pool = new Pool(file.constant_pool)
   const name = pool.className(file.this_class)

@@ -1,7 +1,7 @@
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 import { instructions, OP } from './opcodes.ts'
 
-/** A method's code with checked reads; offsets are those within the code. */
+/** A method's code with checked reads; offsets are relative to the code. */
 export class Code {
   readonly bytes: readonly number[]
 
@@ -11,7 +11,7 @@ export class Code {
 
   u1(at: number): number {
     const byte = this.bytes[at]
-    if (byte === undefined) throw new ClassFileFault(0, 'an instruction reaches beyond the code')
+    if (byte === undefined) throw new ClassFormatError(0, 'an instruction reaches beyond the code')
     return byte
   }
 
@@ -29,10 +29,10 @@ export class Code {
 }
 
 /**
- * Where blocks start because something else than the instruction before comes there. Checks on the way that instructions follow
- * each other to the end of the code, so that a walk needs to read no length twice.
+ * Finds where blocks start because they can be reached other than from the previous instruction. Also checks
+ * that instructions follow each other to the end of the code, so that a walk need not check lengths again.
  *
- * @throws ClassFileFault
+ * @throws ClassFormatError
  */
 export function findBlocks(code: Code, handlers: readonly number[]): ReadonlySet<number> {
   const { length } = code.bytes
@@ -40,13 +40,13 @@ export function findBlocks(code: Code, handlers: readonly number[]): ReadonlySet
   const jump = (pc: number, distance: number) => {
     const target = pc + distance
     if (target < 0 || target >= length)
-      throw new ClassFileFault(0, `a jump from ${pc} leads to ${target}, outside the code`)
+      throw new ClassFormatError(0, `a jump from ${pc} targets ${target}, outside the code`)
     targets.add(target)
   }
   for (let pc = 0; pc < length;) {
     const opcode = code.u1(pc)
     const next = pc + lengthAt(code, pc)
-    if (next > length) throw new ClassFileFault(0, 'an instruction reaches beyond the code')
+    if (next > length) throw new ClassFormatError(0, 'an instruction reaches beyond the code')
     if ((opcode >= OP.IFEQ && opcode <= OP.JSR) || opcode === OP.IFNULL || opcode === OP.IFNONNULL)
       jump(pc, code.s2(pc + 1))
     else if (opcode === OP.GOTO_W || opcode === OP.JSR_W) jump(pc, code.s4(pc + 1))
@@ -68,7 +68,7 @@ export function findBlocks(code: Code, handlers: readonly number[]): ReadonlySet
   return targets
 }
 
-/** In bytes, opcode included. */
+/** Size in bytes, including the opcode. */
 export function lengthAt(code: Code, pc: number): number {
   const opcode = code.u1(pc)
   if (opcode === OP.WIDE) return code.u1(pc + 1) === OP.IINC ? 6 : 4
@@ -76,11 +76,11 @@ export function lengthAt(code: Code, pc: number): number {
     const start = operandsOfSwitch(pc)
     const isTable = opcode === OP.TABLESWITCH
     const count = isTable ? code.s4(start + 8) - code.s4(start + 4) + 1 : code.s4(start + 4)
-    if (count < 0) throw new ClassFileFault(0, `a switch has ${count} cases`)
+    if (count < 0) throw new ClassFormatError(0, `a switch has ${count} cases`)
     return start + (isTable ? 12 + 4 * count : 8 + 8 * count) - pc
   }
   const instruction = instructions[opcode]
-  if (instruction === undefined) throw new ClassFileFault(0, `there is no opcode ${opcode}`)
+  if (instruction === undefined) throw new ClassFormatError(0, `unknown opcode ${opcode}`)
   return 1 + instruction.operands
 }
 

@@ -3,21 +3,21 @@ import { addAnnotations } from './annotation-facts.ts'
 import { CodeWalk, type Line } from './code-walk.ts'
 import { Code, findBlocks } from './code-blocks.ts'
 import type { ClassContext } from './class-context.ts'
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 import type { Attribute } from './java-class-tools.ts'
 
-/** What a Code attribute says about its method. */
+/** Debug information of a method from its Code attribute. */
 export interface MethodDebug {
   readonly firstLine: number
   readonly lastLine: number
-  /** Names from LocalVariableTable by slot, as far as parameters go. */
+  /** Names of parameters from LocalVariableTable, by slot. */
   readonly localNames: ReadonlyMap<number, string>
 }
 
-/** @param firstSlots how many local variables the parameters take, `this` included */
+/** @param firstSlots number of local variables for parameters, including `this` */
 export function addCode(context: ClassContext, attribute: Attribute, firstSlots: number): MethodDebug {
   if (attribute.code.length === 0 || attribute.code.length > 65535)
-    throw new ClassFileFault(0, `code_length is ${attribute.code.length}, not 1 to 65535`)
+    throw new ClassFormatError(0, `code_length is ${attribute.code.length}, not 1 to 65535`)
   const named = (name: string) => attribute.attributes.filter((each) => context.nameOf(each) === name)
   const lines = named('LineNumberTable')
     .flatMap((table) => table.line_number_table)
@@ -36,14 +36,14 @@ export function addCode(context: ClassContext, attribute: Attribute, firstSlots:
   const table = attribute.exception_table
   for (const { handler_pc: handler } of table)
     if (handler >= attribute.code.length)
-      throw new ClassFileFault(0, `handler_pc ${handler} is beyond the code`)
+      throw new ClassFormatError(0, `handler_pc ${handler} is beyond the code`)
   const blocks = findBlocks(
     code,
     table.map((entry) => entry.handler_pc),
   )
   const walk = new CodeWalk(context, code, lines, attribute)
   walk.run(blocks)
-  // One handler of several ranges, which a return in the middle tears apart, is one catch.
+  // A handler with several ranges, which a return in the middle splits, counts as one catch.
   const caught = new Set(
     table
       .filter((entry) => entry.catch_type !== 0)

@@ -2,7 +2,7 @@ import { CONSTANT } from '../../../src/analyzer/bytecode/columns.ts'
 import type { ClassContext } from './class-context.ts'
 import { lengthAt, type Code } from './code-blocks.ts'
 import { requireDescriptor, slotsOf } from './descriptor.ts'
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 import { Frame, isWide, type Value } from './frame.ts'
 import type { Attribute } from './java-class-tools.ts'
 import { instructions, OP } from './opcodes.ts'
@@ -17,7 +17,7 @@ export interface Line {
   readonly line_number: number
 }
 
-/** One method's code, instruction by instruction: what it calls, with which constants, and what it refers to. */
+/** Walks a method's code and records calls, their constants, and references. */
 export class CodeWalk {
   readonly #context: ClassContext
   readonly #code: Code
@@ -35,7 +35,7 @@ export class CodeWalk {
   run(blocks: ReadonlySet<number>): void {
     let next = 0
     for (let pc = 0; pc < this.#code.bytes.length; pc += lengthAt(this.#code, pc)) {
-      // Of several lines at one pc the last counts.
+      // The last of several lines at one pc counts.
       for (
         let line = this.#lines[next];
         line !== undefined && line.start_pc <= pc;
@@ -142,7 +142,7 @@ export class CodeWalk {
     else if (opcode >= OP.ISTORE && opcode <= OP.ASTORE)
       this.#frame.store(index, slotsOfType(opcode - OP.ISTORE))
     else if (opcode === OP.IINC) this.#frame.forget(index)
-    else if (opcode !== OP.RET) throw new ClassFileFault(0, `wide cannot stand before opcode ${opcode}`)
+    else if (opcode !== OP.RET) throw new ClassFormatError(0, `wide cannot precede opcode ${opcode}`)
   }
 
   #field(opcode: number, index: number): void {
@@ -150,7 +150,7 @@ export class CodeWalk {
     if (pool.tag(index) !== TAG.FIELDREF) pool.fail(index, 'Fieldref')
     const member = pool.member(index)
     const slots = requireDescriptor(member.descriptor, false).resultSlots
-    // putstatic and putfield are the odd ones.
+    // putstatic and putfield have odd opcodes.
     const isPut = opcode % 2 === 1
     this.#frame.pop((isPut ? slots : 0) + (opcode <= OP.PUTSTATIC ? 0 : 1))
     if (!isPut) this.#frame.push(undefined, slots)
@@ -192,7 +192,7 @@ export class CodeWalk {
     const { parameters, resultSlots } = requireDescriptor(site.descriptor, true)
     const bootstrap = bootstrapMethods[site.bootstrapMethod]
     if (bootstrap === undefined)
-      throw new ClassFileFault(0, `there is no bootstrap method ${site.bootstrapMethod}`)
+      throw new ClassFormatError(0, `bootstrap method does not exist: ${site.bootstrapMethod}`)
     const { owner, name } = pool.methodHandle(bootstrap.bootstrap_method_ref).member
     const found = bootstrap.bootstrap_arguments.find((argument) => pool.tag(argument) === TAG.METHOD_HANDLE)
     const handle = found === undefined ? undefined : pool.methodHandle(found)

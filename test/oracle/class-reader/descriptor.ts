@@ -1,13 +1,13 @@
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 
-/** A field or method descriptor (JVMS §4.3), taken apart. */
+/** A parsed field or method descriptor (JVMS §4.3). */
 export interface Descriptor {
   readonly isMethod: boolean
   /** Slots of each parameter: 1 or 2. */
   readonly parameters: readonly number[]
-  /** Slots of what is returned, or of the field's value: 0, 1 or 2. */
+  /** Slots of the return value, or of the field's value: 0, 1 or 2. */
   readonly resultSlots: number
-  /** Names of its classes, those of arrays' elements too. */
+  /** Names of its classes, including the elements of arrays. */
   readonly classes: readonly string[]
 }
 
@@ -15,21 +15,21 @@ const fieldType = /(\[{0,255})(?:([BCFISZ])|([DJ])|L([^;]+);)|V/y
 
 const parsed = new Map<string, Descriptor | undefined>()
 
-/** Undefined for one that is malformed. */
+/** Returns undefined for a malformed descriptor. */
 export function parseDescriptor(text: string): Descriptor | undefined {
   if (parsed.has(text)) return parsed.get(text)
-  // Untrusted jars may bring any number of them.
+  // Untrusted jars may contain any number of them.
   if (parsed.size > 50_000) parsed.clear()
   const descriptor = parse(text)
   parsed.set(text, descriptor)
   return descriptor
 }
 
-/** @throws ClassFileFault for one that is malformed or of the other sort */
+/** @throws ClassFormatError when it is malformed or of the other kind */
 export function requireDescriptor(text: string, isMethod: boolean): Descriptor {
   const descriptor = parseDescriptor(text)
   if (descriptor?.isMethod !== isMethod)
-    throw new ClassFileFault(0, `a ${isMethod ? 'method' : 'field'} has a malformed descriptor`)
+    throw new ClassFormatError(0, `a ${isMethod ? 'method' : 'field'} has a malformed descriptor`)
   return descriptor
 }
 

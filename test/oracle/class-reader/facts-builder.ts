@@ -4,7 +4,7 @@ import { packTables, tableOf } from '../pack-tables.ts'
 type Rows<Columns> = { readonly [Name in keyof Columns]: number[] }
 type Tables = { readonly [Name in keyof typeof columns]: Rows<(typeof columns)[Name]> }
 
-/** Which column says how many rows a `first…` column points into. */
+/** Column that determines the number of rows of the table a `first…` column refers to. */
 const pointedAt: Readonly<Record<string, (tables: Tables) => number[]>> = {
   firstInterface: (tables) => tables.interfaces.name,
   firstPermittedSubclass: (tables) => tables.permittedSubclasses.name,
@@ -44,7 +44,7 @@ export class FactsBuilder {
     this.#columns = all
   }
 
-  /** The id of a string. */
+  /** Returns the id of a string. */
   intern(text: string): number {
     const known = this.#ids.get(text)
     if (known !== undefined) return known
@@ -58,7 +58,7 @@ export class FactsBuilder {
     return this.#texts[id] ?? ''
   }
 
-  /** Appends a row; the `first…` columns are set to where their tables end now. Returns its number. */
+  /** Appends a row, and sets its `first…` columns to the current end of their tables. Returns its number. */
   add<Name extends keyof Tables>(
     table: Name,
     row: Readonly<Partial<Record<keyof Tables[Name], number>>>,
@@ -72,7 +72,7 @@ export class FactsBuilder {
     return at
   }
 
-  /** From here on rows may be taken back; strings stay. */
+  /** Marks the state to which rows can be reset; strings stay. */
   mark(): void {
     this.#mark = this.#columns.map(({ values }) => values.length)
   }
@@ -81,7 +81,7 @@ export class FactsBuilder {
     for (const [index, { values }] of this.#columns.entries()) values.length = this.#mark[index] ?? 0
   }
 
-  /** Ends the `first…` columns; nothing may be added after it. */
+  /** Completes the `first…` columns; nothing may be added afterwards. */
   pack(): ArrayBuffer {
     for (const { name, values } of this.#columns) {
       const pointed = pointedAt[name]?.(this.tables)

@@ -15,8 +15,8 @@ export function isWide(value: Value | undefined): boolean {
 }
 
 /**
- * The operand stack and the local variables, as far as one block of code tells: a block starts with nothing known, at every
- * place that is jumped to. A long or double takes two slots, and the first of them holds the value.
+ * Operand stack and local variables, as far as one block of code determines them: a block starts with unknown
+ * values at every jump target. A long or double takes two slots, and the first of them holds the value.
  */
 export class Frame {
   readonly #maxStack: number
@@ -36,23 +36,23 @@ export class Frame {
 
   push(value?: Value, slots = 1): void {
     for (let slot = 0; slot < slots; slot++) {
-      // Beyond max_stack goes only code that the JVM refuses; what it does means nothing.
+      // Only code that the JVM rejects exceeds max_stack; its effect does not matter.
       if (this.#stack.length === this.#maxStack + 2) this.#stack = []
       this.#stack.push(slot === 0 ? value : undefined)
     }
   }
 
-  /** What lies below the known part is unknown, so popping more than there is leaves an empty one. */
+  /** Values below the known part are unknown, so popping more than exists leaves an empty stack. */
   pop(slots: number): void {
     this.#stack.length = Math.max(0, this.#stack.length - slots)
   }
 
-  /** The value `slots` below the top: 1 is the topmost slot. */
+  /** Returns the value `slots` below the top: 1 is the topmost slot. */
   peek(slots: number): Value | undefined {
     return this.#stack[this.#stack.length - slots]
   }
 
-  /** Copies the topmost `count` slots and puts them under the `under` slots below them: dup, dup_x1 … dup2_x2. */
+  /** Copies the topmost `count` slots and inserts them below `under` further slots: dup, dup_x1 … dup2_x2. */
   duplicate(count: number, under: number): void {
     const taken = Array.from({ length: count + under }, (_, i) => this.peek(i + 1)).toReversed()
     this.pop(taken.length)
@@ -74,7 +74,7 @@ export class Frame {
   store(index: number, slots: number): void {
     const value = this.peek(slots)
     this.pop(slots)
-    // The second half of a long or double before it is overwritten.
+    // The second half of a preceding long or double is overwritten.
     if (isWide(this.load(index - 1))) this.forget(index - 1)
     this.forget(index)
     if (value !== undefined && index < this.#maxLocals) this.#locals.set(index, value)

@@ -1,6 +1,6 @@
 import { JavaClassFileReader } from 'java-class-tools'
 
-// The shapes that java-class-tools 1.3 really makes; its own types lag behind.
+// Actual results of java-class-tools 1.3; its own types are outdated.
 
 export interface PoolEntry {
   readonly tag: number
@@ -50,7 +50,7 @@ export interface Annotation {
   }[]
 }
 
-/** Any attribute: what its name says it has is there. */
+/** Any attribute; the fields that its name implies are present. */
 export interface Attribute {
   readonly attribute_name_index: number
   readonly annotations: readonly Annotation[]
@@ -74,7 +74,7 @@ export interface Attribute {
   readonly exception_table: readonly { readonly handler_pc: number; readonly catch_type: number }[]
   readonly exports: readonly ModulePackage[]
   readonly host_class_index: number
-  /** The raw bytes of an attribute that the library does not know. */
+  /** Raw bytes of an attribute that the library does not support. */
   readonly info: readonly number[]
   readonly line_number_table: readonly { readonly start_pc: number; readonly line_number: number }[]
   readonly local_variable_table: readonly {
@@ -135,7 +135,7 @@ export interface ClassFile {
   readonly attributes: readonly Attribute[]
 }
 
-/** @throws Error or RangeError when the bytes are no class file */
+/** Parses a class file. @throws Error or RangeError when it is not valid */
 export function readClassFile(bytes: Uint8Array): ClassFile {
   return new JavaClassFileReader().read(bytes) as unknown as ClassFile
 }

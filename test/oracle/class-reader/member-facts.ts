@@ -3,7 +3,7 @@ import { addAnnotationDefault, addAnnotations, addParameterAnnotations } from '.
 import type { ClassContext } from './class-context.ts'
 import { addCode, type MethodDebug } from './code-facts.ts'
 import { requireDescriptor, slotsOf, type Descriptor } from './descriptor.ts'
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 import type { Attribute, Member } from './java-class-tools.ts'
 import { TAG } from './pool.ts'
 
@@ -31,7 +31,7 @@ function addMember(context: ClassContext, member: Member, table: 'fields' | 'met
   return { row, parsed, own: context.facts.tables[table] as Row }
 }
 
-/** What fields and methods have alike; false for any other attribute. */
+/** Adds attributes common to fields and methods; returns false for any other attribute. */
 function addShared(context: ClassContext, attribute: Attribute, own: Row, row: number): boolean {
   switch (context.nameOf(attribute)) {
     case 'Signature':
@@ -95,7 +95,7 @@ export function addMethod(context: ClassContext, member: Member): void {
     const name = context.nameOf(attribute)
     switch (name) {
       case 'Code':
-        if (debug !== undefined) throw new ClassFileFault(0, 'a method has two Code attributes')
+        if (debug !== undefined) throw new ClassFormatError(0, 'a method has two Code attributes')
         orInto(own, 'traits', row, TRAIT.HAS_CODE)
         debug = addCode(context, attribute, slotsOf(parsed.parameters) + receiver)
         facts.tables.methods.firstLine[row] = debug.firstLine

@@ -1,15 +1,16 @@
 import { OPCODE } from '../../../src/analyzer/bytecode/columns.ts'
 
-/** How an instruction reads and what it does to the stack, where that does not depend on its operands (JVMS §6.5). */
+/** Size and stack effect of an instruction, if independent of its operands (JVMS §6.5). */
 export interface Instruction {
-  /** Bytes behind the opcode. */
+  /** Operand bytes after the opcode. */
   readonly operands: number
   /** In slots. */
   readonly pops: number
   readonly pushes: number
 }
 
-// Runs of opcodes that are alike: how many, operand bytes, slots popped, slots pushed. What the walk does itself has 0 0.
+// Runs of similar opcodes: count, operand bytes, slots popped, slots pushed. Opcodes handled by the walk have
+// 0 0.
 const runs = `
   1 0 0 0   8 0 0 1   2 0 0 2   3 0 0 1   2 0 0 2   1 1 0 1   1 2 0 1   1 1 0 1   1 2 0 1   1 2 0 2
   5 1 0 0   20 0 0 0
@@ -31,7 +32,7 @@ const runs = `
   1 2 0 1   1 1 1 1   1 2 1 1   1 0 1 1   1 0 1 0   1 2 0 0   1 2 1 1   2 0 1 0
   1 0 0 0   1 3 0 0   2 2 1 0   1 4 0 0   1 4 0 1`
 
-/** By opcode, up to jsr_w (201): there is none beyond. */
+/** By opcode, up to jsr_w (201), the last one. */
 export const instructions: readonly Instruction[] = (runs.match(/\d+/g) ?? [])
   .map(Number)
   .flatMap((_, at, all) => {

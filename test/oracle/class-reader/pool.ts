@@ -1,4 +1,4 @@
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 import type { ClassFile, PoolEntry } from './java-class-tools.ts'
 
 /** The tags of JVMS §4.4. */
@@ -29,7 +29,10 @@ export interface MemberRef {
   readonly isInterface: boolean
 }
 
-/** The constant pool of one class file. Every method throws a ClassFileFault for an index that is not what it should be. */
+/**
+ * Constant pool of one class file. Every method throws a ClassFormatError for an index with the wrong kind of
+ * entry.
+ */
 export class Pool {
   readonly #entries: ClassFile['constant_pool']
   readonly #texts = new Map<number, string>()
@@ -42,7 +45,7 @@ export class Pool {
     return this.#entries.length
   }
 
-  /** 0 for what is no entry. */
+  /** Returns 0 for an index without entry. */
   tag(index: number): number {
     return this.#entries[index]?.tag ?? 0
   }
@@ -56,7 +59,7 @@ export class Pool {
     return text
   }
 
-  /** The text behind an entry that holds nothing else: Class, String, MethodType, Module, Package. */
+  /** Returns the text of an entry with only a name: Class, String, MethodType, Module, Package. */
   text(index: number, tag: number): string {
     const { name_index: name, string_index: string, descriptor_index: descriptor } = this.#get(index, tag)
     return this.utf8(name ?? string ?? descriptor ?? 0)
@@ -111,7 +114,10 @@ export class Pool {
   }
 
   fail(index: number, expected: string): never {
-    throw new ClassFileFault(0, `constant ${index} is no ${expected}, its tag is ${this.tag(index)}`)
+    throw new ClassFormatError(
+      0,
+      `constant ${index} is not a valid ${expected}, its tag is ${this.tag(index)}`,
+    )
   }
 
   #get(index: number, tag: number): PoolEntry {
@@ -121,13 +127,13 @@ export class Pool {
   }
 }
 
-/** JVMS §4.4.7; halves of a surrogate pair come as three bytes each and find each other in the string. */
+/** Decodes JVMS §4.4.7; surrogates are encoded in three bytes each and join in the string. */
 function decodeModifiedUtf8(bytes: readonly number[], index: number): string {
   const units: number[] = []
   const rest = (at: number) => {
     const byte = bytes[at]
     if (byte === undefined || (byte & 0xc0) !== 0x80)
-      throw new ClassFileFault(0, `constant ${index} is no modified UTF-8`)
+      throw new ClassFormatError(0, `constant ${index} is not valid modified UTF-8`)
     return byte & 0x3f
   }
   for (let at = 0; at < bytes.length;) {
@@ -146,7 +152,7 @@ function decodeModifiedUtf8(bytes: readonly number[], index: number): string {
     }
   }
   let text = ''
-  // More arguments than this are too many for one call.
+  // Maximum number of arguments of one call.
   for (let at = 0; at < units.length; at += 8192) text += String.fromCharCode(...units.slice(at, at + 8192))
   return text
 }

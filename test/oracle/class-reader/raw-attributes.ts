@@ -1,7 +1,7 @@
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 import type { Annotation, Attribute, ElementValue } from './java-class-tools.ts'
 
-/** java-class-tools keeps what came after Java 11 as raw bytes; this reads them into the shapes that it has for the rest. */
+/** java-class-tools returns attributes added after Java 11 as raw bytes; this parses them like the others. */
 export class RawBytes {
   readonly #bytes: readonly number[]
   #at = 0
@@ -12,7 +12,7 @@ export class RawBytes {
 
   u1(): number {
     const byte = this.#bytes[this.#at++]
-    if (byte === undefined) throw new ClassFileFault(0, 'an attribute ends too early')
+    if (byte === undefined) throw new ClassFormatError(0, 'an attribute ends too early')
     return byte
   }
 
@@ -20,18 +20,18 @@ export class RawBytes {
     return (this.u1() << 8) | this.u1()
   }
 
-  /** As many as the u2 here says. */
+  /** Reads a list with a u2 count. */
   list<Item>(read: () => Item): Item[] {
     const items: Item[] = []
     for (let left = this.u2(); left > 0; left--) items.push(read())
     return items
   }
 
-  /** An attribute inside the attribute, its body raw. */
+  /** Reads a nested attribute with a raw body. */
   attribute(): Attribute {
     const attribute_name_index = this.u2()
     const length = this.u2() * 65536 + this.u2()
-    if (length > this.#bytes.length - this.#at) throw new ClassFileFault(0, 'an attribute ends too early')
+    if (length > this.#bytes.length - this.#at) throw new ClassFormatError(0, 'an attribute ends too early')
     const info = this.#bytes.slice(this.#at, this.#at + length)
     this.#at += length
     return { attribute_name_index, info } as unknown as Attribute
@@ -47,11 +47,11 @@ export class RawBytes {
     }
   }
 
-  /** As a record's component has it: on its type, which target_type 0x13 says. */
+  /** Reads an annotation on a record component's type, target_type 0x13. */
   typeAnnotation(): Annotation {
     const target_type = this.u1()
     if (target_type !== 0x13)
-      throw new ClassFileFault(0, `a component's annotation has the target type ${target_type}`)
+      throw new ClassFormatError(0, `a component's annotation has the target type ${target_type}`)
     const path = Array.from({ length: this.u1() }, () => ({
       type_path_kind: this.u1(),
       type_argument_index: this.u1(),
@@ -75,13 +75,13 @@ export class RawBytes {
         return { tag, value: { array_value: { values: this.list(() => this.elementValue()) } } }
       default:
         if (!'BCDFIJSZs'.includes(String.fromCharCode(tag)))
-          throw new ClassFileFault(0, `an element value has the unknown tag ${tag}`)
+          throw new ClassFormatError(0, `an element value has the unknown tag ${tag}`)
         return { tag, value: { const_value_index: this.u2() } }
     }
   }
 }
 
-/** An attribute of a record component with its body read, as java-class-tools would have. */
+/** Parses an attribute of a record component like java-class-tools would. */
 export function readRecordAttribute(raw: Attribute, name: string): Attribute {
   const bytes = new RawBytes(raw)
   switch (name) {

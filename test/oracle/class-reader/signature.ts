@@ -2,9 +2,9 @@ const MAX_DEPTH = 64
 const endOfName = /[.;<]/g
 
 /**
- * The class names in a signature (JVMS §4.7.9.1), type arguments and bounds among them; an inner class has its binary name,
- * "java/util/Map$Entry". The JVM never checks signatures: one that is malformed or nested deeper than 64 gives what was
- * found until there.
+ * Returns the class names in a signature (JVMS §4.7.9.1), including type arguments and bounds; an inner class
+ * has its binary name, "java/util/Map$Entry". The JVM never checks signatures: of one that is malformed or
+ * nested deeper than 64, returns the names found so far.
  */
 export function classesOfSignature(signature: string): readonly string[] {
   const found: string[] = []
@@ -32,7 +32,7 @@ export function classesOfSignature(signature: string): readonly string[] {
       append('$')
     }
   }
-  /** Up to the next name's start, end, or list of arguments. */
+  /** Reads up to the next name's start, end, or list of arguments. */
   const step = (): boolean => {
     while (signature[at] === '[' || signature[at] === '+' || signature[at] === '-') at++
     const first = signature[at++]
@@ -59,7 +59,7 @@ export function classesOfSignature(signature: string): readonly string[] {
         return 'BCDFIJSZV*'.includes(first)
     }
   }
-  /** One type, with the types inside it; false: there is none. */
+  /** Reads one type with nested types; false without one. */
   const type = (): boolean => {
     do {
       if (!step()) return false

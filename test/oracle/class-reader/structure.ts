@@ -1,4 +1,4 @@
-import { ClassFileFault } from './fault.ts'
+import { ClassFormatError } from './class-format-error.ts'
 
 const widths = new Map([
   [3, 4],
@@ -21,17 +21,17 @@ const widths = new Map([
 const UTF8 = 1
 
 /**
- * Checks that every length and count of a class file stays within it, so that java-class-tools, which believes them, never makes
- * room or loops for what is not there.
+ * Checks that all lengths and counts of a class file stay within it, because java-class-tools trusts them and
+ * would allocate or loop accordingly.
  *
- * @throws ClassFileFault
+ * @throws ClassFormatError
  */
 export function checkStructure(bytes: Uint8Array): void {
   const walk = new StructureWalk(bytes)
-  if (walk.number(4) !== 0xcafebabe) throw new ClassFileFault(0, 'the first four bytes are not CAFEBABE')
+  if (walk.number(4) !== 0xcafebabe) throw new ClassFormatError(0, 'the first four bytes are not CAFEBABE')
   walk.skip(2)
   const major = walk.number(2)
-  if (major < 45) throw new ClassFileFault(6, `major_version is ${major}, below 45`)
+  if (major < 45) throw new ClassFormatError(6, `major_version is ${major}, below 45`)
   walk.pool()
   walk.skip(6)
   walk.skip(walk.number(2) * 2)
@@ -55,7 +55,8 @@ class StructureWalk {
 
   skip(count: number): void {
     const left = this.#view.byteLength - this.#at
-    if (count > left) throw new ClassFileFault(this.#at, `expected ${count} more bytes, there are ${left}`)
+    if (count > left)
+      throw new ClassFormatError(this.#at, `expected ${count} more bytes, only ${left} are left`)
     this.#at += count
   }
 
@@ -72,17 +73,17 @@ class StructureWalk {
   pool(): void {
     const start = this.#at
     const count = this.number(2)
-    if (count === 0) throw new ClassFileFault(start, 'constant_pool_count is 0')
+    if (count === 0) throw new ClassFormatError(start, 'constant_pool_count is 0')
     for (let index = 1; index < count; index++) {
       const at = this.#at
       const tag = this.number(1)
       const width = tag === UTF8 ? this.number(2) : widths.get(tag)
-      if (width === undefined) throw new ClassFileFault(at, `constant ${index} has the unknown tag ${tag}`)
+      if (width === undefined) throw new ClassFormatError(at, `constant ${index} has the unknown tag ${tag}`)
       this.skip(width)
       // JVMS §4.4.5: 8-byte constants take two indices.
       if (tag === 5 || tag === 6) index++
       if (index >= count)
-        throw new ClassFileFault(at, `constant ${index - 1} needs two indices, there is one`)
+        throw new ClassFormatError(at, `constant ${index - 1} needs two indices, only one is left`)
     }
   }
 
@@ -95,6 +96,6 @@ class StructureWalk {
 
   end(): void {
     const left = this.#view.byteLength - this.#at
-    if (left > 0) throw new ClassFileFault(this.#at, `${left} bytes follow the class`)
+    if (left > 0) throw new ClassFormatError(this.#at, `${left} bytes follow the class`)
   }
 }

@@ -18,10 +18,10 @@ const KIND_OF: Readonly<Record<number, keyof typeof USE>> = {
   192: 'CAST',
   193: 'INSTANCEOF',
 }
-/** What one row counts at most. */
+/** Maximum count of one row. */
 const MOST_TIMES = 0xff
 
-/** Makes the digest of a slice's facts: the second opinion on the addon's. */
+/** Creates the digest of a slice's facts, to compare with the addon's. */
 export function buildDigest(facts: Facts): ArrayBuffer {
   const names = new DigestNames(facts.strings)
   const { classes, methods, interfaces } = facts
@@ -58,7 +58,7 @@ function hashOf(bytes: Uint8Array): number {
   return hash ^ (hash >>> 15)
 }
 
-/** How many methods each class's source has, constructors and static initializers aside. */
+/** Number of methods in each class's source, without constructors and static initializers. */
 function ownMethods({ classes, methods }: Facts, names: DigestNames): Uint16Array {
   const counts = new Uint16Array(classes.count)
   for (let row = 0; row < classes.count; row++) {
@@ -70,7 +70,10 @@ function ownMethods({ classes, methods }: Facts, names: DigestNames): Uint16Arra
   return counts
 }
 
-/** What InnerClasses says of visibility and `static` is the source's; the class's own flags know neither private nor protected. */
+/**
+ * InnerClasses has the visibility and `static` of the source; the class's own flags have neither private nor
+ * protected.
+ */
 function realAccess({ classes }: Facts): Uint16Array {
   return Uint16Array.from(classes.name, (_, row) => {
     const own = classes.accessFlags[row] ?? 0
@@ -81,7 +84,7 @@ function realAccess({ classes }: Facts): Uint16Array {
   })
 }
 
-/** How often each class uses which type, grouped by type. */
+/** How often each class uses each type, grouped by type. */
 function usesByType(facts: Facts, names: DigestNames) {
   const counter = new UseCounter(names)
   for (let row = 0; row < facts.classes.count; row++) {
@@ -129,7 +132,7 @@ function countSignatures(facts: Facts, row: number, names: DigestNames, counter:
   for (const type of names.typesOfArguments(signature)) counter.add(type, USE.TYPE_ARGUMENT)
 }
 
-/** The services that a module uses or provides, and their providers. */
+/** Services that a module uses or provides, and their providers. */
 function countServices(facts: Facts, row: number, names: DigestNames, counter: UseCounter): void {
   const { classes, moduleDirectives } = facts
   for (const i of rows(classes.firstModuleDirective, row)) {
@@ -146,12 +149,13 @@ function isMade(accessFlags = 0): boolean {
 
 function countCode(facts: Facts, row: number, names: DigestNames, counter: UseCounter): void {
   const { classes, methods, calls, fieldAccesses, typeReferences, dynamicCalls } = facts
-  // The methods of a class lie side by side, and so does what they do.
+  // The methods of a class are consecutive rows, and so are their instructions.
   const first = classes.firstMethod[row] ?? 0
   const end = classes.firstMethod[row + 1] ?? 0
   for (let i = methods.firstCall[first] ?? 0; i < (methods.firstCall[end] ?? 0); i++) {
     const owner = calls.owner[i] ?? -1
-    // What a constructor is called on is an INSTANTIATION, or the superclass; an array is no class of its own.
+    // The owner of a constructor call is an INSTANTIATION or the superclass; an array is not a separate
+    // class.
     const isReceiver = !names.isConstructor(calls.name[i] ?? 0) && !names.isArray(owner)
     counter.add(names.elementOf(owner), isReceiver ? USE.CALL_RECEIVER : USE.OTHER)
   }
@@ -175,7 +179,7 @@ function countCode(facts: Facts, row: number, names: DigestNames, counter: UseCo
   }
 }
 
-/** Annotations, and whatever else the class file names. */
+/** Annotations, and all other mentions in the class file. */
 function countOthers(facts: Facts, row: number, names: DigestNames, counter: UseCounter): void {
   const { classes, annotations, references } = facts
   for (let i = classes.firstAnnotation[row] ?? 0; i < (classes.firstAnnotation[row + 1] ?? 0); i++) {
@@ -188,7 +192,7 @@ function countOthers(facts: Facts, row: number, names: DigestNames, counter: Use
 
 /** Counts for one class at a time. */
 class UseCounter {
-  /** At type * USE_KINDS + kind; `#touched` says where it is not 0. */
+  /** Counts at type * USE_KINDS + kind; `#touched` lists those that are not 0. */
   #counts = new Int32Array(1 << 14)
   readonly #touched = new IntList()
   readonly #types = new IntList()
@@ -218,7 +222,7 @@ class UseCounter {
     this.add(type, kind)
   }
 
-  /** What a class says of itself is no use. */
+  /** A class's mentions of itself do not count. */
   endClass(row: number, self: number): void {
     for (let i = 0; i < this.#touched.length; i++) {
       const at = this.#touched.at(i)
@@ -254,7 +258,7 @@ class UseCounter {
 function calleesByOwner(facts: Facts, names: DigestNames) {
   const { classes, methods, calls, dynamicCalls } = facts
   const callees = new PairIds()
-  /** For each callee, its last row among the callers. */
+  /** Last row of each callee among the callers. */
   const last = new IntList()
   const callee = new IntList()
   const caller = new IntList()
@@ -325,9 +329,10 @@ function span(first: Int32Array, row: number): number {
 }
 
 /**
- * Sorts rows by a key from 0 to below `count`, keeping the order of those with the same.
+ * Sorts rows by a key from 0 to below `count`, stably.
  *
- * @returns the rows in order; the keys that there are, and where in the order the rows of each begin, with the last one's end
+ * @returns the rows in order; the existing keys, and the start of each key's rows in the order, with the end
+ * of the last
  */
 function groupRows(keyOf: IntList, count: number) {
   const starts = new Int32Array(count + 1)

@@ -14,12 +14,15 @@ const NONE: readonly number[] = []
 
 /** Ids of the types in a method's signature. */
 interface MethodTypeIds {
-  /** One parameter's after the other, each once in each. */
+  /** Types of all parameters, one parameter after the other, distinct within each. */
   readonly parameters: readonly number[]
   readonly returns: readonly number[]
 }
 
-/** The strings of a digest: those of a slice's facts that it needs, and the class names inside descriptors. -1 stays -1. */
+/**
+ * Strings of a digest: those of a slice's facts that it needs, and the class names inside descriptors. -1
+ * stays -1.
+ */
 export class DigestNames {
   readonly pool = new StringPool()
   readonly #bytes: Uint8Array
@@ -39,7 +42,7 @@ export class DigestNames {
     this.#idOf = new Int32Array(count).fill(-1)
   }
 
-  /** The digest's id of one of the facts' strings. */
+  /** Returns the digest's id of a string of the facts. */
   idOf(id: number): number {
     if (id < 0) return -1
     const known = this.#idOf[id] ?? -1
@@ -49,7 +52,7 @@ export class DigestNames {
     return own
   }
 
-  /** Of a class name in code: that may be an array's descriptor. */
+  /** Returns the id of a class name in code, which may be an array's descriptor. */
   isArray(id: number): boolean {
     return this.#startsWith(id, BRACKET)
   }
@@ -64,7 +67,10 @@ export class DigestNames {
     return this.#startsWith(id, LESS)
   }
 
-  /** As `idOf` for a class name that may be an array's descriptor: its element class, or -1 for a primitive. */
+  /**
+   * Returns the id of a class name that may be an array's descriptor: that of its element class, or -1 for a
+   * primitive.
+   */
   elementOf(id: number): number {
     if (id < 0 || !this.isArray(id)) return this.idOf(id)
     let element = this.#elements.get(id)
@@ -98,7 +104,7 @@ export class DigestNames {
     )
   }
 
-  /** From the descriptor and the signature, which leaves out parameters that the compiler added. */
+  /** From the descriptor and the signature, which omits compiler-generated parameters. */
   typesOfMethod(descriptor: number, signature: number): MethodTypeIds {
     const key = `${descriptor} ${signature}`
     const known = this.#methods.get(key)
@@ -147,7 +153,7 @@ export class DigestNames {
     return types
   }
 
-  /** One character for each byte. */
+  /** Text with one character per byte. */
   #text(id: number): string {
     return Buffer.from(this.#bytes.subarray(this.#start(id), this.#end(id))).toString('latin1')
   }

@@ -3,30 +3,30 @@ import { once } from 'node:events'
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { ServerRecord } from '../../../src/analyzer/lifecycle/server-file.ts'
+import type { ServerRecord } from '../../../src/analyzer/lifecycle/server-record.ts'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run, type RunResult } from '../../../src/lib/process/run.ts'
 import { compileCache } from '../compile-cache.ts'
 import { compiled } from './javac.ts'
 import { tempDir } from '../temp-dir.ts'
 
-/** The command line as a checkout runs it. */
+/** Program of the command line in a checkout. */
 const CLI = [process.execPath, join(packageRoot, 'src/bin/analyzer.ts')] as const
 
-/** A user of the analyzer with folders of their own; their servers end with the test. */
+/** A user of the analyzer with separate folders; their servers stop with the test. */
 export interface AnalyzerUser {
   readonly environment: NodeJS.ProcessEnv
-  /** Runs `analyzer …` to its end, its output piped. */
+  /** Runs `analyzer …` with piped output until it exits. */
   readonly analyzer: (...argv: readonly string[]) => Promise<RunResult>
-  /** The same, on a terminal: all that the terminal was sent. */
+  /** Runs it on a terminal, and returns the terminal's output. */
   readonly onTerminal: (...argv: readonly string[]) => Promise<string>
-  /** The same, and what it printed as JSON; fails where the status is not 0. */
+  /** Runs it and returns its JSON output; fails if the status is not 0. */
   readonly json: <T = Record<string, unknown>>(...argv: readonly string[]) => Promise<T>
   readonly runtimeDir: string
   readonly records: () => readonly ServerRecord[]
 }
 
-/** A user without a JVM and without build tools: what a server of theirs reads is the project alone. */
+/** A user without a JVM and build tools: their servers read only the project. */
 export function analyzerUser(extra: Readonly<Record<string, string>> = {}): AnalyzerUser {
   const home = tempDir()
   const environment = {
@@ -56,7 +56,7 @@ export function analyzerUser(extra: Readonly<Record<string, string>> = {}): Anal
     },
     json: async <T>(...argv: readonly string[]) => {
       const { status, stdout, stderr } = await analyzer(...argv)
-      if (status !== 0) throw new Error(`analyzer ${argv.join(' ')} ended with ${status}: ${stderr}`)
+      if (status !== 0) throw new Error(`analyzer ${argv.join(' ')} exited with ${status}: ${stderr}`)
       return JSON.parse(stdout) as T
     },
     runtimeDir,
@@ -75,7 +75,7 @@ function readRecords(folder: string): readonly ServerRecord[] {
 }
 
 function end(pid: number): void {
-  // A record that a test has made up may name the test's own process.
+  // A record created by a test may contain the test's own PID.
   if (pid === process.pid || !isAnalyzer(pid)) return
   process.kill(pid, 'SIGKILL')
 }
@@ -88,7 +88,7 @@ function isAnalyzer(pid: number): boolean {
   }
 }
 
-/** A Maven project whose classes are those of a folder in test/fixtures/java, built. */
+/** Creates a Maven project with the compiled classes of a folder in test/fixtures/java. */
 export function builtProject(fixture = 'demo', options: readonly string[] = []): string {
   const root = join(tempDir(), 'shop')
   mkdirSync(join(root, 'target'), { recursive: true })
@@ -97,7 +97,7 @@ export function builtProject(fixture = 'demo', options: readonly string[] = []):
   return root
 }
 
-/** Starts `analyzer serve` in the foreground; it does not outlive the test. */
+/** Starts `analyzer serve` in the foreground; it stops with the test. */
 export function spawnServe(user: AnalyzerUser, argv: readonly string[]) {
   const [node, program] = CLI
   const child: ChildProcess = spawn(node, [program, 'serve', ...argv], {

@@ -2,12 +2,12 @@ import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { create, loadAnalyzerConfig, type AnalyzerServer } from '../../../src/analyzer/index.ts'
-import { readRecord, recordFile } from '../../../src/analyzer/lifecycle/server-file.ts'
+import { readRecord, recordFile } from '../../../src/analyzer/lifecycle/server-record.ts'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { compiled } from './javac.ts'
 import { smallJdk } from './jdk.ts'
 
-/** Of this test process: state files and indexes that no user's server sees. */
+/** State files and indexes of this test process, separate from a user's. */
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-analyzer-')))
 process.on('exit', () => rmSync(home, { recursive: true, force: true }))
 process.env['XDG_RUNTIME_DIR'] = join(home, 'run')
@@ -20,15 +20,15 @@ export interface TestAnalyzer {
   readonly server: AnalyzerServer
   readonly root: string
   readonly stop: () => Promise<void>
-  /** Status and body of a GET below `/api/v1`: a text where it is not JSON. */
+  /** Returns status and body of a GET below `/api/v1`, as text if it is not JSON. */
   readonly ask: (path: string, parameters?: Parameters) => Promise<{ status: number; body: any }>
-  /** The body of one that succeeds. */
+  /** Returns the body of a successful GET. */
   readonly get: (path: string, parameters?: Parameters) => Promise<any>
 }
 
 type Parameters = Readonly<Record<string, string | number | boolean>>
 
-/** A server in this process; its JDK is the one of the tests unless the environment names another. */
+/** Starts a server in this process; its JDK is that of the tests unless the environment sets another. */
 export async function startAnalyzer(
   root: string,
   environment: Readonly<Record<string, string>> = {},
@@ -73,7 +73,7 @@ export async function startAnalyzer(
   }
 }
 
-/** A Maven project that lasts as long as this test process, with the classes of a folder in test/fixtures/java. */
+/** Creates a Maven project for this test process, with the classes of a folder in test/fixtures/java. */
 export function projectOf(fixture: string, options: readonly string[] = []): string {
   const root = join(mkdtempSync(join(home, 'project-')), 'shop')
   mkdirSync(join(root, 'target'), { recursive: true })

@@ -1,4 +1,4 @@
-/** A class file made by hand, so that it can say what no compiler says. Names are internal. */
+/** Creates a class file by hand, which no compiler would produce. Names are internal. */
 export function classFile(
   name: string,
   {

@@ -1,16 +1,16 @@
-import { type ClassFault, type Facts, openFacts } from '../../../src/analyzer/bytecode/facts.ts'
+import { type ClassDiagnostic, type Facts, openFacts } from '../../../src/analyzer/bytecode/facts.ts'
 import { readClassFiles } from '../../../src/native/classfile.ts'
 
-/** The facts of a slice, and why some of its class files gave none. */
+/** Facts of a slice, and diagnostics for class files without facts. */
 interface Slice {
   readonly facts: Facts
   /** In the order of the inputs. */
-  readonly faults: readonly ClassFault[]
+  readonly diagnostics: readonly ClassDiagnostic[]
 }
 
 /**
- * Reads compiled classes, some hundreds in a call. A class file that is truncated, damaged or not a class file is one fault, and
- * the others are read; any major version from 45 on is accepted.
+ * Reads some hundred compiled classes. A class file that is truncated, damaged or invalid is one diagnostic,
+ * and the others are read; any major version from 45 on is accepted.
  */
 export interface ClassReader {
   readonly is: 'native' | 'oracle'
@@ -18,11 +18,11 @@ export interface ClassReader {
   readSlice(classFiles: readonly Uint8Array[]): Promise<Slice>
 }
 
-/** The addon's reader. A bug in it ends the process. */
+/** The addon's reader. A bug in it crashes the process. */
 export const nativeReader: ClassReader = {
   is: 'native',
   async readSlice(classFiles) {
-    const { buffer, faults } = await readClassFiles(classFiles)
-    return { facts: openFacts(buffer), faults }
+    const { buffer, diagnostics } = await readClassFiles(classFiles)
+    return { facts: openFacts(buffer), diagnostics }
   },
 }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 
-/** The summary of a plain class of the shop, with what is said differently. */
+/** Returns the summary of a plain class of the shop, with some different fields. */
 export const summary = (fqn: string, simpleName: string, rest: object = {}) => ({
   fqn,
   simpleName,

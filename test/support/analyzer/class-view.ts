@@ -4,7 +4,7 @@ import type { Facts } from '../../../src/analyzer/bytecode/facts.ts'
 const kindNames = new Map<number, string>(Object.entries(CONSTANT).map(([name, kind]) => [kind, name]))
 const targetNames = new Map<number, string>(Object.entries(TARGET).map(([name, kind]) => [kind, name]))
 
-/** A class's facts as a test says them: strings for rows. */
+/** A class's facts for tests: strings instead of rows. */
 export class ClassView {
   readonly facts: Facts
   readonly row: number
@@ -21,7 +21,7 @@ export class ClassView {
     return id === undefined || id < 0 ? undefined : this.facts.strings.get(id)
   }
 
-  /** What a `first…` column points to. */
+  /** Rows that a `first…` column refers to. */
   rows(first: Int32Array, row: number): number[] {
     const start = first[row] ?? 0
     return Array.from({ length: (first[row + 1] ?? start) - start }, (_, i) => start + i)
@@ -42,7 +42,7 @@ export class ClassView {
     return row
   }
 
-  /** "one("text")" for each call to this class's own methods, "?" for what is not known. */
+  /** "one("text")" for each call to this class's own methods, "?" for an unknown value. */
   ownCalls(method: string): string[] {
     return this.calls(method).flatMap((call) => /^\w+\.(.*)$/.exec(call)?.[1] ?? [])
   }
@@ -86,7 +86,10 @@ export class ClassView {
     }
   }
 
-  /** "CLASS demo/Marked$Hidden {value: "inner"}" for each annotation of the class that stands on something itself. */
+  /**
+   * "CLASS demo/Marked$Hidden {value: "inner"}" for each annotation of the class that is on an element
+   * itself.
+   */
   annotations(): string[] {
     const { annotations, classes } = this.facts
     return this.rows(classes.firstAnnotation, this.row)

@@ -6,13 +6,13 @@ import type { ClassContainer } from '../../../src/analyzer/classpath/class-conta
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { jdkHome } from './jdk.ts'
 
-/** The folder with the large jars, brought there first where they are missing. */
+/** Returns the folder with the large jars, after downloading them if necessary. */
 function corpora(): string {
   const out = execFileSync(join(packageRoot, 'scripts/corpora'), { encoding: 'utf8' })
   return out.trim().split('\n').at(-1) ?? ''
 }
 
-/** Ten jars of different compilers and ages, by a part of their names. */
+/** Ten jars of different compilers and ages, by part of their names. */
 export const largeJars = [
   'kotlin-compiler-1.',
   'fastutil-',

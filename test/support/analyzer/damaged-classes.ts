@@ -5,7 +5,7 @@ export const demoClassFiles = (): readonly Uint8Array[] => [
   ...classFilesBelow(compiled('demo', ['-g'])).values(),
 ]
 
-/** Class files of which up to three bytes are others; the same ones in every run. */
+/** Class files with up to three changed bytes; the same in every run. */
 export function damagedClasses(count: number): readonly Uint8Array[] {
   const random = numbers(42)
   const whole = demoClassFiles()

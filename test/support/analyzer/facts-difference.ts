@@ -8,7 +8,10 @@ const textTags = new Set(['s', 'e', 'c'].map((tag) => tag.charCodeAt(0)))
 
 type Rows = Readonly<Record<string, ArrayLike<number>>>
 
-/** The first row of each column in which two facts of the same class files differ; string ids are compared by their text. */
+/**
+ * Returns the first row of each column in which two facts of the same class files differ; string ids are
+ * compared by text.
+ */
 export function factsDifference(one: Facts, other: Facts): readonly string[] {
   return Object.entries(columns).flatMap(([table, each]) =>
     Object.keys(each).flatMap((column) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 
-/** The lines of a fixture that end with a comment: `lineOf("by record")`, counted from 1. */
+/** Finds lines of a fixture that end with a comment: `lineOf("by record")`, counted from 1. */
 export function lineFinder(file: string): (comment: string) => number {
   const lines = readFileSync(join(packageRoot, 'test/fixtures/java', file), 'utf8').split('\n')
   return (comment) => {

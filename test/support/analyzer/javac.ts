@@ -8,9 +8,9 @@ import { madeOnce } from '../made-once.ts'
 const sources = join(packageRoot, 'test/fixtures/java')
 
 /**
- * A folder with the compiled classes of a folder in test/fixtures/java.
+ * Returns a folder with the compiled classes of a folder in test/fixtures/java.
  *
- * @param options of javac; the default keeps line numbers and no names of local variables, as javac does
+ * @param options of javac; like javac, the default keeps line numbers but no names of local variables
  */
 export function compiled(folder: string, options: readonly string[] = []): string {
   const files = globSync(`${folder}/**/*.java`, { cwd: sources }).toSorted()
@@ -21,7 +21,7 @@ export function compiled(folder: string, options: readonly string[] = []): strin
   )
 }
 
-/** The class files below a folder by their path in it, in order. */
+/** Returns the class files below a folder by path, in order. */
 export function classFilesBelow(folder: string): ReadonlyMap<string, Uint8Array> {
   const names = globSync('**/*.class', { cwd: folder }).toSorted()
   return new Map(names.map((name) => [name, readFileSync(join(folder, name))]))

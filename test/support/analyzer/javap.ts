@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 
-/** What `javap -v -p` prints of a class, as far as our facts say the same. */
+/** Parsed output of `javap -v -p`, as far as our facts contain the same. */
 export interface PrintedClass {
   readonly name: string
   /** "name descriptor" in order. */
@@ -11,7 +11,7 @@ export interface PrintedClass {
   readonly annotations: string[]
 }
 
-/** @param where options that say where the classes are */
+/** @param where options that locate the classes */
 export function javap(where: readonly string[], names: readonly string[]): ReadonlyMap<string, PrintedClass> {
   const text = execFileSync('javap', ['-v', '-p', ...where, ...names], {
     encoding: 'utf8',
@@ -58,14 +58,14 @@ function callsOf(member: string, owner: string): string[] {
   return [...member.matchAll(call)].map(([, pc, opcode, target = '']) => {
     const plain = target.replaceAll('"', '')
     const [beforeDescriptor = ''] = plain.split(':(')
-    // Of its own methods javap leaves the class out.
+    // javap omits the class of its own methods.
     const full = beforeDescriptor.includes('.') ? plain : `${owner}.${plain}`
     const line = sorted.findLast((each) => each.pc <= Number(pc))?.line ?? -1
     return `${opcode} ${full} @${line}`
   })
 }
 
-/** "0: #5(#6=s#7)", then the same in words; those on types say their position behind the bracket. */
+/** "0: #5(#6=s#7)", then the same as text; those on types have their position after the bracket. */
 function annotationsOf(section: string): string[] {
   return [...section.matchAll(/^ +\d+: #\d+\(.*\)(?:: .*)?\n +([^\s(]+)/gm)].map(([, type = '']) => type)
 }

@@ -4,7 +4,10 @@ import { withArchive } from '../../../src/analyzer/source/archive/archive-entrie
 import { readExtent } from '../../../src/analyzer/classpath/read-extent.ts'
 import { jdkHome } from './jdk.ts'
 
-/** Writes the Java files of the JDK's `src.zip` that are below some folders of it, without their module, and says how many. */
+/**
+ * Extracts the Java files below some folders of the JDK's `src.zip`, without their module, and returns their
+ * number.
+ */
 export function jdkSources(folder: string, below: readonly string[], most = Infinity): number {
   const archive = join(jdkHome(), 'lib/src.zip')
   if (!existsSync(archive))

@@ -3,7 +3,10 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** A jar of Maven Central, brought there by Maven where it is missing: "group:artifact:version", with ":jar:classifier" where it has one. */
+/**
+ * Returns a jar of Maven Central, downloaded by Maven if missing: "group:artifact:version", with
+ * ":jar:classifier" if it has one.
+ */
 export function mavenJar(coordinates: string): string {
   const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'workspace/corpora/maven')
   const [, artifact, version, , classifier] = coordinates.split(':')

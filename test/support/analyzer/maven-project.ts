@@ -10,12 +10,12 @@ import { madeOnce } from '../made-once.ts'
 
 export interface MavenProject {
   readonly root: string
-  /** Beside it, and removed with it. */
+  /** Folder next to it that is removed with it. */
   readonly folder: string
   readonly mvn: (...argv: readonly string[]) => void
 }
 
-/** The project of test/fixtures/maven, built by Maven itself, for the tests of one file. */
+/** Returns the project of test/fixtures/maven, built by Maven, for the tests of one file. */
 export function mavenProject(): MavenProject {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-maven-')))
   const root = join(folder, 'shop')
@@ -27,7 +27,7 @@ export function mavenProject(): MavenProject {
   return { root, folder, mvn }
 }
 
-/** What Maven makes of the sources, once; its build tells what is stale by times, which a copy keeps. */
+/** Builds the sources once; Maven detects stale output by times, which a copy preserves. */
 function built(): string {
   const sources = join(packageRoot, 'test/fixtures/maven')
   const files = globSync('**/*', { cwd: sources, withFileTypes: true })
@@ -41,7 +41,7 @@ function built(): string {
   })
 }
 
-/** Who has Maven and a JDK on the path, as its users have. */
+/** Environment of a user with Maven and a JDK on PATH. */
 export function mavenUser(): AnalyzerUser {
   return analyzerUser({ PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter) })
 }

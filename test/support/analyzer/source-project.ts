@@ -7,14 +7,20 @@ import { compiled } from './javac.ts'
 
 const fixtures = join(packageRoot, 'test/fixtures/java')
 
-/** A Maven project with the classes of a folder in test/fixtures/java, and their sources where Maven has them. */
+/**
+ * Creates a Maven project with the classes of a folder in test/fixtures/java, and their sources in Maven's
+ * layout.
+ */
 export function projectWithSources(fixture: string): string {
   const root = projectOf(fixture)
   cpSync(join(fixtures, fixture), join(root, 'src/main/java'), { recursive: true })
   return root
 }
 
-/** Puts the classes of a folder in test/fixtures/java into a project's `lib/NAME.jar`, and their sources beside it where wanted. */
+/**
+ * Writes the classes of a folder in test/fixtures/java to a project's `lib/NAME.jar`, and optionally their
+ * sources next to it.
+ */
 export function addLibrary(root: string, name: string, fixture: string, hasSources: boolean): string {
   const jar = join(root, 'lib', `${name}.jar`)
   mkdirSync(dirname(jar), { recursive: true })

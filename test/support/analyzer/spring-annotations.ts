@@ -7,8 +7,8 @@ import type { AnnotationView, ValueView } from '../../../src/analyzer/query/anno
 const MODULES = ['model', 'core', 'web', 'app']
 
 /**
- * Asks Spring itself what it finds of an annotation on classes of the built project of test/fixtures/maven: one line for each
- * place, sorted.
+ * Returns the annotations that Spring itself finds on classes of the built project of test/fixtures/maven:
+ * one line for each element, sorted.
  */
 export function mergedBySpring(
   root: string,
@@ -31,7 +31,7 @@ export function mergedBySpring(
       .toSorted()
 }
 
-/** Our answer, one line for each place, as SpringSays writes it. */
+/** Returns our answer in the format of SpringSays. */
 export function shownUsages(usages: readonly AnnotationUsage[]): readonly string[] {
   return usages.map((usage) => `${placeOf(usage)}\t${attributesOf(usage.annotation)}`).toSorted()
 }

@@ -7,7 +7,7 @@ import { tempDir } from '../temp-dir.ts'
 export const UNTIDY = 'class A { int x=1;\n  void m( ){ } }\n'
 export const TIDY = 'class A {\n\n  int x = 1;\n\n  void m() {}\n}\n'
 
-/** A project with some files and a server, both gone with the test. */
+/** A project with some files and a server, which exist for the duration of the test. */
 export async function styleProject(
   files: Readonly<Record<string, string | Buffer>>,
   environment: Readonly<Record<string, string>> = {},

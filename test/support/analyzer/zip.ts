@@ -4,22 +4,22 @@ export interface ZipFile {
   readonly name: string
   readonly bytes: Uint8Array
   readonly stored?: boolean
-  /** Of the general purpose flags. */
+  /** General purpose flags. */
   readonly flags?: number
-  /** Instead of the true ones, in the central directory. */
+  /** Sizes in the central directory instead of the actual ones. */
   readonly claims?: {
     readonly bytes?: number
     readonly crc?: number
     readonly offset?: number
     readonly method?: number
   }
-  /** Sizes in a data descriptor behind the bytes, zeros in the local header: how streams write. */
+  /** Sizes in a data descriptor after the bytes, and zeros in the local header, as streams write. */
   readonly descriptor?: boolean
   /** Sizes and offset in a zip64 extra field. */
   readonly zip64?: boolean
 }
 
-/** A zip file made by hand, so that it can be as odd as it takes. */
+/** Creates a zip file by hand, as irregular as necessary. */
 export function zipOf(
   files: readonly ZipFile[],
   options: { readonly zip64?: boolean; readonly before?: Uint8Array } = {},
@@ -40,7 +40,7 @@ export function zipOf(
     local.writeUInt16LE(method, 8)
     for (const [i, value] of sizes.entries()) local.writeUInt32LE(value, 14 + 4 * i)
     local.writeUInt16LE(name.length, 26)
-    // An extra field that the central directory has not.
+    // An extra field that the central directory lacks.
     local.writeUInt16LE(4, 28)
     const descriptor = Buffer.alloc(file.descriptor ? 16 : 0)
     if (file.descriptor) {

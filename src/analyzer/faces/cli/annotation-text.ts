@@ -1,6 +1,9 @@
 import type { AnnotationView, ValueView } from '../../query/annotations/annotation-value.ts'
 
-/** An annotation's attributes as the source has them, `path = "/orders", required = true`; empty ones are left out. */
+/**
+ * Formats an annotation's attributes as in source, `path = "/orders", required = true`. Empty ones are
+ * omitted.
+ */
 export function attributesText({ parameters }: AnnotationView): string {
   return Object.entries(parameters)
     .filter(([, value]) => !isEmpty(value))

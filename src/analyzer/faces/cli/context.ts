@@ -1,50 +1,54 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { createOutput, type Output } from '../../../lib/cli/output.ts'
-import { recordedProject } from '../../lifecycle/server-file.ts'
+import { findRecordedProject } from '../../lifecycle/server-record.ts'
 import { findProjectRoot } from '../../project/find-root.ts'
-import { ask, getServer } from './server-client.ts'
+import { sendRequest, getServer } from './server-client.ts'
 
-/** What a command that asks a project's server works with. */
+/** Services of a command that queries a project's server. */
 export interface CliContext {
   readonly output: Output
-  /** Path and query parameters; those that are undefined or false are left out. */
+  /** Sends a GET request. Query parameters that are undefined or false are omitted. */
   readonly get: <T>(path: string, parameters?: Parameters, timeoutMs?: number) => Promise<T>
+  /** Sends a POST request with a JSON body. */
   readonly post: <T>(path: string, body?: object, timeoutMs?: number) => Promise<T>
 }
 
 type Parameters = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** Adds the option that every command has which is about a project. */
+/** Adds the `--project` option. */
 export function addProjectOption(command: Command): Command {
-  return command.option('-p, --project <dir>', 'a directory of the project; default the current one')
+  return command.option('-p, --project <dir>', 'directory in the project; default the current one')
 }
 
-/** The project's root. @throws PROJECT_NOT_FOUND */
+/** Returns the root of the project. @throws PROJECT_NOT_FOUND */
 export function projectOf(command: Command): string {
   const { project = '.' }: { project?: string } = command.optsWithGlobals()
   return findProjectRoot(project)
 }
 
-/** As `projectOf`, also for a folder that is gone, where a server still runs for it. @throws PROJECT_NOT_FOUND */
-export function projectToStop(command: Command): string {
+/**
+ * Returns the root of the project like `projectOf`, or of a deleted folder that a server still runs for.
+ * @throws PROJECT_NOT_FOUND
+ */
+export function findProjectToStop(command: Command): string {
   const { project = '.' }: { project?: string } = command.optsWithGlobals()
   try {
     return findProjectRoot(project)
   } catch (error) {
-    const recorded = recordedProject(resolve(project))
+    const recorded = findRecordedProject(resolve(project))
     if (recorded === undefined) throw error
     return recorded
   }
 }
 
-/** @throws PROJECT_NOT_FOUND and SERVER_NOT_RUNNING */
+/** Connects to the server of the command's project. @throws PROJECT_NOT_FOUND and SERVER_NOT_RUNNING */
 export async function contextOf(command: Command): Promise<CliContext> {
   const { record } = await getServer(projectOf(command))
   return {
     output: createOutput(command.optsWithGlobals()),
-    get: (path, parameters = {}, timeoutMs) => ask(record, path + queryOf(parameters), { timeoutMs }),
-    post: (path, body, timeoutMs) => ask(record, path, { method: 'POST', body, timeoutMs }),
+    get: (path, parameters = {}, timeoutMs) => sendRequest(record, path + queryOf(parameters), { timeoutMs }),
+    post: (path, body, timeoutMs) => sendRequest(record, path, { method: 'POST', body, timeoutMs }),
   }
 }
 
@@ -56,16 +60,17 @@ function queryOf(parameters: Parameters): string {
   return query === '' ? '' : `?${query}`
 }
 
+/** Returns the path of a route about one class. */
 export function pathOf(route: string, name: string): string {
   return `/api/v1/${route}/${encodeURIComponent(name)}`
 }
 
-/** Adds `--include-libraries`, `--page` and `--size`, as far as they are wanted. */
+/** Adds the `--include-libraries` option. */
 export function addLibrariesOption(command: Command): Command {
-  return command.option('-L, --include-libraries', 'also classes of libraries and of the JDK')
+  return command.option('-L, --include-libraries', 'include classes of libraries and the JDK')
 }
 
-/** Under a page of a list: where one is in it. */
+/** Returns a line that tells the position of a page in a list. */
 export function pageLine(page: { page: number; totalPages: number; totalCount: number }): string {
   if (page.totalPages <= 1) return `${page.totalCount} in all`
   return `page ${page.page} of 0 to ${page.totalPages - 1}, ${page.totalCount} in all`

@@ -1,10 +1,12 @@
 import { packageVersion } from '../../../lib/process/package.ts'
 import type { FileStyle, StyleIssue } from '../../lint/style-issue.ts'
 
-/** How CI services take what a check has found. */
+/** Report formats for CI services. */
 export const LINT_FORMATS = ['github', 'sarif'] as const
+/** A report format for CI services. */
 export type LintFormat = (typeof LINT_FORMATS)[number]
 
+/** Renders the result of a style check for a CI service. */
 export function renderLint(files: readonly FileStyle[], format: LintFormat): string {
   return format === 'github' ? github(files) : `${JSON.stringify(sarif(files), null, 2)}\n`
 }
@@ -47,7 +49,7 @@ function sarif(files: readonly FileStyle[]) {
           },
         },
         columnKind: 'utf16CodeUnits',
-        originalUriBaseIds: { PROJECT: { description: { text: 'the root of the project' } } },
+        originalUriBaseIds: { PROJECT: { description: { text: 'project root' } } },
         results: files.flatMap(({ filePath, errors }) =>
           errors.map((issue) => ({
             ruleId: issue.ruleId,

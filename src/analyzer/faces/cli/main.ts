@@ -16,35 +16,42 @@ import { addServer } from './commands/server.ts'
 import { addSource } from './commands/source.ts'
 import { addProjectOption } from './context.ts'
 
-/** The `analyzer` program; resolves with its exit status. */
+/** Runs the `analyzer` program; resolves with its exit status. */
 export function runAnalyzerCli(argv: readonly string[]): Promise<number> {
   return runProgram(createAnalyzerProgram(), argv, exitStatusOf)
 }
 
-/** All commands and options, of which help, completions and the reference page are made. */
+/** Creates the command-line program. Help, completions, man page and the reference check use it too. */
 export function createAnalyzerProgram(): Command {
   const program = createProgram(
     'analyzer',
     packageVersion(),
     'Answers questions about the compiled classes of a project.',
   )
+  program.commandsGroup('Servers:')
   addServer(program)
+  program.commandsGroup('Queries:')
   addProject(program)
   addClasses(program)
   addMembers(program)
   addCalls(program)
   addDeps(program)
   addSource(program)
+  program.commandsGroup('Style, comparison and agents:')
   addLint(program)
   addDiff(program)
   addMcp(program)
+  program.commandsGroup('Other:').helpCommand('help [command]')
   addProjectOptions(program)
   addOutputOptions(program)
   addCompletion(program)
   return program
 }
 
-/** Every command takes it, before its name and behind: also those that need no project. */
+/**
+ * Adds --project to all commands, so that it can precede or follow the command name, even for commands that
+ * ignore it.
+ */
 function addProjectOptions(command: Command): void {
   if (!command.options.some(({ long }) => long === '--project')) addProjectOption(command)
   command.commands.forEach(addProjectOptions)

@@ -18,15 +18,17 @@ interface ServeFlags {
   readonly watch?: boolean
 }
 
-/** Runs a project's server until it is told to end, and says in one line on standard output whether it is ready. */
+/**
+ * Runs a project's server until it is stopped, and reports on one line of standard output when it is ready.
+ */
 export async function serve(root: string, { port, mode, projectJvm, watch }: ServeFlags): Promise<void> {
-  const told = new Promise<void>((resolve) => {
+  const signaled = new Promise<void>((resolve) => {
     process.once('SIGTERM', () => resolve()).once('SIGINT', () => resolve())
   })
-  // Whoever started it may have gone.
+  // The process that started it may have exited.
   process.stdout.on('error', () => undefined)
   let logger: Logger | undefined
-  // Its process starts while the rest is loaded, which takes as long.
+  // The pool process starts while the other modules load, which takes as long.
   const scanPool = warmScanPool(root, projectJvm, {
     warn: (details, message) => logger?.warn(details, message),
   })
@@ -42,13 +44,13 @@ export async function serve(root: string, { port, mode, projectJvm, watch }: Ser
     })
     logger = createLogger({ level: config.log.level, format: 'json' })
     const server = await create(config, { root, port }, { logger, scanPool }).start()
-    const ended = Promise.race([told.then(() => 'told' as const), server.wantsToStop])
+    const stopping = Promise.race([signaled.then(() => 'signaled' as const), server.wantsToStop])
     try {
-      if ((await Promise.race([ended, server.ready.then(() => 'ready' as const)])) === 'ready') {
+      if ((await Promise.race([stopping, server.ready.then(() => 'ready' as const)])) === 'ready') {
         process.stdout.write(
           `ANALYZER_READY port=${server.port} host=${server.host} version=${server.version}\n`,
         )
-        await ended
+        await stopping
       }
     } finally {
       setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref()
@@ -63,7 +65,10 @@ export async function serve(root: string, { port, mode, projectJvm, watch }: Ser
   }
 }
 
-/** Starts the pool's process with what it most likely needs: a configuration file may name other places, and then the scanner has it start again. */
+/**
+ * Starts the pool process with the most likely confinement. If a configuration file names other locations,
+ * the scanner restarts it.
+ */
 function warmScanPool(root: string, projectJvm: string | undefined, logger: PoolOptions['logger']): IdlePool {
   const { ANALYZER_CACHE_DIR: named = '' } = process.env
   const cacheDir = named === '' ? defaultCacheDir(process.env) : named
@@ -73,7 +78,7 @@ function warmScanPool(root: string, projectJvm: string | undefined, logger: Pool
     makeDirs(storeDirIn(cacheDir), 0o700)
     pool.warm()
   } catch {
-    // The scan reports it, where this directory is used at all.
+    // The scan reports the error if this directory is used at all.
   }
   return pool
 }

@@ -6,23 +6,23 @@ import { request } from '../../../lib/http/node-http.ts'
 import { isRunning } from '../../../lib/process/process-identity.ts'
 import type { ConfinementLevel } from '../../../lib/sandbox/confine.ts'
 import { errorSchema, fault } from '../../errors.ts'
-import { isProjectHeld } from '../../lifecycle/project-lock.ts'
+import { isProjectLocked } from '../../lifecycle/project-lock.ts'
 import {
   allRecordFiles,
   readRecord,
   recordFile,
   removeRecord,
   type ServerRecord,
-} from '../../lifecycle/server-file.ts'
+} from '../../lifecycle/server-record.ts'
 import { parseJson } from '../../../lib/schema/parse-json.ts'
 
 const PROBE_MS = 3_000
-/** For a question; the slowest is the hierarchy of java.lang.Object. */
+/** Timeout of a query; the slowest is the hierarchy of java.lang.Object. */
 const ANSWER_MS = 60_000
-/** For one about source: decompiling has a limit of its own, and may wait for others'. */
+/** Timeout of a source query: decompiling has its own limit, and may wait for other classes. */
 export const SOURCE_ANSWER_MS = 300_000
 
-/** What `GET /admin/info` answers. */
+/** Response of `GET /admin/info`. */
 interface ServerInfo {
   readonly pid: number
   readonly version: string
@@ -36,7 +36,7 @@ interface ServerInfo {
   readonly uptime: string
   readonly idleDuration: string
   readonly idleTimeout: string
-  /** Left out by servers of older versions. */
+  /** Missing from servers of older versions. */
   readonly confinement?: ConfinementLevel
   readonly watch?: {
     readonly directories: number
@@ -46,14 +46,18 @@ interface ServerInfo {
   }
 }
 
-/** A server that lives and has shown that it is the one of its record. */
+/** A running server that matches its record. */
 export interface LiveServer {
   readonly record: ServerRecord
   readonly info: ServerInfo
 }
 
-/** Sends one request to a server, and returns its answer: a text where it is not JSON. @throws SERVER_UNREACHABLE, SERVER_TIMEOUT, and the server's own errors */
-export async function ask<T>(
+/**
+ * Sends a request to a server and returns its response, as text if it is not JSON.
+ *
+ * @throws SERVER_UNREACHABLE, SERVER_TIMEOUT, and the server's own errors
+ */
+export async function sendRequest<T>(
   record: ServerRecord,
   path: string,
   options: {
@@ -82,8 +86,8 @@ export async function ask<T>(
     })
       .on('response', resolve)
       .on('error', (error) => {
-        if (signal.aborted) reject(fault('SERVER_TIMEOUT', `${where} did not answer in time`, error))
-        else reject(fault('SERVER_UNREACHABLE', `${where} cannot be reached: ${messageOf(error)}`, error))
+        if (signal.aborted) reject(fault('SERVER_TIMEOUT', `${where} did not respond in time`, error))
+        else reject(fault('SERVER_UNREACHABLE', `${where} is unreachable: ${messageOf(error)}`, error))
       })
       .end(body === undefined ? undefined : JSON.stringify(body))
   })
@@ -93,14 +97,14 @@ export async function ask<T>(
   return (await (isJson ? json(response) : text(response))) as T
 }
 
-/** A server that listens everywhere is here too. */
+/** A server that listens on all addresses also listens on loopback. */
 function connectable(host: string): string {
   return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
 }
 
 function errorOf(status: number, body: string, where: string): Error {
   const answer = parseJson(errorSchema, body)
-  if (answer === undefined) return fault('SERVER_ERROR', `${where} answered ${status}`)
+  if (answer === undefined) return fault('SERVER_ERROR', `${where} responded with status ${status}`)
   const { type, message } = answer
   if (type === 'NotFound') return fault('CLASS_NOT_FOUND', message)
   if (type === 'BadRequest') return fault('BAD_REQUEST', message)
@@ -108,96 +112,109 @@ function errorOf(status: number, body: string, where: string): Error {
   return fault('SERVER_ERROR', message)
 }
 
-/** What a record leads to. `silent` is a server that holds its project, but does not answer now. */
-type Probed =
+/**
+ * Result of probing a record. `unresponsive` is a server that holds its project's lock but does not respond.
+ */
+type ProbeResult =
   | { readonly is: 'none' }
   | { readonly is: 'live'; readonly live: LiveServer }
-  | { readonly is: 'silent'; readonly record: ServerRecord; readonly why: Error }
+  | { readonly is: 'unresponsive'; readonly record: ServerRecord; readonly why: Error }
 
-/** The running server of a project, if it answers. A record whose server is gone, or is another's, is removed. */
+/**
+ * Returns the running server of a project if it responds. Removes a record whose server exited or belongs to
+ * another project.
+ */
 export async function findServer(projectPath: string): Promise<LiveServer | undefined> {
-  const probed = await probe(recordFile(projectPath))
-  return probed.is === 'live' ? probed.live : undefined
+  const result = await probe(recordFile(projectPath))
+  return result.is === 'live' ? result.live : undefined
 }
 
-/** The running server of a project. @throws SERVER_NOT_RUNNING, and SERVER_TIMEOUT or SERVER_UNREACHABLE for a silent one */
+/**
+ * Returns the running server of a project.
+ *
+ * @throws SERVER_NOT_RUNNING, and SERVER_TIMEOUT or SERVER_UNREACHABLE if it does not respond
+ */
 export async function getServer(projectPath: string): Promise<LiveServer> {
-  const probed = await probeProject(projectPath)
-  if (probed.is === 'live') return probed.live
-  if (probed.is === 'silent') throw probed.why
+  const result = await probeProject(projectPath)
+  if (result.is === 'live') return result.live
+  if (result.is === 'unresponsive') throw result.why
   throw notRunning(projectPath)
 }
 
-/** A server that is to be ended: it need not answer. */
-export interface HeldProject {
+/** A server to stop; it need not respond. */
+export interface ServerProcess {
   readonly record: ServerRecord
-  readonly isSilent: boolean
+  readonly isUnresponsive: boolean
 }
 
-/** The server that holds a project, whether it answers or not. */
-export async function findHolder(projectPath: string): Promise<HeldProject | undefined> {
-  const probed = await probeProject(projectPath)
-  return probed.is === 'none' ? undefined : heldBy(probed)
+/** Returns the server that holds a project's lock, whether it responds or not. */
+export async function findServerProcess(projectPath: string): Promise<ServerProcess | undefined> {
+  const result = await probeProject(projectPath)
+  return result.is === 'none' ? undefined : processOf(result)
 }
 
-/** The same. @throws SERVER_NOT_RUNNING */
-export async function getHolder(projectPath: string): Promise<HeldProject> {
-  const holder = await findHolder(projectPath)
+/** Returns the server that holds a project's lock. @throws SERVER_NOT_RUNNING */
+export async function getServerProcess(projectPath: string): Promise<ServerProcess> {
+  const holder = await findServerProcess(projectPath)
   if (holder === undefined) throw notRunning(projectPath)
   return holder
 }
 
 function notRunning(projectPath: string) {
-  return fault('SERVER_NOT_RUNNING', `no server runs for ${projectPath}; start one with: analyzer start`)
+  return fault(
+    'SERVER_NOT_RUNNING',
+    `no server is running for ${projectPath}; start one with: analyzer start`,
+  )
 }
 
-/** All running servers of this user that answer. */
+/** Returns all running servers of this user that respond. */
 export async function findAllServers(): Promise<readonly LiveServer[]> {
   const found = await Promise.all(allRecordFiles().map(probe))
-  return found.flatMap((probed) => (probed.is === 'live' ? [probed.live] : []))
+  return found.flatMap((result) => (result.is === 'live' ? [result.live] : []))
 }
 
-/** All running servers of this user, whether they answer or not. */
-export async function findAllHolders(): Promise<readonly HeldProject[]> {
+/** Returns all running servers of this user, whether they respond or not. */
+export async function findAllServerProcesses(): Promise<readonly ServerProcess[]> {
   const found = await Promise.all(allRecordFiles().map(probe))
-  return found.flatMap((probed) => (probed.is === 'none' ? [] : [heldBy(probed)]))
+  return found.flatMap((result) => (result.is === 'none' ? [] : [processOf(result)]))
 }
 
-function heldBy(probed: Exclude<Probed, { readonly is: 'none' }>): HeldProject {
-  const { record } = probed.is === 'live' ? probed.live : probed
-  return { record, isSilent: probed.is === 'silent' }
+function processOf(result: Exclude<ProbeResult, { readonly is: 'none' }>): ServerProcess {
+  const { record } = result.is === 'live' ? result.live : result
+  return { record, isUnresponsive: result.is === 'unresponsive' }
 }
 
 const RECORD_MS = 3_000
 const POLL_MS = 100
 
-/** Waits a little for a record that is damaged or missing: the server that holds the project writes it again. */
-async function probeProject(projectPath: string): Promise<Probed> {
+/** Waits briefly for a damaged or missing record: the server that holds the lock writes it again. */
+async function probeProject(projectPath: string): Promise<ProbeResult> {
   const file = recordFile(projectPath)
   const untilMs = performance.now() + RECORD_MS
   for (;;) {
-    const probed = await probe(file)
-    if (probed.is !== 'none' || performance.now() > untilMs || !(await isProjectHeld(projectPath)))
-      return probed
+    const result = await probe(file)
+    if (result.is !== 'none' || performance.now() > untilMs || !(await isProjectLocked(projectPath)))
+      return result
     await delay(POLL_MS)
   }
 }
 
 /**
- * Believes only the very process of the record, which answers as such or at least holds the project (threat A8). To another
- * that got its number no token is sent.
+ * Trusts only the exact process of the record, if it responds as such or at least holds the project's lock
+ * (threat A8). Never sends the token to another process that got its PID.
  */
-async function probe(file: string): Promise<Probed> {
+async function probe(file: string): Promise<ProbeResult> {
   const record = readRecord(file)
   if (record === undefined) return { is: 'none' }
   if (isRunning(record)) {
     try {
-      const info = await ask<ServerInfo>(record, '/admin/info', { timeoutMs: PROBE_MS })
+      const info = await sendRequest<ServerInfo>(record, '/admin/info', { timeoutMs: PROBE_MS })
       if (info.pid === record.pid && info.projectPath === record.projectPath)
         return { is: 'live', live: { record, info } }
     } catch (error) {
-      // A server that starts, ends or hangs still has its lock.
-      if (await isProjectHeld(record.projectPath)) return { is: 'silent', record, why: error as Error }
+      // A server that is starting, stopping or hanging still holds its lock.
+      if (await isProjectLocked(record.projectPath))
+        return { is: 'unresponsive', record, why: error as Error }
     }
   }
   removeRecord(file, record.pid)

@@ -1,6 +1,7 @@
 /**
- * The server's memory is flat tables: little is young in V8's heap (which takes three times so many MiB), it is collected
- * when there is nothing to do and hardly while the code is loaded, and glibc is to give back what is free.
+ * Options for a small memory footprint. Most of the server's memory is flat tables, so little in V8's heap is
+ * young (a semi-space takes three times its MiB). It is collected when the server is idle and rarely while
+ * code loads, and glibc returns free memory early.
  */
 export const SMALL_MEMORY = {
   flags: ['--max-semi-space-size=2', '--initial-old-space-size=64', '--expose-gc'],

@@ -5,26 +5,27 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { siblingModule } from '../../../lib/process/sibling.ts'
 import { fault } from '../../errors.ts'
-import { recordFile } from '../../lifecycle/server-file.ts'
+import { recordFile } from '../../lifecycle/server-record.ts'
 import { findServer, type LiveServer } from './server-client.ts'
 import { SMALL_MEMORY } from './small-memory.ts'
 
 const POLL_MS = 100
 
+/** Options for starting a server. */
 export interface StartOptions {
   readonly port?: number
   readonly mode?: string
   readonly projectJvm?: string
-  /** Undefined as the configuration says. */
+  /** Undefined to use the configuration. */
   readonly watch?: boolean
   readonly timeoutMs: number
-  /** Another build of the server, as a JavaScript file. */
+  /** Another build of the server, a JavaScript file. */
   readonly serverJar?: string
 }
 
 /**
- * Starts a project's server where none runs, and waits until it is ready. Where two are started at once, both wait for the
- * one that was first.
+ * Starts a project's server if none is running, and waits until it is ready. If two are started at the same
+ * time, both callers wait for the first.
  *
  * @throws SERVER_START_FAILED and SERVER_TIMEOUT
  */
@@ -54,14 +55,14 @@ export async function startServer(projectPath: string, options: StartOptions): P
 function late(projectPath: string, { timeoutMs }: StartOptions) {
   return fault(
     'SERVER_TIMEOUT',
-    `the server of ${projectPath} was not ready after ${timeoutMs / 1_000} s; it goes on starting, "analyzer status" tells how far it is`,
+    `the server of ${projectPath} was not ready after ${timeoutMs / 1_000} s; it is still starting, check it with "analyzer status"`,
   )
 }
 
 type Outcome =
   { readonly is: 'ready' } | { readonly is: 'failed'; readonly reason: string; readonly message: string }
 
-/** Runs the server on its own, and reads the one line that it says. */
+/** Starts the server as a detached process, and reads the one line it prints. */
 async function spawnServer(
   projectPath: string,
   options: StartOptions,
@@ -74,7 +75,7 @@ async function spawnServer(
     ...(options.projectJvm === undefined ? [] : ['--project-jvm', options.projectJvm]),
     ...(options.watch === undefined ? [] : [options.watch ? '--watch' : '--no-watch']),
   ]
-  // Another's server may be writing to it: two commands can start one at once.
+  // Another process may be writing to it: two commands can start a server at the same time.
   const log = openSync(recordFile(projectPath).replace(/json$/, 'log'), 'a', 0o600)
   const child = spawn(
     process.execPath,
@@ -86,19 +87,20 @@ async function spawnServer(
       env: { ...SMALL_MEMORY.environment, ...process.env },
     },
   )
-  let said = ''
+  let output = ''
   let timer: NodeJS.Timeout | undefined
   try {
     return await new Promise<Outcome | 'late'>((done, reject) => {
       timer = setTimeout(() => done('late'), Math.max(0, untilMs - performance.now()))
       child.once('error', reject)
       child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-        said += text
-        if (/^ANALYZER_READY .*\n/m.test(said)) done({ is: 'ready' })
+        output += text
+        if (/^ANALYZER_READY .*\n/m.test(output)) done({ is: 'ready' })
       })
       child.once('close', (code, signal) => {
-        const [, reason = 'CRASHED', message] = /ANALYZER_ERROR reason=(\S+) message="(.*)"/.exec(said) ?? []
-        done({ is: 'failed', reason, message: message ?? `it ended with ${signal ?? `status ${code}`}` })
+        const [, reason = 'CRASHED', message] =
+          /ANALYZER_ERROR reason=(\S+) message="(.*)"/.exec(output) ?? []
+        done({ is: 'failed', reason, message: message ?? `it exited with ${signal ?? `status ${code}`}` })
       })
     })
   } finally {
@@ -109,7 +111,7 @@ async function spawnServer(
   }
 }
 
-/** Of the checkout that ANALYZER_REPO_PATH names, else the one that this command is of. */
+/** Returns the server program of the checkout in ANALYZER_REPO_PATH, else of this installation. */
 async function ownServer(): Promise<string> {
   // The configuration's modules take longer to load than most commands.
   const { loadAnalyzerConfig } = await import('../../config.ts')
@@ -121,6 +123,6 @@ async function ownServer(): Promise<string> {
   if (found !== undefined) return resolve(found)
   throw fault(
     'SERVER_START_FAILED',
-    `ANALYZER_REPO_PATH is "${repoPath}", where there is neither dist/src/bin/analyzer.js nor src/bin/analyzer.ts`,
+    `ANALYZER_REPO_PATH is "${repoPath}", which has neither dist/src/bin/analyzer.js nor src/bin/analyzer.ts`,
   )
 }

@@ -1,35 +1,37 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isAlive } from '../../../lib/process/is-alive.ts'
 import { fault } from '../../errors.ts'
-import { recordFile, removeRecord, type ServerRecord } from '../../lifecycle/server-file.ts'
-import { ask, type HeldProject } from './server-client.ts'
+import { recordFile, removeRecord, type ServerRecord } from '../../lifecycle/server-record.ts'
+import { sendRequest, type ServerProcess } from './server-client.ts'
 
 const STOP_MS = 10_000
 const POLL_MS = 25
 
-/** Ends a server and waits until it is gone. @throws SERVER_TIMEOUT where it does not end and is not to be killed */
-export async function stopServer({ record, isSilent }: HeldProject, force: boolean): Promise<void> {
+/**
+ * Stops a server and waits until it exits. @throws SERVER_TIMEOUT when it does not exit and `force` is false
+ */
+export async function stopServer({ record, isUnresponsive }: ServerProcess, force: boolean): Promise<void> {
   const { pid, projectPath } = record
-  if (!isSilent && (await isAskedToEnd(record)) && (await isGone(pid))) return
+  if (!isUnresponsive && (await requestShutdown(record)) && (await hasExited(pid))) return
   if (!force) {
     throw fault(
       'SERVER_TIMEOUT',
-      `the server of ${projectPath} does not end; kill it with: analyzer stop --force`,
+      `the server of ${projectPath} did not stop; kill it with: analyzer stop --force`,
     )
   }
   kill(pid)
-  await isGone(pid)
+  await hasExited(pid)
   removeRecord(recordFile(projectPath), pid)
 }
 
-function isAskedToEnd(record: ServerRecord): Promise<boolean> {
-  return ask(record, '/admin/shutdown', { method: 'POST', timeoutMs: STOP_MS }).then(
+function requestShutdown(record: ServerRecord): Promise<boolean> {
+  return sendRequest(record, '/admin/shutdown', { method: 'POST', timeoutMs: STOP_MS }).then(
     () => true,
     () => false,
   )
 }
 
-async function isGone(pid: number): Promise<boolean> {
+async function hasExited(pid: number): Promise<boolean> {
   const untilMs = performance.now() + STOP_MS
   while (performance.now() < untilMs) {
     if (!isAlive(pid)) return true
@@ -42,6 +44,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended meanwhile.
+    // It exited in the meantime.
   }
 }

@@ -8,7 +8,7 @@ import { projectRoutes } from './routes-project.ts'
 import { queryRoutes } from './routes-query.ts'
 import { sourceRoutes } from './routes-source.ts'
 
-/** The REST face of one project's server, ready to listen. */
+/** Creates the HTTP API of one project's server, ready to listen. */
 export function createAnalyzerHttp(face: AnalyzerFace, token: string, logger: Logger): HttpServer {
   const server = createHttpServer({
     info: {

@@ -5,21 +5,21 @@ import type { ProjectWatch } from '../../watch/project-watch.ts'
 import type { SourceService } from '../../source/source-service.ts'
 import type { IdleClock } from '../../lifecycle/idle-clock.ts'
 
-/** What the HTTP routes work with. */
+/** Services that the HTTP routes use. */
 export interface AnalyzerFace {
   readonly config: AnalyzerConfig
   readonly version: string
   readonly projectPath: string
   readonly projectName: string
   readonly startedAt: Date
-  /** Set once it listens. */
+  /** Set once the server listens. */
   readonly address: { port: number }
   readonly analysis: Analysis
   readonly source: SourceService
   readonly lint: LintService
-  /** Undefined where nothing is watched. */
+  /** Undefined if watching is off. */
   readonly watch: ProjectWatch | undefined
   readonly idle: IdleClock
-  /** Ends the server, after the answer is sent. */
+  /** Stops the server; called after the response is sent. */
   readonly shutDown: () => void
 }

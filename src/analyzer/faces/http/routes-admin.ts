@@ -1,21 +1,21 @@
 import type { HttpServer } from '../../../lib/http/server.ts'
-import { sayDuration } from '../../lifecycle/idle-clock.ts'
+import { formatDuration } from '../../lifecycle/idle-clock.ts'
 import { confinementLevel } from '../../../lib/sandbox/confine.ts'
 import type { AnalyzerFace } from './face.ts'
 
 const API_VERSION = 'v1'
 
-/** Health, readiness, what runs here, and its end. */
+/** Adds the routes for health, readiness, server information and shutdown. */
 export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
   const { analysis, idle, config, address } = face
-  app.get('/admin/health', { schema: { summary: 'Whether the server lives' } }, () => ({
+  app.get('/admin/health', { schema: { summary: 'Report that the server is running' } }, () => ({
     status: 'UP',
     timestamp: new Date().toISOString(),
   }))
 
   app.get(
     '/admin/ready',
-    { schema: { summary: 'Whether queries are answered; 503 until then' } },
+    { schema: { summary: 'Report whether the server can answer queries; 503 until then' } },
     (_request, reply) => {
       const { is } = analysis.state
       const ready = is === 'READY' || is === 'REFRESHING'
@@ -23,7 +23,7 @@ export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
     },
   )
 
-  app.get('/admin/info', { schema: { summary: 'What runs here' } }, () => ({
+  app.get('/admin/info', { schema: { summary: 'Show the server, its project and its state' } }, () => ({
     version: face.version,
     apiVersion: API_VERSION,
     pid: process.pid,
@@ -37,16 +37,16 @@ export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
     ...(face.watch !== undefined && { watch: face.watch.view }),
     confinement: confinementLevel(),
     startedAt: face.startedAt.toISOString(),
-    uptime: sayDuration(Date.now() - face.startedAt.getTime()),
+    uptime: formatDuration(Date.now() - face.startedAt.getTime()),
     lastActivityAt: idle.lastActivity.toISOString(),
-    idleDuration: sayDuration(Date.now() - idle.lastActivity.getTime()),
-    idleTimeout: sayDuration(config.server.idleTimeoutMs),
+    idleDuration: formatDuration(Date.now() - idle.lastActivity.getTime()),
+    idleTimeout: formatDuration(config.server.idleTimeoutMs),
   }))
 
   app.post(
     '/admin/activity',
     {
-      schema: { summary: 'Keeps the server from ending for want of work' },
+      schema: { summary: 'Restart the idle timeout' },
       config: { hasNoEffect: true },
     },
     () => {
@@ -55,7 +55,7 @@ export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
     },
   )
 
-  app.post('/admin/shutdown', { schema: { summary: 'Ends the server' } }, (_request, reply) => {
+  app.post('/admin/shutdown', { schema: { summary: 'Stop the server' } }, (_request, reply) => {
     reply.raw.once('close', () => face.shutDown())
     return { status: 'shutting_down' }
   })

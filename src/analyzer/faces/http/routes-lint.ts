@@ -14,11 +14,9 @@ const filePath = Type.String({
 })
 const scope = {
   pattern: Type.Optional(
-    Type.String({ minLength: 1, maxLength: MAX_PATTERN, description: 'only files that fit this glob' }),
+    Type.String({ minLength: 1, maxLength: MAX_PATTERN, description: 'only files that match this glob' }),
   ),
-  includeTests: Type.Optional(
-    Type.Boolean({ default: true, description: 'whether files of tests are looked at too' }),
-  ),
+  includeTests: Type.Optional(Type.Boolean({ default: true, description: 'include test files' })),
 }
 const exact = { additionalProperties: false }
 
@@ -27,58 +25,67 @@ const lintProject = Type.Object(scope, exact)
 const formatFile = Type.Object(
   {
     filePath,
-    writeToFile: Type.Optional(Type.Boolean({ default: false, description: 'whether the file is written' })),
+    writeToFile: Type.Optional(Type.Boolean({ default: false, description: 'write the formatted file' })),
   },
   exact,
 )
 const formatProject = Type.Object(
   {
     ...scope,
-    dryRun: Type.Optional(Type.Boolean({ default: false, description: 'whether nothing is written' })),
+    dryRun: Type.Optional(
+      Type.Boolean({ default: false, description: 'report changes without writing files' }),
+    ),
   },
   exact,
 )
 
-/** The style of the project's sources: what differs from it, and making them so. They need no classes, and so no scan. */
+/**
+ * Adds the routes that check and format source files. They need no compiled classes, and therefore no scan.
+ */
 export function lintRoutes({ app }: HttpServer, { lint, idle, projectPath }: AnalyzerFace): void {
   const add = <Body extends TSchema>(
     path: string,
     summary: string,
     body: Body,
-    answer: (asked: Static<Body>, signal: AbortSignal) => Promise<object>,
+    answer: (body: Static<Body>, signal: AbortSignal) => Promise<object>,
   ): void => {
     app.post(`/api/v1/linter${path}`, { schema: { summary, body } }, async (request, reply) => {
       idle.touch()
       try {
-        return await answer(request.body as Static<Body>, endOf(reply))
+        return await answer(request.body as Static<Body>, abortOnClose(reply))
       } finally {
         idle.touch()
       }
     })
   }
 
-  add('/lint/file', 'What is not in style in a file', lintFile, async (asked, signal) =>
-    lintFileView(await lint.file(asked.filePath, { writes: false, wanted: 'issues' }, signal)),
+  add('/lint/file', 'List style violations in a file', lintFile, async (body, signal) =>
+    lintFileView(await lint.file(body.filePath, { writes: false, wanted: 'issues' }, signal)),
   )
 
-  add('/lint/project', 'What is not in style in the project', lintProject, async (asked, signal) => {
-    const beganMs = performance.now()
-    const found = await lint.project(scopeOf(asked), { writes: false, wanted: 'issues' }, signal)
-    return lintProjectView(projectPath, found, beganMs)
+  add('/lint/project', 'List style violations in the project', lintProject, async (body, signal) => {
+    const startMs = performance.now()
+    const found = await lint.project(scopeOf(body), { writes: false, wanted: 'issues' }, signal)
+    return lintProjectView(projectPath, found, startMs)
   })
 
-  add('/format/file', 'Brings a file into style', formatFile, async (asked, signal) => {
-    const wish = { writes: asked.writeToFile === true, wanted: 'text' } as const
-    return formatFileView(await lint.file(asked.filePath, wish, signal))
+  add('/format/file', 'Format a file', formatFile, async (body, signal) => {
+    const styleRequest = { writes: body.writeToFile === true, wanted: 'text' } as const
+    return formatFileView(await lint.file(body.filePath, styleRequest, signal))
   })
 
-  add('/format/project', 'Brings the project into style', formatProject, async (asked, signal) => {
-    const beganMs = performance.now()
-    const dryRun = asked.dryRun === true
-    const wish = dryRun
+  add('/format/project', 'Format the project', formatProject, async (body, signal) => {
+    const startMs = performance.now()
+    const dryRun = body.dryRun === true
+    const styleRequest = dryRun
       ? ({ writes: false, wanted: 'diff' } as const)
       : ({ writes: true, wanted: 'issues' } as const)
-    return formatProjectView(projectPath, await lint.project(scopeOf(asked), wish, signal), dryRun, beganMs)
+    return formatProjectView(
+      projectPath,
+      await lint.project(scopeOf(body), styleRequest, signal),
+      dryRun,
+      startMs,
+    )
   })
 }
 
@@ -92,9 +99,9 @@ function scopeOf({
   return { pattern, includeTests }
 }
 
-/** Aborts when whoever asked has gone, or has the answer: a project's work is not done for nobody. */
-function endOf({ raw }: FastifyReply): AbortSignal {
+/** Returns a signal that aborts when the connection closes, so that work for a disconnected client stops. */
+function abortOnClose({ raw }: FastifyReply): AbortSignal {
   const end = new AbortController()
-  raw.once('close', () => end.abort(new Error('the client has gone')))
+  raw.once('close', () => end.abort(new Error('the client disconnected')))
   return end.signal
 }

@@ -1,7 +1,7 @@
 import type { HttpServer } from '../../../lib/http/server.ts'
 import type { AnalyzerFace } from './face.ts'
 
-/** What the project is, and reading it again. */
+/** Adds the routes that describe and rescan the project. */
 export function projectRoutes({ app }: HttpServer, face: AnalyzerFace): void {
   const { analysis, idle } = face
   const describe = () => {
@@ -17,14 +17,16 @@ export function projectRoutes({ app }: HttpServer, face: AnalyzerFace): void {
     }
   }
 
-  app.get('/api/v1/project', { schema: { summary: 'The project' } }, () => {
+  app.get('/api/v1/project', { schema: { summary: 'Show the project' } }, () => {
     idle.touch()
     return describe()
   })
 
   app.post(
     '/api/v1/project/refresh',
-    { schema: { summary: 'Reads what has changed; answers when it is done, and the old index until then' } },
+    {
+      schema: { summary: 'Scan changes; responds when done, and queries use the previous index until then' },
+    },
     async () => {
       idle.touch()
       const scan = await analysis.refresh()
@@ -32,7 +34,7 @@ export function projectRoutes({ app }: HttpServer, face: AnalyzerFace): void {
     },
   )
 
-  app.get('/api/v1/project/diagnostics', { schema: { summary: 'What could not be read' } }, () => {
+  app.get('/api/v1/project/diagnostics', { schema: { summary: 'List files that could not be read' } }, () => {
     idle.touch()
     return { diagnostics: analysis.scan.diagnostics }
   })

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { CYCLE_MEMBERS, GRAPH_FORMATS } from '../../choices.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
-import type { QuestionName } from '../../api/questions.ts'
+import type { QueryName } from '../../api/queries.ts'
 import { fault } from '../../errors.ts'
 import type { Scan } from '../../scan/scan.ts'
 import { annotationUsages } from '../../query/annotations/annotation-usages.ts'
@@ -19,22 +19,22 @@ import { searchMethods } from '../../query/types/methods-search.ts'
 import { statsOf } from '../../scan/stats.ts'
 import { xrefOf } from '../../query/calls/xref.ts'
 import type { AnalyzerFace } from './face.ts'
-import type { QueryReader } from './query.ts'
-import { addQuestion } from './question-route.ts'
-import type { SourceQuestion } from './routes-source.ts'
+import type { QueryParameters } from './query-parameters.ts'
+import { addQueryRoute } from './query-route.ts'
+import type { SourceQuery } from './routes-source.ts'
 
-/** The questions that are asked of a project's classes. */
+/** Adds the routes for queries about classes. */
 export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
   for (const [name, answer] of Object.entries(ANSWERS) as [keyof typeof ANSWERS, Answer][]) {
-    addQuestion(server, face, name, (query, { name: subject = '' }, reply) =>
+    addQueryRoute(server, face, name, (query, { name: subject = '' }, reply) =>
       answer(face.analysis.scan, query, subject, reply),
     )
   }
 }
 
-type Answer = (scan: Scan, query: QueryReader, name: string, reply: FastifyReply) => unknown
+type Answer = (scan: Scan, query: QueryParameters, name: string, reply: FastifyReply) => unknown
 
-/** Graphs for other programs are sent as those read them. */
+/** Media types of graph formats for other programs. */
 const GRAPH_TYPES = {
   dot: 'text/vnd.graphviz; charset=utf-8',
   mermaid: 'text/plain; charset=utf-8',
@@ -42,7 +42,7 @@ const GRAPH_TYPES = {
   html: 'text/html; charset=utf-8',
 } as const
 
-const ANSWERS: Readonly<Record<Exclude<QuestionName, SourceQuestion>, Answer>> = {
+const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
   stats: (scan) => statsOf(scan),
 
   classes_list({ snapshot }, query) {

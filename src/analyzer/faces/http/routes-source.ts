@@ -3,17 +3,18 @@ import { isFault } from '../../../lib/errors/fault.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { errorToWire, fault } from '../../errors.ts'
 import { showMethod } from '../../source/show-method.ts'
-import { SOURCE_FORMATS } from '../../source/java/formats.ts'
+import { SOURCE_FORMATS } from '../../source/java/source-format.ts'
 import { showSource } from '../../source/show-source.ts'
 import { SHOWN_LANGUAGES } from '../../source/archive/source-text.ts'
 import { VISIBILITIES } from '../../source/java/visibility.ts'
 import type { AnalyzerFace } from './face.ts'
-import type { QueryReader } from './query.ts'
-import { addQuestion } from './question-route.ts'
+import type { QueryParameters } from './query-parameters.ts'
+import { addQueryRoute } from './query-route.ts'
 
-export type SourceQuestion = 'source_show' | 'source_method'
+/** Queries answered from source text instead of the index. */
+export type SourceQuery = 'source_show' | 'source_method'
 
-/** Codes that say why there is no source. */
+/** Codes that explain why there is no source. */
 const REASONS = new Set([
   'CLASS_NOT_FOUND',
   'METHOD_NOT_FOUND',
@@ -23,39 +24,39 @@ const REASONS = new Set([
 ])
 const MAX_CONTEXT_LINES = 10_000
 
-/** The source of classes and methods. */
+/** Adds the routes for the source of classes and methods. */
 export function sourceRoutes(server: HttpServer, face: AnalyzerFace): void {
-  addQuestion(server, face, 'source_show', (query, { name = '' }, reply) =>
-    orReason(name, reply, async () => {
-      const wish = {
+  addQueryRoute(server, face, 'source_show', (query, { name = '' }, reply) =>
+    withReason(name, reply, async () => {
+      const options = {
         ...decompiling(query),
         language: query.word('lang', SHOWN_LANGUAGES),
         format: query.word('format', SOURCE_FORMATS) ?? 'full',
         visibility: query.word('visibility', VISIBILITIES) ?? 'private',
       }
-      return { source: await showSource(face.source, face.analysis.scan, name, wish) }
+      return { source: await showSource(face.source, face.analysis.scan, name, options) }
     }),
   )
 
-  addQuestion(server, face, 'source_method', (query, { name = '', method = '' }, reply) =>
-    orReason(name, reply, async () => {
+  addQueryRoute(server, face, 'source_method', (query, { name = '', method = '' }, reply) =>
+    withReason(name, reply, async () => {
       const contextLines = query.number('context') ?? 0
       if (contextLines > MAX_CONTEXT_LINES)
         throw fault('BAD_REQUEST', `context must be at most ${MAX_CONTEXT_LINES} lines, not ${contextLines}`)
-      const wish = { method, parameterTypes: query.text('paramTypes'), contextLines }
+      const options = { method, parameterTypes: query.text('paramTypes'), contextLines }
       const { scan } = face.analysis
-      return { methodSource: await showMethod(face.source, scan, name, wish, decompiling(query)) }
+      return { methodSource: await showMethod(face.source, scan, name, options, decompiling(query)) }
     }),
   )
 }
 
-function decompiling(query: QueryReader) {
+function decompiling(query: QueryParameters) {
   const isAllowed = query.text('allowDecompilation') === undefined || query.flag('allowDecompilation')
   return { allowsDecompilation: isAllowed, isFresh: query.flag('forceRefresh') }
 }
 
-/** That there is no source is told with the class and the reason in fields of their own. */
-async function orReason(fqn: string, reply: FastifyReply, answer: () => Promise<object>): Promise<object> {
+/** Adds the class and the reason to the error body when there is no source. */
+async function withReason(fqn: string, reply: FastifyReply, answer: () => Promise<object>): Promise<object> {
   try {
     return await answer()
   } catch (error) {

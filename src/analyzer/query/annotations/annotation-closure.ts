@@ -4,22 +4,22 @@ import { toFqn, toInternal } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { TARGET } from '../../bytecode/columns.ts'
 import type { IndexedSlice } from '../../index/indexed-slice.ts'
-import { firstFrom } from '../../index/sorted.ts'
+import { lowerBound } from '../../index/lower-bound.ts'
 
-/** One annotation on a class or a member. */
-interface AnnotationPlace {
+/** An annotation on a class or member. */
+interface AnnotationLocation {
   readonly slice: IndexedSlice
   /** Row in the slice's facts' annotations. */
   readonly row: number
-  /** The class that it stands in. */
+  /** Class that contains it. */
   readonly id: number
-  /** What it stands on, as in the facts. */
+  /** Annotated element, as in the facts. */
   readonly targetKind: number
   readonly target: number
 }
 
-/** Every place where an annotation type is written, by the id of its name. */
-function* placesOf(snapshot: Snapshot, type: number): Generator<AnnotationPlace> {
+/** Yields all annotations of a type, by the id of its name. */
+function* locationsOf(snapshot: Snapshot, type: number): Generator<AnnotationLocation> {
   for (const slice of snapshot.index.slices) {
     const { annotations } = slice.digest
     for (const at of rowsOfType(slice, type)) {
@@ -35,67 +35,72 @@ function* placesOf(snapshot: Snapshot, type: number): Generator<AnnotationPlace>
 }
 
 function* rowsOfType({ digest: { annotations } }: IndexedSlice, type: number): Generator<number> {
-  const first = firstFrom(0, annotations.count, (at) => (annotations.type[at] ?? 0) < type)
+  const first = lowerBound(0, annotations.count, (at) => (annotations.type[at] ?? 0) < type)
   for (let at = first; annotations.type[at] === type; at++) yield at
 }
 
 /**
- * The annotation types that count as a given one: itself, and those that carry it, at any depth, each with the way from
- * it to the given one (the types after it). Circles end (threat A5).
+ * Returns the annotation types that count as a given one: itself, and those annotated with it at any depth,
+ * each with its path to the given one (the types after it). Cycles terminate (threat A5).
  */
 function annotationClosure(snapshot: Snapshot, type: number): ReadonlyMap<number, readonly number[]> {
-  const ways = new Map<number, readonly number[]>([[type, []]])
+  const paths = new Map<number, readonly number[]>([[type, []]])
   let level = [type]
   while (level.length > 0) {
     const next: number[] = []
     for (const carried of level) {
-      for (const { slice, id, targetKind } of placesOf(snapshot, carried)) {
+      for (const { slice, id, targetKind } of locationsOf(snapshot, carried)) {
         const { digest, firstClass } = slice
         const isAnnotation = ((digest.classes.accessFlags[id - firstClass] ?? 0) & ACC.ANNOTATION) !== 0
         if (!isAnnotation || snapshot.index.isHidden(id)) continue
         if (targetKind !== TARGET.CLASS) continue
         const name = snapshot.index.nameIdOf(id)
-        if (ways.has(name) || isOfTheLanguage(snapshot, name)) continue
-        ways.set(name, [carried, ...(ways.get(carried) ?? [])])
+        if (paths.has(name) || isLanguageAnnotation(snapshot, name)) continue
+        paths.set(name, [carried, ...(paths.get(carried) ?? [])])
         next.push(name)
       }
     }
     level = next
   }
-  return ways
+  return paths
 }
 
-/** `@Documented`, `@Retention` and their like stand on nearly every annotation, and mean nothing for what carries that. */
-function isOfTheLanguage(snapshot: Snapshot, name: number): boolean {
+/**
+ * `@Documented`, `@Retention` and similar annotations are on nearly every annotation type and say nothing
+ * about annotated classes.
+ */
+function isLanguageAnnotation(snapshot: Snapshot, name: number): boolean {
   return toFqn(snapshot.index.names.get(name)).startsWith('java.lang.annotation.')
 }
 
-/** A place where an annotation counts as the one asked for. */
-interface CountingPlace extends AnnotationPlace {
-  /** From the one that is written to the one asked for; empty for itself. */
-  readonly way: readonly number[]
-  /** The one that is written, where the row is that of the container of a repeated one. */
+/** An annotation that counts as the given one. */
+interface MatchingAnnotation extends AnnotationLocation {
+  /** Types from the written one to the given one; empty if they are the same. */
+  readonly path: readonly number[]
+  /** The written annotation, if `row` is the container of repeated annotations. */
   readonly repeated?: AnnotationView
 }
 
-/** Every place where an annotation stands, or one that carries it, the repeated ones one by one. */
-export function* countingPlaces(snapshot: Snapshot, type: number): Generator<CountingPlace> {
-  for (const [each, way] of annotationClosure(snapshot, type)) {
-    for (const place of placesOf(snapshot, each)) yield { ...place, way }
+/**
+ * Yields all annotations of a type and of types annotated with it. Repeated ones are yielded individually.
+ */
+export function* matchingAnnotations(snapshot: Snapshot, type: number): Generator<MatchingAnnotation> {
+  for (const [each, path] of annotationClosure(snapshot, type)) {
+    for (const location of locationsOf(snapshot, each)) yield { ...location, path }
     const container = containerOf(snapshot, each)
     if (container === undefined) continue
     const fqn = toFqn(snapshot.index.names.get(each))
-    for (const place of placesOf(snapshot, container)) {
-      const value = annotationView(snapshot.facts(place.slice), place.row).parameters['value']
+    for (const location of locationsOf(snapshot, container)) {
+      const value = annotationView(snapshot.facts(location.slice), location.row).parameters['value']
       for (const item of value?.kind === 'ARRAY' ? value.items : []) {
         if (item.kind === 'ANNOTATION' && item.annotation.type === fqn)
-          yield { ...place, way, repeated: item.annotation }
+          yield { ...location, path, repeated: item.annotation }
       }
     }
   }
 }
 
-/** The annotation that the compiler puts repeated ones into (JLS §9.6.3). */
+/** Returns the container of repeated annotations of a type (JLS §9.6.3). */
 function containerOf(snapshot: Snapshot, type: number): number | undefined {
   const id = snapshot.index.findByNameId(type)
   if (id === undefined) return undefined

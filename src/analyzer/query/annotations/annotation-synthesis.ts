@@ -17,21 +17,21 @@ interface Attribute {
   readonly name: string
   readonly isArray: boolean
   readonly default: ValueView | undefined
-  /** From @AliasFor: the annotation, undefined for its own, and the attribute there. */
+  /** From @AliasFor: the annotation, undefined for its own type, and the attribute there. */
   readonly alias: { readonly annotation: string | undefined; readonly attribute: string } | undefined
 }
 
-/** What is known of an annotation type. */
+/** Attributes and meta-annotations of an annotation type. */
 interface AnnotationType {
   readonly attributes: readonly Attribute[]
-  /** The annotations that it carries, by dotted type. */
+  /** Meta-annotations by dotted type. */
   readonly carried: ReadonlyMap<string, AnnotationView>
 }
 
 /**
- * Gives annotations the attributes that they have through those that carry them: as Spring's @AliasFor defines it
- * (https://docs.spring.io/spring-framework/docs/current/javadoc-api/org/springframework/core/annotation/AliasFor.html), with
- * overriding by equal names, as Spring does up to 6.
+ * Synthesizes the attributes of meta-annotations according to Spring's @AliasFor
+ * (https://docs.spring.io/spring-framework/docs/current/javadoc-api/org/springframework/core/annotation/AliasFor.html),
+ * including overrides by equal names, which Spring supports up to version 6.
  */
 export class AnnotationSynthesis {
   readonly #snapshot: Snapshot
@@ -42,15 +42,15 @@ export class AnnotationSynthesis {
   }
 
   /**
-   * An annotation as written, seen as the type at the end of a way.
+   * Returns a written annotation as an annotation of the type at the end of a path.
    *
-   * @param way the dotted names of the types from the written one's first carried one on; empty for itself
+   * @param path dotted names of the types after the written one; empty for the annotation itself
    */
-  along(written: AnnotationView, way: readonly string[]): AnnotationView {
+  along(written: AnnotationView, path: readonly string[]): AnnotationView {
     let seen = { type: written.type, parameters: this.#complete(written.type, written.parameters) }
-    /** The types passed, each with its values: an alias may skip some on the way. */
+    /** Visited types with their values: an alias may skip some. */
     const passed = [seen]
-    for (const next of way) {
+    for (const next of path) {
       const declared = this.#typeOf(seen.type)?.carried.get(next)?.parameters ?? {}
       const parameters = { ...this.#complete(next, declared) }
       for (const from of passed) Object.assign(parameters, this.#overrides(from, next))
@@ -60,7 +60,7 @@ export class AnnotationSynthesis {
     return seen
   }
 
-  /** With defaults, and with the mirrors of what is written. */
+  /** Adds defaults and the mirrors of written values. */
   #complete(type: string, written: Readonly<Record<string, ValueView>>): Readonly<Record<string, ValueView>> {
     const values: Record<string, ValueView> = {}
     for (const { name, default: value } of this.#typeOf(type)?.attributes ?? []) {
@@ -69,7 +69,7 @@ export class AnnotationSynthesis {
     return this.#mirror(type, { ...values, ...written }, written)
   }
 
-  /** Of attributes that are aliases of each other, all have the value of the one that is set. */
+  /** Gives attributes that are aliases of each other the value of the one that is set. */
   #mirror(
     type: string,
     values: Readonly<Record<string, ValueView>>,
@@ -90,7 +90,7 @@ export class AnnotationSynthesis {
     return mirrored
   }
 
-  /** What a type's attributes set in an annotation further on the way. */
+  /** Returns the values that a type's attributes override in an annotation later in the path. */
   #overrides(from: AnnotationView, to: string): Readonly<Record<string, ValueView>> {
     const values: Record<string, ValueView> = {}
     const targets = this.#typeOf(to)?.attributes ?? []
@@ -107,13 +107,13 @@ export class AnnotationSynthesis {
   }
 
   /**
-   * The attribute that an attribute stands for in the end, along its aliases; those that stand for the same one mirror each other.
-   * Of two that name each other it is the first by name.
+   * Returns the attribute at the end of an attribute's aliases; attributes with the same result mirror each
+   * other. Of two that refer to each other it is the first by name.
    */
   #meaning(type: string, attribute: Attribute, passed: readonly Attribute[] = []): string {
     const { name, alias } = attribute
     const own = `${type}#${name}`
-    // Aliases that go round in a circle are no Java that Spring takes, and must end all the same.
+    // Spring rejects cyclic aliases, but they must not loop here.
     if (alias === undefined || passed.includes(attribute)) return own
     const there = alias.annotation ?? type
     const target = this.#typeOf(there)?.attributes.find((each) => each.name === alias.attribute)

@@ -2,11 +2,11 @@ import { USAGE_SCOPES } from '../../choices.ts'
 import { TARGET } from '../../bytecode/columns.ts'
 import type { Facts } from '../../bytecode/facts.ts'
 import { fault } from '../../errors.ts'
-import { countingPlaces } from './annotation-closure.ts'
+import { matchingAnnotations } from './annotation-closure.ts'
 import { AnnotationSynthesis } from './annotation-synthesis.ts'
 import { type AnnotationView, annotationView } from './annotation-value.ts'
 import { packageOf, simpleNameOf, toFqn } from '../names.ts'
-import { pageOf, type Paging } from '../page.ts'
+import { pageOf, type Paging } from '../paging.ts'
 import { parameterAnnotations } from '../parameters.ts'
 import { typePosition } from './type-position.ts'
 import type { Snapshot } from '../snapshot.ts'
@@ -23,6 +23,7 @@ const SCOPE_OF: Readonly<Record<Target, Scope>> = {
   PARAMETER: 'param',
 }
 
+/** A use of an annotation. */
 export interface AnnotationUsage {
   readonly target: Target
   readonly classFqn: string
@@ -34,32 +35,36 @@ export interface AnnotationUsage {
   readonly field?: string
   readonly parameterIndex?: number
   readonly parameterName?: string
-  /** On a type of the member or its code, not on the declaration: which, for example "type argument 0 of the return type". */
+  /**
+   * Annotated type in the member's declaration or code, for example "type argument 0 of the return type";
+   * missing if the declaration itself is annotated.
+   */
   readonly onType?: string
   readonly annotation: AnnotationView
-  /** The annotation that is written there, where it is not the one asked for but carries it; null for that one. */
+  /** Written annotation if it is annotated with the requested one; null if it is the requested one. */
   readonly through: string | null
 }
 
+/** Filter of annotation uses. */
 export interface UsageFilter {
   readonly scope?: string | undefined
   readonly includeLibraries: boolean
-  /** Leaves out where an annotation is written that carries the one asked for. */
+  /** Omits uses as a meta-annotation. */
   readonly direct: boolean
 }
 
-interface Place {
+interface UsageLocation {
   readonly id: number
   readonly slice: IndexedSlice
   readonly row: number
   readonly target: Target
-  readonly way: readonly number[]
+  readonly path: readonly number[]
   readonly repeated: AnnotationView | undefined
 }
 
 /**
- * Where an annotation stands, or one that carries it, which is then shown as the one asked for, with the attributes that it
- * has by that. By class, then target and place.
+ * Returns the uses of an annotation, directly or as a meta-annotation, whose attributes are then synthesized.
+ * Sorted by class, then target and position.
  *
  * @throws BAD_REQUEST and CLASS_NOT_FOUND
  */
@@ -72,13 +77,13 @@ export function annotationUsages(
   const scope = parseScope(filter.scope)
   const { index } = snapshot
   const type = snapshot.getType(annotationFqn)
-  const places = placesWith(snapshot, type, filter.includeLibraries)
-  const shown = places.filter(
-    ({ target, way }) =>
-      (scope === 'all' || SCOPE_OF[target] === scope) && (!filter.direct || way.length === 0),
+  const all = usagesOf(snapshot, type, filter.includeLibraries)
+  const shown = all.filter(
+    ({ target, path }) =>
+      (scope === 'all' || SCOPE_OF[target] === scope) && (!filter.direct || path.length === 0),
   )
   const synthesis = new AnnotationSynthesis(snapshot)
-  const { rows: usages, ...page } = pageOf(shown, paging, (place) => usageAt(snapshot, place, synthesis))
+  const { rows: usages, ...page } = pageOf(shown, paging, (usage) => usageAt(snapshot, usage, synthesis))
   return { annotationFqn: toFqn(index.names.get(type)), usages, ...page, countsByTarget: counts(shown) }
 }
 
@@ -88,22 +93,28 @@ function parseScope(scope = 'all'): Scope {
   throw fault('BAD_REQUEST', `scope "${scope}" must be one of ${USAGE_SCOPES.join(', ')}`)
 }
 
-function placesWith(snapshot: Snapshot, type: number, includeLibraries: boolean): readonly Place[] {
+function usagesOf(snapshot: Snapshot, type: number, includeLibraries: boolean): readonly UsageLocation[] {
   const { index } = snapshot
   const constructor = index.names.find('<init>')
-  const places: Place[] = []
-  for (const { slice, row, id, targetKind, target: on, way, repeated } of countingPlaces(snapshot, type)) {
+  const usages: UsageLocation[] = []
+  for (const { slice, row, id, targetKind, target: on, path, repeated } of matchingAnnotations(
+    snapshot,
+    type,
+  )) {
     if (!snapshot.counts(id, includeLibraries) || index.isHidden(id)) continue
     const isOnMethod = targetKind === TARGET.METHOD || targetKind === TARGET.METHOD_TYPE
     const isConstructor = isOnMethod && slice.digest.methods.name[on] === constructor
     const target = isConstructor ? 'CONSTRUCTOR' : TARGETS[targetKind]
-    if (target !== undefined) places.push({ id, slice, row, target, way, repeated })
+    if (target !== undefined) usages.push({ id, slice, row, target, path, repeated })
   }
   const ranks = index.ranks()
-  return places.toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0) || a.row - b.row)
+  return usages.toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0) || a.row - b.row)
 }
 
-/** A record's component is told as the field that it makes: the compiler copies its annotations where they belong. */
+/**
+ * A record component is reported as its field, because the compiler copies its annotations to where they
+ * belong.
+ */
 const TARGETS: Readonly<Record<number, Target>> = {
   [TARGET.CLASS]: 'CLASS',
   [TARGET.FIELD]: 'FIELD',
@@ -115,11 +126,11 @@ const TARGETS: Readonly<Record<number, Target>> = {
   [TARGET.PARAMETER_TYPE]: 'PARAMETER',
 }
 
-function usageAt(snapshot: Snapshot, place: Place, synthesis: AnnotationSynthesis): AnnotationUsage {
-  const { id, slice, row, target, way, repeated } = place
+function usageAt(snapshot: Snapshot, usage: UsageLocation, synthesis: AnnotationSynthesis): AnnotationUsage {
+  const { id, slice, row, target, path, repeated } = usage
   const facts = snapshot.facts(slice)
   const classFqn = snapshot.fqnOf(id)
-  const names = way.map((name) => toFqn(snapshot.index.names.get(name)))
+  const names = path.map((name) => toFqn(snapshot.index.names.get(name)))
   const written = repeated ?? annotationView(facts, row)
   return {
     target,
@@ -127,14 +138,14 @@ function usageAt(snapshot: Snapshot, place: Place, synthesis: AnnotationSynthesi
     classSimpleName: simpleNameOf(classFqn),
     packageName: packageOf(classFqn),
     classSource: slice.source,
-    ...memberAt(snapshot, place),
+    ...memberAt(snapshot, usage),
     ...onType(facts, row),
     annotation: synthesis.along(written, names),
-    through: way.length === 0 ? null : written.type,
+    through: path.length === 0 ? null : written.type,
   }
 }
 
-function memberAt(snapshot: Snapshot, { id, slice, row, target }: Place): Partial<AnnotationUsage> {
+function memberAt(snapshot: Snapshot, { id, slice, row, target }: UsageLocation): Partial<AnnotationUsage> {
   const facts = snapshot.facts(slice)
   const { annotations, fields, methods, strings } = facts
   const member = annotations.target[row] ?? 0
@@ -155,8 +166,8 @@ function onType(facts: Facts, row: number): Pick<AnnotationUsage, 'onType'> {
   return isOnType ? { onType: typePosition(facts, row) } : {}
 }
 
-function counts(places: readonly Place[]): Readonly<Record<string, number>> {
+function counts(usages: readonly UsageLocation[]): Readonly<Record<string, number>> {
   const found: Record<string, number> = {}
-  for (const { target } of places) found[target] = (found[target] ?? 0) + 1
+  for (const { target } of usages) found[target] = (found[target] ?? 0) + 1
   return found
 }

@@ -2,14 +2,14 @@ import { TARGET } from '../../bytecode/columns.ts'
 import type { Facts } from '../../bytecode/facts.ts'
 import { toFqn, typeOfDescriptor } from '../names.ts'
 
-/** An annotation with what is written in it. */
+/** An annotation with its written attributes. */
 export interface AnnotationView {
-  /** Dotted. */
+  /** Dotted name of the annotation type. */
   readonly type: string
   readonly parameters: Readonly<Record<string, ValueView>>
 }
 
-/** Scalars as text; the kinds are Java's types in capitals. */
+/** An attribute's value. Scalars are text; kinds are Java's types in capitals. */
 export type ValueView =
   | { readonly kind: ScalarKind; readonly value: string }
   | { readonly kind: 'CLASS'; readonly value: string }
@@ -30,6 +30,7 @@ const SCALARS = {
 } as const
 type ScalarKind = (typeof SCALARS)[keyof typeof SCALARS]
 
+/** Returns the annotation at a row. */
 export function annotationView(facts: Facts, row: number): AnnotationView {
   const { annotations, elements, strings } = facts
   const start = annotations.elementStart[row] ?? 0
@@ -40,7 +41,7 @@ export function annotationView(facts: Facts, row: number): AnnotationView {
   return { type: toFqn(strings.get(annotations.type[row] ?? 0)), parameters }
 }
 
-/** The value at a row of the elements. */
+/** Returns the value at a row of the elements. */
 export function valueView(facts: Facts, row: number): ValueView {
   const { elements, strings } = facts
   const tag = String.fromCharCode(elements.tag[row] ?? 0)
@@ -81,19 +82,21 @@ function scalarText(facts: Facts, tag: string, value: number, high: number): str
 
 const words = new DataView(new ArrayBuffer(8))
 
+/** Combines two words to a long. */
 export function longOf(low: number, high: number): bigint {
   words.setInt32(0, high)
   words.setInt32(4, low)
   return words.getBigInt64(0)
 }
 
+/** Combines two words to a double. */
 export function doubleOf(low: number, high: number): number {
   words.setInt32(0, high)
   words.setInt32(4, low)
   return words.getFloat64(0)
 }
 
-/** The shortest decimal that is this float, not the double next to it. */
+/** Returns the shortest decimal that represents a float, not the nearest double. */
 export function floatOf(bits: number): number {
   words.setInt32(0, bits)
   const exact = words.getFloat32(0)
@@ -104,7 +107,7 @@ export function floatOf(bits: number): number {
   return exact
 }
 
-/** The rows of the annotations on a class or one of its members, in order. */
+/** Returns the rows of the annotations on a class or member, in order. */
 export function annotationsOn(
   facts: Facts,
   classRow: number,
@@ -123,7 +126,10 @@ export function annotationsOn(
   return rows
 }
 
-/** Also those on the whole type of a field and on the whole return type of a method: in the source both stand in one place. */
+/**
+ * Returns the annotations on a member, including those on a field's whole type or a method's whole return
+ * type: in source both are written in the same position.
+ */
 export function annotationsOnMember(
   facts: Facts,
   classRow: number,

@@ -1,8 +1,8 @@
 import type { Facts } from '../../bytecode/facts.ts'
 
 /**
- * The type of a declaration or of a method's code that an annotation is on (JVMS §4.7.20), for example "type argument 0 of
- * the return type"; numbers count from 0.
+ * Describes the annotated type in a declaration or in a method's code (JVMS §4.7.20), for example "type
+ * argument 0 of the return type"; numbers count from 0.
  */
 export function typePosition({ annotations, strings }: Facts, row: number): string {
   const path = annotations.path[row] ?? -1
@@ -21,7 +21,7 @@ function partOf(step: string): string {
   return step === '*' ? 'the wildcard’s bound' : `type argument ${step.slice(0, -1)}`
 }
 
-/** By target_type, JVMS tables 4.7.20-A and -B. */
+/** Describes the whole type by target_type, JVMS tables 4.7.20-A and -B. */
 function wholeType(position: number, index: number, bound: number): string {
   switch (position) {
     case 0x00:

@@ -3,15 +3,16 @@ import { lineOf } from './calls.ts'
 import { rows } from '../../bytecode/facts.ts'
 import { isMethodReference, lambdaOwners } from '../../bytecode/lambdas.ts'
 import { simpleNameOf, toFqn } from '../names.ts'
-import { pageOf, pageOfGroups, type Paging } from '../page.ts'
+import { pageOf, pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes, allSupertypes } from '../types/subtypes.ts'
 import { checkMethod } from './check-method.ts'
 
+/** Filter of callers. */
 export interface CallerFilter {
   readonly descriptor?: string | undefined
   readonly includeLibraries: boolean
-  /** Also calls that name a class below the owner, which inherits or overrides the method. */
+  /** Includes calls on subtypes of the owner, which inherit or override the method. */
   readonly includeSubtypes: boolean
 }
 
@@ -19,7 +20,7 @@ interface Caller {
   readonly classFqn: string
   readonly classSimpleName: string
   readonly classSource: string
-  /** The source's method: a lambda's body counts as the method that holds it. */
+  /** Source method: a lambda's body counts as the enclosing method. */
   readonly methodName: string
   readonly methodDescriptor: string
   readonly ownerType: string
@@ -29,17 +30,17 @@ interface Caller {
 }
 
 /**
- * Who calls a method, named `owner#method`, also by method references and out of lambdas. `subtypeCallCount` and
- * `supertypeCallCount` are of calls that name a class below or above the owner instead.
+ * Returns the callers of a method `owner#method`, including method references and lambdas. `subtypeCallCount`
+ * and `supertypeCallCount` count calls on subtypes or supertypes of the owner.
  *
- * @throws BAD_REQUEST, CLASS_NOT_FOUND, and METHOD_NOT_FOUND for a method that nothing declares or calls
+ * @throws BAD_REQUEST, CLASS_NOT_FOUND, and METHOD_NOT_FOUND when nothing declares or calls the method
  */
 export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilter, paging: Paging) {
   const [, ownerFqn, name] = /^([^#]+)#(.+)$/.exec(member) ?? []
   if (ownerFqn === undefined || name === undefined) {
     throw fault(
       'BAD_REQUEST',
-      `"${member}" must name a method as owner#method, for example java.util.List#add`,
+      `"${member}" is not a method; write owner#method, for example java.util.List#add`,
     )
   }
   const { index } = snapshot
@@ -52,7 +53,7 @@ export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilt
   const isInherited = name !== '<init>'
   const belowCount = isInherited ? search.on(below).count : 0
   const aboveCount = isInherited ? search.on(above).count : 0
-  if (!search.isNamed) checkMethod(snapshot, { owner, above, name, descriptor: filter.descriptor })
+  if (!search.isCalled) checkMethod(snapshot, { owner, above, name, descriptor: filter.descriptor })
   const { rows: callers, ...page } = calls.page(paging)
   return {
     member: `${toFqn(index.names.get(owner))}#${name}`,
@@ -68,14 +69,14 @@ export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilt
   }
 }
 
-/** Finds the calls of methods of one name. */
+/** Finds calls of methods with a name. */
 class CallSearch {
   readonly #snapshot: Snapshot
   readonly #name: string
   readonly #nameId: number | undefined
   readonly #filter: CallerFilter
-  /** Whether any class calls such a method on one of the owners, of libraries and the JDK too. */
-  isNamed = false
+  /** Whether any class calls such a method on one of the owners, including libraries and the JDK. */
+  isCalled = false
 
   constructor(snapshot: Snapshot, name: string, filter: CallerFilter) {
     this.#snapshot = snapshot
@@ -84,20 +85,24 @@ class CallSearch {
     this.#filter = filter
   }
 
-  /** @param owners ids of their names */
+  /**
+   * Finds the calls on some types.
+   *
+   * @param owners ids of their names
+   */
   on(owners: ReadonlySet<number>) {
     const { descriptor, includeLibraries } = this.#filter
     const { index } = this.#snapshot
     const ranks = index.ranks()
     const all = callingClasses(this.#snapshot, owners, this.#nameId)
-    this.isNamed ||= all.length > 0 && descriptor === undefined
+    this.isCalled ||= all.length > 0 && descriptor === undefined
     const classes = all
       .filter(({ id }) => this.#snapshot.counts(id, includeLibraries) && !index.isHidden(id))
       .toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0))
     const from = (id: number) => callsFrom(this.#snapshot, id, owners, this.#name, descriptor)
-    // Only the details of calls tell which have the descriptor.
+    // Only the facts of calls contain descriptors.
     const found = descriptor === undefined ? undefined : classes.flatMap(({ id }) => from(id))
-    this.isNamed ||= found !== undefined && found.length > 0
+    this.isCalled ||= found !== undefined && found.length > 0
     return {
       count: found?.length ?? classes.reduce((sum, { count }) => sum + count, 0),
       page: (paging: Paging) =>
@@ -113,7 +118,7 @@ class CallSearch {
   }
 }
 
-/** Classes that call, with how often. */
+/** Returns the calling classes with the number of calls. */
 function callingClasses(
   snapshot: Snapshot,
   owners: ReadonlySet<number>,
@@ -146,7 +151,7 @@ function callsFrom(
   const { classes, methods, calls, dynamicCalls, strings } = facts
   const lambdas = lambdaOwners(facts, id - slice.firstClass)
   const classFqn = snapshot.fqnOf(id)
-  const isMeant = (owner: number, called: number, of: number): boolean =>
+  const matches = (owner: number, called: number, of: number): boolean =>
     owner >= 0 &&
     strings.get(called) === name &&
     (descriptor === undefined || strings.get(of) === descriptor) &&
@@ -175,12 +180,12 @@ function callsFrom(
   for (const method of rows(classes.firstMethod, id - slice.firstClass)) {
     for (const at of rows(methods.firstCall, method)) {
       const [owner = -1, called = -1, of = -1] = [calls.owner[at], calls.name[at], calls.descriptor[at]]
-      if (isMeant(owner, called, of)) add(method, owner, of, calls.line[at], 'call')
+      if (matches(owner, called, of)) add(method, owner, of, calls.line[at], 'call')
     }
     for (const at of rows(methods.firstDynamicCall, method)) {
       const owner = dynamicCalls.handleOwner[at] ?? -1
       const of = dynamicCalls.handleDescriptor[at] ?? -1
-      if (!isMeant(owner, dynamicCalls.handleName[at] ?? -1, of)) continue
+      if (!matches(owner, dynamicCalls.handleName[at] ?? -1, of)) continue
       if (isMethodReference(facts, at, lambdas)) add(method, owner, of, dynamicCalls.line[at], 'methodRef')
     }
   }

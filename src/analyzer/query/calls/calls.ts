@@ -8,15 +8,17 @@ import { returnTypes } from '../name-tests.ts'
 import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 
+/** Filter of call sites. */
 export interface CallFilter {
   readonly method?: string | undefined
   readonly descriptor?: string | undefined
   readonly inMethodsReturning?: string | undefined
   readonly inMethodsAnnotated?: string | undefined
-  /** Method references become calls, and what lambdas do is done by the method that holds them. */
+  /** Includes method references, and attributes calls in lambdas to the enclosing method. */
   readonly includeLambdas: boolean
 }
 
+/** A call site. */
 export interface CallView {
   readonly ownerType: string
   readonly methodName: string
@@ -24,21 +26,25 @@ export interface CallView {
   readonly isInterface: boolean
   readonly constantArgs: readonly ConstantArg[]
   readonly lineNumber: number | null
-  /** Set with `includeLambdas`: by a method reference, or in a lambda's body. */
+  /** Set with `includeLambdas` for a method reference or a call in a lambda's body. */
   readonly via?: 'methodRef' | 'lambda'
 }
 
 interface ConstantArg {
   readonly kind: keyof typeof CONSTANT
   readonly value: string | number
-  /** Which argument, from 0. */
+  /** Index of the argument, from 0. */
   readonly index: number
 }
 
-/** The call sites of a class, method by method. @throws CLASS_NOT_FOUND, and BAD_REQUEST for a descriptor without a method */
+/**
+ * Returns the call sites in a class, method by method.
+ *
+ * @throws CLASS_NOT_FOUND, and BAD_REQUEST when there is a descriptor without a method
+ */
 export function callsOf(snapshot: Snapshot, fqn: string, filter: CallFilter) {
   if (filter.descriptor !== undefined && filter.method === undefined) {
-    throw fault('BAD_REQUEST', 'descriptor tells overloads of a method apart: give method too')
+    throw fault('BAD_REQUEST', 'descriptor selects an overload and requires method')
   }
   const id = snapshot.getClass(fqn)
   const slice = snapshot.index.sliceOf(id)
@@ -74,12 +80,16 @@ export function callsOf(snapshot: Snapshot, fqn: string, filter: CallFilter) {
   }
 }
 
-/** The compiler copies a method's annotations to the body of its lambda, which is none of the source's methods. */
+/** The compiler copies a method's annotations to the body of its lambda, which is not a source method. */
 function isAnnotated(facts: Facts, method: number, id: number, annotated: ReadonlySet<string>): boolean {
   return annotated.has(methodKey(id, method)) && !isLambdaBody(facts, method)
 }
 
-/** @param owners which method each lambda's body belongs to; without them, lambdas and method references are left out */
+/**
+ * Returns the calls in a method.
+ *
+ * @param owners methods that contain the lambda bodies; undefined to omit lambdas and method references
+ */
 function callsIn(
   facts: Facts,
   method: number,
@@ -140,7 +150,9 @@ function constantArg(facts: Facts, row: number): ConstantArg {
   }
 }
 
-/** A LONG beyond what JSON's readers take for a whole number, and what JSON has no number for, is text. */
+/**
+ * Returns a constant for JSON: text for a LONG that is not a safe integer and for numbers that JSON lacks.
+ */
 function constantValue(
   facts: Facts,
   kind: keyof typeof CONSTANT,
@@ -163,6 +175,7 @@ function finiteOrText(value: number): string | number {
       : String(value)
 }
 
+/** Converts a line of the facts to a line number or null. */
 export function lineOf(line: number | undefined): number | null {
   return line === undefined || line < 0 ? null : line
 }

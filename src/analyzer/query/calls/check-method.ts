@@ -2,19 +2,22 @@ import { nearest } from '../../../lib/config/nearest.ts'
 import { type Facts, rows } from '../../bytecode/facts.ts'
 import { fault } from '../../errors.ts'
 import { toFqn } from '../names.ts'
-import { didYouMean } from '../similar-names.ts'
+import { suggestion } from '../similar-names.ts'
 import type { Snapshot } from '../snapshot.ts'
 
-interface AskedMethod {
-  /** Ids of names. */
+interface RequestedMethod {
+  /** Ids of type names. */
   readonly owner: number
   readonly above: ReadonlySet<number>
   readonly name: string
   readonly descriptor: string | undefined
 }
 
-/** Refuses a method that neither its owner nor a supertype declares. @throws METHOD_NOT_FOUND, with what may be meant */
-export function checkMethod(snapshot: Snapshot, { owner, above, name, descriptor }: AskedMethod): void {
+/**
+ * Rejects a method that neither its owner nor a supertype declares. @throws METHOD_NOT_FOUND with a
+ * suggestion
+ */
+export function checkMethod(snapshot: Snapshot, { owner, above, name, descriptor }: RequestedMethod): void {
   const types = [owner, ...above].map((type) => declaredIn(snapshot, type))
   const methods = types.flatMap((type) => type?.methods ?? [])
   const same = methods.filter((method) => method.name === name)
@@ -25,19 +28,19 @@ export function checkMethod(snapshot: Snapshot, { owner, above, name, descriptor
     throw fault('METHOD_NOT_FOUND', `${fqn}#${name} has no overload ${descriptor}; it has ${overloads}`)
   }
   if (types.some((type) => type?.fields.includes(name) === true)) {
-    throw fault('METHOD_NOT_FOUND', `${fqn}#${name} is a field; only methods are called`)
+    throw fault('METHOD_NOT_FOUND', `${fqn}#${name} is a field, not a method`)
   }
   const meant = nearest(name, new Set(methods.map((method) => method.name)))
-  const similar = didYouMean(meant === undefined ? [] : [`${fqn}#${meant}`])
+  const similar = suggestion(meant === undefined ? [] : [`${fqn}#${meant}`])
   const unknown = [owner, ...above].filter((_, at) => types[at] === undefined)
   const unread = unknown.map((type) => toFqn(snapshot.index.names.get(type))).join(', ')
   throw fault(
     'METHOD_NOT_FOUND',
-    `neither ${fqn} nor a type above it declares a method "${name}", and nothing calls one${similar}${unread === '' ? '' : ` (not on the class path: ${unread})`}`,
+    `neither ${fqn} nor a supertype declares a method "${name}", and nothing calls one${similar}${unread === '' ? '' : ` (not on the class path: ${unread})`}`,
   )
 }
 
-/** Undefined for a type that is not on the class path. */
+/** Returns a type's members, or undefined if it is not on the class path. */
 function declaredIn(snapshot: Snapshot, type: number) {
   const id = snapshot.index.findByNameId(type)
   if (id === undefined) return undefined

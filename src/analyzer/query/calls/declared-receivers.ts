@@ -3,23 +3,23 @@ import { USE } from '../../index/digest.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes, supertypesOf } from '../types/subtypes.ts'
 
-/** A class that calls methods which a type declares. */
+/** A class that calls methods declared by a type. */
 interface DeclaredCalls {
   readonly id: number
-  /** Rows of the facts' calls. */
+  /** Rows in the facts' calls. */
   readonly calls: ReadonlySet<number>
 }
 
 /**
- * Returns the classes that call methods which a type declares, whatever class below it the bytecode names. What a class
- * inherits is found as the JVM does (JVMS §5.4.3.3): in superclasses first, then in interfaces.
+ * Returns the classes that call methods declared by a type, on any subtype named in the bytecode. Methods are
+ * resolved like the JVM does (JVMS §5.4.3.3): in superclasses first, then in interfaces.
  *
  * @param type id of its name
  */
 export function declaredReceivers(
   snapshot: Snapshot,
   type: number,
-  isAsked: (id: number) => boolean,
+  isWanted: (id: number) => boolean,
 ): readonly DeclaredCalls[] {
   const { index } = snapshot
   const declarations = new Declarations(snapshot)
@@ -27,7 +27,7 @@ export function declaredReceivers(
   const callers = new Set<number>()
   for (const owner of owners)
     for (const { id, kind } of index.usesOf(owner))
-      if (kind === USE.CALL_RECEIVER && isAsked(id)) callers.add(id)
+      if (kind === USE.CALL_RECEIVER && isWanted(id)) callers.add(id)
   return Array.from(callers, (id) => {
     const slice = index.sliceOf(id)
     const { classes, methods, calls, strings } = snapshot.facts(slice)
@@ -43,22 +43,22 @@ export function declaredReceivers(
   }).filter(({ calls }) => calls.size > 0)
 }
 
-/** Which class declares the methods that calls name. */
+/** Resolves called methods to the classes that declare them. */
 class Declarations {
   readonly #snapshot: Snapshot
   readonly #methods = new Map<number, ReadonlySet<string>>()
-  readonly #known = new Map<string, number | undefined>()
+  readonly #cache = new Map<string, number | undefined>()
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot
   }
 
-  /** Ids of names; undefined where what declares it is not on the class path. */
+  /** Returns the declaring type, or undefined if it is not on the class path. Types are ids of names. */
   of(owner: number, signature: string): number | undefined {
     const key = `${owner} ${signature}`
-    if (!this.#known.has(key))
-      this.#known.set(key, this.#inClasses(owner, signature) ?? this.#inInterfaces(owner, signature))
-    return this.#known.get(key)
+    if (!this.#cache.has(key))
+      this.#cache.set(key, this.#inClasses(owner, signature) ?? this.#inInterfaces(owner, signature))
+    return this.#cache.get(key)
   }
 
   #inClasses(owner: number, signature: string): number | undefined {
@@ -79,7 +79,7 @@ class Declarations {
     return undefined
   }
 
-  /** A class and those above it. Class files can name each other in a circle (threat A5). */
+  /** Returns a class and its superclasses. Class files can form a cycle (threat A5). */
   #superclasses(owner: number): readonly number[] {
     const chain: number[] = []
     for (let type: number | undefined = owner; type !== undefined && !chain.includes(type);) {

@@ -8,9 +8,10 @@ import { readField, readMethod, readTypeParameters, RETURN } from '../../index/t
 import { toFqn, typeOfDescriptor, typesOfMethod } from '../names.ts'
 import { lineOf } from './calls.ts'
 
+/** Kind of a reference. */
 export type ReferenceKind = (typeof REFERENCE_KINDS)[number]
 
-/** What `xref` calls a use, and whether it is of a member that the compiler added. */
+/** Kind that `xref` reports for a use, and whether it is in a synthetic member. */
 interface CountedKind {
   readonly kind: ReferenceKind
   readonly isSynthetic: boolean
@@ -22,14 +23,18 @@ const SYNTHETIC: Readonly<Record<number, ReferenceKind>> = {
   [USE.SYNTHETIC_RETURN]: 'RETURN',
 }
 
-/** @param use of `USE`; undefined for one that is no reference */
+/**
+ * Returns the kind that `xref` reports for a use, or undefined if it reports none.
+ *
+ * @param use of `USE`
+ */
 export function referenceKindOf(use: number): CountedKind | undefined {
   const synthetic = SYNTHETIC[use]
   const kind = synthetic ?? REFERENCE_KINDS[use]
   return kind === undefined ? undefined : { kind, isSynthetic: synthetic !== undefined }
 }
 
-/** A place in a class that refers to a type; `Reference` in xref.ts says what each field is. */
+/** A reference in a class to a type; `Reference` in xref.ts documents the fields. */
 interface FoundReference extends Member {
   readonly detail: string
   readonly lineNumber?: number | null
@@ -42,7 +47,7 @@ interface Member {
   readonly descriptor: string | null
 }
 
-/** Returns the places in a class that refer to a type, in the order of the class file. */
+/** Returns the references in a class to a type, in the order of the class file. */
 export function findReferences(
   facts: Facts,
   row: number,
@@ -56,14 +61,14 @@ const CLASS_ITSELF: Member = { member: null, descriptor: null }
 
 type Finder = (facts: Facts, row: number, name: string, isSynthetic: boolean) => readonly FoundReference[]
 
-/** Each finds what the digest has counted. */
+/** Functions that find the uses counted in the digest. */
 const finders: Readonly<Record<ReferenceKind, Finder>> = {
   EXTENDS: (_facts, _row, name) => [{ ...CLASS_ITSELF, detail: toFqn(name) }],
   IMPLEMENTS: (_facts, _row, name) => [{ ...CLASS_ITSELF, detail: toFqn(name) }],
 
   FIELD: ({ classes, fields, strings }, row, name, isSynthetic) =>
     rows(classes.firstField, row)
-      .filter((field) => isMade(fields.accessFlags[field]) === isSynthetic)
+      .filter((field) => isSyntheticMember(fields.accessFlags[field]) === isSynthetic)
       .filter((field) => typesOf(strings, fields, field).has(name))
       .map((field) => ({
         member: strings.get(fields.name[field] ?? 0),
@@ -197,29 +202,29 @@ function inFieldAccesses(opcodes: readonly number[]): Finder {
     )
 }
 
-/** The class of an array's elements, for a class name in code. */
+/** Returns the element class of a class name in code, which may be an array. */
 function elementOf(name: string): string {
   return name.startsWith('[') ? name.replace(/^\[+L?/u, '').replace(/;$/u, '') : name
 }
 
-function isMade(accessFlags = 0): boolean {
+function isSyntheticMember(accessFlags = 0): boolean {
   return (accessFlags & ACC.SYNTHETIC) !== 0
 }
 
 function methodsOf({ classes, methods }: Facts, row: number, isSynthetic: boolean): readonly number[] {
   return rows(classes.firstMethod, row).filter(
-    (method) => isMade(methods.accessFlags[method]) === isSynthetic,
+    (method) => isSyntheticMember(methods.accessFlags[method]) === isSynthetic,
   )
 }
 
-/** Returns the calls in a class that are asked for. */
+/** Returns the calls in a class that pass a test. */
 export function callReferences(
   facts: Facts,
   row: number,
-  isAsked: (call: number) => boolean,
+  isWanted: (call: number) => boolean,
 ): readonly FoundReference[] {
   return inMethods(facts, row, facts.methods.firstCall, ({ calls, strings }, at) =>
-    isAsked(at)
+    isWanted(at)
       ? {
           detail: strings.get(calls.name[at] ?? 0),
           calledDescriptor: strings.get(calls.descriptor[at] ?? 0),
@@ -252,7 +257,7 @@ function signatureOf({ methods, strings }: Facts, method: number): MethodTypes {
 }
 
 interface MethodTypes {
-  /** By the place in the descriptor. */
+  /** By position in the descriptor. */
   readonly parameters: readonly ReadonlySet<string>[]
   readonly returns: ReadonlySet<string>
 }
@@ -264,11 +269,11 @@ function methodTypes(descriptor: string, signature: string | undefined): MethodT
     const types = place === RETURN ? returns : (parameters[place] ??= new Set())
     types.add(name)
   })
-  // Those that name no class are holes.
+  // Parameters without classes are holes.
   return { parameters: Array.from(parameters, (types) => types ?? new Set()), returns }
 }
 
-/** The types in the descriptor and signature of a field or record component. */
+/** Returns the types in the descriptor and signature of a field or record component. */
 function typesOf(
   strings: Facts['strings'],
   { descriptor, signature }: Pick<Facts['fields'], 'descriptor' | 'signature'>,
@@ -281,7 +286,7 @@ function typesOf(
   })
 }
 
-/** The classes that a descriptor or signature names. */
+/** Returns the classes in a descriptor or signature. */
 export function classesIn(strings: Facts['strings'], id: number): ReadonlySet<string> {
   return named((found) => readField(strings.get(id), found))
 }
@@ -299,7 +304,7 @@ function methodMember({ methods, strings }: Facts, method: number) {
   }
 }
 
-/** Returns the member that an annotation is on. */
+/** Returns the member that has an annotation. */
 export function targetOf(facts: Facts, row: number): Member {
   const { annotations, fields, recordComponents, strings } = facts
   const target = annotations.target[row] ?? 0

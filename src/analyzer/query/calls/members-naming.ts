@@ -7,7 +7,7 @@ import { classesIn, findReferences, referenceKindOf, targetOf } from './find-ref
 export type MemberName = string | null
 
 /**
- * Returns the members of a class that use a type in one way, each once.
+ * Returns the distinct members of a class that use a type in some way.
  *
  * @param name the type's internal name
  * @param kind of `USE`
@@ -29,7 +29,10 @@ export function membersNaming(
   return new Set(members.length === 0 ? [null] : members)
 }
 
-/** Members that name a type in code or in an annotation's value; where none does, those that have it in their signature. */
+/**
+ * Returns members that mention a type in code or in an annotation's value; without any, those that mention it
+ * in their signature.
+ */
 function membersMentioning(facts: Facts, row: number, name: string): readonly MemberName[] {
   const { classes, fields, methods, strings } = facts
   const known = new Map<number, boolean>()
@@ -70,7 +73,7 @@ function membersMentioning(facts: Facts, row: number, name: string): readonly Me
 type Signatures = Pick<Facts['methods'], 'descriptor' | 'signature'>
 type Mentions = (id: number | undefined) => boolean
 
-/** Where code names a type in a way that no kind of reference has. */
+/** Whether code mentions a type in a way that no reference kind covers. */
 function codeMentions(facts: Facts, method: number, mentions: Mentions): boolean {
   const { methods, fieldAccesses, calls, dynamicCalls } = facts
   return (
@@ -88,7 +91,7 @@ function codeMentions(facts: Facts, method: number, mentions: Mentions): boolean
   )
 }
 
-/** A constructor's owner, or an array's element: other owners are CALL_RECEIVERs. */
+/** Whether a call's receiver is not a CALL_RECEIVER: a constructor's owner, or an array's element. */
 function isUnnamedReceiver({ calls, strings }: Facts, call: number, mentions: Mentions): boolean {
   if (!mentions(calls.owner[call])) return false
   return (
@@ -96,7 +99,7 @@ function isUnnamedReceiver({ calls, strings }: Facts, call: number, mentions: Me
   )
 }
 
-/** Whether an annotation's values name a class; its own type counts where it is itself a value. */
+/** Whether an annotation's values mention a class; its own type counts if it is itself a value. */
 function annotationMentions(
   { annotations, elements }: Facts,
   annotation: number,
@@ -117,7 +120,7 @@ function annotationMentions(
   )
 }
 
-/** Returns the member that an annotation, or the annotation whose value it is, is on. */
+/** Returns the member that has an annotation, or the annotation that contains it. */
 function ownerOf(facts: Facts, annotation: number): MemberName {
   const { annotations, methods, strings } = facts
   const target = annotations.target[annotation] ?? 0

@@ -3,21 +3,23 @@ import { fault } from '../../errors.ts'
 import { declaredReceivers } from './declared-receivers.ts'
 import { callReferences, findReferences, type ReferenceKind, referenceKindOf } from './find-references.ts'
 import { packageOf, simpleNameOf, toFqn } from '../names.ts'
-import { pageOfGroups, type Paging } from '../page.ts'
+import { pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from '../types/subtypes.ts'
 
+/** Filter of references. */
 export interface XrefFilter {
   readonly kind?: string | undefined
-  /** Only references from classes below this type. */
+  /** Only references from subtypes of this type. */
   readonly scopeImplementing?: string | undefined
   readonly includeLibraries: boolean
-  /** CALL_RECEIVER is the class that declares the method, in place of the one that the bytecode names. */
+  /** Counts calls for the class that declares the method instead of the one named in the bytecode. */
   readonly declared: boolean
-  /** Fields, parameters and return types of members that the compiler added too. */
+  /** Includes fields, parameters and return types of synthetic members. */
   readonly synthetic: boolean
 }
 
+/** A reference to a type. */
 export interface Reference {
   readonly fromFqn: string
   readonly fromSimpleName: string
@@ -25,13 +27,13 @@ export interface Reference {
   readonly kind: ReferenceKind
   /** Name of a field or method; null for the class itself. */
   readonly member: string | null
-  /** The member's JVM descriptor where it is a method. */
+  /** JVM descriptor if the member is a method. */
   readonly descriptor: string | null
-  /** The type as the member has it; for CALL_RECEIVER, the name of the method that is called. */
+  /** The member's type; for CALL_RECEIVER, the name of the called method. */
   readonly detail: string
-  /** PARAM: which parameter, from 0. */
+  /** PARAM: index of the parameter, from 0. */
   readonly parameterIndex?: number
-  /** CALL_RECEIVER: the JVM descriptor of the method that is called. */
+  /** CALL_RECEIVER: JVM descriptor of the called method. */
   readonly calledDescriptor?: string
   readonly lineNumber: number | null
 }
@@ -41,18 +43,18 @@ interface Use {
   readonly kind: ReferenceKind
   readonly isSynthetic: boolean
   readonly count: number
-  /** Where a search has found them already. */
+  /** Rows of calls, if a search found them already. */
   readonly calls?: ReadonlySet<number>
 }
 
 /**
- * Where a type is referred to, by class, kind and place in the class. What the code does with it is looked for in project
- * classes only.
+ * Returns the references to a type, sorted by class, kind and position in the class. References in code are
+ * searched in project classes only.
  *
- * @throws BAD_REQUEST for an unknown kind and CLASS_NOT_FOUND for a type that nothing names
+ * @throws BAD_REQUEST when the kind is unknown, and CLASS_NOT_FOUND when nothing mentions the type
  */
 export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, paging: Paging) {
-  const kind = parseKind(filter.kind)
+  const kind = parseReferenceKind(filter.kind)
   const { index } = snapshot
   const name = snapshot.getType(typeFqn)
   const all = usesOf(snapshot, name, filter)
@@ -80,14 +82,14 @@ export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, 
   }
 }
 
-function parseKind(kind: string | undefined): ReferenceKind | undefined {
+function parseReferenceKind(kind: string | undefined): ReferenceKind | undefined {
   if (kind === undefined) return undefined
   const known = REFERENCE_KINDS.find((each) => each === kind.toUpperCase())
   if (known !== undefined) return known
   throw fault('BAD_REQUEST', `kind "${kind}" must be one of ${REFERENCE_KINDS.join(', ')}`)
 }
 
-/** By the class's name, then by kind. */
+/** Returns the uses of a type, sorted by class name and kind. */
 function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly Use[] {
   const { index } = snapshot
   const { scopeImplementing, includeLibraries, declared, synthetic } = filter

@@ -4,24 +4,28 @@ import { type MemberName, membersNaming } from '../calls/members-naming.ts'
 import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 
+/** A dependency between two classes. */
 export interface Dependency {
   readonly classFqn: string
   readonly dependencyType: DependencyType
   /** UNKNOWN for a class that is not on the class path. */
   readonly source: string
-  /** The field or method that makes the dependency; null for the class itself. */
+  /** Field or method with the dependency; null for the class itself. */
   readonly location: MemberName
 }
 
-/** Returns the dependencies and dependents of a class, one line for each class, type and member. @throws CLASS_NOT_FOUND */
+/**
+ * Returns the dependencies and dependents of a class, one entry per class, type and member. @throws
+ * CLASS_NOT_FOUND
+ */
 export function dependenciesOf(snapshot: Snapshot, fqn: string, includeLibraries: boolean) {
   const { index } = snapshot
   const target = snapshot.getType(fqn)
   const targetName = index.names.get(target)
   const id = index.findByNameId(target)
-  const outgoing = new Lines(snapshot)
+  const outgoing = new DependencyList(snapshot)
   if (id !== undefined) addOutgoing(outgoing, snapshot, id, includeLibraries)
-  const incoming = new Lines(snapshot)
+  const incoming = new DependencyList(snapshot)
   for (const { id: user, kind } of index.usesOf(target)) {
     if (!index.isHidden(user) && snapshot.counts(user, includeLibraries))
       incoming.add(index.nameIdOf(user), kind, membersNaming(snapshot, user, targetName, kind))
@@ -29,16 +33,16 @@ export function dependenciesOf(snapshot: Snapshot, fqn: string, includeLibraries
   return { targetClass: toFqn(targetName), outgoing: outgoing.sorted(), incoming: incoming.sorted() }
 }
 
-function addOutgoing(lines: Lines, snapshot: Snapshot, id: number, includeLibraries: boolean): void {
+function addOutgoing(list: DependencyList, snapshot: Snapshot, id: number, includeLibraries: boolean): void {
   const { index } = snapshot
   for (const { name, kind } of usesBy(snapshot, id)) {
     const used = index.findByNameId(name)
     if (used === undefined ? includeLibraries : snapshot.counts(used, includeLibraries))
-      lines.add(name, kind, membersNaming(snapshot, id, index.names.get(name), kind))
+      list.add(name, kind, membersNaming(snapshot, id, index.names.get(name), kind))
   }
 }
 
-/** The types that a class uses, from its slice's uses by type. */
+/** Yields the types that a class uses, from its slice's uses by type. */
 function* usesBy(
   snapshot: Snapshot,
   id: number,
@@ -54,16 +58,20 @@ function* usesBy(
   }
 }
 
-/** Dependencies, each once: several uses can be of one type. */
-class Lines {
+/** Distinct dependencies: several uses can have the same type. */
+class DependencyList {
   readonly #snapshot: Snapshot
-  readonly #lines = new Map<string, Dependency>()
+  readonly #list = new Map<string, Dependency>()
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot
   }
 
-  /** @param name of the class at the other end, as its id */
+  /**
+   * Adds dependencies.
+   *
+   * @param name id of the other class's name
+   */
   add(name: number, kind: number, members: ReadonlySet<MemberName>): void {
     const { index } = this.#snapshot
     const type = dependencyType(kind)
@@ -74,11 +82,11 @@ class Lines {
       source: id === undefined ? 'UNKNOWN' : this.#snapshot.sourceOf(id),
     }
     for (const location of members)
-      this.#lines.set(`${name} ${type} ${location ?? ''}`, { ...other, location })
+      this.#list.set(`${name} ${type} ${location ?? ''}`, { ...other, location })
   }
 
   sorted(): readonly Dependency[] {
-    return [...this.#lines.values()].toSorted(
+    return [...this.#list.values()].toSorted(
       (a, b) =>
         compare(a.classFqn, b.classFqn) ||
         compare(a.dependencyType, b.dependencyType) ||

@@ -1,5 +1,6 @@
 import { USE } from '../../index/digest.ts'
 
+/** Types of dependencies. */
 export const DEPENDENCY_TYPES = [
   'EXTENDS',
   'IMPLEMENTS',
@@ -8,6 +9,7 @@ export const DEPENDENCY_TYPES = [
   'METHOD_PARAMETER',
   'TYPE_REFERENCE',
 ] as const
+/** Type of a dependency. */
 export type DependencyType = (typeof DEPENDENCY_TYPES)[number]
 
 const OF_KIND: Readonly<Record<number, DependencyType>> = {
@@ -21,7 +23,10 @@ const OF_KIND: Readonly<Record<number, DependencyType>> = {
   [USE.SYNTHETIC_PARAM]: 'METHOD_PARAMETER',
 }
 
-/** Whatever is in no signature is a TYPE_REFERENCE: annotations, calls, instantiations, casts … */
+/**
+ * Returns the type of a dependency for a kind of use. Uses outside signatures are TYPE_REFERENCE:
+ * annotations, calls, instantiations, casts …
+ */
 export function dependencyType(kind: number): DependencyType {
   return OF_KIND[kind] ?? 'TYPE_REFERENCE'
 }

@@ -3,11 +3,12 @@ import { GRAPH_FORMATS } from '../../choices.ts'
 import type { graphView } from './graph.ts'
 import { renderHtml } from './graph-html.ts'
 
+/** Output format of the dependency graph. */
 export type GraphFormat = (typeof GRAPH_FORMATS)[number]
 
 type Graph = ReturnType<typeof graphView>
 
-/** A dependency graph as text for another program. */
+/** Renders a dependency graph for another program. */
 export function renderGraph(graph: Graph, format: Exclude<GraphFormat, 'json'>): string {
   return RENDERERS[format](graph)
 }
@@ -27,11 +28,11 @@ const RENDERERS: Readonly<Record<Exclude<GraphFormat, 'json'>, (graph: Graph) =>
     ].join('\n'),
 
   mermaid: ({ nodes, edges }) => {
-    const place = new Map(nodes.map(({ fqn }, at) => [fqn, at]))
+    const indexOf = new Map(nodes.map(({ fqn }, at) => [fqn, at]))
     return [
       'graph LR',
       ...nodes.map(({ simpleName }, at) => `  n${at}["${simpleName.replaceAll('"', '#quot;')}"]`),
-      ...pairs(edges).map(([source, target]) => `  n${place.get(source)} --> n${place.get(target)}`),
+      ...pairs(edges).map(([source, target]) => `  n${indexOf.get(source)} --> n${indexOf.get(target)}`),
     ].join('\n')
   },
 
@@ -56,7 +57,7 @@ const RENDERERS: Readonly<Record<Exclude<GraphFormat, 'json'>, (graph: Graph) =>
     ].join('\n'),
 }
 
-/** Each source and target once, whatever the types. */
+/** Returns the distinct pairs of source and target, ignoring types. */
 function pairs(edges: Graph['edges']): readonly (readonly [string, string])[] {
   return edges
     .filter(({ source, target }, at) => edges[at - 1]?.source !== source || edges[at - 1]?.target !== target)

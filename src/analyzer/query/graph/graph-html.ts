@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import { readBuiltScript } from '../../../lib/fs/built-script.ts'
 import { DEPENDENCY_TYPES } from './dependency-type.ts'
 import type { graphView } from './graph.ts'
-import type { PageGraph } from './page/page-graph.ts'
+import type { GraphData } from './page/graph-data.ts'
 
 /**
- * One HTML file that draws a graph, with nothing from outside: packages as boxes that open, a search, and what each class
- * needs and is needed by. Names come from class files, and so from strangers: they are data to the page's script, and its
- * policy lets no other script run.
+ * Renders a self-contained HTML page that draws a graph: packages as boxes that open, a search, and each
+ * class's dependencies and dependents. Names come from untrusted class files: they are passed to the page's
+ * script as data, and its policy allows no other script.
  *
  * @throws PAGE_NOT_BUILT as `readBuiltScript`
  */
@@ -17,9 +17,9 @@ export function renderHtml({ nodes, edges }: ReturnType<typeof graphView>): stri
   const placeOf = new Map(packages.map((name, place) => [name, place]))
   const nodeOf = new Map(nodes.map(({ fqn }, node) => [fqn, node]))
   const types: readonly string[] = DEPENDENCY_TYPES
-  const graph: PageGraph = {
+  const graph: GraphData = {
     packages,
-    // Not the simple name: of nested classes there may be several.
+    // Not the simple name, which nested classes can share.
     classes: nodes.map(({ fqn, packageName }) => [
       packageName === '' ? fqn : fqn.slice(packageName.length + 1),
       placeOf.get(packageName) ?? 0,

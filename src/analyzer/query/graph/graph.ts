@@ -2,33 +2,36 @@ import { DEPENDENCY_TYPES, dependencyType } from './dependency-type.ts'
 import { packageOf, simpleNameOf } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 
-/** Project classes and what they need of each other, as places in `ids`, in the order of their names. */
+/** Dependencies between project classes. Nodes are indices in `ids`, which is sorted by name. */
 export interface ClassGraph {
   readonly ids: Int32Array
-  /** The edges of node i are those from firstEdge[i] on: distinct, by target and then type. */
+  /** Index of each node's first edge. Edges are distinct and sorted by target and type. */
   readonly firstEdge: Int32Array
   readonly target: Int32Array
-  /** Place in DEPENDENCY_TYPES. */
+  /** Index in DEPENDENCY_TYPES. */
   readonly type: Uint8Array
 }
 
 const graphs = new WeakMap<Snapshot, ClassGraph>()
 
-/** One edge for each source, target and type; none from a class to itself. Made once for a snapshot. */
+/**
+ * Returns the dependency graph, with one edge for each source, target and type, and none from a class to
+ * itself. Cached per snapshot.
+ */
 export function classGraph(snapshot: Snapshot): ClassGraph {
   let graph = graphs.get(snapshot)
   if (graph === undefined) {
-    graph = makeGraph(snapshot)
+    graph = buildGraph(snapshot)
     graphs.set(snapshot, graph)
   }
   return graph
 }
 
-/** An edge as one number, so that they sort as numbers do: source, target, type. */
+/** Packs an edge into one number, sortable by source, target and type. */
 const TYPES = 8
 const NODES = 2 ** 24
 
-function makeGraph(snapshot: Snapshot): ClassGraph {
+function buildGraph(snapshot: Snapshot): ClassGraph {
   const { index } = snapshot
   const ids = index.ofProject()
   const nodeOf = new Int32Array(index.classCount).fill(-1)
@@ -63,7 +66,7 @@ function makeGraph(snapshot: Snapshot): ClassGraph {
   }
 }
 
-/** For each node, how many distinct others it needs, and how many need it. */
+/** Returns each node's number of distinct dependencies and dependents. */
 function degreesOf({ ids, firstEdge, target }: ClassGraph): {
   readonly out: Int32Array
   readonly in: Int32Array
@@ -96,7 +99,7 @@ interface GraphEdge {
   readonly type: string
 }
 
-/** The graph with names. */
+/** Returns the graph with class names. */
 export function graphView(snapshot: Snapshot) {
   const graph = classGraph(snapshot)
   const degrees = degreesOf(graph)
@@ -119,7 +122,7 @@ export function graphView(snapshot: Snapshot) {
   return { nodes, edges, nodeCount: nodes.length, edgeCount: edges.length }
 }
 
-/** Project classes that at least so many others need, the most needed first. */
+/** Returns the project classes with a minimum number of dependents, sorted by that number. */
 export function foundationClasses(snapshot: Snapshot, minDependents: number) {
   const graph = classGraph(snapshot)
   const { in: inDegrees } = degreesOf(graph)

@@ -15,6 +15,7 @@ import type { Snapshot } from '../snapshot.ts'
 
 type Visibility = 'PUBLIC' | 'PROTECTED' | 'PACKAGE_PRIVATE' | 'PRIVATE'
 
+/** A method or constructor. */
 export interface MethodView {
   readonly name: string
   readonly descriptor: string
@@ -33,7 +34,7 @@ export interface MethodView {
   readonly isSynthetic: boolean
 }
 
-/** One class with its members. @throws CLASS_NOT_FOUND */
+/** Returns a class with its members. @throws CLASS_NOT_FOUND */
 export function showClass(snapshot: Snapshot, fqn: string) {
   const id = snapshot.getClass(fqn)
   const summary = classSummary(snapshot, id)
@@ -69,7 +70,7 @@ export function showClass(snapshot: Snapshot, fqn: string) {
     isRecord,
     isSealed,
     isSynthetic: (flags & ACC.SYNTHETIC) !== 0,
-    // Class files give interfaces Object; Java gives them none.
+    // Class files declare Object as the superclass of interfaces; in Java they have none.
     ...(superName >= 0 && !isInterface && { superclass: toFqn(strings.get(superName)) }),
     interfaces: rows(classes.firstInterface, row).map((each) =>
       toFqn(strings.get(interfaces.name[each] ?? 0)),
@@ -92,6 +93,7 @@ export function showClass(snapshot: Snapshot, fqn: string) {
   }
 }
 
+/** Returns the method at a row. */
 export function methodView(facts: Facts, classRow: number, row: number): MethodView {
   const { methods, exceptions, strings } = facts
   const flags = methods.accessFlags[row] ?? 0

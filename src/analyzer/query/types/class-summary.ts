@@ -7,6 +7,7 @@ import { supertypesOf } from './subtypes.ts'
 
 type ClassType = 'CLASS' | 'INTERFACE' | 'ENUM' | 'ANNOTATION' | 'RECORD'
 
+/** A class without its members. */
 export interface ClassSummary {
   readonly fqn: string
   readonly simpleName: string
@@ -19,11 +20,12 @@ export interface ClassSummary {
   readonly isAnnotation: boolean
   readonly isRecord: boolean
   readonly isSealed: boolean
-  /** Constructors, static initializers and methods that the compiler made aside. */
+  /** Excludes constructors, static initializers and synthetic methods. */
   readonly methodCount: number
   readonly fieldCount: number
 }
 
+/** Returns the summary of a class. */
 export function classSummary(snapshot: Snapshot, id: number): ClassSummary {
   const { digest, firstClass } = snapshot.index.sliceOf(id)
   const { classes } = digest
@@ -32,7 +34,7 @@ export function classSummary(snapshot: Snapshot, id: number): ClassSummary {
   const flags = classes.accessFlags[row] ?? 0
   const traits = classes.traits[row] ?? 0
   const is = (flag: number): boolean => (flags & flag) !== 0
-  // The body of an enum's constant has the flag too, and is none, as for Class.isEnum.
+  // The body of an enum constant has the flag too but is not an enum, as for Class.isEnum.
   const isEnum =
     is(ACC.ENUM) && supertypesOf(snapshot, id).superclass === snapshot.index.names.find('java/lang/Enum')
   return {

@@ -1,19 +1,20 @@
-import { countingPlaces } from '../annotations/annotation-closure.ts'
+import { matchingAnnotations } from '../annotations/annotation-closure.ts'
 import { ACC } from '../../bytecode/access-flags.ts'
 import { classSummary, type ClassSummary } from './class-summary.ts'
 import { classNameTest, packageTest } from '../name-tests.ts'
-import { kept } from '../kept.ts'
-import { type Page, pageOf, type Paging } from '../page.ts'
+import { filterIds } from '../filter-ids.ts'
+import { type Page, pageOf, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
 import { TARGET } from '../../bytecode/columns.ts'
 import { USE } from '../../index/digest.ts'
 
+/** Filter of classes. */
 export interface ClassFilter {
   /** Patterns with `*`. */
   readonly package?: string | undefined
   readonly name?: string | undefined
-  /** Annotation that the class carries, itself or by one that carries it. */
+  /** Annotation on the class, directly or as a meta-annotation. */
   readonly annotation?: string | undefined
   /** Superclass, at any depth. */
   readonly extends?: string | undefined
@@ -23,13 +24,13 @@ export interface ClassFilter {
   readonly includeLibraries: boolean
 }
 
-/** Classes that pass a filter, by name. */
+/** Returns the classes that match a filter, sorted by name. */
 export function listClasses(snapshot: Snapshot, filter: ClassFilter, paging: Paging): Page<ClassSummary> {
-  const passed = testsOf(snapshot, filter).reduce(kept, snapshot.classes(filter.includeLibraries))
+  const passed = testsOf(snapshot, filter).reduce(filterIds, snapshot.classes(filter.includeLibraries))
   return pageOf(passed, paging, (id) => classSummary(snapshot, id))
 }
 
-/** The cheap tests first. */
+/** Returns the tests of a filter, cheap ones first. */
 function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number) => boolean)[] {
   const tests: ((id: number) => boolean)[] = []
   if (filter.interfacesOnly) tests.push((id) => isInterface(snapshot, id))
@@ -56,18 +57,18 @@ function testsOf(snapshot: Snapshot, filter: ClassFilter): readonly ((id: number
   return tests
 }
 
-/** The classes that carry an annotation themselves, directly or by one that carries it. */
+/** Returns the classes with an annotation, directly or as a meta-annotation. */
 function classesWith(snapshot: Snapshot, annotation: string): ReadonlySet<number> {
   const found = new Set<number>()
   const type = snapshot.findType(annotation)
   if (type === undefined) return found
-  for (const { id, targetKind } of countingPlaces(snapshot, type)) {
+  for (const { id, targetKind } of matchingAnnotations(snapshot, type)) {
     if (targetKind === TARGET.CLASS) found.add(id)
   }
   return found
 }
 
-/** package-info is one to the JVM only: the compiler marks it as its own. */
+/** Whether a class is an interface. For the JVM package-info is one too, marked as synthetic. */
 function isInterface(snapshot: Snapshot, id: number): boolean {
   const { digest, firstClass } = snapshot.index.sliceOf(id)
   return (

@@ -4,7 +4,7 @@ import { simpleNameOf, toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { directSubtypes, supertypesOf } from './subtypes.ts'
 
-/** A class in its hierarchy. One that is not on the class path has its name alone. */
+/** A class in its hierarchy. A class that is not on the class path has only a name. */
 export interface HierarchyNode {
   readonly classFqn: string
   readonly simpleName: string
@@ -15,12 +15,12 @@ export interface HierarchyNode {
   readonly children: readonly HierarchyNode[]
 }
 
-/** Interfaces can be reached by more ways than there are classes: two on each of 30 levels make 2^30. */
+/** Interfaces can be reached on more paths than there are classes: two on each of 30 levels make 2^30. */
 const MAX_NODES = 200_000
-/** Deeper than any compiler's. */
+/** Deeper than any real hierarchy. */
 const MAX_DEPTH = 1_000
 
-/** A class with all that is above it and all that is below it. @throws CLASS_NOT_FOUND */
+/** Returns a class with all its supertypes and subtypes. @throws CLASS_NOT_FOUND */
 export function hierarchyOf(snapshot: Snapshot, fqn: string) {
   const name = snapshot.getType(fqn)
   const walk = new HierarchyWalk(snapshot)
@@ -31,10 +31,10 @@ export function hierarchyOf(snapshot: Snapshot, fqn: string) {
 
 class HierarchyWalk {
   readonly #snapshot: Snapshot
-  /** The names between here and the target: a circle ends where it meets itself (threat A5). */
-  readonly #way = new Set<number>()
+  /** Names between the current class and the target; detects cycles (threat A5). */
+  readonly #path = new Set<number>()
   #nodes = 0
-  /** Whether there was more than is shown. */
+  /** Whether the result is truncated. */
   isCut = false
 
   constructor(snapshot: Snapshot) {
@@ -47,14 +47,14 @@ class HierarchyWalk {
     const alone = { ...self, parent: null, interfaces: [], children: [] }
     if (id === undefined || !this.#enter(name)) return alone
     const { superclass, interfaces } = supertypesOf(this.#snapshot, id)
-    // Class files give interfaces Object; Java gives them none.
-    const isRoot = superclass === undefined || self.isInterface || this.#way.has(superclass)
+    // Class files declare Object as the superclass of interfaces; in Java they have none.
+    const isRoot = superclass === undefined || self.isInterface || this.#path.has(superclass)
     const node = {
       ...alone,
       parent: isRoot ? null : this.above(superclass),
-      interfaces: interfaces.filter((each) => !this.#way.has(each)).map((each) => this.above(each)),
+      interfaces: interfaces.filter((each) => !this.#path.has(each)).map((each) => this.above(each)),
     }
-    this.#way.delete(name)
+    this.#path.delete(name)
     return node
   }
 
@@ -62,7 +62,7 @@ class HierarchyWalk {
     const { index } = this.#snapshot
     if (!this.#enter(name)) return []
     const children = directSubtypes(this.#snapshot, name)
-      .filter((child) => !this.#way.has(index.nameIdOf(child)))
+      .filter((child) => !this.#path.has(index.nameIdOf(child)))
       .map((child) => ({
         ...describe(this.#snapshot, index.nameIdOf(child), child),
         parent: null,
@@ -70,17 +70,17 @@ class HierarchyWalk {
         children: this.below(index.nameIdOf(child)),
       }))
       .toSorted((a, b) => compare(a.classFqn, b.classFqn))
-    this.#way.delete(name)
+    this.#path.delete(name)
     return children
   }
 
   #enter(name: number): boolean {
-    if (this.#nodes >= MAX_NODES || this.#way.size >= MAX_DEPTH) {
+    if (this.#nodes >= MAX_NODES || this.#path.size >= MAX_DEPTH) {
       this.isCut = true
       return false
     }
     this.#nodes++
-    this.#way.add(name)
+    this.#path.add(name)
     return true
   }
 }

@@ -3,7 +3,7 @@ import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from './subtypes.ts'
 
-/** Returns the classes that extend or implement a class, by name. @throws CLASS_NOT_FOUND */
+/** Returns the classes that extend or implement a type, sorted by name. @throws CLASS_NOT_FOUND */
 export function implementationsOf(snapshot: Snapshot, fqn: string, includeLibraries: boolean) {
   const target = snapshot.getType(fqn)
   const below = [...allSubtypes(snapshot, target)]
@@ -20,7 +20,7 @@ export function implementationsOf(snapshot: Snapshot, fqn: string, includeLibrar
   }
 }
 
-/** The order of names everywhere: by code units, so that it is the same on every machine. */
+/** Compares names by code units, so that the order is the same on every machine. */
 export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

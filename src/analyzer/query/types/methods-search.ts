@@ -1,40 +1,44 @@
 import { TARGET } from '../../bytecode/columns.ts'
 import { rows } from '../../bytecode/facts.ts'
 import type { DigestTables } from '../../index/digest.ts'
-import { type MethodsBy, ofSourceTest } from '../../index/methods-by.ts'
+import { type MethodLookup, sourceMethodTest } from '../../index/method-lookup.ts'
 import type { NameList, NameSet } from '../../index/name-list.ts'
 import type { ProjectIndex } from '../../index/project-index.ts'
-import { countingPlaces } from '../annotations/annotation-closure.ts'
+import { matchingAnnotations } from '../annotations/annotation-closure.ts'
 import { methodView } from './class-show.ts'
-import { kept } from '../kept.ts'
+import { filterIds } from '../filter-ids.ts'
 import { classNameTest, methodNames, packageTest, returnTypes } from '../name-tests.ts'
 import { simpleNameOf } from '../names.ts'
-import { pageOfGroups, type Paging } from '../page.ts'
+import { pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 
+/** Filter of methods. */
 export interface MethodFilter {
   /** Patterns with `*`. */
   readonly name?: string | undefined
   readonly package?: string | undefined
   readonly class?: string | undefined
-  /** Erased; by its full or its simple name, `*` for any text. */
+  /** Erased type, by full or simple name; `*` matches any text. */
   readonly returnType?: string | undefined
   readonly annotation?: string | undefined
   readonly includeLibraries: boolean
 }
 
-/** Methods that pass a filter, by class and then in the class file's order; those that the compiler made are left out. */
+/**
+ * Returns the methods that match a filter, sorted by class and then in the class file's order; omits
+ * synthetic methods.
+ */
 export function searchMethods(snapshot: Snapshot, filter: MethodFilter, paging: Paging) {
   const { index } = snapshot
   const inClass = classTest(snapshot, filter)
   const wanted = new WantedMethods(snapshot, filter)
-  /** By class id. */
+  /** Matching methods by class id. */
   const counts = new Int32Array(index.classCount)
   wanted.forEach((id) => {
     if (inClass(id)) counts[id] = (counts[id] ?? 0) + 1
   })
   const { rows: methods, ...page } = pageOfGroups(
-    kept(snapshot.classes(filter.includeLibraries), (id) => counts[id] !== 0),
+    filterIds(snapshot.classes(filter.includeLibraries), (id) => counts[id] !== 0),
     (id) => counts[id] ?? 0,
     paging,
     (id) => {
@@ -62,17 +66,17 @@ function classTest(snapshot: Snapshot, filter: MethodFilter): (id: number) => bo
 
 type Methods = DigestTables['methods']
 
-/** The methods that pass a filter, wherever their classes are. */
+/** Tests methods against a filter, except for the filter of classes. */
 class WantedMethods {
   readonly #index: ProjectIndex
-  readonly #isOfSource: ReturnType<typeof ofSourceTest>
+  readonly #isOfSource: ReturnType<typeof sourceMethodTest>
   readonly #names: NameSet | undefined
   readonly #returns: NameSet | undefined
   readonly #annotated: ReadonlySet<string> | undefined
 
   constructor(snapshot: Snapshot, { name, returnType, annotation }: MethodFilter) {
     this.#index = snapshot.index
-    this.#isOfSource = ofSourceTest(snapshot.index.names)
+    this.#isOfSource = sourceMethodTest(snapshot.index.names)
     this.#names = name === undefined ? undefined : methodNames(snapshot, name)
     this.#returns = returnType === undefined ? undefined : returnTypes(snapshot, returnType)
     this.#annotated = annotation === undefined ? undefined : methodsWith(snapshot, annotation)
@@ -94,9 +98,9 @@ class WantedMethods {
     } else this.#forEachOfAll(use)
   }
 
-  /** Of a million methods the others are not looked at. */
+  /** Visits only the methods with wanted names, of possibly a million. */
   #forEachOf(
-    methods: MethodsBy,
+    methods: MethodLookup,
     { ids }: NameList,
     wanted: NameSet,
     isSure: boolean,
@@ -128,17 +132,18 @@ class WantedMethods {
   }
 }
 
-/** The methods that carry an annotation, directly or by one that carries it. */
+/** Returns the methods with an annotation, directly or as a meta-annotation. */
 export function methodsWith(snapshot: Snapshot, annotation: string): ReadonlySet<string> {
   const found = new Set<string>()
   const type = snapshot.findType(annotation)
   if (type === undefined) return found
-  for (const { id, targetKind, target } of countingPlaces(snapshot, type)) {
+  for (const { id, targetKind, target } of matchingAnnotations(snapshot, type)) {
     if (targetKind === TARGET.METHOD) found.add(methodKey(id, target))
   }
   return found
 }
 
+/** Returns a key for a method. */
 export function methodKey(id: number, method: number): string {
   return `${id} ${method}`
 }

@@ -3,7 +3,7 @@ import type { Snapshot } from '../snapshot.ts'
 
 const BOTH = [USE.EXTENDS, USE.IMPLEMENTS] as const
 
-/** The classes that directly extend or implement a type, by the id of its name. */
+/** Returns the direct subtypes of a type, by the id of its name. */
 export function directSubtypes(
   snapshot: Snapshot,
   name: number,
@@ -13,10 +13,10 @@ export function directSubtypes(
 }
 
 /**
- * The classes below a type at any depth, each with whether it is directly so. Class files can name each other in a circle
- * (threat A5): every class is visited once, and the type itself is not below itself.
+ * Returns the subtypes of a type at any depth, and whether each is direct. Class files can form a cycle
+ * (threat A5): every class is visited once, and the type is not its own subtype.
  *
- * @param first how the first step is taken; below it, every step counts
+ * @param first kinds of the first step; all kinds count below it
  */
 export function allSubtypes(
   snapshot: Snapshot,
@@ -42,7 +42,7 @@ export function allSubtypes(
   return found
 }
 
-/** The direct supertypes of a class as ids of names: the superclass first, then the interfaces. */
+/** Returns the direct supertypes of a class as ids of names: the superclass first, then the interfaces. */
 export function supertypesOf(
   snapshot: Snapshot,
   id: number,
@@ -58,7 +58,10 @@ export function supertypesOf(
   return { superclass: superName < 0 ? undefined : superName, interfaces: names }
 }
 
-/** The types above a type at any depth, as ids of names, itself left out; those above one that is not on the class path are unknown. */
+/**
+ * Returns the supertypes of a type at any depth, as ids of names. Supertypes of a type that is not on the
+ * class path are unknown.
+ */
 export function allSupertypes(snapshot: Snapshot, name: number): ReadonlySet<number> {
   const found = new Set<number>()
   const open = [name]

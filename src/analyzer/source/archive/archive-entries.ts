@@ -3,17 +3,17 @@ import { inflateNested } from '../../classpath/nested-archive.ts'
 import { readZipDirectory, type ZipEntry } from '../../classpath/zip-directory.ts'
 import { stampIfThere } from '../../index/slices.ts'
 
-/** Directories of archives that are kept: src.zip has 15,000 entries. */
-const KEPT = 8
+/** Number of cached archive directories: src.zip has 15,000 entries. */
+const MAX_CACHED = 8
 
 type Entries = ReadonlyMap<string, ZipEntry>
 
-const known = new Map<string, { readonly stamp: string | undefined; readonly entries: Entries }>()
+const cache = new Map<string, { readonly stamp: string | undefined; readonly entries: Entries }>()
 
 /**
- * Calls `use` with the entries of a zip file, or of one inside another: "app.jar!/lib/a.jar".
+ * Calls `use` with the entries of a zip file, or of a nested one: "app.jar!/lib/a.jar".
  *
- * @throws as node:fs, and Error with a sentence when it is no zip file
+ * @throws as node:fs, and Error when the file is not a valid zip file
  */
 export function withArchive<Result>(
   location: string,
@@ -24,7 +24,7 @@ export function withArchive<Result>(
     let source = file
     for (const name of inside) {
       const entry = readZipDirectory(source).find((each) => each.name === name)
-      if (entry === undefined) throw new Error(`there is no ${name} in ${path}`)
+      if (entry === undefined) throw new Error(`${path} has no entry ${name}`)
       source = sourceOf(inflateNested(source, entry.extent))
     }
     return use(entriesOf(location, path, source), source)
@@ -33,18 +33,18 @@ export function withArchive<Result>(
 
 function entriesOf(location: string, path: string, source: ByteSource): Entries {
   const stamp = stampIfThere(path)
-  const before = known.get(location)
+  const before = cache.get(location)
   if (before !== undefined && before.stamp === stamp) return before.entries
   const entries = new Map(
     readZipDirectory(source)
       .filter(({ isEncrypted }) => !isEncrypted)
       .map((entry) => [entry.name, entry]),
   )
-  known.delete(location)
-  known.set(location, { stamp, entries })
-  for (const oldest of known.keys()) {
-    if (known.size <= KEPT) break
-    known.delete(oldest)
+  cache.delete(location)
+  cache.set(location, { stamp, entries })
+  for (const oldest of cache.keys()) {
+    if (cache.size <= MAX_CACHED) break
+    cache.delete(oldest)
   }
   return entries
 }

@@ -5,7 +5,7 @@ import { withArchive } from './archive-entries.ts'
 import { isOfPackage } from '../java/kotlin-package.ts'
 import { decodeSource, languageOf, type Language, MAX_SOURCE_BYTES } from './source-text.ts'
 
-/** Files of one name that are looked into. */
+/** Maximum number of files with one name to read. */
 const MAX_CANDIDATES = 64
 
 interface ArchiveText {
@@ -16,8 +16,8 @@ interface ArchiveText {
 }
 
 /**
- * The first of some source files that an archive has, on its top level or below a folder of a module or source set
- * ("java.base/java/util/Map.java", "commonMain/kotlin/text/Regex.kt").
+ * Reads the first of some source files that an archive has, at its root or in the folder of a module or
+ * source set ("java.base/java/util/Map.java", "commonMain/kotlin/text/Regex.kt").
  *
  * @throws as `withArchive` and `readExtent`
  */
@@ -36,7 +36,7 @@ export function readText(archive: string, names: readonly string[]): ArchiveText
   })
 }
 
-/** Kotlin's folders need not be its packages. */
+/** Kotlin's folders can differ from its packages. */
 function elsewhere(
   entries: readonly ZipEntry[],
   name: string,

@@ -1,4 +1,4 @@
-import type { TextAnswer, TextQuestion, FoundText } from './class-text.ts'
+import type { TextResult, TextRequest, FoundText } from './text-request.ts'
 import { findLibraryText } from './library-text.ts'
 import { coordinatesOf } from './maven-coordinates.ts'
 import { findProjectText } from './project-text.ts'
@@ -6,8 +6,11 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readText } from './archive-text.ts'
 
-/** Looks where a class's text may lie: in the project, in a library's sources, in the JDK's. Reads untrusted archives. */
-export function findText(question: TextQuestion): TextAnswer {
+/**
+ * Searches for a class's text: in the project, in a library's sources or in the JDK's. Reads untrusted
+ * archives.
+ */
+export function findText(question: TextRequest): TextResult {
   const { source, location } = question
   const names = namesOf(question)
   if (source === 'PROJECT') return { found: findProjectText(question, names), mavenCoordinates: null }
@@ -19,8 +22,8 @@ export function findText(question: TextQuestion): TextAnswer {
   }
 }
 
-/** What the file may be called, below a root of sources: "java/util/Map.java". */
-function namesOf({ outermost, sourceFile, language }: TextQuestion): readonly string[] {
+/** Returns the possible paths of the file, relative to a source root: "java/util/Map.java". */
+function namesOf({ outermost, sourceFile, language }: TextRequest): readonly string[] {
   const slash = outermost.lastIndexOf('/') + 1
   const folder = outermost.slice(0, slash)
   const isPlain = sourceFile !== undefined && !/[/\\]/.test(sourceFile)
@@ -32,7 +35,7 @@ function namesOf({ outermost, sourceFile, language }: TextQuestion): readonly st
   return files.filter((file) => end === undefined || file.endsWith(end)).map((file) => folder + file)
 }
 
-/** Looks in the `src.zip` of the JDK that an image or a `rt.jar` belongs to. */
+/** Searches the `src.zip` of the JDK that an image or `rt.jar` belongs to. */
 function findJdkText(location: string, names: readonly string[]): FoundText | undefined {
   const archive = sourceArchiveOf(location)
   if (archive === undefined) return undefined
@@ -43,7 +46,10 @@ function findJdkText(location: string, names: readonly string[]): FoundText | un
   return { ...found, origin: 'JDK_SOURCE', module: module === '' ? null : module }
 }
 
-/** It lies in `lib`, up to Java 8 beside it; where the sources are not installed it may be a link to nothing. */
+/**
+ * Finds src.zip in `lib`, or up to Java 8 next to it; if sources are not installed, it may be a dangling
+ * link.
+ */
 function sourceArchiveOf(location: string): string | undefined {
   let folder = dirname(location)
   for (let level = 0; level < 3; level++) {

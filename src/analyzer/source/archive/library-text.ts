@@ -1,10 +1,10 @@
 import { existsSync, globSync } from 'node:fs'
 import { join } from 'node:path'
 import { readText } from './archive-text.ts'
-import type { FoundText, LocalRepositories } from './class-text.ts'
+import type { FoundText, LocalRepositories } from './text-request.ts'
 import type { MavenCoordinates } from './maven-coordinates.ts'
 
-/** Looks in the archive of sources beside a library, then in those that Maven or Gradle have fetched. */
+/** Searches the source archive next to a library, then those that Maven or Gradle downloaded. */
 export function findLibraryText(
   location: string,
   coordinates: MavenCoordinates | undefined,
@@ -19,7 +19,7 @@ export function findLibraryText(
   return undefined
 }
 
-/** An archive that cannot be read is as good as none: others may have the text, and the classes are there. */
+/** Ignores unreadable archives: others may have the text. */
 function readIfWhole(archive: string, names: readonly string[]) {
   try {
     return readText(archive, names)
@@ -28,7 +28,7 @@ function readIfWhole(archive: string, names: readonly string[]) {
   }
 }
 
-/** Returns where the sources of a library may be beside it. */
+/** Returns the possible source archives next to a library. */
 export function sourceArchivesBeside(location: string): readonly string[] {
   if (location.includes('!/') || !location.endsWith('.jar')) return []
   const name = location.slice(0, -'.jar'.length)
@@ -42,7 +42,7 @@ function inRepositories(
   if (coordinates === undefined) return []
   const { group, artifact, version } = coordinates
   const file = `${artifact}-${version}-sources.jar`
-  // Gradle keeps each file of an artifact in a folder named after its hash.
+  // Gradle stores each file of an artifact in a folder named after its hash.
   const modules = join(gradle, 'modules-2/files-2.1', group, artifact, version)
   return [
     join(maven, ...group.split('.'), artifact, version, file),

@@ -2,6 +2,7 @@ import { basename, dirname, sep } from 'node:path'
 import { readExtent } from '../../classpath/read-extent.ts'
 import { withArchive } from './archive-entries.ts'
 
+/** Maven coordinates of a library. */
 export interface MavenCoordinates {
   readonly group: string
   readonly artifact: string
@@ -12,17 +13,17 @@ const MAX_PROPERTIES_BYTES = 2 ** 16
 const PROPERTIES = /^META-INF\/maven\/[^/]+\/[^/]+\/pom\.properties$/
 const WORD = /^[A-Za-z0-9_.-]+$/
 
-/** What a library is called: as its archive says, else as its place in a local repository does. */
+/** Returns a library's Maven coordinates from its path in a local repository, else from its archive. */
 export function coordinatesOf(location: string): MavenCoordinates | undefined {
-  return fromPlace(location) ?? fromArchive(location)
+  return fromPath(location) ?? fromArchive(location)
 }
 
 function fromArchive(location: string): MavenCoordinates | undefined {
   try {
     return withArchive(location, (entries, source) => {
       const found = [...entries.values()].filter(({ name }) => PROPERTIES.test(name))
-      // A jar that others were merged into has several, and does not say which is its own.
-      const [own] = found.length === 1 ? found : found.filter(({ name }) => isNamedSo(location, name))
+      // A jar merged from others has several files, and does not tell which is its own.
+      const [own] = found.length === 1 ? found : found.filter(({ name }) => isNamedAfter(location, name))
       if (own === undefined) return undefined
       const text = readExtent(source, own.extent, MAX_PROPERTIES_BYTES).toString('utf8')
       const value = (key: string): string =>
@@ -38,12 +39,12 @@ function fromArchive(location: string): MavenCoordinates | undefined {
   }
 }
 
-function isNamedSo(location: string, properties: string): boolean {
+function isNamedAfter(location: string, properties: string): boolean {
   return basename(location).startsWith(`${properties.split('/').at(-2)}-`)
 }
 
 /** "…/com/acme/util/1.0/util-1.0.jar", or Gradle's "…/files-2.1/com.acme/util/1.0/HASH/util-1.0.jar". */
-function fromPlace(location: string): MavenCoordinates | undefined {
+function fromPath(location: string): MavenCoordinates | undefined {
   if (location.includes('!/')) return undefined
   const folders = dirname(location).split(sep)
   const gradle = folders.lastIndexOf('files-2.1')
@@ -57,7 +58,7 @@ function fromPlace(location: string): MavenCoordinates | undefined {
   return checked(folders.slice(root + 1, -2).join('.'), artifact, version)
 }
 
-/** They become parts of paths. */
+/** Rejects unusual coordinates because they become parts of paths. */
 function checked(group: string, artifact: string, version: string): MavenCoordinates | undefined {
   const isPlain = [...group.split('.'), artifact, version].every(
     (part) => WORD.test(part) && !/^\.+$/.test(part),

@@ -3,16 +3,16 @@ import { basename, join, relative, sep } from 'node:path'
 import { findModules, type ProjectModule } from '../../classpath/project-layout.ts'
 import { isWithin } from '../../../lib/fs/is-within.ts'
 import { listSourceFiles } from '../../project/source-files.ts'
-import type { FoundText, TextQuestion } from './class-text.ts'
+import type { FoundText, TextRequest } from './text-request.ts'
 import { isOfPackage } from '../java/kotlin-package.ts'
 import { decodeSource, languageOf, MAX_SOURCE_BYTES } from './source-text.ts'
 
 /**
- * Looks where build tools expect a class's source, then anywhere in the project for a file of that name. What links lead to is
- * read only where it is in the project too.
+ * Searches where build tools expect a class's source, then anywhere in the project for a file with that name.
+ * Targets of links are read only inside the project.
  */
 export function findProjectText(
-  { root, location }: Pick<TextQuestion, 'root' | 'location'>,
+  { root, location }: Pick<TextRequest, 'root' | 'location'>,
   names: readonly string[],
 ): FoundText | undefined {
   const modules = findModules(root)
@@ -29,7 +29,7 @@ export function findProjectText(
   return findAnywhere(root, names, modules)
 }
 
-/** Kotlin's folders need not be its packages. */
+/** Kotlin's folders can differ from its packages. */
 function findAnywhere(
   root: string,
   names: readonly string[],
@@ -38,14 +38,14 @@ function findAnywhere(
   const files = listSourceFiles(root)
   for (const name of names) {
     const sameName = files.filter((file) => basename(file) === basename(name))
-    const samePlace = sameName.filter((file) => `/${file.split(sep).join('/')}`.endsWith(`/${name}`))
-    const candidates = samePlace.length > 0 || !name.endsWith('.kt') ? samePlace : sameName
+    const samePath = sameName.filter((file) => `/${file.split(sep).join('/')}`.endsWith(`/${name}`))
+    const candidates = samePath.length > 0 || !name.endsWith('.kt') ? samePath : sameName
     for (const file of candidates) {
       const path = join(root, file)
       const module = modules.findLast((each) => isWithin(path, each.path))
       const found = module === undefined ? undefined : readWithin(root, path, module)
       if (found === undefined) continue
-      if (candidates === samePlace || isOfPackage(found.text, name)) return found
+      if (candidates === samePath || isOfPackage(found.text, name)) return found
     }
   }
   return undefined
@@ -61,7 +61,10 @@ function readWithin(root: string, path: string, module: ProjectModule): FoundTex
   return { text, filePath: path, language, origin: 'PROJECT_SOURCE', module: module.name }
 }
 
-/** `src/main/java` and its like, those of tests first for classes of tests, then what a build has generated. */
+/**
+ * Returns source roots such as `src/main/java`, those of tests first for test classes, then generated
+ * sources.
+ */
 function sourceRoots(module: string, location: string): readonly string[] {
   const isTest = /test/i.test(relative(module, location))
   const sets = foldersIn(join(module, 'src')).toSorted(

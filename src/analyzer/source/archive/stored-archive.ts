@@ -6,7 +6,7 @@ const ENTRY_BYTES = 46
 const END_BYTES = 22
 const UTF8_NAMES = 0x0800
 
-/** A zip file whose entries are stored as they are, for programs that read nothing else. At most 65,535 entries. */
+/** Creates a zip file with uncompressed entries, for exchange with other programs. At most 65,535 entries. */
 export function storedArchive(files: ReadonlyMap<string, Uint8Array>): Buffer {
   const parts: Uint8Array[] = []
   const directory: Uint8Array[] = []

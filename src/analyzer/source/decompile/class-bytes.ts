@@ -8,26 +8,26 @@ import { readExtent } from '../../classpath/read-extent.ts'
 import { stampIfThere } from '../../index/slices.ts'
 
 const MAX_CLASS_BYTES = 2 ** 24
-/** Listed places that are kept; a JDK's image is one. */
-const KEPT = 16
+/** Maximum number of cached listings; a JDK's image is one. */
+const MAX_CACHED = 16
 
-interface Listed {
+interface CachedListing {
   readonly stamp: string | undefined
   readonly container: ClassContainer
   readonly classes: ReadonlyMap<string, ClassEntry>
 }
 
-/** Reads class files where the index says that they are. */
+/** Reads class files at the locations in the index. */
 export class ClassBytes {
   readonly #release: number
-  readonly #known = new Map<string, Listed>()
+  readonly #cache = new Map<string, CachedListing>()
 
   /** @param release for multi-release archives */
   constructor(release: number) {
     this.#release = release
   }
 
-  /** The bytes of a class in a place, by its internal name; undefined where it is not there. */
+  /** Returns the bytes of a class at a location, by its internal name; undefined if it does not exist. */
   read(location: string, name: string): Uint8Array | undefined {
     const { container, classes } = this.#listed(location)
     const entry = classes.get(name)
@@ -40,37 +40,38 @@ export class ClassBytes {
       : withNestedArchive(container.path, container.deflated, read)
   }
 
-  /** A class and those whose names say that they are inside it, in order. */
+  /** Returns the names of a class and, according to their names, its nested classes, sorted. */
   namesWithin(location: string, outermost: string): readonly string[] {
     const inside = `${outermost}$`
     const { classes } = this.#listed(location)
     return [...classes.keys()].filter((name) => name === outermost || name.startsWith(inside)).toSorted()
   }
 
+  /** Returns the module of a class in a JDK's image. */
   moduleOf(location: string, name: string): string | undefined {
     return this.#listed(location).classes.get(name)?.module
   }
 
-  #listed(location: string): Listed {
+  #listed(location: string): CachedListing {
     const [path = ''] = location.split('!/')
     const stamp = stampIfThere(path)
-    const before = this.#known.get(location)
-    // A folder's own times do not tell of the files below it.
+    const before = this.#cache.get(location)
+    // A folder's time does not change with the files below it.
     if (before !== undefined && before.stamp === stamp && before.container.kind !== 'folder') return before
     const { containers, problems } = listClasses(path, this.#release)
     const container = containers.find((each) => displayPath(each) === location)
     if (container === undefined)
-      throw new Error(`${location} cannot be read: ${problems[0]?.message ?? 'it is gone'}`)
+      throw new Error(`${location} cannot be read: ${problems[0]?.message ?? 'it no longer exists'}`)
     const listed = {
       stamp,
       container,
       classes: new Map(container.classes.map((entry) => [entry.name, entry])),
     }
-    this.#known.delete(location)
-    this.#known.set(location, listed)
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= KEPT) break
-      this.#known.delete(oldest)
+    this.#cache.delete(location)
+    this.#cache.set(location, listed)
+    for (const oldest of this.#cache.keys()) {
+      if (this.#cache.size <= MAX_CACHED) break
+      this.#cache.delete(oldest)
     }
     return listed
   }

@@ -9,28 +9,29 @@ import {
   type DecompileWork,
   VINEFLOWER_OPTIONS,
 } from './decompile-protocol.ts'
-import { giveClasses, takeText } from './vineflower-archives.ts'
+import { writeClasses, readDecompiledText } from './vineflower-archives.ts'
 
-/** Changes when what is decompiled would come out otherwise. */
+/** Increment when decompiling would produce different text. */
 const CACHE_VERSION = 1
 
-/** Services of the front process for the decompiler's. */
-export interface DecompileHelp {
-  /** Finds where a class is that others name. */
+/** Services of the parent for the decompiler. */
+export interface DecompileServices {
+  /** Finds the location of a class that others mention. */
   readonly locate: (name: string) => Promise<string | undefined>
-  /** Runs Vineflower in the folder of the task; returns why there is no text. */
+  /** Runs Vineflower in the task's folder; returns the reason if there is no text. */
   readonly runJvm: () => Promise<string | undefined>
 }
 
 /**
- * The text of a class with all inside it: from the cache, else decompiled and kept there under the hash of the class files.
+ * Returns the text of a class with its nested classes: from the cache, else decompiled and cached under the
+ * hash of the class files.
  *
- * @throws Error with a sentence when the class files cannot be read or give no text
+ * @throws Error when the class files cannot be read or decompiled
  */
 export async function decompileClass(
   task: DecompileWork,
   classes: ClassBytes,
-  { locate, runJvm }: DecompileHelp,
+  { locate, runJvm }: DecompileServices,
 ): Promise<Decompiled> {
   const { location, outermost, vineflower } = task
   const files = new Map<string, Uint8Array>()
@@ -38,11 +39,11 @@ export async function decompileClass(
     const bytes = classes.read(location, name)
     if (bytes !== undefined) files.set(name, bytes)
   }
-  if (!files.has(outermost)) throw new Error(`${location} does not have the class ${outermost} any more`)
+  if (!files.has(outermost)) throw new Error(`${location} no longer contains the class ${outermost}`)
   const module = classes.moduleOf(location, outermost) ?? null
   const cached = cacheFile(task, files)
-  const known = task.isFresh ? undefined : readIfThere(cached)
-  if (known !== undefined) return { text: known, module }
+  const cachedText = task.isFresh ? undefined : readIfThere(cached)
+  if (cachedText !== undefined) return { text: cachedText, module }
   const text =
     vineflower === undefined
       ? await runPort(outermost, files, classes, locate)
@@ -52,12 +53,12 @@ export async function decompileClass(
   return { text, module }
 }
 
-/** Vineflower as WebAssembly. It writes to the console when it cannot be loaded as that. */
+/** Decompiles with Vineflower as WebAssembly, which writes to the console if it cannot be loaded. */
 async function runPort(
   outermost: string,
   files: ClassFiles,
   classes: ClassBytes,
-  locate: DecompileHelp['locate'],
+  locate: DecompileServices['locate'],
 ): Promise<string> {
   const { decompile } = await import('@run-slicer/vf')
   const source = async (name: string): Promise<Uint8Array | null> => {
@@ -72,7 +73,7 @@ async function runPort(
     logger: { writeMessage() {} },
   })
   const text = texts[outermost]
-  if (text === undefined || text === '') throw new Error(`the decompiler gave no text for ${outermost}`)
+  if (text === undefined || text === '') throw new Error(`the decompiler returned no text for ${outermost}`)
   return text
 }
 
@@ -80,12 +81,12 @@ async function runOnJvm(
   folder: string,
   outermost: string,
   files: ClassFiles,
-  runJvm: DecompileHelp['runJvm'],
+  runJvm: DecompileServices['runJvm'],
 ): Promise<string> {
-  await giveClasses(folder, files)
+  await writeClasses(folder, files)
   const problem = await runJvm()
   if (problem !== undefined) throw new Error(problem)
-  return takeText(folder, outermost)
+  return readDecompiledText(folder, outermost)
 }
 
 function cacheFile({ cacheDir, vineflower }: DecompileWork, files: ClassFiles): string {

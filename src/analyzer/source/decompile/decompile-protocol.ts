@@ -1,24 +1,28 @@
 import type { PortableError } from '../../../lib/pool/portable-error.ts'
 
-/** By internal name. */
+/** Class files by internal name. */
 export type ClassFiles = ReadonlyMap<string, Uint8Array>
 
-/** Of Vineflower. Kotlin's classes too are shown as Java, which is what their bytecode says for certain. */
+/**
+ * Options of Vineflower. Kotlin classes are shown as Java too, because that represents their bytecode
+ * exactly.
+ */
 export const VINEFLOWER_OPTIONS = { 'indent-string': '    ', 'kt-enable': '0' } as const
 
 /** A class to decompile. */
 export interface DecompileTask {
   readonly location: string
-  /** Internal name of the outermost class: with it come all inside it. */
+  /** Internal name of the outermost class; its nested classes are included. */
   readonly outermost: string
-  /** Folder for what has been decompiled. */
+  /** Cache directory for decompiled texts. */
   readonly cacheDir: string
-  /** Whether to decompile what the cache has. */
+  /** Whether to decompile again instead of using the cache. */
   readonly isFresh: boolean
-  /** The real Vineflower on a JVM, instead of its port to WebAssembly. */
+  /** Vineflower on a JVM, instead of its WebAssembly port. */
   readonly vineflower: VineflowerCommand | undefined
 }
 
+/** How to run Vineflower on a JVM. */
 export interface VineflowerCommand {
   readonly home: string
   readonly jar: string
@@ -26,27 +30,31 @@ export interface VineflowerCommand {
   readonly timeoutMs: number
 }
 
-/** A task as the child gets it: it starts no JVM, but exchanges archives with one in a folder. */
+/** A task for the child, which does not start a JVM but exchanges archives with one in a folder. */
 export interface DecompileWork extends Omit<DecompileTask, 'vineflower'> {
   readonly vineflower: { readonly jar: string; readonly folder: string } | undefined
 }
 
+/** A decompiled text. */
 export interface Decompiled {
   readonly text: string
-  /** Of the JDK's image. */
+  /** Module in the JDK's image. */
   readonly module: string | null
 }
 
-/** From the front process to the child. `ran`: the JVM has ended, `problem` says why without a text. */
-export type DecompileOrder =
+/** Messages to the child. `ran`: the JVM exited; `problem` is the reason if there is no text. */
+export type DecompileCommand =
   | { readonly do: 'decompile'; readonly id: number; readonly task: DecompileWork }
-  | { readonly do: 'located'; readonly ask: number; readonly location: string | undefined }
-  | { readonly do: 'ran'; readonly ask: number; readonly problem: string | undefined }
+  | { readonly do: 'located'; readonly request: number; readonly location: string | undefined }
+  | { readonly do: 'ran'; readonly request: number; readonly problem: string | undefined }
 
-/** From the child: where is a class that another one names, that the folder is ready for the JVM, and how a task ended. */
+/**
+ * Messages from the child: a request for the location of a class, readiness for the JVM, and the result of a
+ * task.
+ */
 export type DecompileReport =
-  | { readonly is: 'asking'; readonly ask: number; readonly name: string }
-  | { readonly is: 'prepared'; readonly ask: number }
+  | { readonly is: 'asking'; readonly request: number; readonly name: string }
+  | { readonly is: 'prepared'; readonly request: number }
   | { readonly is: 'done'; readonly id: number; readonly result: Decompiled }
   | { readonly is: 'failed'; readonly id: number; readonly error: PortableError }
 

@@ -17,7 +17,7 @@ import { siblingModule } from '../../../lib/process/sibling.ts'
 import { fault } from '../../errors.ts'
 import {
   type Decompiled,
-  type DecompileOrder,
+  type DecompileCommand,
   type DecompileReport,
   type DecompileSettings,
   type DecompileTask,
@@ -26,22 +26,23 @@ import {
 } from './decompile-protocol.ts'
 import { run } from '../../../lib/process/run.ts'
 import { vineflowerConfinement } from '../../confinement.ts'
-import { GIVEN_ARCHIVE, TEXT_ARCHIVE } from './vineflower-archives.ts'
+import { INPUT_ARCHIVE, OUTPUT_ARCHIVE } from './vineflower-archives.ts'
 
+/** Options of the decompiler. */
 export interface DecompilerOptions {
-  /** Of the JavaScript heap, where WebAssembly keeps the decompiler's objects too. */
+  /** Limit of the JavaScript heap, which includes WebAssembly's objects. */
   readonly memoryMb: number
-  /** For one class with all inside it. */
+  /** Timeout for one class with its nested classes. */
   readonly timeoutMs: number
   readonly logger: Logger
 }
 
-/** A process that nobody has asked for so long ends. */
+/** The process exits after so long without a request. */
 const IDLE_MS = 60_000
 
 type Locate = (name: string) => string | undefined
 
-/** How the process is started, and what it can reach. */
+/** Settings and confinement of the process. */
 export interface DecompilerStart extends DecompileSettings {
   readonly confinement: Confinement
 }
@@ -54,7 +55,7 @@ interface Child {
 
 const CHILD = fileURLToPath(siblingModule(import.meta.url, './decompile-child'))
 
-/** Starts the decompiler's process. `module` is the one that it runs. */
+/** Starts the decompiler's process, which runs `module`. */
 export function startDecompiler(
   { release, confinement }: DecompilerStart,
   memoryMb: number,
@@ -63,12 +64,12 @@ export function startDecompiler(
   return forkConfined(module, [JSON.stringify({ release } satisfies DecompileSettings)], confinement, {
     execArgv: [`--max-old-space-size=${memoryMb}`],
     serialization: 'advanced',
-    // Standard output is the server's own, and says when it is ready.
+    // Standard output is reserved for the server's ready line.
     stdio: ['ignore', 2, 2, 'ipc'],
   })
 }
 
-/** Decompiles one class at a time in a process of its own, which is killed when it takes too long. */
+/** Decompiles one class at a time in a separate process, which is killed on timeout. */
 export class Decompiler {
   readonly #options: DecompilerOptions
   #child: Child | undefined
@@ -82,7 +83,9 @@ export class Decompiler {
   }
 
   /**
-   * @param locate where a class is, by its internal name
+   * Decompiles a class.
+   *
+   * @param locate returns the location of a class by its internal name
    * @throws DECOMPILATION_FAILED, DECOMPILATION_TIMEOUT
    */
   run(task: DecompileTask, start: DecompilerStart, locate: Locate): Promise<Decompiled> {
@@ -108,44 +111,48 @@ export class Decompiler {
     const named = task.outermost.replaceAll('/', '.')
     const id = ++this.#lastId
     const end = Promise.withResolvers<Decompiled>()
-    // A JVM has its own limit.
+    // The JVM has its own timeout.
     const limitMs = timeoutMs + (task.vineflower === undefined ? 0 : 5_000)
     const timer = setTimeout(() => {
       end.reject(
         fault(
           'DECOMPILATION_TIMEOUT',
-          `${named} was not decompiled in ${timeoutMs / 1_000} s; source.time_limit sets that, and format=stub needs none`,
+          `${named} could not be decompiled within ${timeoutMs / 1_000} s; increase source.time_limit, or use format=stub, which does not decompile`,
         ),
       )
       this.#end()
     }, limitMs)
-    const hear = (report: DecompileReport): void => {
+    const onMessage = (report: DecompileReport): void => {
       if (report.is === 'asking') {
-        const located: DecompileOrder = { do: 'located', ask: report.ask, location: locate(report.name) }
+        const located: DecompileCommand = {
+          do: 'located',
+          request: report.request,
+          location: locate(report.name),
+        }
         child.send(located, () => undefined)
       } else if (report.is === 'prepared') {
         if (vineflower !== undefined && folder !== undefined)
-          void runJvm(child, report.ask, vineflower, folder, stopped.signal)
+          void runJvm(child, report.request, vineflower, folder, stopped.signal)
       } else if (report.id === id && report.is === 'done') end.resolve(report.result)
       else if (report.id === id && report.is === 'failed') {
         const error = unpackError(report.error)
         end.reject(fault('DECOMPILATION_FAILED', `${named} cannot be decompiled: ${error.message}`, error))
       }
     }
-    const lose = (status: number | null, signal: NodeJS.Signals | null): void => {
+    const onExit = (status: number | null, signal: NodeJS.Signals | null): void => {
       const how = signal ?? `status ${status}`
-      const sentence = `${named} cannot be decompiled: it ended its process (${how}), for example by taking more than source.memory_limit`
+      const sentence = `${named} cannot be decompiled: it crashed the decompiler (${how}), possibly by exceeding source.memory_limit`
       end.reject(fault('DECOMPILATION_FAILED', sentence))
     }
-    child.on('message', hear).on('exit', lose)
+    child.on('message', onMessage).on('exit', onExit)
     try {
       const work = vineflower && folder !== undefined ? { jar: vineflower.jar, folder } : undefined
-      const order: DecompileOrder = { do: 'decompile', id, task: { ...task, vineflower: work } }
-      child.send(order, () => undefined)
+      const command: DecompileCommand = { do: 'decompile', id, task: { ...task, vineflower: work } }
+      child.send(command, () => undefined)
       return await end.promise
     } finally {
       clearTimeout(timer)
-      child.off('message', hear).off('exit', lose)
+      child.off('message', onMessage).off('exit', onExit)
       stopped.abort()
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
       this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref()
@@ -162,10 +169,11 @@ export class Decompiler {
   #start(start: DecompilerStart): ChildProcess {
     const { memoryMb, logger } = this.#options
     const child = startDecompiler(start, memoryMb)
-    child.on('error', (error) => logger.warn({ err: error }, 'the decompiler cannot be started'))
+    child.on('error', (error) => logger.warn({ err: error }, 'the decompiler could not be started'))
     child.once('exit', (status, signal) => {
       if (this.#child?.process === child) this.#child = undefined
-      if (status !== 0 && !this.#isClosed) logger.info({ pid: child.pid, status, signal }, 'decompiler ended')
+      if (status !== 0 && !this.#isClosed)
+        logger.info({ pid: child.pid, status, signal }, 'decompiler exited')
     })
     child.unref()
     child.channel?.unref()
@@ -180,24 +188,24 @@ export class Decompiler {
   }
 }
 
-/** Runs Vineflower for the child, which starts no programs, and lets it know the end. */
+/** Runs Vineflower for the child, which starts no programs, and reports the result to it. */
 async function runJvm(
   child: ChildProcess,
-  ask: number,
+  request: number,
   command: VineflowerCommand,
   folder: string,
   signal: AbortSignal,
 ): Promise<void> {
   const problem = await runVineflower(command, folder, signal).catch(messageOf)
-  const ran: DecompileOrder = { do: 'ran', ask, problem }
+  const ran: DecompileCommand = { do: 'ran', request, problem }
   child.send(ran, () => undefined)
 }
 
 /**
- * Decompiles the archive of a folder into another by a Vineflower jar on a JVM, which reaches that folder and nothing else of the user's. Class files are given in
- * an archive, and the text comes in one, so that no name in a class file becomes a path.
+ * Decompiles one archive in a folder into another with Vineflower on a JVM that can access only that folder.
+ * Class files and text are exchanged in archives, so that no name in a class file becomes a path.
  *
- * @returns why there is no text, as a sentence; undefined when it ended well
+ * @returns the reason if there is no text, or undefined on success
  * @throws the system's error when the JVM cannot be started
  */
 async function runVineflower(
@@ -206,8 +214,8 @@ async function runVineflower(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const options = Object.entries(VINEFLOWER_OPTIONS).map(([name, value]) => `--${name}=${value}`)
-  const [given, out] = [join(folder, GIVEN_ARCHIVE), join(folder, TEXT_ARCHIVE)]
-  // Counters of its own in a shared folder, which it cannot reach.
+  const [given, out] = [join(folder, INPUT_ARCHIVE), join(folder, OUTPUT_ARCHIVE)]
+  // Performance counters would be in a shared folder that it cannot access.
   const jvm = [`-Xmx${memoryMb}m`, '-XX:-UsePerfData', `-Djava.io.tmpdir=${folder}`]
   const argv = [...jvm, '-jar', jar, '--silent', ...options, given, out]
   const limits = { memoryLimitBytes: memoryMb * 2 ** 20, timeLimitMs: timeoutMs }
@@ -215,6 +223,6 @@ async function runVineflower(
   const [command, ...rest] = confined(join(home, 'bin/java'), argv, confinement)
   const environment = confinedEnvironment()
   const { status, stderr } = await run(command, rest, { timeoutMs, signal, cwd: folder, environment })
-  if (status === null) return `Vineflower took longer than ${timeoutMs / 1_000} s, or more than its limits`
-  return status === 0 ? undefined : `Vineflower ended with status ${status}: ${stderr.trim().slice(0, 500)}`
+  if (status === null) return `Vineflower took longer than ${timeoutMs / 1_000} s or exceeded its limits`
+  return status === 0 ? undefined : `Vineflower exited with status ${status}: ${stderr.trim().slice(0, 500)}`
 }

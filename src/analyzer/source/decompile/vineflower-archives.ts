@@ -6,21 +6,21 @@ import type { ClassFiles } from './decompile-protocol.ts'
 import { decodeSource, MAX_SOURCE_BYTES } from '../archive/source-text.ts'
 import { storedArchive } from '../archive/stored-archive.ts'
 
-/** Names of the archives that a JVM reads and writes in the folder of a task. */
-export const GIVEN_ARCHIVE = 'in.jar'
-export const TEXT_ARCHIVE = 'out.jar'
+/** Names of the archives that the JVM reads and writes in a task's folder. */
+export const INPUT_ARCHIVE = 'in.jar'
+export const OUTPUT_ARCHIVE = 'out.jar'
 
 /** Writes class files for Vineflower to read. */
-export async function giveClasses(folder: string, files: ClassFiles): Promise<void> {
+export async function writeClasses(folder: string, files: ClassFiles): Promise<void> {
   const archive = storedArchive(new Map([...files].map(([name, bytes]) => [`${name}.class`, bytes])))
-  await writeFile(join(folder, GIVEN_ARCHIVE), archive)
+  await writeFile(join(folder, INPUT_ARCHIVE), archive)
 }
 
-/** Reads the text that Vineflower wrote. @throws Error with a sentence where there is none */
-export function takeText(folder: string, outermost: string): string {
-  return withArchive(join(folder, TEXT_ARCHIVE), (entries, source) => {
+/** Reads the text that Vineflower wrote. @throws Error when there is none */
+export function readDecompiledText(folder: string, outermost: string): string {
+  return withArchive(join(folder, OUTPUT_ARCHIVE), (entries, source) => {
     const entry = entries.get(`${outermost}.java`)
-    if (entry === undefined) throw new Error(`Vineflower gave no text for ${outermost}`)
+    if (entry === undefined) throw new Error(`Vineflower returned no text for ${outermost}`)
     return decodeSource(readExtent(source, entry.extent, MAX_SOURCE_BYTES))
   })
 }

@@ -1,43 +1,44 @@
 import type { ClassStep } from './class-step.ts'
-import { findMethods, type MethodText, type MethodWish } from './find-methods.ts'
-import type { Excerpt } from './formats.ts'
+import { findMethods, type MethodText, type MethodQuery } from './find-methods.ts'
+import type { Excerpt } from './source-format.ts'
 import { type JavaNode, parseJava } from './java-parser.ts'
 import { renderJava } from './render-java.ts'
 import type { VisibilityLevel } from './visibility.ts'
 import { isTypeDeclaration, membersOf, nameOf } from './java-declarations.ts'
 
 /** A request for a part of a Java source: a class's lines, an excerpt of it, or some of its methods. */
-export interface ExtractQuestion {
+export interface ExtractRequest {
   readonly text: string
   readonly steps: readonly ClassStep[]
-  /** Whether it is the text that was compiled, not a decompiled one. */
+  /** Whether it is the compiled text, not a decompiled one. */
   readonly isOriginal: boolean
   readonly wanted:
-    | { readonly is: 'place' }
+    | { readonly is: 'lines' }
     | { readonly is: 'excerpt'; readonly excerpt: Excerpt; readonly least: VisibilityLevel }
-    | { readonly is: 'methods'; readonly wish: MethodWish }
+    | { readonly is: 'methods'; readonly query: MethodQuery }
 }
 
+/** Extracted part of a source. */
 export type Extracted =
-  | { readonly is: 'place'; readonly startLine: number; readonly endLine: number }
+  | { readonly is: 'lines'; readonly startLine: number; readonly endLine: number }
   | { readonly is: 'excerpt'; readonly content: string }
   | { readonly is: 'methods'; readonly methods: readonly MethodText[] }
 
-/** Parses a text and answers; undefined where the text does not have the class. */
-export async function extractText(question: ExtractQuestion): Promise<Extracted | undefined> {
+/** Parses a text and extracts a part; undefined if the text does not contain the class. */
+export async function extractText(question: ExtractRequest): Promise<Extracted | undefined> {
   const { text, steps, isOriginal, wanted } = question
   const tree = await parseJava(text)
   try {
     const found = findClass(tree.rootNode, steps, isOriginal)
-    return found === undefined ? undefined : take(text, found, wanted)
+    return found === undefined ? undefined : extract(text, found, wanted)
   } finally {
     tree.delete()
   }
 }
 
-function take(text: string, found: JavaNode, wanted: ExtractQuestion['wanted']): Extracted {
-  if (wanted.is === 'place') return { is: 'place', ...linesOf(found) }
-  if (wanted.is === 'methods') return { is: 'methods', methods: findMethods(text, found, wanted.wish) }
+function extract(text: string, found: JavaNode, wanted: ExtractRequest['wanted']): Extracted {
+  if (wanted.is === 'lines') return { is: 'lines', ...linesOf(found) }
+  if (wanted.is === 'methods') return { is: 'methods', methods: findMethods(text, found, wanted.query) }
   return { is: 'excerpt', content: renderJava(found, wanted.excerpt, wanted.least) }
 }
 
@@ -46,10 +47,10 @@ function linesOf({ startPosition, endPosition }: JavaNode) {
 }
 
 /**
- * The declaration of a class in a file's tree: a type declaration, the body of an anonymous class, or the file itself for a class
- * that has no declaration (JEP 512). Undefined where the text has no such class.
+ * Finds a class in a file's tree: a type declaration, the body of an anonymous class, or the file itself for
+ * a class without declaration (JEP 512). Returns undefined if the text has no such class.
  *
- * @param trustsLines whether the text is the one that was compiled, so that the class file's lines are its own
+ * @param trustsLines whether the text is the compiled one, so that the class file's lines apply
  */
 function findClass(
   program: JavaNode,
@@ -82,7 +83,7 @@ function stepInto(holder: JavaNode, step: ClassStep, trustsLines: boolean): Java
   return candidates[step.ordinal - 1]
 }
 
-/** The local and anonymous classes of a class's own code, without those inside them. */
+/** Yields the local and anonymous classes in a class's own code, without nested ones. */
 function* innerDeclarations(holder: JavaNode): Generator<JavaNode> {
   for (const member of membersOf(holder)) if (!isTypeDeclaration(member)) yield* within(member)
 }

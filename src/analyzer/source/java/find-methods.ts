@@ -2,33 +2,36 @@ import { documentationOf, headerOf, isConstructor, isMethod, membersOf, nameOf }
 import type { JavaNode } from './java-parser.ts'
 import { isSameType, parameterTypes, typeVariables } from './java-type.ts'
 
-/** A method as it stands in a text. Lines count from 1. */
+/** A method in a text. Lines count from 1. */
 export interface MethodText {
   readonly signature: string
   readonly content: string
-  /** With its documentation and annotations. */
+  /** Start of its documentation or annotations. */
   readonly startLine: number
   readonly endLine: number
   readonly contextBefore: string
   readonly contextAfter: string
 }
 
-export interface MethodWish {
-  /** "<init>", or the class's simple name, for constructors; "<clinit>" for static initializers. */
+/** Selects methods of a class. */
+export interface MethodQuery {
+  /** "<init>" or the class's simple name for constructors; "<clinit>" for static initializers. */
   readonly name: string
-  /** As `parseParameterTypes` gives them; undefined for all overloads. */
+  /** Result of `parseParameterTypes`; undefined for all overloads. */
   readonly parameterTypes: readonly string[] | undefined
-  /** How many lines before and after are told too. */
+  /** Number of context lines before and after. */
   readonly contextLines: number
 }
 
-/** The declarations of a class that fit a wish, in the order of the text. */
-export function findMethods(text: string, type: JavaNode, wish: MethodWish): readonly MethodText[] {
+/** Returns the matching declarations of a class, in the order of the text. */
+export function findMethods(text: string, type: JavaNode, query: MethodQuery): readonly MethodText[] {
   const lines = text.split('\n')
   const simpleName = nameOf(type)
   return membersOf(type)
-    .filter((member) => isNamed(member, wish.name, simpleName) && hasTypes(member, type, wish.parameterTypes))
-    .map((member) => methodText(lines, member, wish.contextLines))
+    .filter(
+      (member) => isNamed(member, query.name, simpleName) && hasTypes(member, type, query.parameterTypes),
+    )
+    .map((member) => methodText(lines, member, query.contextLines))
 }
 
 function isNamed(member: JavaNode, wanted: string, simpleName: string): boolean {
@@ -39,7 +42,7 @@ function isNamed(member: JavaNode, wanted: string, simpleName: string): boolean 
 
 function hasTypes(member: JavaNode, type: JavaNode, wanted: readonly string[] | undefined): boolean {
   if (wanted === undefined) return true
-  // A compact constructor has the record's own.
+  // A compact constructor has the parameters of the record.
   const declared = parameterTypes(member.type === 'compact_constructor_declaration' ? type : member)
   const variables = new Map([...variablesAround(type), ...typeVariables(member)])
   return (
@@ -58,7 +61,7 @@ function variablesAround(type: JavaNode): ReadonlyMap<string, string> {
   return new Map(around)
 }
 
-/** What the class file has for a type that may be a variable, or an array of them. */
+/** Returns the erasure of a type that may be a variable or an array of variables. */
 function erasure(type: string, variables: ReadonlyMap<string, string>): string {
   const bracket = type.indexOf('[')
   const name = bracket === -1 ? type : type.slice(0, bracket)
@@ -86,9 +89,7 @@ function methodText(lines: readonly string[], member: JavaNode, contextLines: nu
   }
 }
 
-/**
- * Reads "int, java.util.Map<K, V>, String..." as erased types; "()" says that there are none.
- */
+/** Parses "int, java.util.Map<K, V>, String..." to erased types; "()" means none. */
 export function parseParameterTypes(text: string): readonly string[] {
   const types: string[] = []
   let type = ''

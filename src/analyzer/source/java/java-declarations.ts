@@ -13,18 +13,24 @@ const METHODS = new Set(['method_declaration', 'annotation_type_element_declarat
 const CONSTRUCTORS = new Set(['constructor_declaration', 'compact_constructor_declaration'])
 const FIELDS = new Set(['field_declaration', 'constant_declaration', 'enum_constant'])
 
+/** Whether a node declares a type. */
 export const isTypeDeclaration = ({ type }: JavaNode): boolean => TYPES.has(type)
+/** Whether a node declares a method or annotation element. */
 export const isMethod = ({ type }: JavaNode): boolean => METHODS.has(type)
+/** Whether a node declares a constructor. */
 export const isConstructor = ({ type }: JavaNode): boolean => CONSTRUCTORS.has(type)
+/** Whether a node declares a field or enum constant. */
 export const isField = ({ type }: JavaNode): boolean => FIELDS.has(type)
 
+/** Whether a node is a comment. */
 export const isComment = ({ type }: JavaNode): boolean => type === 'block_comment' || type === 'line_comment'
 
+/** Returns the name of a declaration. */
 export function nameOf(declaration: JavaNode): string {
   return declaration.childForFieldName('name')?.text ?? ''
 }
 
-/** What stands in a class's body, or on the top level of a file; an enum's constants come first. */
+/** Returns the members of a class, or the top-level nodes of a file; an enum's constants come first. */
 export function membersOf(holder: JavaNode): readonly JavaNode[] {
   const body = holder.type.endsWith('_body') || holder.type === 'program' ? holder : bodyOf(holder)
   return (body?.namedChildren ?? []).flatMap((child) =>
@@ -32,12 +38,13 @@ export function membersOf(holder: JavaNode): readonly JavaNode[] {
   )
 }
 
+/** Returns the body of a declaration. */
 export function bodyOf(declaration: JavaNode): JavaNode | undefined {
   return declaration.childForFieldName('body') ?? undefined
 }
 
 /**
- * What a declaration says before its body or its value, on one line: without annotations, comments and documentation.
+ * Returns a declaration up to its body or value, on one line, without annotations and comments.
  *
  * @example "public static <T> List<T> of(T... elements) throws IOException"
  */
@@ -70,7 +77,7 @@ function wordsOf(child: JavaNode): string {
 
 const isWord = (node: JavaNode): boolean => !node.type.endsWith('annotation') && !isComment(node)
 
-/** A node's text with its comments cut out and its white space as one blank each. */
+/** Returns a node's text without comments and with single spaces. */
 function tightly(node: JavaNode): string {
   const cuts = node.descendantsOfType(['block_comment', 'line_comment'])
   let text = ''
@@ -82,7 +89,7 @@ function tightly(node: JavaNode): string {
   return (text + node.text.slice(at - node.startIndex)).replaceAll(/\s+/g, ' ').trim()
 }
 
-/** The comment with a declaration's documentation: one of its own, or the lines of `///` before it. */
+/** Returns the documentation comments of a declaration: one block, or the lines of `///` before it. */
 export function documentationOf(declaration: JavaNode): readonly JavaNode[] {
   const before = declaration.previousSibling
   if (before === null) return []
@@ -97,7 +104,7 @@ export function documentationOf(declaration: JavaNode): readonly JavaNode[] {
   return lines
 }
 
-/** How visible a member is declared; what stands in an interface is public unless it says otherwise. */
+/** Returns the declared visibility of a member; public by default in an interface. */
 export function visibilityOf(member: JavaNode): VisibilityLevel {
   const modifiers = member.namedChildren.find(({ type }) => type === 'modifiers')
   const said = modifiers?.children.map(({ text }) => text) ?? []

@@ -5,15 +5,15 @@ export type { Node as JavaNode } from 'web-tree-sitter'
 
 let opened: Promise<Parser> | undefined
 
-/** The syntax tree of a Java source text; with errors in it where the text is none. Whoever asks calls `delete` on it. */
+/** Parses Java source to a tree, with error nodes if it is invalid. The caller must call `delete` on it. */
 export async function parseJava(text: string): Promise<Tree> {
   opened ??= openParser()
   const tree = (await opened).parse(text)
-  if (tree === null) throw new Error('the Java parser gave no tree')
+  if (tree === null) throw new Error('the Java parser returned no tree')
   return tree
 }
 
-/** The formatter brings the grammar that it is made for. */
+/** The formatter includes the grammar that it was made for. */
 async function openParser(): Promise<Parser> {
   await Parser.init()
   const parser = new Parser()

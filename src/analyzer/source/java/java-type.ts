@@ -1,6 +1,6 @@
 import type { JavaNode } from './java-parser.ts'
 
-/** A type as a call tells overloads apart: without type arguments and annotations; "Map.Entry[]". */
+/** Returns an erased type, without type arguments and annotations: "Map.Entry[]". */
 function erasedType(node: JavaNode): string {
   switch (node.type) {
     case 'generic_type':
@@ -23,14 +23,14 @@ function erasedType(node: JavaNode): string {
   }
 }
 
-/** The "[]" behind a type or a name. */
+/** Returns the "[]" after a type or name. */
 export function dimensionsOf(node: JavaNode): string {
   const dimensions = node.childForFieldName('dimensions')
   const count = dimensions?.children.filter((child) => child.type === '[').length ?? 0
   return '[]'.repeat(count)
 }
 
-/** The erased types of a declaration's parameters, without a receiver parameter. */
+/** Returns the erased types of a declaration's parameters, except a receiver parameter. */
 export function parameterTypes(declaration: JavaNode): readonly string[] {
   const parameters = declaration.childForFieldName('parameters')?.namedChildren ?? []
   return parameters.flatMap((parameter) => {
@@ -42,7 +42,7 @@ export function parameterTypes(declaration: JavaNode): readonly string[] {
   })
 }
 
-/** The bounds of type variables that a declaration makes: "T extends Number" is Number, "T" is Object. */
+/** Returns the bounds of a declaration's type variables: Number for "T extends Number", Object for "T". */
 export function typeVariables(declaration: JavaNode): ReadonlyMap<string, string> {
   const list = declaration.childForFieldName('type_parameters')?.namedChildren ?? []
   return new Map(
@@ -56,7 +56,7 @@ export function typeVariables(declaration: JavaNode): ReadonlyMap<string, string
   )
 }
 
-/** Whether two names can be of one type: the shorter may lack packages and outer classes. */
+/** Whether two names can denote the same type: the shorter may lack packages and outer classes. */
 export function isSameType(wanted: string, declared: string): boolean {
   const [longer, shorter] = wanted.length > declared.length ? [wanted, declared] : [declared, wanted]
   return longer === shorter || longer.endsWith(`.${shorter}`)

@@ -1,28 +1,31 @@
 import { type JavaNode, parseJava } from './java-parser.ts'
 
-/** Longer texts are shown as they are: nobody reads them on a terminal, and painting takes its time. */
+/** Longer texts are not highlighted: nobody reads them on a terminal, and highlighting takes time. */
 const MAX_PAINTED = 2 ** 19
 
 const RESET = '\u001b[0m'
-const COLOURS = {
+const COLORS = {
   comment: '\u001b[90m',
   text: '\u001b[32m',
   number: '\u001b[36m',
   annotation: '\u001b[33m',
   word: '\u001b[35m',
 }
-type Colour = keyof typeof COLOURS
+type Color = keyof typeof COLORS
 
-/** Colours Java for a terminal by the tokens of its tree. The text must have no control characters but tabs and line ends. */
+/**
+ * Highlights Java for a terminal by the tokens of its tree. The text must have no control characters except
+ * tabs and line ends.
+ */
 export async function paintJava(text: string): Promise<string> {
   if (text.length > MAX_PAINTED) return text
   const tree = await parseJava(text)
   try {
     let painted = ''
     let at = 0
-    for (const { node, colour } of colouredTokens(tree.rootNode)) {
+    for (const { node, color } of coloredTokens(tree.rootNode)) {
       painted +=
-        text.slice(at, node.startIndex) + paintLines(text.slice(node.startIndex, node.endIndex), colour)
+        text.slice(at, node.startIndex) + paintLines(text.slice(node.startIndex, node.endIndex), color)
       at = node.endIndex
     }
     return painted + text.slice(at)
@@ -31,18 +34,18 @@ export async function paintJava(text: string): Promise<string> {
   }
 }
 
-/** A pager shows line by line, so each has its own colour. */
-function paintLines(text: string, colour: Colour): string {
+/** A pager shows single lines, so each line has its own color codes. */
+function paintLines(text: string, color: Color): string {
   return text
     .split('\n')
-    .map((line) => (line === '' ? '' : COLOURS[colour] + line + RESET))
+    .map((line) => (line === '' ? '' : COLORS[color] + line + RESET))
     .join('\n')
 }
 
-function* colouredTokens(node: JavaNode): Generator<{ readonly node: JavaNode; readonly colour: Colour }> {
-  const colour = colourOf(node)
-  if (colour !== undefined) yield { node, colour }
-  else for (const child of node.children) yield* colouredTokens(child)
+function* coloredTokens(node: JavaNode): Generator<{ readonly node: JavaNode; readonly color: Color }> {
+  const color = colorOf(node)
+  if (color !== undefined) yield { node, color }
+  else for (const child of node.children) yield* coloredTokens(child)
 }
 
 const WORDS = new Set([
@@ -57,7 +60,7 @@ const WORDS = new Set([
   'null_literal',
 ])
 
-function colourOf({ type, isNamed, text, childCount }: JavaNode): Colour | undefined {
+function colorOf({ type, isNamed, text, childCount }: JavaNode): Color | undefined {
   if (type.endsWith('_comment')) return 'comment'
   if (type === 'string_literal' || type === 'character_literal') return 'text'
   if (type.endsWith('_integer_literal') || type.endsWith('_floating_point_literal')) return 'number'

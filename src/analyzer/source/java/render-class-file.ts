@@ -10,7 +10,7 @@ const LEVEL: Readonly<Record<ClassView['visibility'], VisibilityLevel>> = {
   PRIVATE: 'private',
 }
 
-/** A class as its class file tells it, with erased types: for want of a source text. */
+/** Renders a class from its class file, with erased types, for lack of source. */
 export function renderClassFile(
   view: ClassView,
   excerpt: 'stub' | 'signatures',

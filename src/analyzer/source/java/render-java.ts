@@ -10,15 +10,15 @@ import {
   membersOf,
   visibilityOf,
 } from './java-declarations.ts'
-import type { Excerpt } from './formats.ts'
+import type { Excerpt } from './source-format.ts'
 import type { JavaNode } from './java-parser.ts'
 import { isVisible, type VisibilityLevel } from './visibility.ts'
 
 const INDENT = '    '
 
 /**
- * A class without its code: `stub` with documentation, in its shape, `signatures` a line each, `javadoc` only what is
- * documented. Members that are less visible than `least` are left out.
+ * Renders a class without its code: `stub` with documentation and structure, `signatures` one line each,
+ * `javadoc` only documented members. Omits members less visible than `least`.
  */
 export function renderJava(type: JavaNode, excerpt: Excerpt, least: VisibilityLevel): string {
   return [...linesOf(type, excerpt, least, '')].join('\n')
@@ -72,7 +72,7 @@ function isLastConstant({ nextNamedSibling }: JavaNode): boolean {
   return next?.type !== 'enum_constant'
 }
 
-/** A comment's lines, moved to an indent. */
+/** Returns a comment's lines with another indentation. */
 function outdented(comment: JavaNode, indent: string): readonly string[] {
   return comment.text
     .split('\n')

@@ -1,4 +1,4 @@
-/** What every command takes. */
+/** Options of every command. */
 export interface GlobalOptions {
   readonly config?: string
   readonly json?: boolean

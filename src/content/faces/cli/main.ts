@@ -10,12 +10,12 @@ import { addUnpublish } from './commands/unpublish.ts'
 import { addRevoke } from './commands/revoke.ts'
 import { addServe } from './commands/serve.ts'
 
-/** The `content-server` program; resolves with its exit status. */
+/** Runs the `content-server` program; resolves with its exit status. */
 export function runContentCli(argv: readonly string[]): Promise<number> {
   return runProgram(createContentProgram(), argv, () => 1)
 }
 
-/** All commands and options, of which help, completions and the reference page are made. */
+/** Creates the command-line program. Help, completions, man page and the reference check use it too. */
 export function createContentProgram(): Command {
   const program = createProgram(
     'content-server',

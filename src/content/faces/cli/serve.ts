@@ -6,7 +6,7 @@ import cluster, { type Worker } from 'node:cluster'
 const LONGEST_STOP_MS = 10_000
 const PURGE = 'purge'
 
-/** Runs the server, in one process or in several, until a signal asks for its end. */
+/** Runs the server, in one process or several, until a signal stops it. */
 export async function serveUntilStopped(config: ContentConfig): Promise<void> {
   const logger = createLogger(config.log)
   if (cluster.isPrimary && config.http.workers > 1) return runWorkers(config.http.workers, logger)
@@ -33,17 +33,19 @@ async function serveHere(config: ContentConfig, logger: Logger): Promise<void> {
     'content server is ready',
   )
   if (config.session.secure && config.http.publicUrl?.startsWith('http:') === true)
-    logger.warn('browsers send the session over https alone: logins over http need session.secure false')
+    logger.warn(
+      'browsers send the session cookie only over https; set session.secure to false to log in over http',
+    )
   await told
   setTimeout(() => process.exit(1), LONGEST_STOP_MS).unref()
   await running.stop()
   cluster.worker?.disconnect()
 }
 
-/** A worker that ends earlier than this would end again. */
+/** A worker that exits earlier than this would exit again. */
 const SOUND_MS = 5_000
 
-/** Runs so many processes that listen on one port, and replaces one that ends, until a signal asks for the end of all. */
+/** Runs worker processes that listen on one port, and replaces those that exit, until a signal stops them. */
 async function runWorkers(count: number, logger: Logger): Promise<void> {
   const stopped = Promise.withResolvers<void>()
   let isStopping = false
@@ -66,7 +68,7 @@ async function runWorkers(count: number, logger: Logger): Promise<void> {
         if (workers().length === 0) stopped.resolve()
         return
       }
-      logger.error({ code, signal }, 'a process of the server has ended')
+      logger.error({ code, signal }, 'a worker process exited')
       if (performance.now() - startedMs > SOUND_MS) return begin()
       // What keeps one from starting keeps the others too.
       process.exitCode = 1

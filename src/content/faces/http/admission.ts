@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { fault } from '../../errors.ts'
 import { loginPath } from '../../page/next.ts'
-import { stateOf } from '../../session/hand-over.ts'
+import { stateOf } from '../../session/handoff.ts'
 import type { ContentFace, Reader } from './face.ts'
 
 declare module 'fastify' {

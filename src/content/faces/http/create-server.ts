@@ -8,7 +8,7 @@ import { messagePage } from './pages/message-page.ts'
 import { createAdmission } from './admission.ts'
 import type { ContentFace } from './face.ts'
 import { adminRoutes } from './routes/admin.ts'
-import { handOverRoutes } from './routes/hand-over.ts'
+import { handoffRoutes } from './routes/handoff.ts'
 import { loginRoutes } from './routes/login.ts'
 import { openIdRoutes } from './routes/openid.ts'
 import { pageRoutes } from './routes/pages.ts'
@@ -17,14 +17,14 @@ import { Gauge } from 'prom-client'
 
 const API = /^\/_(?:api|admin|health)(?:\/|$)/
 
-/** The HTTP face of the content server, ready to listen. */
+/** Creates the HTTP API of the content server, ready to listen. */
 export function createContentHttp(face: ContentFace, logger: Logger): HttpServer {
   const { allowedHosts, repoDomain } = face.config.http
   const server = createHttpServer({
     info: {
       title: 'Content server',
       version: face.version,
-      description: 'Serves published documentation to those who have logged in.',
+      description: 'Serves published documentation to users who are logged in.',
     },
     logger,
     allowedHosts: [
@@ -47,7 +47,7 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
   adminRoutes(server, face)
   loginRoutes(server, face)
   openIdRoutes(server, face)
-  handOverRoutes(server, face)
+  handoffRoutes(server, face)
   repoRoutes(server, face)
   pageRoutes(server, face)
   contentMetrics(server, face)
@@ -67,7 +67,7 @@ const HEADINGS: Readonly<Record<string, string>> = {
   PROVIDER_UNAVAILABLE: 'The login provider does not answer',
 }
 
-/** People get a page, programs that ask the API get its body. */
+/** Sends browsers an error page, and API clients a JSON body. */
 function errorPage(fault: Fault, { raw }: FastifyRequest, logger: Logger): string | undefined {
   if (API.test(raw.url ?? '')) return undefined
   const { code, message } = forReaders(fault, logger)

@@ -7,12 +7,12 @@ import type { PasswordLogin } from '../../login/password-login.ts'
 import type { PageFinder } from '../../page/find-page.ts'
 import type { RepoList } from '../../repo/repo-list.ts'
 import type { SiteSearch } from '../../search/site-search.ts'
-import type { HandOver } from '../../session/hand-over.ts'
+import type { LoginHandoff } from '../../session/handoff.ts'
 import type { Sessions } from '../../session/sessions.ts'
 import type { Cookies } from './cookies.ts'
 import type { RepoHosts } from './repo-hosts.ts'
 
-/** What the routes work on. */
+/** Services that the routes use. */
 export interface ContentFace {
   readonly config: ContentConfig
   readonly version: string
@@ -21,20 +21,20 @@ export interface ContentFace {
   readonly repos: RepoList
   readonly search: SiteSearch
   readonly sessions: Sessions
-  readonly handOver: HandOver
+  readonly handOver: LoginHandoff
   readonly cookies: Cookies
   readonly hosts: RepoHosts
   readonly passwords: PasswordLogin
-  /** Undefined where there is no provider of single sign-on. */
+  /** Undefined without single sign-on. */
   readonly openId: OpenIdLogin | undefined
   readonly addresses: ClientAddress
-  /** Who did what; written whatever the log's level is. */
+  /** Audit log, written at any log level. */
   readonly audit: Logger
-  /** Forgets everything that the store has said. */
+  /** Purges all cached data of the store. */
   readonly purge: () => void
 }
 
-/** Somebody who may read. */
+/** A logged-in reader. */
 export interface Reader {
   readonly user: string
   /** Undefined for who is named by a proxy. */

@@ -17,7 +17,7 @@ async function jarOf(source: string): Promise<string> {
   return join(root, 'shop.jar')
 }
 
-test('diff needs no server, tells why a change breaks, and sets the exit status as asked', async () => {
+test('diff needs no server, explains why a change breaks, and sets the requested exit status', async () => {
   const user = analyzerUser()
   const old = await jarOf('package shop; public class Shop { public int size() { return 1; } int hidden; }')
   const now = await jarOf('package shop; public class Shop { public long size() { return 1; } }')
@@ -57,16 +57,16 @@ test('diff needs no server, tells why a change breaks, and sets the exit status 
   expect(user.records()).toEqual([])
 })
 
-test('diff refuses what is no build', async () => {
+test('diff rejects a path that is not a build', async () => {
   const user = analyzerUser()
   const empty = tempDir()
   const missing = await user.analyzer('diff', join(empty, 'old.jar'), empty)
   expect(missing).toMatchObject({
     status: 2,
-    stderr: expect.stringMatching(/there is no jar or class folder/),
+    stderr: expect.stringMatching(/does not exist; give a jar or class folder/),
   })
   expect(await user.analyzer('diff', empty, empty)).toMatchObject({
     status: 2,
-    stderr: `analyzer: "${empty}" holds no classes\n`,
+    stderr: `analyzer: "${empty}" contains no classes\n`,
   })
 })

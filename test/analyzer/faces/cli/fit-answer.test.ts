@@ -5,7 +5,7 @@ import { fitAnswer } from '../../../../src/analyzer/faces/cli/mcp/fit-answer.ts'
 const rows = Array.from({ length: 40 }, (_, at) => ({ name: `Class${at}`, source: 'PROJECT', line: at }))
 
 describe('an answer as text', () => {
-  test('has single values first, columns once, and what all rows share above them', () => {
+  test('has single values first, columns once, and shared values above the rows', () => {
     expect(fitAnswer({ classes: rows.slice(0, 2), totalCount: 2, reason: null, tags: [] }, 1_000)).toBe(
       [
         'totalCount: 2',
@@ -20,7 +20,7 @@ describe('an answer as text', () => {
     )
   })
 
-  test('names what is true of each row', () => {
+  test('lists the true flags of each row', () => {
     const classes = [
       { fqn: 'a.B', simpleName: 'B', isFinal: true, isEnum: false },
       { fqn: 'a.C', simpleName: 'C', isFinal: false, isEnum: false },
@@ -28,7 +28,7 @@ describe('an answer as text', () => {
     expect(fitAnswer({ classes }, 1_000)).toBe('classes:\n(fqn | flags)\na.B | isFinal\na.C | ')
   })
 
-  test('says where a cut list goes on, and rows in pieces are all rows', () => {
+  test('gives the offset that continues a truncated list, and the pieces contain all rows', () => {
     const seen: string[] = []
     let offset: number | undefined = 0
     while (offset !== undefined) {
@@ -41,7 +41,7 @@ describe('an answer as text', () => {
     expect(seen).toEqual(rows.map(({ name }) => name))
   })
 
-  test('never exceeds its budget by more than the notes about what is left out', () => {
+  test('exceeds its budget only by the notes about omissions', () => {
     const answer = fc.dictionary(fc.string({ maxLength: 12 }), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 6 })
     fc.assert(
       fc.property(answer, fc.integer({ min: 100, max: 500 }), (value, maxTokens) => {

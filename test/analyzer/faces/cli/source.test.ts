@@ -7,7 +7,7 @@ import { analyzerUser, builtProject } from '../../../support/analyzer/analyzer-c
 
 const ESCAPE = '\u001b'
 
-test('source is printed as it is where it is piped, coloured on a terminal, and told apart from control characters', async () => {
+test('source is printed unchanged when piped, highlighted on a terminal, and with control characters escaped', async () => {
   const user = analyzerUser()
   const root = builtProject('kinds')
   cpSync(join(packageRoot, 'test/fixtures/java/kinds'), join(root, 'src/main/java'), { recursive: true })

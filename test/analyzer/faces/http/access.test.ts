@@ -23,7 +23,7 @@ test.each(HOSTS.filter(([host]) => !host.toLowerCase().includes('allowed.example
   },
 )
 
-test.each(ORIGINS)('H2 a refresh with %j is let in: %j', async (headers, isAllowed) => {
+test.each(ORIGINS)('H2 a refresh with %j is allowed: %j', async (headers, isAllowed) => {
   const own = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name,
@@ -37,7 +37,7 @@ test.each(ORIGINS)('H2 a refresh with %j is let in: %j', async (headers, isAllow
   expect(status).toBe(isAllowed ? 200 : 403)
 })
 
-test('A8 with server.auth: none questions are open, and what changes something demands the token', async () => {
+test('A8 with server.auth: none queries are open, and changes require the token', async () => {
   const open = await startAnalyzer(builtProject(), { ANALYZER_SERVER__AUTH: 'none' })
   onTestFinished(() => open.stop())
   const ask = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
@@ -63,7 +63,7 @@ test('A8 with server.auth: none questions are open, and what changes something d
   expect(refreshed.status).toBe(200)
 })
 
-test('A8 every route demands the token of the state file', async () => {
+test('A8 every route requires the token of the state file', async () => {
   const { paths } = (await (await send('GET', '/openapi.json')).json()) as { paths: Record<string, object> }
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => [method.toUpperCase(), path.replaceAll(/\{[^}]+\}/g, 'x')] as const),
@@ -82,7 +82,7 @@ test('A8 every route demands the token of the state file', async () => {
     expect((await send('GET', path)).status, path).toBe(200)
 })
 
-test('the admin routes say what the reference says', async () => {
+test('the admin routes respond as documented', async () => {
   const json = async (path: string) => (await send('GET', path)).json()
   expect(await json('/admin/health')).toEqual({ status: 'UP', timestamp: expect.stringMatching(/Z$/) })
   expect(await json('/admin/ready')).toEqual({ ready: true, status: 'READY', project: expect.any(String) })
@@ -93,7 +93,7 @@ test('the admin routes say what the reference says', async () => {
   expect(after.lastActivityAt >= before.lastActivityAt).toBe(true)
 })
 
-test('the port is in the range that the environment gives, and a full range is told', async () => {
+test('the port is in the configured range, and a full range is an error', async () => {
   const { port } = analyzer.server
   const range = (start: number, end: number) => ({
     ANALYZER_SERVER__PORT_RANGE__START: String(start),
@@ -116,7 +116,7 @@ class NeverPool extends IdlePool {
   override run = (): Promise<never> => new Promise(() => undefined)
 }
 
-test('queries before the first scan is done are refused with ScanNotReady', async () => {
+test('queries before the first scan completes fail with ScanNotReady', async () => {
   const { create, loadAnalyzerConfig } = await import('../../../../src/analyzer/index.ts')
   const { createLogger } = await import('../../../../src/lib/log/logger.ts')
   const scanPool = new NeverPool({ name: 'never' }, 0)

@@ -17,7 +17,7 @@ const callees = (method: any): readonly string[] =>
   method.calls.map(({ ownerType, methodName }: any) => `${ownerType}.${methodName}`)
 
 describe('calls', () => {
-  test('are told by method, those without calls left out', async () => {
+  test('are listed by method, without methods that have none', async () => {
     const answer = await calls()
     expect(answer.fqn).toBe(SELF)
     expect(named(answer)).toEqual([
@@ -92,7 +92,7 @@ describe('calls', () => {
     ])
   })
 
-  test('of a method are those of all its overloads, or of the one with the descriptor', async () => {
+  test('of a method include all overloads, or only the one with the descriptor', async () => {
     const all = await calls({ method: 'overloaded' })
     expect(all.methods.flatMap(({ calls: sites }: any) => sites)).toEqual([
       {
@@ -160,7 +160,7 @@ describe('calls', () => {
     expect(named(await calls(parameters))).toEqual(expected)
   })
 
-  test('of a matching method are its own alone, not those of its lambdas', async () => {
+  test('of a matching method exclude its lambdas', async () => {
     const { methods } = await calls({ inMethodsAnnotated: 'shop.route.Route', method: 'lambdas' })
     expect(callees(methods[0])).toEqual([
       'java.util.List.forEach',
@@ -169,7 +169,7 @@ describe('calls', () => {
     ])
   })
 
-  test('with lambdas are those of their bodies too, and method references', async () => {
+  test('with lambdas include their bodies and method references', async () => {
     const { methods } = await calls({ method: 'lambdas', includeLambdas: true })
     const via = (word: string | undefined) =>
       callees({ calls: methods[0].calls.filter((call: any) => call.via === word) })
@@ -194,7 +194,7 @@ describe('calls', () => {
 })
 
 describe('callers', () => {
-  test('of a method are told with the source’s method that calls it, and by what way', async () => {
+  test('of a method are listed with the calling source method and the kind of call', async () => {
     const { callers, totalCount } = await analyzer.get('/callers/shop.service.Calls%23overloaded')
     expect(totalCount).toBe(1)
     expect(callers).toEqual([
@@ -223,7 +223,7 @@ describe('callers', () => {
     ])
   })
 
-  test('are never a silent zero: calls through subtypes and supertypes are counted beside them', async () => {
+  test('are never a silent zero: calls through subtypes and supertypes are counted too', async () => {
     const of = async (member: string, parameters = {}) => {
       const { totalCount, subtypeCallCount, supertypeCallCount } = await analyzer.get(
         `/callers/${encodeURIComponent(member)}`,
@@ -240,8 +240,8 @@ describe('callers', () => {
   })
 
   test.each([
-    ['shop.model.Order#noSuchMethod', {}, /^neither shop\.model\.Order nor a type above it declares/],
-    ['shop.model.Order#items', {}, /^shop\.model\.Order#items is a field; only methods are called$/],
+    ['shop.model.Order#noSuchMethod', {}, /^neither shop\.model\.Order nor a supertype declares/],
+    ['shop.model.Order#items', {}, /^shop\.model\.Order#items is a field, not a method$/],
     ['shop.model.Order#id', {}, /^shop\.model\.Order#id is a field/],
     [
       'shop.model.Order#all',

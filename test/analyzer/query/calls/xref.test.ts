@@ -18,7 +18,7 @@ describe('references', () => {
       `${fromSimpleName} ${kind} ${member ?? ''}`.trim(),
     )
 
-  test('to a type are told by class and kind, with counts', async () => {
+  test('to a type are listed by class and kind, with counts', async () => {
     const answer = await analyzer.get('/xref/shop.model.Item')
     expect(answer).toEqual({
       typeFqn: 'shop.model.Item',
@@ -125,7 +125,7 @@ describe('references', () => {
     expect(filtered.appliedFilter.kind).toBe(kind.toUpperCase())
   })
 
-  test('to a receiver count, with declared, for the class that declares the method', async () => {
+  test('to a receiver count for the declaring class with declared', async () => {
     const calls = async (fqn: string, declared: boolean) =>
       (await xref(fqn, { kind: 'CALL_RECEIVER', declared })).references.map(
         ({ fromSimpleName, member, detail }: any) => `${fromSimpleName} ${member} ${detail}`,
@@ -139,14 +139,14 @@ describe('references', () => {
       expect(await calls(fqn, true), fqn).toEqual(await calls(fqn, false))
   })
 
-  test('are paged through the uses of one class too', async () => {
+  test('are paged within the uses of one class', async () => {
     const all = short(await xref('shop.model.Item'))
     const pages = await Promise.all([0, 1, 2, 3, 4].map((page) => xref('shop.model.Item', { page, size: 4 })))
     expect(pages.flatMap(short)).toEqual(all)
     expect(pages.map(({ totalPages, pageSize }) => [totalPages, pageSize])).toEqual(pages.map(() => [5, 4]))
   })
 
-  test('only from classes below a type', async () => {
+  test('only from subtypes of a type', async () => {
     const scoped = await xref('shop.model.Item', { scopeImplementing: 'shop.model.Entity' })
     expect(new Set(scoped.references.map(({ fromFqn }: any) => fromFqn))).toEqual(
       new Set(['shop.model.Order']),
@@ -155,7 +155,7 @@ describe('references', () => {
     expect((await xref('shop.model.Item', { scopeImplementing: 'no.Such' })).totalCount).toBe(0)
   })
 
-  test('of libraries are told for signatures when asked for, and for code never', async () => {
+  test('in libraries are listed for signatures on request, and never for code', async () => {
     const own = await xref('java.lang.String', { size: 1 })
     const all = await xref('java.lang.String', { size: 1, includeLibraries: true })
     for (const kind of ['FIELD', 'PARAM', 'RETURN'])

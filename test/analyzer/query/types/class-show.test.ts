@@ -99,7 +99,7 @@ describe('one class', () => {
     })
   })
 
-  test('has the names of its parameters where the class file has them', async () => {
+  test('has the names of its parameters if the class file has them', async () => {
     const named = await startAnalyzer(projectOf('shop', ['-parameters']))
     try {
       const { classInfo } = await named.get('/classes/shop.model.Order')
@@ -130,7 +130,7 @@ describe('one class', () => {
     expect(await show('shop.model.Order.Line')).toMatchObject({ visibility: 'PUBLIC' })
   })
 
-  test('has the annotations of parameters where they are, whatever the compiler puts before and behind', async () => {
+  test('has the annotations of parameters in the right position despite compiler-generated parameters', async () => {
     const of = async (fqn: string) => (await show(fqn)).constructors[0].parameters
     expect(await of('shop.model.Order$Line')).toEqual([
       { name: 'arg0', type: 'shop.model.Order', annotations: [] },

@@ -30,7 +30,7 @@ const MODEL = [
 ]
 
 describe('the class list', () => {
-  test('has every project class once, by name, with its page and the filter that was applied', async () => {
+  test('has every project class once, sorted by name, with its page and the applied filter', async () => {
     const answer = await analyzer.get('/classes')
     expect(answer).toEqual({
       classes: expect.any(Array),
@@ -51,7 +51,7 @@ describe('the class list', () => {
     expect(fqns(answer.classes)).toEqual(fqns(answer.classes).toSorted())
   })
 
-  test('tells what each class is', async () => {
+  test('reports the type of each class', async () => {
     const { classes } = await analyzer.get('/classes', { package: 'shop.model' })
     const anInterface = { type: 'INTERFACE', isInterface: true, isAbstract: true }
     expect(classes).toEqual([
@@ -119,7 +119,7 @@ describe('the class list', () => {
     expect(await list(parameters)).toEqual(expected)
   })
 
-  test('names the filter that was applied', async () => {
+  test('includes the applied filter', async () => {
     const filter = {
       package: 'a',
       name: 'b',
@@ -138,7 +138,7 @@ describe('the class list', () => {
     })
   })
 
-  test('has libraries and the JDK only when they are asked for', async () => {
+  test('has libraries and the JDK only on request', async () => {
     expect(await list({ package: 'java.util.function', name: 'Supplier' })).toEqual([])
     const { classes } = await analyzer.get('/classes', {
       package: 'java.util.function',
@@ -174,7 +174,7 @@ describe('the class list', () => {
   })
 })
 
-test('stats count the project, and the classes that it is built on', async () => {
+test('stats count the project and its dependencies', async () => {
   const stats = await analyzer.get('/stats')
   expect(stats).toEqual({
     projectClassCount: 28,

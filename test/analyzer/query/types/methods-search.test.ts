@@ -13,7 +13,7 @@ describe('methods', () => {
     return methods.map(({ classFqn, method }: any) => `${classFqn}.${method.name}${method.descriptor}`)
   }
 
-  test('are told with their class, and without what the compiler made', async () => {
+  test('are listed with their class, without synthetic methods', async () => {
     const answer = await analyzer.get('/methods', { inClass: 'Order', name: 'c*' })
     expect(answer).toEqual({
       methods: [
@@ -65,25 +65,25 @@ describe('methods', () => {
     expect(await search(parameters)).toEqual(expected)
   })
 
-  test('of the JDK are found when asked for', async () => {
+  test('of the JDK are found on request', async () => {
     expect(await search({ name: 'requireNonNullElse', includeLibraries: true })).toEqual([
       'java.util.Objects.requireNonNullElse(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;',
     ])
   })
 })
 
-describe('a question that cannot be answered', () => {
+describe('an invalid query', () => {
   test.each([
     ['/classes', { page: '-1' }, 'query parameter "page" must be a whole number, not "-1"'],
     ['/classes', { size: 0 }, 'size must be a whole number from 1 to 10000, not 0'],
     ['/classes', { size: 10_001 }, 'size must be a whole number from 1 to 10000, not 10001'],
     ['/classes', { size: '1e3' }, 'query parameter "size" must be a whole number, not "1e3"'],
     ['/classes', { interfaces: 'yes' }, 'query parameter "interfaces" must be true or false, not "yes"'],
-    ['/classes', { colour: 'red' }, 'query parameter "colour" is not known; known: package, name'],
+    ['/classes', { color: 'red' }, 'query parameter "color" is unknown; known parameters: package, name'],
     [
       '/calls/shop.service.Calls',
       { descriptor: '()V' },
-      'descriptor tells overloads of a method apart: give method too',
+      'descriptor selects an overload and requires method',
     ],
     ['/xref/shop.model.Item', { kind: 'GUESS' }, 'kind "GUESS" must be one of EXTENDS, IMPLEMENTS'],
     [
@@ -109,7 +109,7 @@ describe('a question that cannot be answered', () => {
     'calls',
     'xref',
     'annotations/usages',
-  ])('about a class that is not there, at /%s, is 404', async (route) => {
+  ])('for a missing class, at /%s, is 404', async (route) => {
     const { status, body } = await analyzer.ask(`/${route}/no.such.Class`)
     expect({ status, body }).toEqual({
       status: 404,
@@ -117,7 +117,7 @@ describe('a question that cannot be answered', () => {
     })
   })
 
-  test('at a route that is not there is 404 with the same body', async () => {
+  test('at an unknown route is 404 with the same body', async () => {
     const { status, body } = await analyzer.ask('/nothing')
     expect({ status, body }).toEqual({
       status: 404,
@@ -125,7 +125,7 @@ describe('a question that cannot be answered', () => {
     })
   })
 
-  test('A6 a name of 300 characters is looked for as any other', async () => {
+  test('A6 a name of 300 characters is searched like any other', async () => {
     const name = `a.${'b'.repeat(298)}`
     const { status, body } = await analyzer.ask(`/classes/${name}`)
     expect({ status, type: body.type }).toEqual({ status: 404, type: 'NotFound' })

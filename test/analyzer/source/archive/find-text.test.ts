@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import type { TextQuestion } from '../../../../src/analyzer/source/archive/class-text.ts'
+import type { TextRequest } from '../../../../src/analyzer/source/archive/text-request.ts'
 import { findText } from '../../../../src/analyzer/source/archive/find-text.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { zipOf } from '../../../support/analyzer/zip.ts'
@@ -19,7 +19,7 @@ function archive(path: string, files: Readonly<Record<string, string>>): string 
   return file
 }
 
-const question = (location: string, own: Partial<TextQuestion> = {}): TextQuestion => ({
+const question = (location: string, own: Partial<TextRequest> = {}): TextRequest => ({
   root: home,
   source: 'LIBRARY',
   location,
@@ -34,7 +34,7 @@ const SOURCE = 'package acme; class Util {}'
 const coordinates = 'groupId=com.acme\nartifactId=util\nversion=1.0\n'
 const properties = (text = coordinates) => ({ 'META-INF/maven/com.acme/util/pom.properties': text })
 
-test('sources are found beside the library', () => {
+test('sources are found next to the library', () => {
   const jar = archive('lib/util-1.0.jar', {})
   const sources = archive('lib/util-1.0-sources.jar', { 'acme/Util.java': SOURCE })
   expect(findText(question(jar))).toEqual({
@@ -53,14 +53,14 @@ test('sources are found beside the library', () => {
 test.each([
   ['Maven', 'm2/repository/com/acme/util/1.0/util-1.0-sources.jar'],
   ['Gradle', 'gradle/caches/modules-2/files-2.1/com.acme/util/1.0/0a1b/util-1.0-sources.jar'],
-])('sources are found in the repository of %s, by what the library says of itself', (_tool, path) => {
+])('sources are found in the repository of %s by the coordinates in the library', (_tool, path) => {
   const jar = archive('elsewhere/util.jar', properties())
   archive(path, { 'acme/Util.java': SOURCE })
   const { found, mavenCoordinates } = findText(question(jar))
   expect([found?.text, mavenCoordinates]).toEqual([SOURCE, 'com.acme:util:1.0'])
 })
 
-test('sources are found by the library’s place in the cache of Gradle', () => {
+test('sources are found by the library’s path in the cache of Gradle', () => {
   const folder = 'gradle/caches/modules-2/files-2.1/com.acme/util/1.0'
   const jar = archive(`${folder}/ffff/util-1.0.jar`, {})
   archive(`${folder}/0000/util-1.0-sources.jar`, { 'acme/Util.java': SOURCE })
@@ -77,7 +77,7 @@ test('the library may be inside another archive', () => {
   expect(findText(question(`${jar}!/BOOT-INF/lib/util-1.0.jar`)).found?.text).toBe(SOURCE)
 })
 
-test('coordinates that would lead out of a repository are none', () => {
+test('coordinates that point outside of a repository are ignored', () => {
   archive('secret-1.0-sources.jar', { 'acme/Util.java': SOURCE })
   for (const version of ['../../../..', '..', 'a/b', '']) {
     const text = coordinates.replace('version=1.0', `version=${version}`)
@@ -86,14 +86,14 @@ test('coordinates that would lead out of a repository are none', () => {
   }
 })
 
-test('a source file’s name in a class file is a name, never a path', () => {
+test('a source file’s name in a class file is never a path', () => {
   const jar = archive('lib/util-1.0.jar', {})
   archive('lib/util-1.0-sources.jar', { 'acme/Util.java': SOURCE })
   const { found } = findText(question(jar, { sourceFile: '../../etc/passwd' }))
   expect(found?.filePath).toMatch(/acme\/Util.java$/)
 })
 
-test('a Kotlin file is found by its name and its package, wherever it is', () => {
+test('a Kotlin file is found by its name and package in any folder', () => {
   const jar = archive('lib/util-1.0.jar', {})
   archive('lib/util-1.0-sources.jar', {
     'commonMain/other/Util.kt': 'package other\n',

@@ -20,7 +20,7 @@ async function analyzerOf(classes: Readonly<Record<string, Made>>) {
   return analyzer
 }
 
-test('A5 classes that extend each other, or themselves, have an end', async () => {
+test('A5 queries for classes that extend each other, or themselves, terminate', async () => {
   const { get } = await analyzerOf({
     'c/A': { superName: 'c/B' },
     'c/B': { superName: 'c/A' },
@@ -46,7 +46,7 @@ test('A5 classes that extend each other, or themselves, have an end', async () =
   )
 })
 
-test('A5 a chain of 1,000 classes, and one that is a circle, are answered', async () => {
+test('A5 queries for a chain or cycle of 1,000 classes succeed', async () => {
   const chain = Array.from({ length: 1_000 }, (_, at): [string, Made] => [
     `d/C${at}`,
     { superName: at === 0 ? 'd/C999' : `d/C${at - 1}` },
@@ -60,7 +60,7 @@ test('A5 a chain of 1,000 classes, and one that is a circle, are answered', asyn
   expect(depth).toBe(1_000)
 })
 
-test('A5 interfaces that are reached by 2^40 ways are answered, and it is said that not all are shown', async () => {
+test('A5 queries for interfaces with 2^40 paths succeed, and report truncation', async () => {
   const levels = Array.from({ length: 40 }, (_, level) =>
     ['L', 'R'].map((side): [string, Made] => [
       `e/${side}${level}`,
@@ -76,7 +76,7 @@ test('A5 interfaces that are reached by 2^40 ways are answered, and it is said t
   expect((await get('/hierarchy/java.lang.Number')).isCut).toBe(undefined)
 })
 
-test('A6 a pattern takes time in proportion to the text, whatever it is', () => {
+test('A6 any pattern takes time proportional to the text', () => {
   const text = 'a'.repeat(2_000)
   const patterns = [
     '*a'.repeat(400) + 'b',

@@ -90,7 +90,7 @@ function projectWith(): { readonly root: string; readonly jar: string } {
   return { root, jar: slowJar(join(root, 'lib')) }
 }
 
-test('F14 a process that crashes while it reads is replaced, and nothing is lost', async () => {
+test('F14 a process that crashes while reading is replaced, and nothing is lost', async () => {
   const { root, jar } = projectWith()
   const done = new AbortController()
   const ended = endReadersOf(jar, 1, done.signal)
@@ -103,7 +103,7 @@ test('F14 a process that crashes while it reads is replaced, and nothing is lost
   expect((await analyzer.get('/stats')).projectClassCount).toBe(28)
 })
 
-test('F14 a jar that crashes its readers again and again is left out and told, until it changes', async () => {
+test('F14 a jar that repeatedly crashes its readers is skipped and reported until it changes', async () => {
   const { root, jar } = projectWith()
   const done = new AbortController()
   const ended = endReadersOf(jar, Infinity, done.signal)
@@ -112,7 +112,7 @@ test('F14 a jar that crashes its readers again and again is left out and told, u
   done.abort()
   expect(await ended).toBeGreaterThanOrEqual(2)
   expect((await analyzer.get('/project/diagnostics')).diagnostics).toEqual([
-    { path: jar, message: expect.stringContaining('it is left out') },
+    { path: jar, message: expect.stringContaining('it is skipped until it changes') },
   ])
   expect((await analyzer.get('/stats')).projectClassCount).toBe(28)
   expect(await analyzer.get('/calls/shop.service.Calls')).toMatchObject({ totalCalls: 24 })
@@ -128,7 +128,7 @@ async function refresh({ url, token }: { readonly url: string; readonly token: s
   return fetch(`${url}/api/v1/project/refresh`, { method: 'POST', headers })
 }
 
-test('F35 a jar that is replaced or cut while it is read is the old one, the new one, or a diagnostic', async () => {
+test('F35 a jar that is replaced or truncated while it is read is the old one, the new one, or a diagnostic', async () => {
   const root = projectOf('shop')
   mkdirSync(join(root, 'lib'))
   const jar = join(root, 'lib/changing.jar')
@@ -179,7 +179,7 @@ test('F35 a jar that is replaced or cut while it is read is the old one, the new
   )
 }, 60_000)
 
-test('A1, A2 bombs, names that lead out, and entries that are there twice are diagnostics or harmless', async () => {
+test('A1, A2 bombs, escaping names and duplicate entries are diagnostics or harmless', async () => {
   const root = projectOf('shop')
   mkdirSync(join(root, 'lib'))
   const good = classFile('lib/Good')

@@ -27,7 +27,7 @@ function trapped() {
   return { root, user, ran: () => existsSync(trace) }
 }
 
-test('A9 the mode jar runs nothing of the project, of its build tool or of its JVM', async () => {
+test('A9 mode jar runs nothing of the project, its build tool or its JVM', async () => {
   const { root, user, ran } = trapped()
   await user.json('start', '-p', root, '--mode', 'jar')
   await user.json('refresh', '-p', root)
@@ -35,10 +35,10 @@ test('A9 the mode jar runs nothing of the project, of its build tool or of its J
   expect(ran()).toBe(false)
 })
 
-test('A9 the mode auto does run the build tool, and says what became of it', async () => {
+test('A9 mode auto runs the build tool, and reports the outcome', async () => {
   const { root, user, ran } = trapped()
   await user.json('start', '-p', root)
   expect(ran()).toBe(true)
   const stats = await user.json<any>('classes', 'stats', '-p', root)
-  expect(stats.classpathResolvedBy).toBe('jar (mvnw: it ended with status 1)')
+  expect(stats.classpathResolvedBy).toBe('jar (mvnw: it exited with status 1)')
 })

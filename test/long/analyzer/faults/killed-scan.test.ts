@@ -11,7 +11,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 const KILLS = rounds(4, 100)
 
 test(
-  `F3 an index whose server and readers are killed at ${KILLS} moments of a scan answers as one that was never disturbed`,
+  `F3 an index whose server and readers are killed at ${KILLS} moments of a scan answers like an undisturbed one`,
   { timeout: 60_000 + KILLS * 15_000 },
   async (context) => {
     const root = join(tempDir(), 'shop')

@@ -8,7 +8,7 @@ import { recovery } from '../../../support/recovery.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 const root = projectOf('shop')
-const QUESTIONS = [
+const QUERIES = [
   '/classes?size=100',
   '/classes/shop.model.Order',
   '/calls/shop.service.Calls',
@@ -18,7 +18,7 @@ const QUESTIONS = [
 ]
 
 const answersOf = (ask: (path: string) => Promise<{ status: number; body: any }>) =>
-  Promise.all(QUESTIONS.map(async (path) => ({ path, ...(await ask(path)) })))
+  Promise.all(QUERIES.map(async (path) => ({ path, ...(await ask(path)) })))
 
 /** Every slice is stored, and no server runs. */
 async function filledCache() {
@@ -52,7 +52,7 @@ test.each([
   ['cut in the middle of a page', cutInAPage],
   ['smashed in 60 places', smashed],
   ['smashed in 60 other places', smashed],
-])('F7 a store that was %s is made again, and no answer is wrong', async (_how, damage) => {
+])('F7 a store that was %s is rebuilt, and no answer is wrong', async (_how, damage) => {
   const { environment, expected, file } = await filledCache()
   damage(file, statSync(file).size)
   const analyzer = await startAnalyzer(root, environment)
@@ -72,7 +72,7 @@ async function refresh({ url, token }: { readonly url: string; readonly token: s
   return { status: answer.status, body: (await answer.json()) as any }
 }
 
-test('F7 a store that is smashed while a server runs gives right answers or none, and a refresh mends it', async (context) => {
+test('F7 a store damaged while a server runs returns correct answers or none, and a refresh repairs it', async (context) => {
   const { environment, expected, file } = await filledCache()
   const analyzer = await startAnalyzer(root, environment)
   onTestFinished(() => analyzer.stop())
@@ -96,7 +96,7 @@ async function mends(
 ): Promise<void> {
   let answers = await answersOf(analyzer.ask)
   await recovery(context, async () => {
-    for (let refreshes = 0; refreshes < QUESTIONS.length; refreshes++) {
+    for (let refreshes = 0; refreshes < QUERIES.length; refreshes++) {
       expectRightOrNone(answers, expected)
       expect((await refresh(analyzer)).status).toBe(200)
       answers = await answersOf(analyzer.ask)
@@ -139,7 +139,7 @@ function smallDisk(megabytes: number): string {
   return folder
 }
 
-test('F6 a disk that gets full: the old classes answer, and with room again a refresh works', async (context) => {
+test('F6 on a full disk the previous index answers, and a refresh works once space is free', async (context) => {
   const cache = smallDisk(400)
   const project = projectOf('shop')
   const analyzer = await startAnalyzer(project, { XDG_CACHE_HOME: cache })
@@ -163,10 +163,10 @@ test('F6 a disk that gets full: the old classes answer, and with room again a re
   expect((await analyzer.get('/classes')).totalCount).toBe(before.totalCount - 1)
 })
 
-test('F6 a disk of 16 MB is said to be too small', async () => {
+test('F6 a disk of 16 MB is reported as too small', async () => {
   const cache = smallDisk(16)
   await expect(startAnalyzer(projectOf('shop'), { XDG_CACHE_HOME: cache })).rejects.toMatchObject({
     code: 'SCAN_FAILED',
-    message: expect.stringContaining('less than 256 MiB free; make room, or set ANALYZER_CACHE_DIR'),
+    message: expect.stringContaining('less than 256 MiB free; free some space or set ANALYZER_CACHE_DIR'),
   })
 })

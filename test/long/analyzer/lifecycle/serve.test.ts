@@ -5,7 +5,7 @@ import { packageVersion } from '../../../../src/lib/process/package.ts'
 import { analyzerUser, builtProject, spawnServe } from '../../../support/analyzer/analyzer-cli.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
-test('serve says in one line where it is ready, and ends on SIGTERM within 10 s, its record gone', async () => {
+test('serve prints one line when ready, and exits within 10 s after SIGTERM with its record removed', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const { child, exit, stdout } = spawnServe(user, ['-p', root])
@@ -22,7 +22,7 @@ test('serve says in one line where it is ready, and ends on SIGTERM within 10 s,
   await waitFor('the second', () => second.stdout().includes('ANALYZER_READY'))
 })
 
-test('SIGTERM ends it during its first scan too', async () => {
+test('SIGTERM stops it during its first scan too', async () => {
   const user = analyzerUser()
   const { child, exit, stdout } = spawnServe(user, ['-p', builtProject()])
   await waitFor('the record', () => user.records().length === 1)
@@ -32,7 +32,7 @@ test('SIGTERM ends it during its first scan too', async () => {
   expect(user.records()).toEqual([])
 })
 
-test('serve says in one line why it did not start', async () => {
+test('serve prints one line with the reason if it cannot start', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   const { port } = taken.address() as { port: number }
@@ -40,23 +40,25 @@ test('serve says in one line why it did not start', async () => {
   const { exit, stdout } = spawnServe(user, ['-p', builtProject(), '--port', String(port)])
   expect(await exit).toBe(1)
   expect(stdout()).toBe(
-    `ANALYZER_ERROR reason=NO_FREE_PORT message="port ${port} is in use; leave --port out to take a free one"\n`,
+    `ANALYZER_ERROR reason=NO_FREE_PORT message="port ${port} is in use; omit --port to use a free one"\n`,
   )
   taken.close()
 })
 
-test('a second server of a project is refused', async () => {
+test('a second server of a project is rejected', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const first = spawnServe(user, ['-p', root])
   await waitFor('the first', () => first.stdout().includes('ANALYZER_READY'))
   const second = spawnServe(user, ['-p', root])
   expect(await second.exit).toBe(1)
-  expect(second.stdout()).toMatch(/^ANALYZER_ERROR reason=PROJECT_IN_USE message="another server runs for /)
+  expect(second.stdout()).toMatch(
+    /^ANALYZER_ERROR reason=PROJECT_IN_USE message="another server is running for /,
+  )
   expect(user.records()).toHaveLength(1)
 })
 
-test('a server that nobody asks ends by itself; one that is asked does not', async () => {
+test('an idle server stops; a busy one does not', async () => {
   const user = analyzerUser({ ANALYZER_SERVER__IDLE_TIMEOUT: '3s' })
   const { exit, stdout, stderr } = spawnServe(user, ['-p', builtProject()])
   await waitFor('ready', () => stdout().includes('ANALYZER_READY'), 60_000)
@@ -69,11 +71,11 @@ test('a server that nobody asks ends by itself; one that is asked does not', asy
     await new Promise((resolve) => void setTimeout(resolve, 200))
   }
   expect(await exit).toBe(0)
-  expect(stderr()).toContain('nobody has asked for anything for a while')
+  expect(stderr()).toContain('idle timeout reached')
   expect(user.records()).toEqual([])
 })
 
-test('a table on a terminal, JSON when piped, and either when asked for', async () => {
+test('output is a table on a terminal, JSON when piped, and either on request', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const { pid, port } = await user.json<{ pid: number; port: number }>('start', '-p', root, '--mode', 'jar')
@@ -91,7 +93,7 @@ test('a table on a terminal, JSON when piped, and either when asked for', async 
     ['Port', String(port)],
     ['PID', String(pid)],
     ['Version', packageVersion()],
-    ['Confinement', 'archives are read without network, programs or other files'],
+    ['Confinement', 'archives are read without access to the network, programs or other files'],
     ['Uptime', expect.stringMatching(/^\d+s$/)],
     ['Idle', expect.stringMatching(/s of 30m$/)],
   ])
@@ -115,9 +117,9 @@ test('a table on a terminal, JSON when piped, and either when asked for', async 
   expect((await user.analyzer('list', '--table')).stdout.split('\n')).toHaveLength(3)
 })
 
-test('the idle time is told as people say it', async () => {
-  const { sayDuration } = await import('../../../../src/analyzer/lifecycle/idle-clock.ts')
-  expect([0, 999, 59_000, 330_000, 3_600_000, 90_061_000].map(sayDuration)).toEqual([
+test('the idle time is readable', async () => {
+  const { formatDuration } = await import('../../../../src/analyzer/lifecycle/idle-clock.ts')
+  expect([0, 999, 59_000, 330_000, 3_600_000, 90_061_000].map(formatDuration)).toEqual([
     '0s',
     '0s',
     '59s',

@@ -4,7 +4,7 @@ import { styleProject, TIDY, UNTIDY } from '../../../support/analyzer/style-proj
 const BROKEN = 'class B {\n  void m( { int x = ; }\n}\n'
 
 describe('a file', () => {
-  test('is told with the lines that differ from its formatted form', async () => {
+  test('is reported with the lines that differ from its formatted form', async () => {
     const { post } = await styleProject({ 'src/A.java': UNTIDY, 'src/T.java': TIDY })
     const { durationMs, ...found } = await post('/lint/file', { filePath: 'src/A.java' })
     expect(durationMs).toBeGreaterThanOrEqual(0)
@@ -16,7 +16,7 @@ describe('a file', () => {
           endLine: 2,
           col: 10,
           ruleId: 'format',
-          detail: 'formatted, what is in lines 1 to 2 begins with "class A {"',
+          detail: 'formatted, lines 1 to 2 begin with "class A {"',
           canBeAutoCorrected: true,
         },
       ],
@@ -27,7 +27,7 @@ describe('a file', () => {
     expect(await post('/lint/file', { filePath: 'src/T.java' })).toMatchObject({ errors: [], errorCount: 0 })
   })
 
-  test('is formatted, and written only where that is asked', async () => {
+  test('is formatted, and written only on request', async () => {
     const { post, read, root } = await styleProject({ 'src/A.java': UNTIDY })
     const dry = await post('/format/file', { filePath: 'src/A.java' })
     expect(dry).toMatchObject({
@@ -44,7 +44,7 @@ describe('a file', () => {
     expect((await post('/lint/file', { filePath: 'src/A.java' })).errorCount).toBe(0)
   })
 
-  test('that is no Java is told with where, and left as it is', async () => {
+  test('that is not valid Java is reported with the position, and left unchanged', async () => {
     const { post, read } = await styleProject({ 'src/B.java': BROKEN })
     const issue = {
       line: 2,
@@ -60,7 +60,7 @@ describe('a file', () => {
     expect(read('src/B.java')).toBe(BROKEN)
   })
 
-  test('that is not in UTF-8, or too large, is told and left as it is', async () => {
+  test('that is not UTF-8, or too large, is reported and left unchanged', async () => {
     const latin = Buffer.from('class L { String s="\xfc"; }\n', 'latin1')
     const { post, read } = await styleProject({
       'src/L.java': latin,
@@ -75,7 +75,7 @@ describe('a file', () => {
     expect(await rule('src/H.java')).toEqual(['read'])
   })
 
-  test('that is nested too deeply for the formatter is told, and the server goes on', async () => {
+  test('that is nested too deeply for the formatter is reported, and the server continues', async () => {
     const deep = `class D { int x = ${'('.repeat(20_000)}1${')'.repeat(20_000)}; }\n`
     const { post } = await styleProject({ 'src/D.java': deep, 'src/A.java': UNTIDY })
     const { errors, diagnostics } = await post('/lint/file', { filePath: 'src/D.java' })
@@ -83,7 +83,7 @@ describe('a file', () => {
     expect((await post('/lint/file', { filePath: 'src/A.java' })).errorCount).toBe(1)
   })
 
-  test('what is no file of the project is refused', async () => {
+  test('a path that is not a project file is rejected', async () => {
     const { ask } = await styleProject({ 'notes.txt': 'no code', 'src/A.kt': 'fun  a( ) {}\n' }, { PATH: '' })
     expect(await ask('/lint/file', { filePath: 'src/No.java' })).toMatchObject({
       status: 404,
@@ -91,7 +91,7 @@ describe('a file', () => {
     })
     expect(await ask('/lint/file', { filePath: 'notes.txt' })).toMatchObject({
       status: 400,
-      body: { message: '"notes.txt" has neither the ending of a Java nor of a Kotlin file' },
+      body: { message: '"notes.txt" is neither a Java nor a Kotlin file' },
     })
     expect((await ask('/lint/file', {})).status).toBe(400)
     expect((await ask('/lint/file', { filePath: 'src/A.java', extra: 1 })).body.message).toMatch(
@@ -111,7 +111,7 @@ describe('a project', () => {
     '.hidden/H.java': UNTIDY,
   }
 
-  test('is told file by file, with what builds write and hide left out', async () => {
+  test('is reported by file, without build output and hidden files', async () => {
     const { post, root } = await styleProject(files)
     const found = await post('/lint/project', {})
     expect(found).toMatchObject({
@@ -127,7 +127,7 @@ describe('a project', () => {
     ])
   })
 
-  test('is narrowed by a pattern, and to what is no test', async () => {
+  test('is limited by a pattern, and to files that are not tests', async () => {
     const { post } = await styleProject(files)
     const scanned = async (scope: object) => (await post('/lint/project', scope)).filesScanned
     expect(await scanned({ includeTests: false })).toBe(3)
@@ -137,7 +137,7 @@ describe('a project', () => {
     expect(await scanned({ pattern: 'nothing/**' })).toBe(0)
   })
 
-  test('is shown as a diff first, and written then, but for what has errors', async () => {
+  test('is shown as a diff first, then written, except files with errors', async () => {
     const { post, read } = await styleProject(files)
     const dry = await post('/format/project', { dryRun: true })
     const changed = ['src/main/java/a/A.java', 'src/test/java/a/ATest.java']
@@ -162,7 +162,7 @@ describe('a project', () => {
   })
 })
 
-test('what the formatter moves at every pass comes to rest, and a check after it finds nothing', async () => {
+test('formatting stabilizes code that the formatter moves at every pass, and a check then finds nothing', async () => {
   const moving = `class M {
   void m(boolean a) {
     if (a)
@@ -183,7 +183,7 @@ test('what the formatter moves at every pass comes to rest, and a check after it
   expect((await post('/format/project', {})).filesFormatted).toEqual([])
 })
 
-test('what the formatter refuses, though it is Java, is no issue of style, and is left as it is', async () => {
+test('valid Java that the formatter rejects is not a style violation, and is left unchanged', async () => {
   const refused = 'class C {\n  private // a comment that it would lose\n  static final class D {}\n}\n'
   const { post, read } = await styleProject({ 'src/C.java': refused })
   const reason = expect.stringMatching(
@@ -201,7 +201,7 @@ test('what the formatter refuses, though it is Java, is no issue of style, and i
   expect(read('src/C.java')).toBe(refused)
 })
 
-test('the routes want the token', async () => {
+test('the routes require the token', async () => {
   const { ask, read } = await styleProject({ 'src/A.java': UNTIDY })
   for (const path of ['/lint/file', '/lint/project', '/format/file', '/format/project'])
     expect((await ask(path, {}, '')).status).toBe(401)

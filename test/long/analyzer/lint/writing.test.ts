@@ -12,12 +12,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readSource, replaceSource } from '../../../../src/analyzer/lint/source-place.ts'
+import { readSource, replaceSource } from '../../../../src/analyzer/lint/source-file.ts'
 import { styleProject, TIDY, UNTIDY } from '../../../support/analyzer/style-project.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 describe('a file that is written', () => {
-  test('keeps its mode, and leaves nothing beside it', async () => {
+  test('keeps its mode, and leaves no other files', async () => {
     const { root, post } = await styleProject({ 'src/A.java': UNTIDY })
     const file = join(root, 'src/A.java')
     for (const mode of [0o600, 0o775, 0o666]) {
@@ -29,7 +29,7 @@ describe('a file that is written', () => {
     expect(readdirSync(join(root, 'src'))).toEqual(['A.java'])
   })
 
-  test('keeps its line ends and its byte order mark, unless the project says otherwise', async () => {
+  test('keeps its line ends and its byte order mark, unless configured otherwise', async () => {
     const windows = (text: string): string => `\u{feff}${text.replaceAll('\n', '\r\n')}`
     const { post, read, write } = await styleProject({ 'src/A.java': windows(UNTIDY) })
     await post('/format/project', {})
@@ -40,7 +40,7 @@ describe('a file that is written', () => {
     expect(read('src/A.java')).toBe(`\u{feff}${TIDY}`)
   })
 
-  test('that another has hard links to is replaced, and theirs stays', async () => {
+  test('with hard links is replaced, and the other links keep the old content', async () => {
     const { root, post, read } = await styleProject({ 'src/A.java': UNTIDY })
     const other = join(tempDir(), 'other')
     linkSync(join(root, 'src/A.java'), other)
@@ -48,20 +48,20 @@ describe('a file that is written', () => {
     expect([read('src/A.java'), readFileSync(other, 'utf8')]).toEqual([TIDY, UNTIDY])
   })
 
-  test('is not written where it has been changed since it was read', async () => {
+  test('is not written if it changed since it was read', async () => {
     const file = join(tempDir(), 'A.java')
     writeFileSync(file, UNTIDY)
     const { stat } = await readSource(file, 1000)
     writeFileSync(file, UNTIDY.replace('1', '2'))
     utimesSync(file, 1, 1)
-    await expect(replaceSource(file, TIDY, stat)).rejects.toThrow('it was changed while it was formatted')
+    await expect(replaceSource(file, TIDY, stat)).rejects.toThrow('it changed while it was formatted')
     expect(readFileSync(file, 'utf8')).toBe(UNTIDY.replace('1', '2'))
     expect(readdirSync(join(file, '..'))).toEqual(['A.java'])
   })
 })
 
 describe('A7 links', () => {
-  test('that lead out of the project are refused by name, and passed over in a project', async () => {
+  test('that point outside of the project are rejected by name, and skipped in a project', async () => {
     const outside = join(tempDir(), 'Secret.java')
     writeFileSync(outside, UNTIDY)
     const { root, ask, post } = await styleProject({ 'src/A.java': UNTIDY })
@@ -87,7 +87,7 @@ describe('A7 links', () => {
     expect(readFileSync(join(outside, '../folder/F.java'), 'utf8')).toBe(UNTIDY)
   })
 
-  test('that stay inside lead to what they stand for, and stay links', async () => {
+  test('that stay inside are followed to their target, and stay links', async () => {
     const { root, post, read } = await styleProject({ 'src/A.java': UNTIDY })
     symlinkSync('A.java', join(root, 'src/Link.java'))
     const answer = await post('/format/file', { filePath: 'src/Link.java', writeToFile: true })
@@ -98,7 +98,7 @@ describe('A7 links', () => {
     ])
   })
 
-  test('to nothing, folders and odd names are refused', async () => {
+  test('to nothing, folders and odd names are rejected', async () => {
     const { root, ask } = await styleProject({ 'src/A.java': UNTIDY })
     symlinkSync('nothing', join(root, 'src/Gone.java'))
     mkdirSync(join(root, 'src/Folder.java'))

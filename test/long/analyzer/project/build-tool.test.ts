@@ -3,8 +3,8 @@ import { basename, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { createLogger } from '../../../../src/lib/log/logger.ts'
 import { run } from '../../../../src/lib/process/run.ts'
-import { BuildToolMemory } from '../../../../src/analyzer/project/build-tool-memory.ts'
-import { askBuildTool } from '../../../../src/analyzer/project/build-tool.ts'
+import { BuildToolCache } from '../../../../src/analyzer/project/build-tool-cache.ts'
+import { buildToolClassPath } from '../../../../src/analyzer/project/build-tool-class-path.ts'
 import { findJvm } from '../../../../src/analyzer/project/find-jvm.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
@@ -40,60 +40,60 @@ function mavenProject(library = needs('org.apache.commons', 'commons-lang3', '3.
 }
 
 test(
-  'Maven tells the class path of modules that need each other and are not installed, and makes no classes',
+  'Maven resolves the class path of interdependent modules that are not installed, and builds no classes',
   { timeout: 300_000 },
   async () => {
     const root = mavenProject()
-    const { libraries, ...answer } = await askBuildTool(question(root))
+    const { libraries, ...answer } = await buildToolClassPath(question(root))
     expect(answer).toEqual({ tool: 'maven', classFolders: [], isWhole: true })
     expect(libraries.map((jar) => basename(jar))).toEqual(['commons-lang3-3.14.0.jar'])
     expect(globSync('**/*.class', { cwd: root })).toEqual([])
 
-    const memory = new BuildToolMemory()
+    const memory = new BuildToolCache()
     const askedMs = async () => {
       const beganMs = performance.now()
-      expect(await memory.ask(question(root))).toEqual({ ...answer, libraries })
+      expect(await memory.get(question(root))).toEqual({ ...answer, libraries })
       return performance.now() - beganMs
     }
     // Maven alone takes much longer to start.
     const [firstMs, secondMs] = [await askedMs(), await askedMs()]
     expect(secondMs).toBeLessThan(firstMs / 4)
     writeFileSync(join(root, 'core/pom.xml'), `${head}${parent}<artifactId>core</artifactId></project>`)
-    expect((await memory.ask(question(root))).libraries).toEqual([])
+    expect((await memory.get(question(root))).libraries).toEqual([])
   },
 )
 
-test('what one module cannot resolve costs the others nothing', { timeout: 300_000 }, async () => {
+test('an unresolvable module does not affect the others', { timeout: 300_000 }, async () => {
   const root = mavenProject()
   const without = needs('shop.nowhere', 'nothing', '1')
   write(root, { 'web/pom.xml': `${head}${parent}<artifactId>web</artifactId>${without}</project>` })
-  const { libraries, isWhole } = await askBuildTool(question(root))
+  const { libraries, isWhole } = await buildToolClassPath(question(root))
   expect(isWhole).toBe(false)
   expect(libraries.map((jar) => basename(jar))).toEqual(['commons-lang3-3.14.0.jar'])
 })
 
-test('Maven without a network is told of as that', { timeout: 300_000 }, async () => {
+test('Maven without a network is reported as such', { timeout: 300_000 }, async () => {
   const root = mavenProject(needs('shop.nowhere', 'nothing', '1'))
   write(root, { '.mvn/maven.config': '--offline\n' })
-  await expect(askBuildTool(question(root))).rejects.toThrow(
-    /^mvn: .*shop\.nowhere:nothing.*run "mvn dependency:build-classpath" once where there is a network, or use --mode jar/,
+  await expect(buildToolClassPath(question(root))).rejects.toThrow(
+    /^mvn: .*shop\.nowhere:nothing.*run "mvn dependency:build-classpath" once with network access, or use --mode jar/,
   )
 })
 
-test('the project’s own mvnw is run, on the JVM named', { timeout: 300_000 }, async () => {
+test('the project’s mvnw runs on the configured JVM', { timeout: 300_000 }, async () => {
   const root = mavenProject()
   const home = join(tempDir(), 'jdk')
   symlinkSync(jvm?.home ?? '', home)
   write(root, { mvnw: '#!/bin/sh\necho "$JAVA_HOME" > asked\nexec mvn "$@"\n' })
-  await expect(askBuildTool(question(root))).rejects.toThrow(`${join(root, 'mvnw')} must be executable`)
+  await expect(buildToolClassPath(question(root))).rejects.toThrow(`${join(root, 'mvnw')} is not executable`)
   chmodSync(join(root, 'mvnw'), 0o755)
   const named = findJvm(home, process.env)
-  expect((await askBuildTool({ ...question(root), jvm: named })).libraries).toHaveLength(1)
+  expect((await buildToolClassPath({ ...question(root), jvm: named })).libraries).toHaveLength(1)
   expect(readFileSync(join(root, 'asked'), 'utf8')).toBe(`${home}\n`)
 })
 
 test(
-  'Gradle tells jars and class folders of all projects, and leaves the project as it was',
+  'Gradle returns jars and class folders of all projects, and leaves the project unchanged',
   { timeout: 300_000 },
   async () => {
     const jar = join(tempDir(), 'money-1.jar')
@@ -106,7 +106,7 @@ test(
         "apply plugin: 'java'\nrepositories { flatDir { dirs 'none' } }\ndependencies { compile project(':core'); runtime 'shop.nowhere:nothing:1' }",
     })
     const before = contentOf(root)
-    const answer = await askBuildTool(question(root))
+    const answer = await buildToolClassPath(question(root))
     expect(answer).toMatchObject({ tool: 'gradle', libraries: [jar], isWhole: false })
     expect(answer.classFolders.map((folder) => relative(root, folder)).toSorted()).toEqual(
       ['core', 'web'].flatMap((name) => [
@@ -117,7 +117,7 @@ test(
     expect(contentOf(root)).toEqual(before)
 
     write(root, { 'web/build.gradle': "throw new GradleException('no such shop')" })
-    await expect(askBuildTool(question(root))).rejects.toThrow(/^gradle: .*no such shop/)
+    await expect(buildToolClassPath(question(root))).rejects.toThrow(/^gradle: .*no such shop/)
   },
 )
 
@@ -127,7 +127,9 @@ function contentOf(root: string): readonly string[] {
     .map((file) => `${file} ${statSync(join(root, file)).mtimeMs}`)
 }
 
-test('a project without either tool’s files is told of as that', async () => {
+test('a project without either tool’s files is reported as such', async () => {
   const root = write(tempDir(), { 'build.xml': '<project/>' })
-  await expect(askBuildTool(question(root))).rejects.toThrow('there is neither a pom.xml nor a build.gradle')
+  await expect(buildToolClassPath(question(root))).rejects.toThrow(
+    'the project has neither a pom.xml nor a build.gradle',
+  )
 })

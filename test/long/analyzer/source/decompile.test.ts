@@ -11,7 +11,7 @@ async function started(environment: Readonly<Record<string, string>>): Promise<T
   return analyzer
 }
 
-test('what has been decompiled is kept, and decompiled again where the class or the wish is another', async () => {
+test('decompiled text is cached, and decompiled again if the class or the request differs', async () => {
   const cache = tempDir()
   const analyzer = await started({ ANALYZER_CACHE_DIR: cache })
   const show = async (parameters = {}) =>
@@ -29,27 +29,27 @@ test('what has been decompiled is kept, and decompiled again where the class or 
   expect(globSync('decompiled/*/*.java', { cwd: cache })).toHaveLength(2)
 })
 
-describe('a class that takes too much', () => {
-  test('of time is given up, and the server and the next class live', async () => {
+describe('a class that uses too much', () => {
+  test('time is aborted, and the server and the next class survive', async () => {
     const analyzer = await started({ ANALYZER_CACHE_DIR: tempDir(), ANALYZER_SOURCE__TIME_LIMIT: '20ms' })
     const { status, body } = await analyzer.ask('/source/kinds.Outer')
     expect([status, body.type]).toEqual([504, 'Timeout'])
     expect(body.message).toBe(
-      'kinds.Outer was not decompiled in 0.02 s; source.time_limit sets that, and format=stub needs none',
+      'kinds.Outer could not be decompiled within 0.02 s; increase source.time_limit, or use format=stub, which does not decompile',
     )
     expect((await analyzer.get('/source/kinds.Outer', { format: 'stub' })).source.isDecompiled).toBe(true)
   })
 
-  test('of memory ends its own process alone', async () => {
+  test('memory crashes only its own process', async () => {
     const analyzer = await started({ ANALYZER_CACHE_DIR: tempDir(), ANALYZER_SOURCE__MEMORY_LIMIT: '10MiB' })
     const { status, body } = await analyzer.ask('/source/java.util.HashMap')
     expect([status, body.type]).toEqual([500, 'InternalError'])
-    expect(body.message).toMatch(/^java.util.HashMap cannot be decompiled: it ended its process \(SIG/)
+    expect(body.message).toMatch(/^java.util.HashMap cannot be decompiled: it crashed the decompiler \(SIG/)
     expect((await analyzer.get('/stats')).projectClassCount).toBeGreaterThan(0)
   })
 })
 
-test('a class file that is damaged is told, not decompiled', async () => {
+test('a damaged class file is reported, not decompiled', async () => {
   const analyzer = await started({ ANALYZER_CACHE_DIR: tempDir() })
   writeFileSync(
     join(analyzer.root, 'target/classes/kinds/Point.class'),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
-import { callsElsewhere } from '../../../api/calls-elsewhere.ts'
+import { omittedCalls } from '../../../api/omitted-calls.ts'
 import type { callersOf } from '../../../query/calls/callers.ts'
 import type { callsOf } from '../../../query/calls/calls.ts'
 import type { xrefOf } from '../../../query/calls/xref.ts'
@@ -34,23 +34,24 @@ interface CallerFlags {
   readonly size?: number
 }
 
-/** calls, callers, xref. */
+/** Adds the commands calls, callers and xref. */
 export function addCalls(program: Command): void {
   addProjectOption(program.command('calls'))
-    .description('the call sites of a class')
+    .description('list the call sites in a class')
+    .addHelpText('after', '\nExample:\n  analyzer calls shop.OrderService --method save')
     .argument('<fqn>')
-    .option('-m, --method <name>', 'only in methods of this name')
+    .option('-m, --method <name>', 'only in methods with this name')
     .option('--descriptor <descriptor>', 'only in the overload with this JVM descriptor; with --method')
     .option('--in-methods-returning <type>', 'only in methods with this erased return type')
-    .option('--in-methods-annotated <fqn>', 'only in methods that carry this annotation')
+    .option('--in-methods-annotated <fqn>', 'only in methods with this annotation')
     .option(
       '--include-lambdas',
-      'method references too, and what lambdas call as calls of the method that holds them',
+      'include method references, and count calls in lambdas for the enclosing method',
     )
     .action(async (fqn: string, flags: CallFlags, command: Command) => {
       const { method, descriptor, inMethodsReturning, inMethodsAnnotated, includeLambdas } = flags
       if (descriptor !== undefined && method === undefined) {
-        throw fault('BAD_REQUEST', '--descriptor tells overloads apart and needs --method')
+        throw fault('BAD_REQUEST', '--descriptor selects an overload and requires --method')
       }
       const { get, output } = await contextOf(command)
       const parameters = { method, descriptor, inMethodsReturning, inMethodsAnnotated, includeLambdas }
@@ -59,10 +60,11 @@ export function addCalls(program: Command): void {
     })
 
   addPageOptions(addLibrariesOption(addProjectOption(program.command('callers'))))
-    .description('who calls a method, also by method references and out of lambdas')
+    .description('find callers of a method, including method references and lambdas')
+    .addHelpText('after', '\nExample:\n  analyzer callers java.util.List#add --include-subtypes')
     .argument('<owner#method>')
-    .option('--descriptor <descriptor>', 'only calls of the overload with this JVM descriptor')
-    .option('--include-subtypes', 'also calls on classes below the owner')
+    .option('--descriptor <descriptor>', 'only calls to the overload with this JVM descriptor')
+    .option('--include-subtypes', 'include calls on subtypes of the owner')
     .action(async (member: string, flags: CallerFlags, command: Command) => {
       const { get, output } = await contextOf(command)
       const { descriptor, includeLibraries, includeSubtypes, page, size } = flags
@@ -72,12 +74,16 @@ export function addCalls(program: Command): void {
     })
 
   addPageOptions(addLibrariesOption(addProjectOption(program.command('xref'))))
-    .description('where a type is referred to')
+    .description('find references to a type')
+    .addHelpText('after', '\nExample:\n  analyzer xref shop.Order --kind INSTANTIATION')
     .argument('<typeFqn>')
     .option('--kind <kind>', 'only references of this kind')
-    .option('--scope-implementing <fqn>', 'only from classes below this type')
-    .option('--synthetic', 'also fields, parameters and return types of members that the compiler added')
-    .option('--declared', 'count calls for the class that declares the method, not the one that is named')
+    .option('--scope-implementing <fqn>', 'only from subtypes of this type')
+    .option('--synthetic', 'include fields, parameters and return types of compiler-generated members')
+    .option(
+      '--declared',
+      'count calls for the class that declares the method, not the class named in the bytecode',
+    )
     .action(async (fqn: string, flags: XrefFlags, command: Command) => {
       const { get, output } = await contextOf(command)
       const { kind, scopeImplementing, declared, synthetic, includeLibraries, page, size } = flags
@@ -106,7 +112,7 @@ function callerTable(answer: ReturnType<typeof callersOf>): string {
     caller.lineNumber === null ? '-' : String(caller.lineNumber),
     caller.via,
   ])
-  const found = [pageLine(answer), ...callsElsewhere(answer)].join('\n')
+  const found = [pageLine(answer), ...omittedCalls(answer)].join('\n')
   return `${formatTable(['Class', 'Method', 'Line', 'Via'], rows)}\n\n${found}`
 }
 

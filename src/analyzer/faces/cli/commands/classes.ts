@@ -20,33 +20,38 @@ interface ListFlags {
   readonly size?: number
 }
 
-interface Listed {
+interface ClassListAnswer {
   readonly classes: readonly ClassSummary[]
   readonly totalCount: number
   readonly page: number
   readonly totalPages: number
 }
 
-/** classes list, show, stats, implementations, hierarchy, dependencies. */
+/** Adds the commands classes list, show, stats, implementations, hierarchy and dependencies. */
 export function addClasses(program: Command): void {
-  const classes = program.command('classes').description('ask about classes')
+  const classes = program.command('classes').description('query classes')
 
   addPageOptions(addLibrariesOption(addProjectOption(classes.command('list'))))
     .description('list classes')
-    .option('--package <pattern>', 'in packages that fit; * stands for any text')
-    .option('--name <pattern>', 'whose name fits')
-    .option('--annotation <fqn>', 'that carry this annotation')
-    .option('--extends <fqn>', 'below this class')
-    .option('--implements <fqn>', 'below this interface')
+    .addHelpText(
+      'after',
+      '\nExample:\n  analyzer classes list --package "shop.*" --implements java.lang.Runnable',
+    )
+    .option('--package <pattern>', 'in matching packages; * matches any text')
+    .option('--name <pattern>', 'with a matching simple name')
+    .option('--annotation <fqn>', 'with this annotation')
+    .option('--extends <fqn>', 'subclasses of this class')
+    .option('--implements <fqn>', 'subtypes of this interface')
     .option('-i, --interfaces', 'only interfaces')
     .action(async (flags: ListFlags, command: Command) => {
       const { get, output } = await contextOf(command)
-      const answer = await get<Listed>('/api/v1/classes', parametersOf(flags))
+      const answer = await get<ClassListAnswer>('/api/v1/classes', parametersOf(flags))
       output.result(answer, () => `${classTable(answer.classes)}\n\n${pageLine(answer)}`)
     })
 
   addProjectOption(classes.command('show'))
-    .description('show one class with its members')
+    .description('show a class with its members')
+    .addHelpText('after', '\nExample:\n  analyzer classes show java.util.ArrayList')
     .argument('<fqn>')
     .action(async (fqn: string, _flags: unknown, command: Command) => {
       const { get, output } = await contextOf(command)
@@ -55,7 +60,8 @@ export function addClasses(program: Command): void {
     })
 
   addProjectOption(classes.command('stats'))
-    .description('count what there is')
+    .description('count classes, methods and fields')
+    .addHelpText('after', '\nExample:\n  analyzer classes stats')
     .action(async (_flags: unknown, command: Command) => {
       const { get, output } = await contextOf(command)
       const answer = await get<Record<string, unknown>>('/api/v1/stats')
@@ -65,7 +71,8 @@ export function addClasses(program: Command): void {
     })
 
   addLibrariesOption(addProjectOption(classes.command('implementations')))
-    .description('what extends or implements a type')
+    .description('list the classes that extend or implement a type')
+    .addHelpText('after', '\nExample:\n  analyzer classes implementations java.util.Comparator -L')
     .argument('<fqn>')
     .action(async (fqn: string, { includeLibraries }: ListFlags, command: Command) => {
       const { get, output } = await contextOf(command)
@@ -76,7 +83,8 @@ export function addClasses(program: Command): void {
     })
 
   addProjectOption(classes.command('hierarchy'))
-    .description('what is above and below a type')
+    .description('show the supertypes and subtypes of a type')
+    .addHelpText('after', '\nExample:\n  analyzer classes hierarchy shop.Order')
     .argument('<fqn>')
     .action(async (fqn: string, _flags: unknown, command: Command) => {
       const { get, output } = await contextOf(command)
@@ -85,7 +93,8 @@ export function addClasses(program: Command): void {
     })
 
   addLibrariesOption(addProjectOption(classes.command('dependencies')))
-    .description('what a class needs and what needs it')
+    .description('list the dependencies and dependents of a class')
+    .addHelpText('after', '\nExample:\n  analyzer classes dependencies shop.Order')
     .argument('<fqn>')
     .action(async (fqn: string, { includeLibraries }: ListFlags, command: Command) => {
       const { get, output } = await contextOf(command)
@@ -100,10 +109,11 @@ export function addClasses(program: Command): void {
     })
 }
 
+/** Adds the `--page` and `--size` options. */
 export function addPageOptions(command: Command): Command {
   return command
-    .option('--page <n>', 'which page, from 0', wholeNumber)
-    .option('--size <n>', 'how many on a page; default 50', wholeNumber)
+    .option('--page <n>', 'page number, from 0', wholeNumber)
+    .option('--size <n>', 'page size; default 50', wholeNumber)
 }
 
 function parametersOf(flags: ListFlags) {

@@ -13,16 +13,21 @@ interface GraphFlags {
   readonly output?: string
 }
 
-/** deps, deps graph, deps foundation, deps cycles. */
+/** Adds the commands deps, deps graph, deps foundation and deps cycles. */
 export function addDeps(program: Command): void {
   const deps = addGraphOptions(program.command('deps'))
-    .description('what the classes of the project need of each other')
+    .description('show dependencies between the classes of the project')
+    .addHelpText('after', '\nExample:\n  analyzer deps --format html --output graph.html')
     .action(printGraph)
-  addGraphOptions(deps.command('graph')).description('the whole graph').action(printGraph)
+  addGraphOptions(deps.command('graph'))
+    .description('print the dependency graph')
+    .addHelpText('after', '\nExample:\n  analyzer deps graph --format dot | dot -Tsvg > graph.svg')
+    .action(printGraph)
 
   addProjectOption(deps.command('foundation'))
-    .description('the classes that most others need')
-    .option('--min-dependents <n>', 'how many must need one', wholeNumber, 2)
+    .description('list the classes with most dependents')
+    .addHelpText('after', '\nExample:\n  analyzer deps foundation --min-dependents 10')
+    .option('--min-dependents <n>', 'minimum number of dependents', wholeNumber, 2)
     .action(async ({ minDependents }: { minDependents: number }, command: Command) => {
       const { get, output } = await contextOf(command)
       const answer = await get<ReturnType<typeof foundationClasses>>('/api/v1/graph/foundation', {
@@ -37,9 +42,12 @@ export function addDeps(program: Command): void {
     })
 
   addProjectOption(deps.command('cycles'))
-    .description('classes or packages that all need each other')
+    .description('find dependency cycles between classes or packages')
+    .addHelpText('after', '\nExample:\n  analyzer deps cycles --of package')
     .addOption(
-      new Option('--of <what>', 'what the cycles are made of').choices(CYCLE_MEMBERS).default('class'),
+      new Option('--of <what>', 'find cycles of classes or of packages')
+        .choices(CYCLE_MEMBERS)
+        .default('class'),
     )
     .action(async ({ of }: { of: string }, command: Command) => {
       const { get, output } = await contextOf(command)
@@ -55,13 +63,13 @@ export function addDeps(program: Command): void {
 function addGraphOptions(command: Command): Command {
   return addProjectOption(command)
     .addOption(
-      // No default of commander's: that of "deps" would hide what is said to "deps graph".
-      new Option('-f, --format <format>', 'how it is written; default json').choices(GRAPH_FORMATS),
+      // No commander default here: the default of "deps" would override the value given to "deps graph".
+      new Option('-f, --format <format>', 'output format; default json').choices(GRAPH_FORMATS),
     )
-    .option('-o, --output <file>', 'write it there instead of printing it')
+    .option('-o, --output <file>', 'write to a file instead of standard output')
 }
 
-/** A graph is for other programs: it is printed as it is, on a terminal too. */
+/** Prints a graph unformatted, even on a terminal, because it is meant for other programs. */
 async function printGraph(_flags: GraphFlags, command: Command): Promise<void> {
   const { format = 'json', output: file }: GraphFlags = { ...command.optsWithGlobals(), ...command.opts() }
   const { get } = await contextOf(command)

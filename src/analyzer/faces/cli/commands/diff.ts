@@ -11,23 +11,23 @@ interface DiffFlags {
   readonly projectJvm?: string
 }
 
-/** diff. */
+/** Adds the command diff. */
 export function addDiff(program: Command): void {
   program
     .command('diff')
     .description(
-      'how the API of two builds differs, and which changes break programs compiled against the old one',
+      'compare the APIs of two builds and report changes that break programs compiled against the old one',
     )
     .argument('<old>', 'jar or class folder')
     .argument('<new>', 'jar or class folder')
-    .option('--all', 'also what is neither public nor protected')
+    .option('--all', 'include what is neither public nor protected')
     .addOption(
-      new Option('--fail-on <what>', 'exit with status 1 where there is such a change').choices([
+      new Option('--fail-on <what>', 'exit with 1 if there is a change of this kind').choices([
         'incompatible',
         'any',
       ]),
     )
-    .option('--project-jvm <dir>', 'JVM whose classes the builds extend')
+    .option('--project-jvm <dir>', 'JVM with the JDK classes that the builds use')
     .addHelpText('after', '\nExample:\n  analyzer diff --fail-on incompatible shop-1.2.jar target/classes')
     .action(async (old: string, now: string, flags: DiffFlags, command: Command) => {
       const [{ compareConfined }, { findJvm }, { loadAnalyzerConfig }] = await Promise.all([
@@ -39,7 +39,7 @@ export function addDiff(program: Command): void {
       const jvmHome = findJvm(named, process.env)?.home
       const diff = await compareConfined({ old, new: now, jvmHome, all: flags.all === true })
       for (const problem of diff.problems)
-        process.stderr.write(`analyzer: not read: ${JSON.stringify(problem)}\n`)
+        process.stderr.write(`analyzer: could not be read: ${JSON.stringify(problem)}\n`)
       createOutput(command.optsWithGlobals()).result(diff, () => diffTable(diff))
       const found = flags.failOn === 'any' ? diff.changeCount : diff.incompatibleCount
       if (flags.failOn !== undefined && found > 0) throw new ExitStatus(1)

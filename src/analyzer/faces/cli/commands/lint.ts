@@ -29,61 +29,62 @@ interface FormatFlags extends ScopeFlags {
   readonly dryRun?: boolean
 }
 
-/** lint check, lint format. */
+/** Adds the commands lint check and lint format. */
 export function addLint(program: Command): void {
   const lint = addProjectOption(program.command('lint')).description('check and format source files')
 
   addScopeOptions(lint.command('check'))
-    .description('what is not in style, in a file or in the project; exits with 1 where there is something')
+    .description('list style violations in a file or the project; exit with 1 if there are any')
     .argument('[file]')
+    .addHelpText('after', '\nExample:\n  analyzer lint check --format github')
     .addOption(
-      new Option('--format <format>', 'annotations for a CI instead of the result').choices(LINT_FORMATS),
+      new Option('--format <format>', 'print annotations for a CI service instead of the result').choices(
+        LINT_FORMATS,
+      ),
     )
     .action(async (file: string | undefined, flags: CheckFlags, command: Command) => {
       const context = await contextOf(command)
       const answer = await check(context, file, scopeOf(file, flags))
       const files = 'fileResults' in answer ? answer.fileResults : [answer]
-      sayDiagnostics(answer)
+      printDiagnostics(answer)
       if (flags.format !== undefined) process.stdout.write(renderLint(files, flags.format))
       else context.output.result(answer, () => checkTable(files, answer))
       if (files.some(({ errorCount }) => errorCount > 0)) throw new ExitStatus(1)
     })
 
   addScopeOptions(lint.command('format'))
-    .description('bring a file or the project into style')
+    .description('format a file or the project')
+    .addHelpText('after', '\nExample:\n  analyzer lint format --dry-run src/main/java/shop/Order.java')
     .argument('[file]')
-    .option('-n, --dry-run', 'write nothing: print the file as it would be, or what would change')
+    .option('-n, --dry-run', 'write nothing; print the formatted file, or the changes to the project')
     .action(async (file: string | undefined, flags: FormatFlags, command: Command) => {
       const context = await contextOf(command)
       const scope = scopeOf(file, flags)
       const dryRun = flags.dryRun === true
-      const isLeft =
+      const hasRemainingIssues =
         file === undefined
           ? await formatProject(context, scope, dryRun)
           : await formatFile(context, file, dryRun)
-      if (isLeft) throw new ExitStatus(1)
+      if (hasRemainingIssues) throw new ExitStatus(1)
     })
 }
 
 function addScopeOptions(command: Command): Command {
-  return command.option('--pattern <glob>', 'only files of the project that fit').addOption(
-    new Option('--include-tests [yes]', 'whether files of tests are looked at too')
+  return command.option('--pattern <glob>', 'only matching files of the project').addOption(
+    new Option('--include-tests [yes]', 'include test files')
       .choices(['true', 'false'])
       .preset('true')
       .default(true)
       .argParser((text) => {
         if (text === 'true' || text === 'false') return text === 'true'
-        throw fault('BAD_REQUEST', `--include-tests takes true or false, not "${text}"`)
+        throw fault('BAD_REQUEST', `--include-tests must be true or false, not "${text}"`)
       }),
   )
 }
 
 function scopeOf(file: string | undefined, { pattern, includeTests }: ScopeFlags) {
   if (file !== undefined && (pattern !== undefined || !includeTests)) {
-    throw fault(
-      'BAD_REQUEST',
-      '--pattern and --include-tests are for the whole project: leave them or FILE out',
-    )
+    throw fault('BAD_REQUEST', '--pattern and --include-tests apply to the whole project; omit them or FILE')
   }
   return { ...(pattern !== undefined && { pattern }), includeTests }
 }
@@ -102,10 +103,10 @@ async function formatFile({ post, output }: CliContext, file: string, dryRun: bo
   const body = { filePath: resolve(file), writeToFile: !dryRun }
   const answer = await post<FormatFileView>('/api/v1/linter/format/file', body, PROJECT_MS)
   const { remainingErrors, formattedContent, filePath, hasChanges } = answer
-  sayDiagnostics(answer)
+  printDiagnostics(answer)
   if (dryRun) await output.text(answer, formattedContent ?? '')
   else output.result(answer, () => `${filePath}: ${hasChanges ? 'formatted' : 'not changed'}`)
-  sayIssues(filePath, remainingErrors)
+  printIssues(filePath, remainingErrors)
   return remainingErrors.length > 0
 }
 
@@ -116,14 +117,14 @@ async function formatProject({ post, output }: CliContext, scope: object, dryRun
     PROJECT_MS,
   )
   const { fileResults, filesFormatted, filesScanned, filesWithChanges, filesWithRemainingErrors } = answer
-  sayDiagnostics(answer)
+  printDiagnostics(answer)
   const summary = `${filesScanned} files scanned, ${filesWithChanges} ${dryRun ? 'would change' : 'changed'}`
   if (dryRun) {
     const diffs = fileResults.map(({ diff = '' }) => diff)
     await output.text(answer, diffs.join(''))
     output.progress(summary)
   } else output.result(answer, () => [...filesFormatted, summary].join('\n'))
-  for (const { filePath, remainingErrors } of fileResults) sayIssues(filePath, remainingErrors)
+  for (const { filePath, remainingErrors } of fileResults) printIssues(filePath, remainingErrors)
   return filesWithRemainingErrors > 0
 }
 
@@ -143,12 +144,12 @@ function checkTable(files: readonly FileStyle[], answer: LintFileView | LintProj
   return rows.length === 0 ? summary : `${formatTable(['File', 'Line', 'Rule', 'What'], rows)}\n\n${summary}`
 }
 
-/** On standard error: results on standard output may be piped. */
-function sayDiagnostics({ diagnostics }: { readonly diagnostics: readonly string[] }): void {
+/** Uses standard error because results on standard output may be piped. */
+function printDiagnostics({ diagnostics }: { readonly diagnostics: readonly string[] }): void {
   for (const diagnostic of diagnostics) process.stderr.write(`analyzer: ${printable(diagnostic)}\n`)
 }
 
-function sayIssues(filePath: string, issues: FileStyle['errors']): void {
+function printIssues(filePath: string, issues: FileStyle['errors']): void {
   for (const { line, col, detail } of issues)
     process.stderr.write(`analyzer: ${printable(`${filePath}:${line}:${col}: ${detail}`)}\n`)
 }

@@ -7,15 +7,15 @@ interface McpFlags extends StartFlags {
   readonly maxTokens: number
 }
 
-/** mcp. */
+/** Adds the command mcp. */
 export function addMcp(program: Command): void {
   addStartOptions(program.command('mcp'))
-    .description('answer a coding agent over standard input and output (Model Context Protocol)')
+    .description('serve a coding agent over standard input and output (Model Context Protocol)')
     .addHelpText(
       'after',
-      '\nExample, as an agent is told of it:\n  {"command": "analyzer", "args": ["mcp", "-p", "/src/shop"]}',
+      '\nExample of an agent’s configuration:\n  {"command": "analyzer", "args": ["mcp", "-p", "/src/shop"]}',
     )
-    .option('--max-tokens <n>', 'how long an answer may be where the agent does not say', wholeNumber, 4_000)
+    .option('--max-tokens <n>', 'maximum length of an answer if the agent sets none', wholeNumber, 4_000)
     .action(async ({ maxTokens, ...flags }: McpFlags, command: Command) => {
       const root = projectOf(command)
       // Only this command pays for the protocol's modules.

@@ -26,14 +26,17 @@ interface MethodFlags {
   readonly size?: number
 }
 
-/** annotations usages, methods search. */
+/** Adds the commands annotations usages and methods search. */
 export function addMembers(program: Command): void {
-  const annotations = program.command('annotations').description('ask about annotations')
+  const annotations = program.command('annotations').description('query annotations')
   addPageOptions(addLibrariesOption(addProjectOption(annotations.command('usages'))))
-    .description('where an annotation stands, or one that carries it')
+    .description('find uses of an annotation, directly or as a meta-annotation')
+    .addHelpText('after', '\nExample:\n  analyzer annotations usages java.lang.Deprecated --scope method')
     .argument('<annotation-fqn>')
-    .addOption(new Option('--scope <scope>', 'on what it stands').choices(USAGE_SCOPES).default('all'))
-    .option('--direct', 'leave out annotations that only carry the one asked for')
+    .addOption(
+      new Option('--scope <scope>', 'what the annotation is on').choices(USAGE_SCOPES).default('all'),
+    )
+    .option('--direct', 'omit uses as a meta-annotation')
     .action(async (fqn: string, flags: UsageFlags, command: Command) => {
       const { get, output } = await contextOf(command)
       const { scope, direct, includeLibraries, page, size } = flags
@@ -45,14 +48,18 @@ export function addMembers(program: Command): void {
       output.result(answer, () => usageTable(answer))
     })
 
-  const methods = program.command('methods').description('ask about methods')
+  const methods = program.command('methods').description('query methods')
   addPageOptions(addLibrariesOption(addProjectOption(methods.command('search'))))
     .description('find methods')
-    .option('-n, --name <pattern>', 'whose name fits; * stands for any text')
+    .addHelpText(
+      'after',
+      '\nExample:\n  analyzer methods search --name "find*" --return-type java.util.Optional',
+    )
+    .option('-n, --name <pattern>', 'with a matching name; * matches any text')
     .option('-r, --return-type <type>', 'with this erased return type')
-    .option('-a, --annotation <fqn>', 'that carry this annotation')
-    .option('-c, --class <pattern>', 'in classes whose name fits')
-    .option('--package <pattern>', 'in packages that fit')
+    .option('-a, --annotation <fqn>', 'with this annotation')
+    .option('-c, --class <pattern>', 'in classes with a matching name')
+    .option('--package <pattern>', 'in matching packages')
     .action(async (flags: MethodFlags, command: Command) => {
       const { get, output } = await contextOf(command)
       const { name, returnType, annotation, includeLibraries, page, size } = flags

@@ -10,10 +10,11 @@ interface ProjectView {
   readonly scannedAt: string | null
 }
 
-/** project, refresh. */
+/** Adds the commands project and refresh. */
 export function addProject(program: Command): void {
   addProjectOption(program.command('project'))
     .description('show the project')
+    .addHelpText('after', '\nExample:\n  analyzer project --json')
     .action(async (_flags: unknown, command: Command) => {
       const { get, output } = await contextOf(command)
       const project = await get<ProjectView>('/api/v1/project')
@@ -21,7 +22,8 @@ export function addProject(program: Command): void {
     })
 
   addProjectOption(program.command('refresh'))
-    .description('read again what has changed in the compiled classes')
+    .description('rescan compiled classes that changed')
+    .addHelpText('after', '\nExample:\n  mvn compile && analyzer refresh')
     .action(async (_flags: unknown, command: Command) => {
       const { post, output } = await contextOf(command)
       const project = await post<ProjectView & { scanDurationMs: number; classFilesRead: number }>(

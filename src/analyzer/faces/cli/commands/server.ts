@@ -6,12 +6,12 @@ import { counted } from '../../../../lib/cli/counted.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import { packageVersion } from '../../../../lib/process/package.ts'
-import { addProjectOption, projectOf, projectToStop } from '../context.ts'
+import { addProjectOption, projectOf, findProjectToStop } from '../context.ts'
 import {
-  findAllHolders,
+  findAllServerProcesses,
   findAllServers,
-  findHolder,
-  getHolder,
+  findServerProcess,
+  getServerProcess,
   getServer,
   type LiveServer,
 } from '../server-client.ts'
@@ -23,6 +23,7 @@ interface StopFlags {
   readonly all?: boolean
 }
 
+/** Flags of the commands that start a server. */
 export interface StartFlags {
   readonly port?: number
   readonly mode?: string
@@ -32,10 +33,11 @@ export interface StartFlags {
   readonly watch?: boolean
 }
 
-/** start, stop, restart, status, list, version, serve. */
+/** Adds the commands start, stop, restart, status, list, version and serve. */
 export function addServer(program: Command): void {
   addStartOptions(program.command('start'))
-    .description("start the project's server and wait until it has read the project")
+    .description("start the project's server and wait until the project is scanned")
+    .addHelpText('after', '\nExample:\n  analyzer start -p ~/src/shop --watch')
     .option('--port <port>', 'port to listen on; default a free one', portNumber)
     .action(async (flags: StartFlags, command: Command) => {
       const live = await startServer(projectOf(command), optionsOf(flags))
@@ -43,26 +45,30 @@ export function addServer(program: Command): void {
     })
 
   addProjectOption(program.command('stop'))
-    .description("end the project's server")
-    .option('--force', 'kill it where it does not end by itself')
-    .option('--all', "end all of this user's servers")
+    .description("stop the project's server")
+    .addHelpText('after', '\nExample:\n  analyzer stop --all')
+    .option('--force', 'kill the server if it does not stop')
+    .option('--all', "stop all of this user's servers")
     .action(async ({ force = false, all = false }: StopFlags, command: Command) => {
       const output = createOutput(command.optsWithGlobals())
-      const holders = all ? await findAllHolders() : [await getHolder(projectToStop(command))]
+      const holders = all
+        ? await findAllServerProcesses()
+        : [await getServerProcess(findProjectToStop(command))]
       await Promise.all(holders.map((holder) => stopServer(holder, force)))
       const stopped = holders.map(({ record }) => record.projectPath)
       output.result({ stopped: all ? stopped : stopped[0] }, () =>
         stopped.length === 0
-          ? 'no server runs'
-          : stopped.map((root) => `the server of ${root} has ended`).join('\n'),
+          ? 'no server is running'
+          : stopped.map((root) => `the server of ${root} stopped`).join('\n'),
       )
     })
 
   addStartOptions(program.command('restart'))
-    .description("end the project's server and start it anew")
+    .description("restart the project's server")
+    .addHelpText('after', '\nExample:\n  analyzer restart --mode jar')
     .action(async (flags: StartFlags, command: Command) => {
       const root = projectOf(command)
-      const running = await findHolder(root)
+      const running = await findServerProcess(root)
       if (running !== undefined) await stopServer(running, true)
       const { mode = running?.record.mode, watch = running?.record.watch } = flags
       const kept = { ...(mode !== undefined && { mode }), ...(watch !== undefined && { watch }) }
@@ -72,6 +78,7 @@ export function addServer(program: Command): void {
 
   addProjectOption(program.command('status'))
     .description("show the project's server")
+    .addHelpText('after', '\nExample:\n  analyzer status')
     .action(async (_flags: unknown, command: Command) => {
       const live = await getServer(projectOf(command))
       createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
@@ -80,11 +87,12 @@ export function addServer(program: Command): void {
   program
     .command('list')
     .description('list all running servers')
+    .addHelpText('after', '\nExample:\n  analyzer list')
     .action(async (_flags: unknown, command: Command) => {
       const servers = await findAllServers()
       createOutput(command.optsWithGlobals()).result({ servers: servers.map(viewOf) }, () =>
         servers.length === 0
-          ? 'no server runs; start one with: analyzer start'
+          ? 'no server is running; start one with: analyzer start'
           : formatTable(
               ['Project', 'Mode', 'Port', 'PID', 'Status'],
               servers.map(({ info }) => [
@@ -100,17 +108,18 @@ export function addServer(program: Command): void {
 
   program
     .command('version')
-    .description("print the tool's version")
+    .description('print the version')
+    .addHelpText('after', '\nExample:\n  analyzer version')
     .action((_flags: unknown, command: Command) => {
       const version = packageVersion()
       createOutput(command.optsWithGlobals()).result({ version }, () => version)
     })
 
   addProjectOption(program.command('serve', { hidden: true }))
-    .description('run the server in the foreground; start runs it so')
+    .description('run the server in the foreground; used by start')
     .option('--port <port>', 'port to listen on', portNumber)
     .addOption(new Option('--mode <mode>').choices(MODES))
-    .option('--project-jvm <dir>', "JVM of the project's build")
+    .option('--project-jvm <dir>', 'JVM the project is built against')
     .option('--watch')
     .option('--no-watch')
     .action(async (flags: StartFlags, command: Command) => {
@@ -119,16 +128,18 @@ export function addServer(program: Command): void {
     })
 }
 
+/** Adds the options for starting a server. */
 export function addStartOptions(command: Command): Command {
   return addProjectOption(command)
-    .addOption(new Option('--mode <mode>', 'how the class path is found').choices(MODES))
-    .option('--project-jvm <dir>', "JVM of the project's build, whose classes it is built on")
-    .option('--watch', 'read classes and jars again when a build has written them')
-    .option('--no-watch', 'read them again only when asked to')
+    .addOption(new Option('--mode <mode>', 'how the class path is resolved').choices(MODES))
+    .option('--project-jvm <dir>', 'JVM the project is built against')
+    .option('--watch', 'rescan classes and jars when a build writes them')
+    .option('--no-watch', 'rescan only on request')
     .option('--timeout <seconds>', 'how long to wait until the server is ready', wholeNumber, 180)
     .option('--server-jar <file>', 'another build of the server')
 }
 
+/** Converts the flags for starting a server to options. */
 export function optionsOf({ port, mode, projectJvm, timeout, serverJar, watch }: StartFlags) {
   return {
     timeoutMs: timeout * 1_000,
@@ -162,13 +173,13 @@ function statusTable({ info }: LiveServer): string {
 }
 
 const CONFINEMENTS = {
-  files: 'archives are read without network, programs or other files',
+  files: 'archives are read without access to the network, programs or other files',
   calls:
-    'archives are read without network and programs; files are not restricted, which takes Linux 5.13 with Landlock',
-  none: 'archives are read with all rights of this user: confinement needs Linux and the native build',
+    'archives are read without access to the network and programs; file access is unrestricted because that needs Linux 5.13 with Landlock',
+  none: 'archives are read with all permissions of this user: confinement needs Linux and the native build',
 } as const
 
 function watchText({ directories, refreshes, problem }: NonNullable<LiveServer['info']['watch']>): string {
-  const said = `${counted(directories, 'directory', 'directories')}, ${counted(refreshes, 'refresh', 'refreshes')}`
-  return problem === undefined ? said : `${said}; ${problem}`
+  const summary = `${counted(directories, 'directory', 'directories')}, ${counted(refreshes, 'refresh', 'refreshes')}`
+  return problem === undefined ? summary : `${summary}; ${problem}`
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import type { MethodSourceView } from '../../../source/show-method.ts'
-import { SOURCE_FORMATS } from '../../../source/java/formats.ts'
+import { SOURCE_FORMATS } from '../../../source/java/source-format.ts'
 import type { SourceView } from '../../../source/show-source.ts'
 import { SHOWN_LANGUAGES } from '../../../source/archive/source-text.ts'
 import { VISIBILITIES } from '../../../source/java/visibility.ts'
@@ -24,20 +24,23 @@ interface MethodFlags extends DecompileFlags {
   readonly context?: number
 }
 
-/** source show, source method. */
+/** Adds the commands source show and source method. */
 export function addSource(program: Command): void {
   const source = addProjectOption(program.command('source')).description('show source code')
 
   addDecompileOptions(source.command('show'))
-    .description("the source of a class: the project's, a library's, the JDK's, or decompiled")
+    .description('show the source of a class of the project, a library or the JDK, decompiled if necessary')
+    .addHelpText('after', '\nExample:\n  analyzer source show java.util.Map --format signatures')
     .argument('<fqn>')
-    .addOption(new Option('-f, --format <format>', 'all of it, or what it declares').choices(SOURCE_FORMATS))
     .addOption(
-      new Option('--visibility <level>', 'the least visible members that an excerpt has').choices(
+      new Option('-f, --format <format>', 'the whole file, or only its declarations').choices(SOURCE_FORMATS),
+    )
+    .addOption(
+      new Option('--visibility <level>', 'lowest visibility of the members in an excerpt').choices(
         VISIBILITIES,
       ),
     )
-    .addOption(new Option('--lang <language>', 'only a source in this language').choices(SHOWN_LANGUAGES))
+    .addOption(new Option('--lang <language>', 'only source in this language').choices(SHOWN_LANGUAGES))
     .action(async (fqn: string, flags: ShowFlags, command: Command) => {
       const { get, output } = await contextOf(command)
       const { format, visibility, lang } = flags
@@ -48,11 +51,15 @@ export function addSource(program: Command): void {
     })
 
   addDecompileOptions(source.command('method'))
-    .description('the source of a method of a class, with all overloads')
+    .description('show the source of a method, with all overloads')
+    .addHelpText('after', '\nExample:\n  analyzer source method java.util.List of --param-types "()"')
     .argument('<fqn>', 'the class')
-    .argument('<method>', 'its name; <init> or the simple name of the class for constructors')
-    .option('--param-types <types>', 'only the overload with these: "int, java.lang.String"; "()" for none')
-    .option('-c, --context <lines>', 'lines before and after; default none', wholeNumber)
+    .argument('<method>', 'method name; <init> or the simple class name for constructors')
+    .option(
+      '--param-types <types>',
+      'only the overload with these parameter types: "int, java.lang.String"; "()" for none',
+    )
+    .option('-c, --context <lines>', 'lines of context before and after; default 0', wholeNumber)
     .action(async (fqn: string, method: string, flags: MethodFlags, command: Command) => {
       const { get, output } = await contextOf(command)
       const { paramTypes, context } = flags
@@ -65,8 +72,8 @@ export function addSource(program: Command): void {
 
 function addDecompileOptions(command: Command): Command {
   return command
-    .option('--no-decompilation', 'a class without source is an error')
-    .option('--force-refresh', 'decompile again what has been decompiled before')
+    .option('--no-decompilation', 'fail if there is no source')
+    .option('--force-refresh', 'decompile again instead of using the cache')
 }
 
 function decompiling({ decompilation, forceRefresh }: DecompileFlags) {
@@ -82,7 +89,7 @@ function methodText(view: MethodSourceView): string {
     .concat('\n')
 }
 
-/** Loaded where there is a terminal to colour for: the parser takes its time. */
+/** Highlights Java. The parser is loaded on demand because loading takes time and only terminals need it. */
 async function paintJava(content: string): Promise<string> {
   const { paintJava: paint } = await import('../../../source/java/paint-java.ts')
   return paint(content)

@@ -1,24 +1,25 @@
-/** Letters in a token of a language model, on the safe side for code and names. */
-const LETTERS_PER_TOKEN = 3
+/** Characters per token of a language model; a low estimate for code and names. */
+const CHARACTERS_PER_TOKEN = 3
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 type JsonObject = Readonly<Record<string, Json>>
 
-/** Where an answer's list begins, among how many rows in all, as far as the server pages it. */
+/** Position of an answer's list in all rows, if the server pages it. */
 export interface Window {
   readonly offset: number
   readonly total: number | undefined
 }
 
 /**
- * Writes an answer as compact text within a budget of tokens: single values first, then short lists, then long ones, each cut
- * where its share ends. A cut list ends with the number of rows left out and with the `offset` that continues it.
+ * Formats an answer as compact text within a token budget: single values first, then short lists, then long
+ * ones. Each list is truncated at its share of the budget, and then ends with the number of omitted rows and
+ * the `offset` that continues it.
  *
- * @param answer what the server has answered, a text or an object
- * @param window of the list that `offset` is about
+ * @param answer response of the server, a text or an object
+ * @param window of the list that `offset` applies to
  */
 export function fitAnswer(answer: unknown, maxTokens: number, window?: Window): string {
-  const budget = maxTokens * LETTERS_PER_TOKEN
+  const budget = maxTokens * CHARACTERS_PER_TOKEN
   if (typeof answer === 'string') return cutText(answer, budget)
   const main = mainList(answer as JsonObject)
   const singles: string[] = []
@@ -31,7 +32,7 @@ export function fitAnswer(answer: unknown, maxTokens: number, window?: Window): 
   const head = singles.join('\n')
   const parts = head === '' ? [] : [cutText(head, budget)]
   let left = budget - head.length
-  // The short ones leave what they don't need to the long ones.
+  // Short lists leave their unused budget to the long ones.
   const byLength = lists.toSorted((a, b) => lengthOf(a) - lengthOf(b))
   for (const [at, list] of byLength.entries()) {
     const text = listText(list, Math.max(0, left) / (byLength.length - at))
@@ -41,7 +42,7 @@ export function fitAnswer(answer: unknown, maxTokens: number, window?: Window): 
   return parts.join('\n')
 }
 
-/** The list of an answer that `offset` is about: the longest one. */
+/** Returns the key of the list that `offset` applies to: the longest one. */
 export function mainList(answer: JsonObject): string | undefined {
   const lists = Object.entries(answer).filter((entry): entry is [string, readonly Json[]] =>
     Array.isArray(entry[1]),
@@ -55,7 +56,7 @@ interface List {
   readonly window: Window | undefined
 }
 
-/** Items of one or more lines, below lines that hold for all of them. */
+/** Items of one or more lines, under lines that apply to all of them. */
 interface Items {
   readonly head: readonly string[]
   readonly items: readonly string[]
@@ -81,7 +82,7 @@ function listText({ key, items: { head, items }, window }: List, budget: number)
   const left = (window?.total ?? offset + items.length) - offset - shown
   if (left > 0)
     lines.push(
-      `… ${left} more; continue with ${window === undefined ? 'a larger maxTokens or a narrower question' : `offset=${offset + shown}`}`,
+      `… ${left} more; continue with ${window === undefined ? 'a larger maxTokens or a narrower query' : `offset=${offset + shown}`}`,
     )
   return lines.join('\n')
 }
@@ -90,7 +91,7 @@ function cutText(text: string, budget: number): string {
   if (text.length <= budget) return text
   const end = text.lastIndexOf('\n', budget)
   const kept = text.slice(0, end > 0 ? end : budget)
-  return `${kept}\n… cut: ${text.length - kept.length} of ${text.length} letters left out; ask with a larger maxTokens`
+  return `${kept}\n… truncated: ${text.length - kept.length} of ${text.length} characters omitted; retry with a larger maxTokens`
 }
 
 function itemsOf(key: string, value: Json): Items {
@@ -102,7 +103,7 @@ function itemsOf(key: string, value: Json): Items {
   return { head: [], items: key === '' ? lines : lines.map(indented) }
 }
 
-/** Parts of a full name that stands beside them. */
+/** Columns derived from a full name that another column has. */
 const DERIVED: ReadonlySet<string> = new Set([
   'simpleName',
   'packageName',
@@ -114,7 +115,7 @@ function withoutDerived(row: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(row).filter(([key]) => !DERIVED.has(key)))
 }
 
-/** The names of what is true, in place of a column for each. */
+/** Replaces boolean columns by one list of the names of the true ones. */
 function withFlags(row: JsonObject): JsonObject {
   const entries = Object.entries(row)
   const flags = entries.filter(([, value]) => value === true).map(([key]) => key)
@@ -122,7 +123,10 @@ function withFlags(row: JsonObject): JsonObject {
   return { ...Object.fromEntries(others), ...(flags.length > 0 && { flags }) }
 }
 
-/** One line for each row, its values in the order of the head; a value that all rows have stands once above them. */
+/**
+ * Formats each row on one line, with its values in the order of the heading. A value shared by all rows
+ * appears once above them.
+ */
 function rowsOf(values: readonly Json[]): Items {
   if (!values.every(isFlat)) {
     const items = values.map((value) => {
@@ -160,7 +164,7 @@ function entryLines(name: string, value: Json): readonly string[] {
   return [`${name}:`, ...[...head, ...items].flatMap((item) => item.split('\n')).map(indented)]
 }
 
-/** On one line; of an object the values, with the key before one that is an object itself. */
+/** Formats a value on one line; of an object only the values, except that nested objects get their key. */
 function inlineText(value: Json): string {
   if (value === null) return ''
   if (Array.isArray(value)) return value.map(inlineText).join(', ')
@@ -189,13 +193,13 @@ function isObject(value: Json): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-const LINE_LETTERS = 2_000
+const MAX_LINE_LENGTH = 2_000
 
-/** An object that fits on one line. */
+/** Whether a value is an object that fits on one line. */
 function isFlat(value: Json): value is JsonObject {
   if (!isObject(value)) return false
   const line = inlineText(value)
-  return line.length <= LINE_LETTERS && !line.includes('\n')
+  return line.length <= MAX_LINE_LENGTH && !line.includes('\n')
 }
 
 function indented(text: string): string {

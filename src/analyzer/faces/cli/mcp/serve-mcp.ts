@@ -13,18 +13,18 @@ import { packageVersion } from '../../../../lib/process/package.ts'
 import { run } from '../../../../lib/process/run.ts'
 import { siblingModule } from '../../../../lib/process/sibling.ts'
 import { fault } from '../../../errors.ts'
-import { ask, findServer, type LiveServer, SOURCE_ANSWER_MS } from '../server-client.ts'
+import { sendRequest, findServer, type LiveServer, SOURCE_ANSWER_MS } from '../server-client.ts'
 import { startServer, type StartOptions } from '../start-server.ts'
 import { fitAnswer, mainList, type Window } from './fit-answer.ts'
 import { type AgentTool, agentTools } from './tools.ts'
 
-/** How often a server is told that somebody may still ask, at least; a third of its idle time where that is less. */
-const KEEP_MS = 60_000
+/** Maximum interval of keep-alive requests; a third of the idle timeout if that is less. */
+const KEEP_ALIVE_MS = 60_000
 
-const INSTRUCTIONS = `Facts about the compiled classes of one JVM project, from its bytecode: who calls, extends, implements, annotates or needs what. \
-The project must have been built; call refresh after a build. Names are binary names with dots, nested classes with $. Start with explore for a class. Answers are cut at maxTokens; a cut list names the offset that continues it.`
+const INSTRUCTIONS = `Facts about the compiled classes of one JVM project, from its bytecode: callers, subtypes, annotations, references, dependencies and source. \
+The project must have been built; call refresh after a build. Names are binary names with dots, nested classes with $. Start with explore for a class. Answers are truncated at maxTokens; a truncated list gives the offset to continue from.`
 
-/** Answers a coding agent's questions over standard input and output until that ends. */
+/** Serves a coding agent over standard input and output until the input ends. */
 export async function serveMcp(
   root: string,
   options: StartOptions,
@@ -41,22 +41,22 @@ export async function serveMcp(
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
     const tool = agentTools.get(params.name)
     if (tool === undefined)
-      throw new McpError(ErrorCode.InvalidParams, `there is no tool "${params.name.slice(0, 80)}"`)
+      throw new McpError(ErrorCode.InvalidParams, `unknown tool "${params.name.slice(0, 80)}"`)
     return answer(project, tool, params.arguments ?? {}, signal)
   })
   const ended = new Promise<void>((resolve) => {
     process.stdin.once('end', resolve).once('close', resolve)
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
-    // The client has gone.
+    // The client disconnected.
     process.stdout.once('error', () => resolve())
   })
   await server.connect(new StdioServerTransport())
-  // What went wrong is told to the first who asks.
+  // The first request reports any error.
   project.find().catch(() => undefined)
-  const keepMs = idleTimeoutMs === 0 ? KEEP_MS : Math.min(KEEP_MS, idleTimeoutMs / 3)
-  const keeping = setInterval(() => void project.keepActive(), keepMs)
+  const keepAliveMs = idleTimeoutMs === 0 ? KEEP_ALIVE_MS : Math.min(KEEP_ALIVE_MS, idleTimeoutMs / 3)
+  const timer = setInterval(() => void project.keepActive(), keepAliveMs)
   await ended
-  clearInterval(keeping)
+  clearInterval(timer)
   await server.close()
   process.stdin.destroy()
 }
@@ -81,10 +81,10 @@ async function answer(
 type JsonObject = Record<string, unknown>
 
 const LEAST_TOKENS = 100
-/** How many rows are asked for at once where the agent says nothing: more than most budgets hold. */
+/** Rows to request when the agent gives no limit: more than most budgets hold. */
 const ROWS = 200
 
-/** An answer, its longest list from `offset` on. */
+/** Returns the answer with its longest list starting at `offset`. */
 async function findRows(
   project: ProjectServer,
   wanted: ReturnType<AgentTool['request']>,
@@ -111,7 +111,7 @@ async function findRows(
   return { found: { totalCount, ...(own.found as JsonObject) }, window }
 }
 
-/** Without the first rows of its longest list. */
+/** Drops the first rows of the longest list. */
 function from(found: JsonObject | string, offset: number) {
   if (typeof found === 'string') return { found }
   const main = mainList(found as Parameters<typeof mainList>[0])
@@ -120,7 +120,10 @@ function from(found: JsonObject | string, offset: number) {
   return { found: { ...found, [main]: rows.slice(offset) }, window: { offset, total: rows.length } }
 }
 
-/** A class from all sides. What cannot be answered, such as the source of a class without text, says why. */
+/**
+ * Describes a class from all sides. A part that fails, such as the source of a class without text, has the
+ * error message instead.
+ */
 async function explore(project: ProjectServer, name: string): Promise<JsonObject> {
   const about = (await project.ask(`/api/v1/classes/${name}`)) as JsonObject
   const part = async (path: string, key: string): Promise<unknown> => {
@@ -140,7 +143,7 @@ async function explore(project: ProjectServer, name: string): Promise<JsonObject
   return { ...about, directSubtypes, usedBy, calls, source: declarationIn(source) }
 }
 
-/** A class's text from its declaration on, without licence and imports. */
+/** Returns a class's source from its declaration on, without license and imports. */
 function declarationIn(source: unknown): unknown {
   const content = (source as { readonly content?: unknown } | null)?.content
   if (typeof content !== 'string') return source
@@ -149,19 +152,19 @@ function declarationIn(source: unknown): unknown {
   return lines.slice(Math.max(0, first)).join('\n')
 }
 
-/** In a process apart: the files are whatever the agent names, and their reader is native code. */
+/** Compares two builds in a separate process: the agent chooses the files, and native code reads them. */
 async function runDiff(root: string, argv: readonly string[], signal: AbortSignal): Promise<JsonObject> {
   const program = fileURLToPath(siblingModule(import.meta.url, '../../../../bin/analyzer'))
-  const words = [program, 'diff', '--json', ...argv]
-  const { status, stdout, stderr } = await run(process.execPath, words, { cwd: root, signal })
+  const args = [program, 'diff', '--json', ...argv]
+  const { status, stdout, stderr } = await run(process.execPath, args, { cwd: root, signal })
   if (status === 0) return JSON.parse(stdout) as JsonObject
-  throw fault('BAD_REQUEST', stderr.trim().replace(/^analyzer: /, '') || `diff ended with status ${status}`)
+  throw fault('BAD_REQUEST', stderr.trim().replace(/^analyzer: /, '') || `diff exited with status ${status}`)
 }
 
-/** The project's server, started where none runs. */
+/** The project's server, started on demand. */
 class ProjectServer {
   readonly root: string
-  /** How long an answer may be where the agent says nothing. */
+  /** Answer budget if the agent gives none. */
   readonly maxTokens: number
   readonly #options: StartOptions
   #starting: Promise<LiveServer> | undefined
@@ -184,13 +187,15 @@ class ProjectServer {
     options: { readonly method?: 'GET' | 'POST'; readonly body?: object | undefined } = {},
   ): Promise<JsonObject | string> {
     const { record } = await this.find()
-    return ask<JsonObject | string>(record, path, { ...options, timeoutMs: SOURCE_ANSWER_MS })
+    return sendRequest<JsonObject | string>(record, path, { ...options, timeoutMs: SOURCE_ANSWER_MS })
   }
 
-  /** Does not start one: an agent that asks nothing needs none. */
+  /** Does not start a server: an idle agent needs none. */
   async keepActive(): Promise<void> {
     const live = await findServer(this.root).catch(() => undefined)
     if (live === undefined) return
-    await ask(live.record, '/admin/activity', { method: 'POST', timeoutMs: KEEP_MS }).catch(() => undefined)
+    await sendRequest(live.record, '/admin/activity', { method: 'POST', timeoutMs: KEEP_ALIVE_MS }).catch(
+      () => undefined,
+    )
   }
 }

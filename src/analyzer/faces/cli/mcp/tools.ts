@@ -1,14 +1,14 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js'
-import { type QuestionParameter, questions } from '../../../api/questions.ts'
+import { type ParameterSchema, queries } from '../../../api/queries.ts'
 import { fault } from '../../../errors.ts'
 
 type Arguments = Readonly<Record<string, unknown>>
 
-/** A tool for agents: what it takes, and the request to the project's server, or the command, that gives the answer. */
+/** A tool for agents: its input schema, and the server request or command that produces the answer. */
 export interface AgentTool {
   readonly tool: Tool
-  /** @throws BAD_REQUEST for arguments that make no request */
-  readonly request: (given: Arguments) => ToolRequest
+  /** @throws BAD_REQUEST when an argument is invalid */
+  readonly request: (args: Arguments) => ToolRequest
 }
 
 type ToolRequest =
@@ -17,26 +17,26 @@ type ToolRequest =
       readonly path: string
       readonly query: URLSearchParams
       readonly body?: Readonly<Record<string, unknown>>
-      /** The question has `page` and `size`. */
+      /** Whether the query takes `page` and `size`. */
       readonly isPaged: boolean
     }
   | { readonly is: 'explore'; readonly name: string }
   | { readonly is: 'diff'; readonly argv: readonly string[] }
 
-/** Parameters that every tool has. */
-const fitting: Readonly<Record<string, QuestionParameter>> = {
-  maxTokens: { type: 'integer', minimum: 100, description: 'how long the answer may be; default 4000' },
+/** Parameters of every tool. */
+const COMMON_PARAMETERS: Readonly<Record<string, ParameterSchema>> = {
+  maxTokens: { type: 'integer', minimum: 100, description: 'maximum length of the answer; default 4000' },
   offset: {
     type: 'integer',
     minimum: 0,
-    description: 'the first row of a long list, as a cut answer names it',
+    description: 'first row of a long list, from a truncated answer',
   },
 }
 
-/** One for each question, and those about the project as a whole. */
+/** All tools: one per query, and those for the whole project. */
 export const agentTools: ReadonlyMap<string, AgentTool> = new Map(
   [
-    ...questions.map(([name, { path, summary, about, part, parameters }]) => {
+    ...queries.map(([name, { path, summary, about, part, parameters }]) => {
       const subjects = [about, part].filter((subject) => subject !== undefined)
       const keys = subjects.map(({ key }) => key)
       return toolOf(
@@ -47,13 +47,13 @@ export const agentTools: ReadonlyMap<string, AgentTool> = new Map(
           ...parameters,
         },
         keys,
-        (given) => {
-          const said = (key: string | undefined): string =>
-            key === undefined ? '' : encodeURIComponent(String(given[key]))
-          const query = Object.entries(given).filter(([key]) => !keys.includes(key))
+        (args) => {
+          const argument = (key: string | undefined): string =>
+            key === undefined ? '' : encodeURIComponent(String(args[key]))
+          const query = Object.entries(args).filter(([key]) => !keys.includes(key))
           return {
             is: 'get',
-            path: `/api/v1${path.replace(':name', () => said(about?.key)).replace(`:${part?.key}`, () => said(part?.key))}`,
+            path: `/api/v1${path.replace(':name', () => argument(about?.key)).replace(`:${part?.key}`, () => argument(part?.key))}`,
             query: new URLSearchParams(query.map(([key, value]): [string, string] => [key, String(value)])),
             isPaged: 'size' in parameters,
           }
@@ -62,34 +62,34 @@ export const agentTools: ReadonlyMap<string, AgentTool> = new Map(
     }),
     toolOf(
       'explore',
-      'A class with its members, what uses it, what it calls and its source, as much as fits',
+      'Show a class with its members, users, calls and source, as much as fits',
       { fqn: text('full or simple name of a class') },
       ['fqn'],
       ({ fqn }) => ({ is: 'explore', name: encodeURIComponent(String(fqn)) }),
     ),
-    toolOf('status', "The project's server: what it has read, and when", {}, [], () =>
+    toolOf('status', "Show the project's server, its state and the time of its last scan", {}, [], () =>
       plain('get', '/api/v1/project'),
     ),
-    toolOf('diagnostics', 'What could not be read, with its path and the reason', {}, [], () =>
+    toolOf('diagnostics', 'List files that could not be read, with the reason', {}, [], () =>
       plain('get', '/api/v1/project/diagnostics'),
     ),
     toolOf(
       'lint',
-      'What is not in style in the files that fit a pattern',
-      { pattern: text('which files, for example src/main/**/*.java; default all') },
+      'List style violations in the files that match a pattern',
+      { pattern: text('files to check, for example src/main/**/*.java; default all') },
       [],
-      (given) => ({ ...plain('post', '/api/v1/linter/lint/project'), body: given }),
+      (args) => ({ ...plain('post', '/api/v1/linter/lint/project'), body: args }),
     ),
-    toolOf('refresh', 'Reads again what has changed in the compiled classes', {}, [], () =>
+    toolOf('refresh', 'Rescan compiled classes that changed', {}, [], () =>
       plain('post', '/api/v1/project/refresh'),
     ),
     toolOf(
       'diff',
-      'How the API of two builds differs, and which changes break programs compiled against the old one',
+      'Compare the APIs of two builds and report changes that break programs compiled against the old one',
       {
         old: text('jar or class folder of the older build; relative to the project’s root'),
         new: text('jar or class folder of the newer build'),
-        all: { type: 'boolean', description: 'also what is neither public nor protected; default false' },
+        all: { type: 'boolean', description: 'include what is neither public nor protected; default false' },
       },
       ['old', 'new'],
       ({ old, new: newer, all }) => ({
@@ -104,14 +104,14 @@ function plain(is: 'get' | 'post', path: string) {
   return { is, path, query: new URLSearchParams(), isPaged: false } as const
 }
 
-function text(description: string): QuestionParameter {
+function text(description: string): ParameterSchema {
   return { type: 'string', description }
 }
 
 function toolOf(
   name: string,
   description: string,
-  properties: Readonly<Record<string, QuestionParameter>>,
+  properties: Readonly<Record<string, ParameterSchema>>,
   required: readonly string[],
   request: AgentTool['request'],
 ): AgentTool {
@@ -122,19 +122,20 @@ function toolOf(
       description,
       inputSchema: {
         type: 'object',
-        properties: { ...properties, ...fitting },
+        properties: { ...properties, ...COMMON_PARAMETERS },
         required: [...required],
         additionalProperties: false,
       },
       annotations: { title: description, readOnlyHint, openWorldHint: false },
     },
-    request(given) {
+    request(args) {
       for (const key of required) {
-        if (given[key] === undefined || given[key] === '') throw fault('BAD_REQUEST', `"${key}" is missing`)
+        if (args[key] === undefined || args[key] === '')
+          throw fault('BAD_REQUEST', `parameter "${key}" is missing`)
       }
-      const known = { ...properties, ...fitting }
-      for (const [key, value] of Object.entries(given)) check(key, value, known[key], known)
-      const { maxTokens: _maxTokens, offset: _offset, ...about } = given
+      const known = { ...properties, ...COMMON_PARAMETERS }
+      for (const [key, value] of Object.entries(args)) check(key, value, known[key], known)
+      const { maxTokens: _maxTokens, offset: _offset, ...about } = args
       return request(about)
     },
   }
@@ -143,17 +144,17 @@ function toolOf(
 function check(
   key: string,
   value: unknown,
-  parameter: QuestionParameter | undefined,
-  known: Readonly<Record<string, QuestionParameter>>,
+  parameter: ParameterSchema | undefined,
+  known: Readonly<Record<string, ParameterSchema>>,
 ): void {
   if (parameter === undefined) {
     const names = Object.keys(known).join(', ') || 'none'
-    throw fault('BAD_REQUEST', `"${key.slice(0, 80)}" is not known; known: ${names}`)
+    throw fault('BAD_REQUEST', `unknown parameter "${key.slice(0, 80)}"; known parameters: ${names}`)
   }
   const isFitting =
     parameter.type === 'integer' ? Number.isSafeInteger(value) : typeof value === parameter.type
   if (!isFitting) {
     const got = JSON.stringify(value)?.slice(0, 80)
-    throw fault('BAD_REQUEST', `"${key}" must be of type ${parameter.type}, not ${got}`)
+    throw fault('BAD_REQUEST', `parameter "${key}" must be of type ${parameter.type}, not ${got}`)
   }
 }

@@ -16,16 +16,16 @@ import {
   types,
 } from './model.ts'
 
-/** A type of dependency, and the class at its other end. */
+/** A dependency's type and other class. */
 type Dependency = readonly [type: number, node: number]
 
-/** Shows what is chosen, what it needs and what needs it. */
+/** Shows the selected box with its dependencies and dependents. */
 export function describe(goTo: (box: number) => void): void {
   const { chosen } = shown
   const details = byId('details', HTMLElement)
   if (chosen === undefined) {
     const textContent =
-      'A click on a package opens or folds it; a click on a class or package shows what it needs and what needs it.'
+      'Click a package to expand or collapse it. Click a class or package to show its dependencies and dependents.'
     details.replaceChildren(make('p', { textContent }))
     return
   }
@@ -44,8 +44,8 @@ export function describe(goTo: (box: number) => void): void {
   details.replaceChildren(
     make('h2', { id: 'chosen', textContent: name }),
     make('p', { textContent: under }),
-    ...listOf('Needs', 'out', [...out.values()], goTo),
-    ...listOf('Needed by', 'in', [...into.values()], goTo),
+    ...listOf('Dependencies', 'out', [...out.values()], goTo),
+    ...listOf('Dependents', 'in', [...into.values()], goTo),
   )
 }
 

@@ -1,5 +1,5 @@
 import { byId, make } from '../../../../lib/page/elements.ts'
-import { arrange, type Place, places } from './layout.ts'
+import { arrange, type Rectangle, rectangles } from './layout.ts'
 import {
   className,
   isPackage,
@@ -22,7 +22,7 @@ export const shown: { chosen: number | undefined; elements: Map<number, HTMLButt
 
 const edgesElement = byId('edges', SVGSVGElement)
 
-function placeAt<Kind extends HTMLElement>(element: Kind, { left, top, width, height }: Place): Kind {
+function positionAt<Kind extends HTMLElement>(element: Kind, { left, top, width, height }: Rectangle): Kind {
   Object.assign(element.style, {
     left: `${left}px`,
     top: `${top}px`,
@@ -40,16 +40,22 @@ export function draw(): void {
   shown.elements = new Map()
   const boxes: HTMLElement[] = []
   const frames: HTMLElement[] = []
-  for (const [box, place] of places) {
+  for (const [box, rectangle] of rectangles) {
     const isOpen = isPackage(box) && opened.has(box)
-    if (isOpen) frames.push(placeAt(make('div', { className: 'frame' }), place))
+    if (isOpen) frames.push(positionAt(make('div', { className: 'frame' }), rectangle))
     const button = isPackage(box) ? packageButton(box, isOpen) : classButton(box)
     button.dataset['box'] = String(box)
     shown.elements.set(box, button)
     const size = isOpen
-      ? { ...place, left: place.left + 6, top: place.top + 6, width: place.width - 12, height: 30 }
-      : place
-    boxes.push(placeAt(button, size))
+      ? {
+          ...rectangle,
+          left: rectangle.left + 6,
+          top: rectangle.top + 6,
+          width: rectangle.width - 12,
+          height: 30,
+        }
+      : rectangle
+    boxes.push(positionAt(button, size))
   }
   byId('frames', HTMLElement).replaceChildren(...frames)
   byId('boxes', HTMLElement).replaceChildren(...boxes)
@@ -75,7 +81,7 @@ function classButton(box: number): HTMLButtonElement {
   return make('button', { type: 'button', className: 'class', title: nameOf(box), textContent })
 }
 
-function line(a: Place, b: Place, shift: number): string {
+function line(a: Rectangle, b: Rectangle, shift: number): string {
   const [x1, x2] = [a.left + a.width / 2 + shift, b.left + b.width / 2 + shift]
   const down = a.top + a.height <= b.top
   const up = b.top + b.height <= a.top
@@ -85,16 +91,16 @@ function line(a: Place, b: Place, shift: number): string {
   return `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${down || up ? y2 - bend : y2 + bend} ${x2} ${y2}`
 }
 
-/** Draws the edges, and marks what is next to the chosen box. */
+/** Draws the edges, and highlights the neighbors of the selected box. */
 export function mark(): void {
   const near = new Set<number>()
-  // A folded package stands for its classes; a class of one for its package.
+  // A collapsed package represents its classes; a class in one is represented by the package.
   const { chosen } = shown
-  const box = chosen === undefined || places.has(chosen) ? chosen : shownBox(nodeOf(chosen))
+  const box = chosen === undefined || rectangles.has(chosen) ? chosen : shownBox(nodeOf(chosen))
   const touches = (end: number): boolean =>
     box !== undefined && (end === box || (isPackage(box) && !isPackage(end) && isPart(nodeOf(end), box)))
   const paths = shownEdges().flatMap(({ from, to, type, count }) => {
-    const [start, end] = [places.get(from), places.get(to)]
+    const [start, end] = [rectangles.get(from), rectangles.get(to)]
     if (start === undefined || end === undefined) return []
     const path = document.createElementNS('http://www.w3.org/2000/svg', 'path')
     path.setAttribute('d', line(start, end, (type - 2.5) * 3))

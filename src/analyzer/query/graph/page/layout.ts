@@ -1,22 +1,22 @@
 import { boxOf, edges, membersOf, opened, packageName, packageOf, packages } from './model.ts'
 
 /** A rectangle on the canvas. */
-export interface Place {
+export interface Rectangle {
   readonly left: number
   readonly top: number
   readonly width: number
   readonly height: number
 }
 
-/** Box to its place. */
-export const places = new Map<number, Place>()
-/** How large the whole is. */
+/** Rectangles of the shown boxes. */
+export const rectangles = new Map<number, Rectangle>()
+/** Size of the whole drawing. */
 export const drawn = { width: 0, height: 0 }
 
-/** Rows of packages: those that need others above those that are needed. */
-const rows = rowsOf(neededPackages())
+/** Rows of packages: dependents above their dependencies. */
+const rows = rowsOf(packageDependencies())
 
-function neededPackages(): readonly ReadonlySet<number>[] {
+function packageDependencies(): readonly ReadonlySet<number>[] {
   const needs = packages.map(() => new Set<number>())
   for (const [source, target] of edges) {
     const [from, to] = [packageOf(source), packageOf(target)]
@@ -26,11 +26,11 @@ function neededPackages(): readonly ReadonlySet<number>[] {
 }
 
 function rowsOf(needs: readonly ReadonlySet<number>[]): readonly number[] {
-  /** How many rows there are below each package; -1 while that is unknown. */
+  /** Number of rows below each package; -1 if unknown. */
   const below = packages.map(() => -1)
   const open = new Set<number>()
   const frameOf = (pack: number) => ({ pack, left: [...(needs[pack] ?? [])], rows: 0 })
-  // Depth first; what leads back into the path belongs to a cycle and does not count.
+  // Depth first; an edge back into the path belongs to a cycle and is ignored.
   const visit = (first: number): void => {
     const path = [frameOf(first)]
     open.add(first)
@@ -55,16 +55,16 @@ function rowsOf(needs: readonly ReadonlySet<number>[]): readonly number[] {
   return below.map((row) => top - row)
 }
 
-/** Between boxes; twice as much between rows. */
+/** Space between boxes; doubled between rows. */
 const SPACE = 32
 const CELL = { width: 150, height: 26, gap: 6 }
 
-/** As wide as its text is, which differs from machine to machine. */
+/** Width of a package's text, which differs between machines. */
 const widths = textWidths()
 
 function textWidths(): readonly number[] {
   const text = document.createElement('canvas').getContext('2d')
-  if (text === null) throw new Error('this browser draws no text')
+  if (text === null) throw new Error('this browser cannot draw text')
   const { fontFamily } = getComputedStyle(document.body)
   text.font = `600 14px ${fontFamily}`
   return packages.map((_, pack) =>
@@ -75,7 +75,7 @@ function textWidths(): readonly number[] {
 interface Size {
   readonly width: number
   readonly height: number
-  /** In which its classes are; 0 while it is folded. */
+  /** Columns of classes; 0 if collapsed. */
   readonly columns: number
 }
 
@@ -92,7 +92,7 @@ function sizeOf(pack: number): Size {
   }
 }
 
-/** Packages beside each other; a row may take several lines. */
+/** Packages side by side; a row may take several lines. */
 interface Line {
   readonly row: number
   readonly packs: [pack: number, size: Size][]
@@ -100,14 +100,14 @@ interface Line {
   height: number
 }
 
-/** Gives every shown box its place. */
+/** Computes the rectangle of every shown box. */
 export function arrange(): void {
-  places.clear()
+  rectangles.clear()
   const lines = arrangeLines()
   drawn.width = Math.max(0, ...lines.map(({ width }) => width))
   drawn.height = 0
-  for (const [place, line] of lines.entries()) {
-    if (place > 0) drawn.height += line.row === lines[place - 1]?.row ? SPACE : 2 * SPACE
+  for (const [rectangle, line] of lines.entries()) {
+    if (rectangle > 0) drawn.height += line.row === lines[rectangle - 1]?.row ? SPACE : 2 * SPACE
     let left = (drawn.width - line.width) / 2
     for (const [pack, size] of line.packs) {
       put(pack, size, left, drawn.height)
@@ -143,9 +143,9 @@ function arrangeLines(): readonly Line[] {
 }
 
 function put(pack: number, { width, height, columns }: Size, left: number, top: number): void {
-  places.set(pack, { left, top, width, height })
+  rectangles.set(pack, { left, top, width, height })
   for (const [i, node] of (columns > 0 ? membersOf(pack) : []).entries())
-    places.set(boxOf(node), {
+    rectangles.set(boxOf(node), {
       left: left + CELL.gap + (i % columns) * (CELL.width + CELL.gap),
       top: top + 42 + Math.floor(i / columns) * (CELL.height + CELL.gap),
       width: CELL.width,

@@ -1,10 +1,12 @@
 import { byId } from '../../../../lib/page/elements.ts'
-import type { PageGraph } from './page-graph.ts'
+import type { GraphData } from './graph-data.ts'
 
 /** Written by graph-html.ts. */
-const graph = JSON.parse(byId('graph', HTMLScriptElement).text) as PageGraph
+const graph = JSON.parse(byId('graph', HTMLScriptElement).text) as GraphData
+/** Packages, classes and dependency types of the graph. */
 export const { packages, classes, types } = graph
 
+/** Formats a number with a noun. */
 export function many(count: number, one: string, more = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : more}`
 }
@@ -16,6 +18,7 @@ export function boxOf(node: number): number {
   return packages.length + node
 }
 
+/** Whether a box is a package. */
 export function isPackage(box: number): boolean {
   return box < packages.length
 }
@@ -27,6 +30,7 @@ export function nodeOf(box: number): number {
 
 type Edge = readonly [source: number, target: number, type: number]
 
+/** Edges of the graph. */
 export const edges: readonly Edge[] = Array.from({ length: graph.edges.length / 3 }, (_, i) => {
   const [source = 0, target = 0, type = 0] = graph.edges.slice(3 * i, 3 * i + 3)
   return [source, target, type]
@@ -50,26 +54,29 @@ export function className(node: number): string {
   return classes[node]?.[0] ?? ''
 }
 
+/** Returns the name of a package. */
 export function packageName(pack: number): string {
   return packages[pack] || '(unnamed package)'
 }
 
+/** Returns the full name of a box. */
 export function nameOf(box: number): string {
   if (isPackage(box)) return packageName(box)
   const prefix = packages[packageOf(nodeOf(box))]
   return prefix ? `${prefix}.${className(nodeOf(box))}` : className(nodeOf(box))
 }
 
-/** The part behind the last dot, to compare with. */
+/** Returns the lower-case part after the last dot, for search. */
 export function lastWord(box: number): string {
   return nameOf(box).toLowerCase().split('.').at(-1) ?? ''
 }
 
-/** Packages that show their classes. */
+/** Expanded packages. */
 export const opened = new Set<number>()
+/** Hidden types of dependencies. */
 export const hiddenTypes = new Set<number>()
 
-/** The box that stands for a class: its own, or that of its folded package. */
+/** Returns the box that represents a class: its own, or that of its collapsed package. */
 export function shownBox(node: number): number {
   const pack = packageOf(node)
   return opened.has(pack) ? boxOf(node) : pack
@@ -82,7 +89,7 @@ interface ShownEdge {
   readonly count: number
 }
 
-/** The edges between what is shown, those of one type and way as one. */
+/** Returns the edges between shown boxes, merged by type and direction. */
 export function shownEdges(): readonly ShownEdge[] {
   const found = new Map<string, ShownEdge>()
   for (const [source, target, type] of edges) {
@@ -95,7 +102,7 @@ export function shownEdges(): readonly ShownEdge[] {
   return [...found.values()]
 }
 
-/** Whether a class is a box, or is in the box of a package. */
+/** Whether a box is a class or the package that contains it. */
 export function isPart(node: number, box: number): boolean {
   return isPackage(box) ? packageOf(node) === box : boxOf(node) === box
 }

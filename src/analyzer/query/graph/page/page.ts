@@ -1,7 +1,7 @@
 import { byId, make } from '../../../../lib/page/elements.ts'
 import { describe } from './details.ts'
 import { draw, mark, shown } from './draw.ts'
-import { drawn, places } from './layout.ts'
+import { drawn, rectangles } from './layout.ts'
 import {
   classes,
   hiddenTypes,
@@ -65,15 +65,15 @@ function zoom(factor: number, x = view.clientWidth / 2, y = view.clientHeight / 
 }
 
 function center(box: number): void {
-  const place = places.get(box)
-  if (place === undefined) return
+  const rectangle = rectangles.get(box)
+  if (rectangle === undefined) return
   camera.scale = Math.max(camera.scale, 0.7)
-  camera.x = view.clientWidth / 2 - (place.left + place.width / 2) * camera.scale
-  camera.y = view.clientHeight / 2 - (place.top + Math.min(place.height, 200) / 2) * camera.scale
+  camera.x = view.clientWidth / 2 - (rectangle.left + rectangle.width / 2) * camera.scale
+  camera.y = view.clientHeight / 2 - (rectangle.top + Math.min(rectangle.height, 200) / 2) * camera.scale
   move()
 }
 
-/** The button that an event came from, or that is around what it came from. */
+/** Returns the button that an event came from or in. */
 function buttonOf({ target }: Event): HTMLButtonElement | null {
   return target instanceof Element ? target.closest('button') : null
 }
@@ -89,7 +89,7 @@ boxes.addEventListener('click', (event) => {
   }
   choose(box)
 })
-// What the keyboard comes to is brought into sight.
+// Scrolls a button into view when the keyboard focuses it.
 boxes.addEventListener('focusin', (event) => {
   const button = buttonOf(event)
   if (button === null) return
@@ -165,7 +165,9 @@ function search(): void {
       })
       return make('li', {}, go)
     }),
-    ...(wanted !== '' && found.length === 0 ? [make('li', { textContent: 'nothing is called so' })] : []),
+    ...(wanted !== '' && found.length === 0
+      ? [make('li', { textContent: 'No classes or packages match' })]
+      : []),
     ...(found.length > 50 ? [make('li', { textContent: `and ${found.length - 50} more` })] : []),
   )
   results.hidden = wanted === ''
@@ -173,10 +175,10 @@ function search(): void {
 input.addEventListener('input', search)
 input.parentElement?.addEventListener('keydown', (event) => {
   const buttons = [...results.querySelectorAll('button')]
-  const place = buttons.findIndex((button) => button === document.activeElement)
+  const rectangle = buttons.findIndex((button) => button === document.activeElement)
   if (event.key === 'Enter' && event.target === input) buttons[0]?.click()
-  else if (event.key === 'ArrowDown') (buttons[place + 1] ?? buttons[0])?.focus()
-  else if (event.key === 'ArrowUp') (buttons[place - 1] ?? input).focus()
+  else if (event.key === 'ArrowDown') (buttons[rectangle + 1] ?? buttons[0])?.focus()
+  else if (event.key === 'ArrowUp') (buttons[rectangle - 1] ?? input).focus()
   else return
   event.preventDefault()
 })

@@ -3,12 +3,12 @@ import { addConfigShow } from '../../../../lib/cli/config-show.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { GlobalOptions } from '../global-options.ts'
 
-/** config check, config show. */
+/** Adds the commands config check and config show. */
 export function addConfig(program: Command): void {
   const config = program.command('config').description('check or show the configuration')
   config
     .command('check')
-    .description('say whether the configuration is right; exits 1 with what is wrong')
+    .description('check the configuration; exit with 1 and the error if it is invalid')
     .action(async (_options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const { loadContentConfig } = await import('../../../config.ts')

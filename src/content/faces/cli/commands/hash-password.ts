@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { fault } from '../../../errors.ts'
 import { hashPassword } from '../../../login/password.ts'
 
-/** hash-password. */
+/** Adds the command hash-password. */
 export function addHashPassword(program: Command): void {
   program
     .command('hash-password')
@@ -25,7 +25,7 @@ async function askTwice(): Promise<string> {
   throw fault('PASSWORD_INVALID', 'the two passwords differ; try again')
 }
 
-/** Asks on standard error, since the answer goes to a file or a pipe, and shows nothing of what is typed. */
+/** Prompts on standard error, because the hash goes to a file or a pipe, without echo. */
 async function ask(question: string): Promise<string> {
   process.stderr.write(question)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })

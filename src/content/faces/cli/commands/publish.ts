@@ -16,18 +16,18 @@ interface PublishOptions extends GlobalOptions {
 
 const SHOW_EVERY_MS = 500
 
-/** publish. */
+/** Adds the command publish. */
 export function addPublish(program: Command): void {
   program
     .command('publish')
-    .description('put a folder of built documentation into the store; only what has changed is sent')
+    .description('publish a folder of built documentation to the store; send only changed files')
     .argument('<dir>', 'the folder')
     .requiredOption('--repo <name>', 'name of the repository on the site')
-    .option('--version <version>', 'publish below this version, which the repository then leads to')
-    .option('--description <text>', 'what the home page says of it; default what it said before')
-    .option('--source <owner/name>', 'the repository of the sources')
-    .option('--url <url>', 'where the sources are')
-    .option('--delete', 'remove what an earlier publish has left and is not in the folder any more')
+    .option('--version <version>', 'publish as this version, and redirect the repository to it')
+    .option('--description <text>', 'description on the home page; default unchanged')
+    .option('--source <owner/name>', 'repository of the sources')
+    .option('--url <url>', 'URL of the sources')
+    .option('--delete', 'remove files of earlier publishes that are not in the folder')
     .addHelpText(
       'after',
       '\nExample:\n  content-server publish site --repo guide --description "How to" --delete',

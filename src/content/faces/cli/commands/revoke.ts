@@ -3,12 +3,12 @@ import { counted } from '../../../../lib/cli/counted.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { GlobalOptions } from '../global-options.ts'
 
-/** revoke. */
+/** Adds the command revoke. */
 export function addRevoke(program: Command): void {
   program
     .command('revoke')
-    .description('end all sessions of a user, also while servers run')
-    .argument('<user>', "name of the user; '' where users have no names")
+    .description('end all sessions of a user, even while servers are running')
+    .argument('<user>', "name of the user; '' if users have no names")
     .action(async (user: string, _options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const [{ loadContentConfig }, { openSessionStore }, { systemClock }] = await Promise.all([

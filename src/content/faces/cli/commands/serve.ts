@@ -9,14 +9,14 @@ interface ServeOptions extends GlobalOptions {
   readonly workers?: number
 }
 
-/** serve. */
+/** Adds the command serve. */
 export function addServe(program: Command): void {
   program
     .command('serve')
     .description('run the server')
     .option('--host <address>', 'address to listen on')
     .option('--port <port>', 'port to listen on', portNumber)
-    .option('--workers <count>', 'processes that serve', workerCount)
+    .option('--workers <count>', 'number of worker processes', workerCount)
     .addHelpText('after', '\nExample:\n  content-server -c docs.yaml serve --port 8090')
     .action(async (_options: unknown, command: Command) => {
       const options: ServeOptions = command.optsWithGlobals()

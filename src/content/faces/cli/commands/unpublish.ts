@@ -7,11 +7,11 @@ interface UnpublishOptions extends GlobalOptions {
   readonly version?: string
 }
 
-/** unpublish. */
+/** Adds the command unpublish. */
 export function addUnpublish(program: Command): void {
   program
     .command('unpublish')
-    .description('remove what was published as a repository, or as a version of one, from the store')
+    .description('remove a published repository, or a version of one, from the store')
     .argument('<repo>', 'name of the repository on the site')
     .option('--version <version>', 'only this version')
     .addHelpText('after', '\nExample:\n  content-server unpublish guide --version 1.0')

@@ -1,5 +1,5 @@
 import { byId, make } from '../../../../lib/page/elements.ts'
-import { foundText, splitMarks, unsearchedText } from './found-text.ts'
+import { resultText, splitMarks, unsearchedText } from './result-text.ts'
 
 const DELAY_MS = 120
 
@@ -90,7 +90,7 @@ function show({ hits, total, next_offset: next, unsearched }: SearchAnswer, aske
   const list = results.querySelector('ol')
   list?.setAttribute('start', '1')
   list?.replaceChildren(...items)
-  byId('found', HTMLElement).textContent = foundText(hits.length, 0, total)
+  byId('found', HTMLElement).textContent = resultText(hits.length, 0, total)
   const partial = byId('partial', HTMLElement)
   partial.hidden = unsearched.length === 0
   partial.textContent = unsearchedText(unsearched)

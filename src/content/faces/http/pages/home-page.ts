@@ -1,7 +1,7 @@
 import type { Repo } from '../../../repo/meta.ts'
 import { nextOffset } from '../../../api/search.ts'
 import type { Found, Hit, SearchQuery } from '../../../search/site-search.ts'
-import { foundText, splitMarks, unsearchedText } from '../page/found-text.ts'
+import { resultText, splitMarks, unsearchedText } from '../page/result-text.ts'
 import { type Html, html } from './html.ts'
 import { layout } from './layout.ts'
 
@@ -51,7 +51,7 @@ export function homePage({ title, user, repos, query, found, formToken }: HomePa
         <section id="hits" aria-label="Pages" ${query.words === '' ? html`hidden` : html``}>
           <h2>Pages</h2>
           <p id="found" class="soft" role="status">
-            ${foundText(found.hits.length, query.offset, found.total)}
+            ${resultText(found.hits.length, query.offset, found.total)}
           </p>
           <ol start="${query.offset + 1}">
             ${found.hits.map((hit) => showHit(hit, query.words))}

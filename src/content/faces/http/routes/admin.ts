@@ -9,7 +9,7 @@ import type { ContentFace } from '../face.ts'
 const result = Type.Object({ status: Type.String() })
 const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
-/** Whether the server is there, and the cache's end. */
+/** Adds the routes for health and for purging the cache. */
 export function adminRoutes({ app }: HttpServer, { purge, audit, addresses }: ContentFace): void {
   app.get(
     '/_health',
@@ -60,7 +60,7 @@ function checkFormToken(request: FastifyRequest): void {
     reader?.sessionId !== undefined &&
     sent.length === expected.length &&
     timingSafeEqual(Buffer.from(sent.padEnd(64).slice(0, 64)), Buffer.from(expected.padEnd(64).slice(0, 64)))
-  if (!isRight) throw fault('FORM_TOKEN_WRONG', 'the form is not one of this session; load the page anew')
+  if (!isRight) throw fault('FORM_TOKEN_WRONG', 'the form does not belong to this session; reload the page')
 }
 
 function isForm({ body, headers }: FastifyRequest): boolean {

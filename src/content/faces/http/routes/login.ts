@@ -9,7 +9,7 @@ import type { ContentFace } from '../face.ts'
 const page = { content: { 'text/html': { schema: Type.String() } } }
 const needsNoLogin = { needsNoLogin: true }
 
-/** Login with a password, and its end. */
+/** Adds the routes for login with a password and for logout. */
 export function loginRoutes({ app }: HttpServer, face: ContentFace): void {
   const { config, passwords, openId, sessions, cookies, audit, addresses } = face
   const show = (reply: FastifyReply, status: number, more: Pick<LoginPage, 'next' | 'username' | 'error'>) =>
@@ -104,7 +104,7 @@ export function loginRoutes({ app }: HttpServer, face: ContentFace): void {
   )
 }
 
-/** Begins a session, under a new id always, and ends the one that the browser had. */
+/** Starts a session, always under a new id, and ends the browser's previous session. */
 export async function beginSession(
   { sessions, cookies, audit, addresses }: ContentFace,
   { raw }: FastifyRequest,

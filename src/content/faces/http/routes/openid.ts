@@ -9,12 +9,12 @@ import { beginSession } from './login.ts'
 const CALLBACK = '/_login/oidc/callback'
 const needsNoLogin = { needsNoLogin: true }
 
-/** Login by an OpenID provider: to it, and back. */
+/** Adds the routes for login with an OpenID provider. */
 export function openIdRoutes({ app }: HttpServer, face: ContentFace): void {
   const { openId, cookies, audit, addresses } = face
   const enabled = () => {
     if (openId === undefined)
-      throw fault('PAGE_NOT_FOUND', 'there is no single sign-on here; set "oidc" in the config')
+      throw fault('PAGE_NOT_FOUND', 'single sign-on is not configured; set "oidc" in the configuration')
     return openId
   }
 

@@ -15,7 +15,7 @@ import { type Sent, sendObject } from '../send-object.ts'
 /** An object may be published anew while it is looked for. */
 const TRIES = 3
 
-/** Everything that is published, and the home page. */
+/** Adds the routes for published pages and the home page. */
 export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
   const style = readFileSync(new URL('../page/page.css', import.meta.url))
   const isPublic = { config: { needsNoLogin: true, isOnRepoHosts: true }, schema: { hide: true } }

@@ -1,13 +1,13 @@
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
-import { foundSchema, foundToWire, MAX_HITS, MAX_OFFSET } from '../../../api/search.ts'
+import { searchResultSchema, searchResultToWire, MAX_HITS, MAX_OFFSET } from '../../../api/search.ts'
 import { formatMeta } from '../../../repo/meta.ts'
 import type { ContentFace } from '../face.ts'
 import { parseSearchQuery, type QueryString } from '../search-query.ts'
 
 const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
-/** The repositories, and a search in their pages. */
+/** Adds the routes for the list of repositories and for search. */
 export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: ContentFace): void {
   app.get(
     '/_api/repos',
@@ -41,14 +41,14 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
             offset: { description: `leaves out so many of the best hits, up to ${MAX_OFFSET}; default 0` },
           },
         },
-        response: { 200: foundSchema, ...errors },
+        response: { 200: searchResultSchema, ...errors },
       },
     },
     async ({ query, repo, headers: { host = '' } }, reply) => {
       const asked = parseSearchQuery(query, repo)
       const found = await search.find(asked)
       void reply.header('cache-control', 'private, no-cache')
-      return foundToWire(found, asked.offset, (url) => hosts.outside(host, url))
+      return searchResultToWire(found, asked.offset, (url) => hosts.outside(host, url))
     },
   )
 }

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { analyzerUser, builtProject } from '../../../../support/analyzer/analyzer-cli.ts'
 import { TIDY, UNTIDY } from '../../../../support/analyzer/style-project.ts'
 
-test('lint check and lint format tell by their status, in all their forms', async () => {
+test('lint check and lint format set the exit status in all variants', async () => {
   const user = analyzerUser()
   const root = builtProject('kinds')
   const at = ['-p', root]
@@ -29,7 +29,7 @@ test('lint check and lint format tell by their status, in all their forms', asyn
   expect(await lint('check', '--format', 'github')).toMatchObject({
     status: 1,
     stdout:
-      '::warning file=src/main/java/A.java,line=1,endLine=2,col=10,title=format::formatted, what is in lines 1 to 2 begins with "class A {"\n',
+      '::warning file=src/main/java/A.java,line=1,endLine=2,col=10,title=format::formatted, lines 1 to 2 begin with "class A {"\n',
   })
   const sarif = JSON.parse((await lint('check', '--format', 'sarif')).stdout)
   expect(sarif.runs[0].results[0]).toMatchObject({
@@ -62,9 +62,9 @@ test('lint check and lint format tell by their status, in all their forms', asyn
 
   writeFileSync(join(folder, 'K.kt'), 'fun  a( ) {}\n')
   const kotlin = await lint('check', join(folder, 'K.kt'))
-  expect([kotlin.status, kotlin.stderr]).toEqual([4, expect.stringContaining('ktlint, which is not here')])
+  expect([kotlin.status, kotlin.stderr]).toEqual([4, expect.stringContaining('ktlint, which was not found')])
   const whole = await lint('check')
   expect(whole.stderr).toContain(
-    'analyzer: 1 Kotlin files are left out. Kotlin is checked and formatted by ktlint',
+    'analyzer: 1 Kotlin files are skipped. Kotlin is checked and formatted by ktlint',
   )
 })

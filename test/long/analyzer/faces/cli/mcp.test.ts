@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, onTestFinished, test } from 'vitest'
-import { questions } from '../../../../../src/analyzer/api/questions.ts'
+import { queries } from '../../../../../src/analyzer/api/queries.ts'
 import { packageRoot } from '../../../../../src/lib/process/package.ts'
 import { type AnalyzerUser, analyzerUser, builtProject } from '../../../../support/analyzer/analyzer-cli.ts'
 import { loadedPackages } from '../../../../support/check/loaded-packages.ts'
@@ -28,14 +28,14 @@ async function agentOf(user: AnalyzerUser, root: string): Promise<Client> {
   return client
 }
 
-test('an agent asks every question, and gets what the command line gets', async () => {
+test('every tool returns the answer of its command', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const agent = await agentOf(user, root)
 
   const { tools } = await agent.listTools()
   expect(tools.map(({ name }) => name)).toEqual([
-    ...questions.map(([name]) => name),
+    ...queries.map(([name]) => name),
     'explore',
     'status',
     'diagnostics',
@@ -93,7 +93,7 @@ test('an agent asks every question, and gets what the command line gets', async 
     ],
     ['cycles', { of: 'package' }, ['deps', 'cycles', '--of', 'package']],
   ]
-  expect(same.map(([name]) => name).toSorted()).toEqual(questions.map(([name]) => name).toSorted())
+  expect(same.map(([name]) => name).toSorted()).toEqual(queries.map(([name]) => name).toSorted())
   for (const [name, given, argv] of same)
     expectWhole(await ask(name, { ...given, maxTokens: 1_000_000 }), await user.json(...argv, '-p', root))
   expect(await ask('refresh')).toMatch(/^status: READY$/mu)
@@ -115,7 +115,7 @@ function expectWhole(answer: string, value: unknown, key = ''): void {
   }
 }
 
-test('an answer keeps to its budget of tokens, and says how to go on', async () => {
+test('an answer stays within its token budget, and tells how to continue', async () => {
   const agent = await agentOf(analyzerUser(), builtProject())
   const ask = async (name: string, given: Record<string, unknown>) => {
     const { content } = await agent.callTool({ name, arguments: given })
@@ -147,7 +147,7 @@ test('an answer keeps to its budget of tokens, and says how to go on', async () 
   expect(seen).toEqual(all)
 })
 
-test('what is wrong is a tool error with the server’s sentence', async () => {
+test('an error is a tool error with the server’s message', async () => {
   const user = analyzerUser()
   const agent = await agentOf(user, builtProject())
   const errorOf = async (name: string, given: Record<string, unknown>) => {
@@ -156,23 +156,23 @@ test('what is wrong is a tool error with the server’s sentence', async () => {
     return (content as [{ text: string }])[0].text
   }
   expect(await errorOf('class_show', { fqn: 'demo.Nothing' })).toBe(
-    'class "demo.Nothing" is not in the project, its libraries or its JDK, and none of their classes names it',
+    'class "demo.Nothing" is not in the project, its libraries or its JDK, and no class mentions it',
   )
-  expect(await errorOf('class_show', {})).toBe('"fqn" is missing')
+  expect(await errorOf('class_show', {})).toBe('parameter "fqn" is missing')
   expect(await errorOf('classes_list', { names: 'x' })).toMatch(
-    /^"names" is not known; known: package, name,/,
+    /^unknown parameter "names"; known parameters: package, name,/,
   )
-  expect(await errorOf('classes_list', { size: '5' })).toBe('"size" must be of type integer, not "5"')
+  expect(await errorOf('classes_list', { size: '5' })).toBe(
+    'parameter "size" must be of type integer, not "5"',
+  )
   expect(await errorOf('classes_list', { size: 0 })).toBe(
     'size must be a whole number from 1 to 10000, not 0',
   )
   expect(await errorOf('xref', { fqn: 'demo.Shapes', kind: 'X' })).toMatch(/^kind "X" must be one of EXTENDS/)
-  await expect(agent.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow(
-    'there is no tool "nothing"',
-  )
+  await expect(agent.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow('unknown tool "nothing"')
 })
 
-test('a server is started, kept past its idle time while the agent is there, and started again when it has gone', async () => {
+test('a server is started, kept alive while the agent is connected, and restarted after it stopped', async () => {
   // Long enough that a busy machine does not make an idle server of a slow agent.
   const user = analyzerUser({ ANALYZER_SERVER__IDLE_TIMEOUT: '5s' })
   const root = builtProject()
@@ -191,7 +191,7 @@ test('a server is started, kept past its idle time while the agent is there, and
   await waitFor('the server to end for want of work', () => user.records().length === 0)
 })
 
-test('nothing but the protocol is on standard output, and the end of standard input ends it', async () => {
+test('only the protocol is on standard output, and the end of standard input stops it', async () => {
   const user = analyzerUser()
   const argv = [program, 'mcp', '-p', builtProject(), '--mode', 'jar']
   const child = spawn(process.execPath, argv, { env: user.environment, stdio: ['pipe', 'pipe', 'inherit'] })
@@ -210,13 +210,13 @@ test('nothing but the protocol is on standard output, and the end of standard in
   expect(await exit).toEqual([0, null])
 })
 
-test('a folder without a project is refused before anything is said', async () => {
+test('a folder without a project is rejected before any output', async () => {
   const { status, stdout, stderr } = await analyzerUser().analyzer('mcp', '-p', '/')
   expect({ status, stdout }).toEqual({ status: 3, stdout: '' })
   expect(stderr).toMatch(/build definition file/)
 })
 
-test('no other command loads the protocol’s modules', async () => {
+test('other commands do not load the protocol’s modules', async () => {
   const { environment } = analyzerUser()
   const sdk = '@modelcontextprotocol/sdk'
   expect(await loadedPackages('analyzer', ['version'], environment)).not.toContain(sdk)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { analyzerUser, builtProject } from '../../../../support/analyzer/analyzer-cli.ts'
 
 /** Each command with all of its options, and the question that it must come to. */
-const QUESTIONS: readonly (readonly [command: string, path: string])[] = [
+const QUERIES: readonly (readonly [command: string, path: string])[] = [
   [
     'classes list --package shop.* --name *e* --annotation a.B --extends c.D --implements e.F -i -L --page 1 --size 5',
     'classes?package=shop.*&name=*e*&annotation=a.B&extends=c.D&implements=e.F&interfaces=true&includeLibraries=true&page=1&size=5',
@@ -40,12 +40,12 @@ const QUESTIONS: readonly (readonly [command: string, path: string])[] = [
   ['deps cycles --of package', 'graph/cycles?of=package'],
 ]
 
-test('every command asks what its options say, as JSON and as a table', async () => {
+test('every command sends its options, and prints JSON or a table', async () => {
   const user = analyzerUser()
   const root = builtProject('shop')
   const { port } = await user.json<{ port: number }>('start', '-p', root)
   const headers = { authorization: `Bearer ${user.records()[0]?.token}` }
-  for (const [command, path] of QUESTIONS) {
+  for (const [command, path] of QUERIES) {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/${path}`, { headers })
     expect(response.status, path).toBe(200)
     expect(await user.json(...command.split(' '), '-p', root), command).toEqual(await response.json())
@@ -75,7 +75,7 @@ test('every command asks what its options say, as JSON and as a table', async ()
   }
 }, 90_000)
 
-test('deps and deps graph write the format that was asked for, to a file or to standard output', async () => {
+test('deps and deps graph write the requested format to a file or standard output', async () => {
   const user = analyzerUser()
   const root = builtProject('shop')
   await user.json('start', '-p', root)
@@ -91,7 +91,7 @@ test('deps and deps graph write the format that was asked for, to a file or to s
   expect((await user.analyzer('deps', '-o', join(root, 'no/such/folder'), '-p', root)).status).toBe(1)
 })
 
-test('--project stands before a command too, and on those that need none', async () => {
+test('--project is accepted before any command, and by commands that ignore it', async () => {
   const user = analyzerUser()
   const root = builtProject('shop')
   await user.json('start', '-p', root)

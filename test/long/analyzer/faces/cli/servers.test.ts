@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { recordFile } from '../../../../../src/analyzer/lifecycle/server-file.ts'
+import { recordFile } from '../../../../../src/analyzer/lifecycle/server-record.ts'
 import { isAlive } from '../../../../../src/lib/process/is-alive.ts'
 import { packageVersion } from '../../../../../src/lib/process/package.ts'
 import { identityOf } from '../../../../../src/lib/process/process-identity.ts'
@@ -24,7 +24,7 @@ function recordOf(user: AnalyzerUser, root: string): string {
   return recordFile(root)
 }
 
-test('start, status, project, refresh, list, restart and stop, as a new user does', async () => {
+test('start, status, project, refresh, list, restart and stop work for a new user', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const started = await user.json<Info>('start', '-p', root, '--mode', 'jar')
@@ -82,7 +82,7 @@ test('start, status, project, refresh, list, restart and stop, as a new user doe
   expect(await user.json('list')).toEqual({ servers: [] })
 })
 
-test('two commands that start at once end with one server, and both say which', async () => {
+test('two concurrent starts result in one server, which both report', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const both = await Promise.all([user.json<Info>('start', '-p', root), user.json<Info>('start', '-p', root)])
@@ -92,7 +92,7 @@ test('two commands that start at once end with one server, and both say which', 
   expect((await user.json<{ servers: unknown[] }>('list')).servers).toHaveLength(1)
 })
 
-test('the record of a server that was killed is removed, and the next start makes another', async () => {
+test('the record of a killed server is removed, and the next start writes another', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const { pid } = await user.json<Info>('start', '-p', root)
@@ -100,7 +100,7 @@ test('the record of a server that was killed is removed, and the next start make
   const { status, stderr } = await user.analyzer('status', '-p', root)
   expect({ status, stderr }).toEqual({
     status: 7,
-    stderr: `analyzer: no server runs for ${root}; start one with: analyzer start\n`,
+    stderr: `analyzer: no server is running for ${root}; start one with: analyzer start\n`,
   })
   expect(user.records()).toEqual([])
   expect((await user.json<Info>('start', '-p', root)).pid).not.toBe(pid)
@@ -124,8 +124,8 @@ test.each([
     'a server at the port that claims to be of another project',
     { pid: process.pid, projectPath: '/elsewhere' },
   ],
-])('a record is not believed that names %s', async (_what, answer) => {
-  const { writeRecord } = await import('../../../../../src/analyzer/lifecycle/server-file.ts')
+])('a record that names %s is not trusted', async (_what, answer) => {
+  const { writeRecord } = await import('../../../../../src/analyzer/lifecycle/server-record.ts')
   const user = analyzerUser()
   const root = builtProject()
   const file = recordOf(user, root)
@@ -145,7 +145,7 @@ test.each([
   expect((await user.json<Info>('start', '-p', root)).pid).not.toBe(process.pid)
 })
 
-test('a server that hangs: 5 for a question and for stop, and --force kills it', async () => {
+test('a hanging server: queries and stop exit with 5, and --force kills it', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const { pid } = await user.json<Info>('start', '-p', root)
@@ -155,7 +155,7 @@ test('a server that hangs: 5 for a question and for stop, and --force kills it',
   })
   expect(await user.analyzer('classes', 'list', '-p', root)).toMatchObject({
     status: 5,
-    stderr: expect.stringContaining('did not answer in time'),
+    stderr: expect.stringContaining('did not respond in time'),
   })
   const refused = await user.analyzer('stop', '-p', root)
   expect(refused).toMatchObject({ status: 5, stderr: expect.stringContaining('analyzer stop --force') })
@@ -169,7 +169,7 @@ test.each([
   ['empty', ''],
   ['half written', '{"pid": 1'],
   ['missing', undefined],
-])('a server whose state file is %s is found all the same', async (_what, text) => {
+])('a server whose state file is %s is found', async (_what, text) => {
   const user = analyzerUser()
   const root = builtProject()
   const { pid } = await user.json<Info>('start', '-p', root)
@@ -184,7 +184,7 @@ test.each([
   expect(isAlive(pid)).toBe(false)
 })
 
-test('a server whose project is gone is stopped by its old path, and by stop --all', async () => {
+test('a server whose project was deleted is stopped by its old path, and by stop --all', async () => {
   const user = analyzerUser()
   const [gone, other] = [builtProject(), builtProject()]
   for (const root of [gone, other]) await user.json<Info>('start', '-p', root)
@@ -195,7 +195,7 @@ test('a server whose project is gone is stopped by its old path, and by stop --a
   expect(user.records()).toEqual([])
 })
 
-test('a server that holds the project but cannot be reached: 6', async () => {
+test('an unreachable server that holds the lock: exit status 6', async () => {
   const user = analyzerUser()
   const root = builtProject()
   await user.json<Info>('start', '-p', root)
@@ -206,23 +206,23 @@ test('a server that holds the project but cannot be reached: 6', async () => {
   const { status, stderr } = await user.analyzer('classes', 'list', '-p', root)
   expect({ status, stderr }).toEqual({
     status: 6,
-    stderr: expect.stringMatching(/cannot be reached: .*ECONNREFUSED/) as string,
+    stderr: expect.stringMatching(/is unreachable: .*ECONNREFUSED/) as string,
   })
 })
 
-test('--port takes that port, and says so where it is taken', async () => {
+test('--port uses that port, and reports if it is in use', async () => {
   const user = analyzerUser()
   const port = await stranger({})
   const root = builtProject()
   const refused = await user.analyzer('start', '-p', root, '--port', String(port))
   expect(refused).toMatchObject({
     status: 4,
-    stderr: expect.stringContaining(`port ${port} is in use; leave --port out to take a free one`),
+    stderr: expect.stringContaining(`port ${port} is in use; omit --port to use a free one`),
   })
   expect(user.records()).toEqual([])
 })
 
-test('--timeout 0 ends with 5, and the server goes on starting', async () => {
+test('--timeout 0 exits with 5, and the server continues to start', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const { status, stderr } = await user.analyzer('start', '-p', root, '--timeout', '0')
@@ -233,18 +233,20 @@ test('--timeout 0 ends with 5, and the server goes on starting', async () => {
   expect(await user.json('start', '-p', root)).toMatchObject({ status: 'READY' })
 })
 
-test('a project that cannot be scanned: start ends with 4, says why, and leaves no server', async () => {
+test('a project that cannot be scanned: start exits with 4 and the reason, and leaves no server', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const { status, stderr } = await user.analyzer('start', '-p', root, '--mode', 'buildtool')
   expect({ status, stderr }).toEqual({
     status: 4,
-    stderr: expect.stringMatching(/did not start: the build tool did not tell the class path: /) as string,
+    stderr: expect.stringMatching(
+      /did not start: the build tool could not resolve the class path: /,
+    ) as string,
   })
   expect(await user.json('list')).toEqual({ servers: [] })
 })
 
-test('--server-jar and ANALYZER_REPO_PATH lead to the server that is run', async () => {
+test('--server-jar and ANALYZER_REPO_PATH select the server to run', async () => {
   const root = builtProject()
   const folder = tempDir()
   mkdirSync(join(folder, 'src/bin'), { recursive: true })

@@ -27,14 +27,14 @@ test.each([
   [['deps', '--format', 'png'], 'Allowed choices are json, dot'],
   [['list', '--json', '--table'], "'--json' and '--table' exclude each other"],
   [['--json', 'list', '--table'], "'--json' and '--table' exclude each other"],
-  [['calls', 'p.A', '--descriptor', '()V'], '--descriptor tells overloads apart and needs --method'],
-])('%j is bad usage: status 2', async (argv, said) => {
+  [['calls', 'p.A', '--descriptor', '()V'], '--descriptor selects an overload and requires --method'],
+])('%j is invalid usage: exit status 2', async (argv, said) => {
   const { status, stdout, stderr } = await analyzerUser().analyzer(...argv)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
   expect(stderr).toContain(said)
 })
 
-test('outside of a project: status 3 for every command that needs one', async () => {
+test('outside of a project: exit status 3 for every command that needs one', async () => {
   const user = analyzerUser()
   const folder = tempDir()
   const commands = [
@@ -56,7 +56,7 @@ test('outside of a project: status 3 for every command that needs one', async ()
   expect((await user.analyzer('list')).status).toBe(0)
 })
 
-test('without a server: status 7 for every command that asks one', async () => {
+test('without a server: exit status 7 for every command that needs one', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const commands = [
@@ -83,21 +83,21 @@ test.each([
   'BUILD',
   'BUILD.bazel',
   'MODULE.bazel',
-])('%s makes a folder a project', async (name) => {
+])('%s marks a folder as a project', async (name) => {
   const { findProjectRoot } = await import('../../../../../src/analyzer/project/find-root.ts')
   const root = tempDir()
   writeFileSync(join(root, name), '')
   expect(findProjectRoot(root)).toBe(root)
 })
 
-test('an environment that cannot be used is said, with the variable', async () => {
+test('an invalid environment is reported with the variable', async () => {
   const user = analyzerUser({ ANALYZER_SERVER__IDLE_TIMEOUT: 'soon' })
   const { status, stderr } = await user.analyzer('start', '-p', builtProject())
   expect(status).toBeGreaterThan(0)
   expect(stderr).toContain('idle_timeout')
 })
 
-test('a question about a class that is not there: status 1, and one line', async () => {
+test('a query for a missing class: exit status 1 and one line', async () => {
   const user = analyzerUser()
   const root = builtProject()
   await user.json('start', '-p', root)
@@ -105,7 +105,7 @@ test('a question about a class that is not there: status 1, and one line', async
     status: 1,
     stdout: '',
     stderr:
-      'analyzer: class "no.Such" is not in the project, its libraries or its JDK, and none of their classes names it\n',
+      'analyzer: class "no.Such" is not in the project, its libraries or its JDK, and no class mentions it\n',
   })
   expect((await user.analyzer('classes', 'list', '--size', '10001', '-p', root)).status).toBe(2)
 })

@@ -136,7 +136,7 @@ async function usesTerminal(page: WorkspacePage, name: string): Promise<void> {
   await page.type('printf "\\033[38;2;200;30;30mred\\033[0m\\n"')
   await page.press('Enter')
   await page.until(
-    'a colour of 16 million',
+    'a color of 16 million',
     `[...document.querySelectorAll('.xterm-rows span')].some(({ style }) => style.color === 'rgb(200, 30, 30)')`,
   )
   // 30 MB, while the page answers: it is asked for a frame the whole time.

@@ -1,9 +1,0 @@
-/** What is wrong with the class file being read, and at which of its bytes (0: not known). */
-export class ClassFileFault extends Error {
-  readonly offset: number
-
-  constructor(offset: number, message: string) {
-    super(message)
-    this.offset = offset
-  }
-}
