@@ -17,7 +17,7 @@ describe('a config that is wrong is refused with what is wrong', () => {
     [
       'a circle',
       'processes: {a: {cmd: x, depends_on: {b: started}}, b: {cmd: x, depends_on: {a: started}}}',
-      'goes in a circle: a → b → a',
+      'has a cycle: a → b → a',
     ],
     ['an unknown key', 'processes: {a: {cmd: x, restrat: never}}', 'did you mean "processes.a.restart"'],
     [
@@ -35,17 +35,17 @@ describe('a config that is wrong is refused with what is wrong', () => {
       'processes: {a: {cmd: x, healthcheck: {tcp: "1", exec: "true"}}}',
       'must have one of exec, http, tcp and log',
     ],
-    ['a schedule that is none', 'processes: {a: {cmd: x, schedule: "often"}}', 'is no schedule'],
+    ['a schedule that is none', 'processes: {a: {cmd: x, schedule: "often"}}', 'is not a valid schedule'],
     ['a name that is a path', 'processes: {../a: {cmd: x}}', 'process name "../a" must be'],
     [
       'a name that replicas have too',
       'processes: {a: {cmd: x, replicas: 2}, a-2: {cmd: x}}',
-      'two processes are called "a-2"',
+      'two processes are named "a-2"',
     ],
     [
       'one subdomain for two',
       'processes: {a: {cmd: x, proxy: {port: 1}}, b: {cmd: x, proxy: {port: 2, subdomain: a}}}',
-      'have one subdomain, "a"',
+      'have the same subdomain, "a"',
     ],
     ['no command', 'processes: {a: {}}', "must have required property 'cmd'"],
   ])('config check names %s', (_what, content, message) => {
@@ -63,12 +63,12 @@ test('a Procfile becomes processes that end together, each with a port', () => {
 })
 
 test.each([
-  ['web node server.js', 'line 1 is no "name: command"'],
+  ['web node server.js', 'line 1 is not of the form "name: command"'],
   [
     'web.1: x',
-    'line 1 is no "name: command"; a name has letters, digits, dashes and underscores, and no dot',
+    'line 1 is not of the form "name: command"; names have letters, digits, dashes and underscores',
   ],
-  ['web:', 'line 1 is no "name: command"'],
+  ['web:', 'line 1 is not of the form "name: command"'],
   ['web: x\n\nweb: y', 'line 3 has a second process "web"'],
 ])('the Procfile %j is refused', (content, message) => {
   expect(() => load(content, 'Procfile')).toThrow(message)
@@ -85,7 +85,7 @@ test('PORT of .env is the first port of a Procfile, before that of the shell', (
   writeFileSync(join(dir, '.env'), 'PORT=7000\n')
   expect(ports()).toEqual(['7000', '7100'])
   writeFileSync(join(dir, '.env'), 'nothing\n')
-  expect(ports).toThrow('.env cannot be read: line 1 is no NAME=value')
+  expect(ports).toThrow('.env cannot be read: line 1 is not of the form NAME=value')
 })
 
 test('the environment is stronger than the file', () => {
@@ -109,7 +109,7 @@ test('an env file is read as shells and other tools read it', () => {
     H: 'a key\nof two lines',
     I: '$A\n"two"',
   })
-  expect(() => parseEnvFile('A="1\n2"\nnothing\n', {})).toThrow('line 3 is no NAME=value')
+  expect(() => parseEnvFile('A="1\n2"\nnothing\n', {})).toThrow('line 3 is not of the form NAME=value')
 })
 
 test('what init writes is a config that is right', () => {
@@ -144,7 +144,7 @@ test('the command line says how many of a process run', () => {
     ['web-2', '5001'],
     ['worker', '5100'],
   ])
-  expect(() => names({ wbe: 2 })).toThrow('there is no process "wbe"; did you mean "web"?')
-  expect(() => names({ toString: 2 })).toThrow('there is no process "toString"')
+  expect(() => names({ wbe: 2 })).toThrow('process "wbe" does not exist; did you mean "web"?')
+  expect(() => names({ toString: 2 })).toThrow('process "toString" does not exist')
   expect(() => names({ web: 0 })).toThrow('"processes.web.replicas" must be >= 1')
 })

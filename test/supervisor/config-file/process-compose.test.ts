@@ -139,7 +139,7 @@ test.each([
   ['a: {command: x, is_elevated: true}', '"processes.a.is_elevated" is not supported'],
   ['a: {command: "{{if .X}}y{{end}}"}', '"processes.a.command" has the template action {{if .X}}'],
   ['a: {command: x, availability: {restart: often}}', 'a.availability.restart must be equal to one of'],
-  ['a: {command: x, ready_log_line: x, readiness_probe: {exec: {command: x}}}', 'must have only one of'],
+  ['a: {command: x, ready_log_line: x, readiness_probe: {exec: {command: x}}}', 'must not have both'],
   ['a: {command: x, disabled: true}\n  b: {command: x, depends_on: {a: {}}}', 'names "a", which is disabled'],
   ['a: {command: x}\nextends: process-compose.yaml', 'extends itself'],
 ])('%s is refused, and the key named', (yaml, message) => {

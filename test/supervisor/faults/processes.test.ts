@@ -73,7 +73,7 @@ test('a process waits for what it depends on, and tasks that complete let it go 
   expect((await ask('/processes/web')).body).toMatchObject({ status: 'starting', pid: 0 })
   await until('web', 'running')
   // What runs waits for nothing, and does not say so.
-  expect((await ask('/processes/web')).body.reason).toBe('what it depends on is ready')
+  expect((await ask('/processes/web')).body.reason).toBe('its dependencies are ready')
   expect((await ask('/processes/db')).body).toMatchObject({
     status: 'running',
     health: 'healthy',
@@ -81,7 +81,7 @@ test('a process waits for what it depends on, and tasks that complete let it go 
   })
   expect((await ask('/processes/task')).body).toMatchObject({
     status: 'stopped',
-    reason: 'ended with code 0',
+    reason: 'exited with code 0',
   })
 })
 

@@ -101,7 +101,7 @@ test('a process that ended well and is restarted is stopped meanwhile, not crash
   })
   await until('task', 'stopped')
   expect((await ask('/processes/task')).body).toMatchObject({
-    reason: 'ended with code 0; next start in 1000 s',
+    reason: 'exited with code 0; next start in 1000 s',
     next_retry: expect.any(String),
   })
   expect((await ask('/processes/task/stop', 'POST')).status).toBe(200)
@@ -110,7 +110,7 @@ test('a process that ended well and is restarted is stopped meanwhile, not crash
 
 test.each([
   ['a program that is not in PATH', { cmd: ['no-such-program'] }, '"no-such-program" is not in PATH'],
-  ['an env file that is wrong', { cmd: 'true', env_file: 'wrong.env' }, 'line 1 is no NAME=value'],
+  ['an env file that is wrong', { cmd: 'true', env_file: 'wrong.env' }, 'line 1 is not of the form NAME=value'],
 ])('%s is not tried again', async (_what, one, reason) => {
   const dir = tempDir()
   writeFileSync(join(dir, 'wrong.env'), 'nothing\n')

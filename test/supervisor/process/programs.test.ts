@@ -23,7 +23,7 @@ test.runIf(process.getuid?.() === 0)('a process runs as its user, with its group
   ])
   expect((await supervisor.ask('/processes/unknown')).body).toMatchObject({
     status: 'crashed',
-    reason: expect.stringContaining('there is no user "nobody-knows"'),
+    reason: expect.stringContaining('user "nobody-knows" does not exist'),
   })
 })
 
@@ -61,7 +61,7 @@ describe.runIf(areControlGroupsThere())('where control groups may be written', (
     expect(members()).toEqual([])
   })
 
-  test('they are gone when the supervisor has ended', async () => {
+  test('every program has exited when the supervisor has stopped', async () => {
     const { ask, until, running } = await startSupervisor({ one: { cmd: 'exec sleep 1000' } })
     await until('one', 'running')
     const { pid } = (await ask('/processes/one')).body
@@ -89,7 +89,7 @@ test('a process with a schedule is started whenever its time comes', async () =>
     async () => (await history()).filter(({ status }: any) => status === 'stopped').length >= 2,
   )
   const starts = (await history()).filter(({ status }: any) => status === 'running')
-  expect(new Set(starts.map(({ reason }: any) => reason))).toEqual(new Set(['the schedule says so']))
+  expect(new Set(starts.map(({ reason }: any) => reason))).toEqual(new Set(['started by its schedule']))
 })
 
 test('a schedule keeps to its times over years, over waits that no timer can last, and over clocks that are set', () => {

@@ -31,7 +31,7 @@ test(
     expect(JSON.parse(logs.stdout)).toMatchObject({ process: 'web', stream: 'stdout', line: 'hello' })
     expect(await user.supervisor('logs', 'wbe')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('there is no process "wbe"'),
+      stderr: expect.stringContaining('process "wbe" does not exist'),
     })
     expect(await user.supervisor('start', 'web')).toMatchObject({
       status: 1,
@@ -94,7 +94,7 @@ test('up --scale sets how many of a process run', async () => {
   })
   expect(await user.supervisor('up', '--scale', 'wbe=2')).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining('there is no process "wbe"; did you mean "web"?'),
+    stderr: expect.stringContaining('process "wbe" does not exist; did you mean "web"?'),
   })
 })
 
