@@ -156,10 +156,10 @@ test('O3 a hundred thousand random keys leave the cache within its bytes', async
   empty.open = () => Promise.resolve('missing')
   const cache = new ObjectCache(empty, limits, { nowMs: () => 0, wallMs: () => 0 })
   for (let i = 0; i < 100_000; i++) {
-    await cache.look(`repos/${i}/${'k'.repeat(i % 900)}`)
-    if (i % 1_000 === 0) expect(cache.heldBytes).toBeLessThanOrEqual(limits.maxBytes)
+    await cache.lookUp(`repos/${i}/${'k'.repeat(i % 900)}`)
+    if (i % 1_000 === 0) expect(cache.cachedBytes).toBeLessThanOrEqual(limits.maxBytes)
   }
-  expect(cache.heldBytes).toBeLessThanOrEqual(limits.maxBytes)
+  expect(cache.cachedBytes).toBeLessThanOrEqual(limits.maxBytes)
 })
 
 test('O3 query and headers make no other entry', async () => {

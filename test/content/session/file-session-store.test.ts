@@ -30,7 +30,7 @@ test('a file that a newer version made is refused and stays as it is', async () 
   const before = readFileSync(file)
   await expect(FileSessionStore.open(file, clock)).rejects.toMatchObject({
     code: 'SESSIONS_UNAVAILABLE',
-    message: expect.stringContaining('it is of format 3, which a newer version made; 2 is known here'),
+    message: expect.stringContaining('its format 3 is from a newer version; this version supports 2'),
   })
   expect(readFileSync(file)).toEqual(before)
 })

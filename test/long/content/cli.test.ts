@@ -164,7 +164,7 @@ test('config check says what is wrong, and config show no secret', async () => {
     [{ http: { prot: 1 } }, 'did you mean "http.port"?'],
     [{ store: { type: 's3' } }, '"store.bucket" is required'],
     [{ header_auth: { header: 'X-User' } }, '"http.trusted_proxies"'],
-    [{ users: [{ name: 'a', password_hash: cheapHash('x') }] }, 'exclude each other'],
+    [{ users: [{ name: 'a', password_hash: cheapHash('x') }] }, 'are mutually exclusive'],
     [{ session: { store: 'mysql://x' } }, 'redis://'],
   ] as const) {
     const { status, stderr } = await user(settings).content('config', 'check')
