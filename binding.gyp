@@ -146,7 +146,7 @@
           "target_name": "workspace-net-filter",
           "type": "executable",
           "sources": [
-            "native/net-filter/host-places.cc",
+            "native/net-filter/host-locator.cc",
             "native/net-filter/judge.cc",
             "native/net-filter/main.cc",
             "native/net-filter/policy.cc",

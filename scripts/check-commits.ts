@@ -64,8 +64,8 @@ interface Parsed {
 type Outcome = [isValid: boolean, message: string]
 
 process.chdir(resolve(import.meta.dirname, '..'))
-const [file, lines] = process.argv.slice(2)
-const checked = file === undefined ? commits() : [message(file, lines)]
+const [file, changedCount] = process.argv.slice(2)
+const checked = file === undefined ? commits() : [message(file, changedCount)]
 const problems = (await Promise.all(checked.map(problemsOf))).flat()
 for (const problem of problems) console.error(problem)
 console.log(`commits: ${checked.length} checked, ${problems.length} problems`)

@@ -18,7 +18,7 @@ const WORKSPACES = [
   { name: 'docs', program: undefined },
   {
     name: 'feature-login',
-    program: 'tmux new-session -d -s server "perl -e \'\$x = q(a) x 2e8; sleep 600\'"',
+    program: 'tmux new-session -d -s server "perl -e \'\\$x = q(a) x 2e8; sleep 600\'"',
   },
   { name: 'fix-checkout', program: undefined },
   { name: 'upgrade-node', program: 'while :; do perl -e "for (1..4e5) {}"; sleep 2; done' },
