@@ -16,8 +16,7 @@ struct Paths {
 
 /**
  * Restricts this process and its successors to these paths, to no TCP port, and to signals and abstract sockets of
- * its own.
- * Returns 0 or the errno. Does nothing if `landlockVersion` is 0.
+ * its own. Returns 0 or the errno. Does nothing if `landlockVersion` is 0.
  */
 int restrictFiles(const Paths& paths);
 

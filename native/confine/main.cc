@@ -4,12 +4,9 @@
 //   workspace-confine --check
 //
 // The program can read only the paths and the system's own files, write only what `--write` names, and start no
-// program, process or
-// connection (call-filter.h, landlock.h). Limits are those of setrlimit(2) and cannot be raised again. `--check`
-// prints the kernel's
-// Landlock version, 0 for none: files are then not restricted. Exits with 64 for bad arguments, and with 70 when a
-// restriction cannot
-// be set: the program never runs with fewer.
+// program, process or connection (call-filter.h, landlock.h). Limits are those of setrlimit(2) and cannot be raised
+// again. `--check` prints the kernel's Landlock version, 0 for none: files are then not restricted. Exits with 64 for
+// bad arguments, and with 70 when a restriction cannot be set: the program never runs with fewer.
 
 #include <sys/mman.h>
 #include <sys/prctl.h>

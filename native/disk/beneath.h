@@ -24,10 +24,8 @@ enum class Mounts { refuse, enter };
 
 /**
  * Opens a directory below another by a relative path that contains no symlink and stays inside. If mounts are
- * refused, no part may
- * be a mount point (openat2(2): RESOLVE_BENEATH, NO_SYMLINKS, NO_XDEV). Returns a descriptor, or -errno: ELOOP or
- * ENOTDIR for a
- * symlink, EXDEV for a mount.
+ * refused, no part may be a mount point (openat2(2): RESOLVE_BENEATH, NO_SYMLINKS, NO_XDEV). Returns a descriptor, or
+ * -errno: ELOOP or ENOTDIR for a symlink, EXDEV for a mount.
  */
 int openDirectoryBeneath(int directoryFd, const std::string& path, Mounts mounts);
 

@@ -26,8 +26,7 @@ class Descriptor {
 
 /**
  * Directories of a walk that stay open for waiting children; shared by all threads. Beyond the limit, the one that
- * was kept longest
- * is closed: in a depth-first walk it is needed last.
+ * was kept longest is closed: in a depth-first walk it is needed last.
  */
 class OpenDirectories {
  public:
@@ -45,8 +44,7 @@ class OpenDirectories {
 
 /**
  * A directory of the tree, identified by its parent and its name: a path may be longer than PATH_MAX, and a symlink
- * may replace any
- * of its parents, so every step is an openat relative to the previous directory.
+ * may replace any of its parents, so every step is an openat relative to the previous directory.
  */
 class Directory {
  public:

@@ -17,8 +17,7 @@ struct Extent {
 
 /**
  * Finds extents that a file shares with others, by FIEMAP (https://docs.kernel.org/filesystems/fiemap.html). Without
- * support in the
- * file system, there are none: the sizes are then those of st_blocks.
+ * support in the file system, there are none: the sizes are then those of st_blocks.
  */
 class ExtentReader {
  public:

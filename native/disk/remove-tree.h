@@ -22,11 +22,9 @@ extern const char* const trashPrefix;
 
 /**
  * Renames the entry `name` of the directory `parent` below `root` to `trash`, atomically even if the machine crashes.
- * `root` is trusted
- * and may be a symlink; below it no symlink is followed (threats P1, P2). Needs no disk space. Errors: ELOOP or
- * ENOTDIR for a symlink
- * in the path, EXDEV or EBUSY for a mount point, ESTALE when the entry was replaced meanwhile, EEXIST, EINVAL for an
- * invalid name.
+ * `root` is trusted and may be a symlink; below it no symlink is followed (threats P1, P2). Needs no disk space.
+ * Errors: ELOOP or ENOTDIR for a symlink in the path, EXDEV or EBUSY for a mount point, ESTALE when the entry was
+ * replaced meanwhile, EEXIST, EINVAL for an invalid name.
  */
 RemoveError moveToTrash(const std::string& root, const std::string& parent, const std::string& name,
                         const std::string& trash);
@@ -37,10 +35,8 @@ RemoveError restoreFromTrash(const std::string& root, const std::string& parent,
 
 /**
  * Removes the entry `trash` with all its content. Each step is one call relative to an open directory that follows no
- * symlink and
- * enters no mount, so that concurrent changes of the tree can affect only the changed part. Entries that cannot be
- * removed stay; the
- * first is reported. Missing entries are ignored.
+ * symlink and enters no mount, so that concurrent changes of the tree can affect only the changed part. Entries that
+ * cannot be removed stay; the first is reported. Missing entries are ignored.
  *
  * @param removed counts removed entries
  */

@@ -188,8 +188,7 @@ class Walk {
 
   /**
    * Whether an entry belongs to another mount. Device numbers alone are not enough: a bind mount has its parent's,
-   * and
-   * below one overlay mount files may have different numbers than directories
+   * and below one overlay mount files may have different numbers than directories
    * (https://docs.kernel.org/filesystems/overlayfs.html#inode-properties).
    */
   static bool isElsewhere(const Tree& tree, const EntryStat& entry) {

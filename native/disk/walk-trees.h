@@ -55,16 +55,14 @@ struct WalkReport {
   std::vector<WalkedTree> trees;
   /**
    * Bytes that the sum of all physicalBytes counts more than once: extents that files share (reflinks), and files
-   * with names in several
-   * of the trees.
+   * with names in several of the trees.
    */
   std::uint64_t sharedBytes = 0;
 };
 
 /**
  * Counts each path and everything below it. Never follows symlinks or enters mounts below a root; ignores entries
- * that vanish during
- * the walk.
+ * that vanish during the walk.
  *
  * Returns an error when descriptors or memory are exhausted, or the walk is cancelled.
  */

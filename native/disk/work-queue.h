@@ -11,8 +11,7 @@ namespace workspace::disk {
 
 /**
  * Queue of work that may create more work, shared by several threads; done when no item is waiting or being worked
- * on.
- * The newest item is taken first: a depth-first walk keeps few directories waiting.
+ * on. The newest item is taken first: a depth-first walk keeps few directories waiting.
  */
 template <typename Item>
 class WorkQueue {

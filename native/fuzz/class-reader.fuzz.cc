@@ -20,8 +20,7 @@ void pack(Tables& tables) {
 
 /**
  * libFuzzer's entry. Reading any bytes must produce facts, or one diagnostic with an offset in the file; an invalid
- * class leaves no
- * row, and the facts and their digest can be packed.
+ * class leaves no row, and the facts and their digest can be packed.
  */
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static ClassReader reader;

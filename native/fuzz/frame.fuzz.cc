@@ -90,8 +90,7 @@ Bytes passedOf(std::span<const std::uint8_t> bytes, std::size_t piece, const Pol
 
 /**
  * libFuzzer's entry. The first byte selects a policy, the second the size of the pieces in which the rest arrives as
- * a guest's stream of
- * frames. Only complete, allowed frames may pass; the result must not depend on the pieces.
+ * a guest's stream of frames. Only complete, allowed frames may pass; the result must not depend on the pieces.
  */
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 3) return 0;

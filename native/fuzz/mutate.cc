@@ -1,5 +1,5 @@
-// Replaces libFuzzer where there is no clang: mutates a few envelopes RUNS times, always in the same way.
-// Arguments: RUNS. Ends like a fuzz target: by a signal, with a sanitizer's report, or with status 0.
+// Replaces libFuzzer where there is no clang: mutates a few envelopes RUNS times, always in the same way. Arguments:
+// RUNS. Ends like a fuzz target: by a signal, with a sanitizer's report, or with status 0.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

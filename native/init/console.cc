@@ -45,7 +45,7 @@ void fail(const char* format, ...) {
   print("workspace-init: FAULT ", format, arguments);
   va_end(arguments);
   sync();
-  // If a VM has no power switch, its monitor exits on reboot; a kernel argument says so.
+  // If a VM has no power switch, its monitor exits on reboot; a kernel argument selects that.
   reboot(hasKernelArgument("reboot=k") ? RB_AUTOBOOT : RB_POWER_OFF);
   while (true) pause();
 }

@@ -12,8 +12,7 @@ struct Disks {
 
 /**
  * Waits for the two virtio disks. The first is the lower one and read-only, the second the upper one; if a kernel
- * names them in the
- * opposite order, the read-only one is the lower. Fails the start if they do not appear.
+ * names them in the opposite order, the read-only one is the lower. Fails the start if they do not appear.
  */
 Disks findDisks();
 

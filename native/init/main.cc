@@ -1,6 +1,5 @@
 // First program of a VM (initrd): finds its two disks, mounts the upper over the read-only lower, and executes the
-// image's
-// own init. It reports the outcome on the console in one line:
+// image's own init. It reports the outcome on the console in one line:
 //
 //   workspace-init: ready              the image's init runs next
 //   workspace-init: FAULT MESSAGE      the VM cannot start and turns itself off

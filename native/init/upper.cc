@@ -73,8 +73,7 @@ void flush(int disk) {
 
 /**
  * Formats a sparse file in memory and copies it to the disk, the start last: a VM that is killed meanwhile leaves a
- * disk that still
- * counts as blank, and the next start formats it again.
+ * disk that still counts as blank, and the next start formats it again.
  */
 void format(int disk) {
   std::uint64_t bytes = 0;

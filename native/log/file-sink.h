@@ -24,8 +24,7 @@ class FileSink {
 
   /**
    * Appends complete lines. Lines that cannot be written are counted and dropped: a full disk must not stop a
-   * program. Before the next
-   * successful write, a separate line reports how many bytes are missing.
+   * program. Before the next successful write, a separate line reports how many bytes are missing.
    */
   void write(std::string_view lines, std::int64_t timeMs);
 

@@ -15,8 +15,7 @@ namespace workspace::log {
 
 /**
  * Output of programs, read from their pipes in a separate thread, split into lines, and limited in size. A slow
- * reader of
- * the lines never delays a program.
+ * reader of the lines never delays a program.
  */
 class Store {
  public:

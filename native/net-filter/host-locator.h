@@ -8,8 +8,7 @@ namespace workspace::net_filter {
 
 /**
  * Looks up the location of an address in the kernel's routing table, and caches it until an address, a link or a
- * route of the host
- * changes. Needs no privilege. Source: rtnetlink(7).
+ * route of the host changes. Needs no privilege. Source: rtnetlink(7).
  */
 class HostLocator : public Locator {
  public:

@@ -28,9 +28,8 @@ class Locator {
 
 /**
  * Whether a guest may send this Ethernet frame: its source is the guest's MAC and IPv4 address, it is ARP, TCP, UDP
- * or an ICMP
- * echo, and the policy and the location of the address allow its destination. Everything else is refused, including
- * IPv6.
+ * or an ICMP echo, and the policy and the location of the address allow its destination. Everything else is refused,
+ * including IPv6.
  */
 bool mayPass(std::span<const std::uint8_t> frame, const Policy& policy, Locator& locator);
 

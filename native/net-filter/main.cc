@@ -4,9 +4,8 @@
 //   workspace-net-filter SOCKET RULES MAC ADDRESS/LENGTH GATEWAY RESOLVER UID:GID|- -- PASST [ARGUMENT...]
 //
 // Starts passt with one end of a socket as descriptor 3, waits until it responds, becomes the user, and listens at
-// SOCKET for a single
-// connection from QEMU (`-netdev stream`). RULES is read again whenever the file is replaced. Exits with the machine
-// or passt:
+// SOCKET for a single connection from QEMU (`-netdev stream`). RULES is read again whenever the file is replaced.
+// Exits with the machine or passt:
 // with 64 for bad arguments, 70 on failure, 0 after the machine has exited.
 
 #include <arpa/inet.h>
@@ -60,8 +59,7 @@ bool parseUser(const char* text, User& user) {
 
 /**
  * Enlarges the buffer for bursts of frames towards the guest, as passt does for sockets that it opens itself. Not for
- * the other
- * direction: passt drops everything beyond one read, and connections then stall. The kernel's limit is
+ * the other direction: passt drops everything beyond one read, and connections then stall. The kernel's limit is
  * net.core.wmem_max.
  */
 void enlarge(int fd) {

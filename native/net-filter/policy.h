@@ -51,8 +51,7 @@ std::optional<std::array<std::uint8_t, 6>> parseMac(std::string_view text);
 
 /**
  * Parses rules into a policy: lines `egress open|internet|none|listed`, `allow PREFIX`, `host-port PORT`. Returns
- * false, and leaves
- * the policy unchanged, if any line is invalid.
+ * false, and leaves the policy unchanged, if any line is invalid.
  */
 bool applyRules(std::string_view text, Policy& policy);
 

@@ -20,8 +20,7 @@ namespace {
 constexpr std::size_t MOST_RULES_BYTES = 1 << 20;
 /**
  * Maximum size sent to passt at once, which the kernel accepts completely or not at all. passt (2023) loses track of
- * the stream
- * when it reads a frame in parts, and the guest's connections then hang.
+ * the stream when it reads a frame in parts, and the guest's connections then hang.
  */
 constexpr std::size_t MOST_GROUP_BYTES = 16'384;
 

@@ -23,8 +23,7 @@ class FrameStream {
 
   /**
    * Filters the complete frames among newly written bytes, in place. Returns false for an invalid length, after which
-   * the stream
-   * cannot be interpreted.
+   * the stream cannot be interpreted.
    */
   bool sift(std::size_t bytes, const Policy& policy, Locator& locator);
 
@@ -65,8 +64,7 @@ class Rules {
 
 /**
  * Forwards frames between a guest and its network until either closes; only those of the guest are filtered. Both are
- * stream sockets,
- * which become non-blocking. Returns a sentence with the reason for the end.
+ * stream sockets, which become non-blocking. Returns a sentence with the reason for the end.
  */
 const char* relay(int guest, int network, Policy& policy, Rules& rules, Locator& locator, int changes);
 

@@ -23,12 +23,9 @@ struct Expected {
 
 /**
  * Starts a connection to `port` on the loopback address of a process's network namespace, 127.0.0.1 first, ::1 if
- * that is refused,
- * without waiting. Opens the namespace first and checks the process afterwards: if the id was reused meanwhile, fails
- * with ESRCH.
- * Uses a separate thread, because a namespace belongs to a thread, and one that cannot leave it must terminate. Needs
- * CAP_SYS_ADMIN;
- * ENOSYS on systems without namespaces.
+ * that is refused, without waiting. Opens the namespace first and checks the process afterwards: if the id was reused
+ * meanwhile, fails with ESRCH. Uses a separate thread, because a namespace belongs to a thread, and one that cannot
+ * leave it must terminate. Needs CAP_SYS_ADMIN; ENOSYS on systems without namespaces.
  */
 DialResult beginDial(const Expected& process, std::uint16_t port);
 

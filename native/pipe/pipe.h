@@ -11,8 +11,7 @@ struct Pipe {
 
 /**
  * Creates a pipe for a program of another user, which may reopen it through /dev/stdin and similar paths, with the
- * given capacity
- * if the system grants it. Returns 0 or the errno.
+ * given capacity if the system grants it. Returns 0 or the errno.
  */
 int make(int capacityBytes, Pipe& made);
 

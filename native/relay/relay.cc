@@ -145,8 +145,7 @@ class Relay {
 
   /**
    * Descriptors without wanted events are not watched at all, or the end of the other side would be reported
-   * repeatedly; only the
-   * closing of the near socket must always be noticed.
+   * repeatedly; only the closing of the near socket must always be noticed.
    */
   void watch(int descriptor, std::uint32_t wanted, bool always) {
     Entry& entry = pairs_[descriptor];

@@ -8,8 +8,7 @@ namespace workspace::run {
 
 /**
  * Files that define users and groups. A process keeps the groups and home directory that they had at its start, so a
- * process that
- * starts programs for later logins must notice when they change.
+ * process that starts programs for later logins must notice when they change.
  */
 class Accounts {
  public:

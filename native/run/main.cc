@@ -1,23 +1,19 @@
 // workspace-run
 //
 // Starts programs inside a container for the server outside, which creates the pipes that become a program's standard
-// streams, so that
-// their data passes through no third party. The engine starts this as the programs' user, and sends one command on
-// its stream: where to
-// meet the server, in this file's directory (control.h). There this process becomes the launcher: it receives a
-// command for each
-// program, and forks a runner for it. The runner meets the server too, and receives the pipes with which the program
-// starts. Further
-// commands arrive on that connection, which reports:
+// streams, so that their data passes through no third party. The engine starts this as the programs' user, and sends
+// one command on its stream: where to meet the server, in this file's directory (control.h). There this process
+// becomes the launcher: it receives a command for each program, and forks a runner for it. The runner meets the
+// server too, and receives the pipes with which the program starts. Further commands arrive on that connection, which
+// reports:
 //
 //   exit STATUS      the program has exited
 //   signal N CORE    the signal terminated it; CORE is 1 if it dumped core
 //
 // For a program that was not started, the launcher's connection reports `refused WORD ERRNO`: ESTALE when users or
-// groups have changed
-// since the launcher was started, so that another launcher is needed. If the server cannot be met at first, `error
-// ERRNO` is reported to
-// the engine. A launcher exits when the server disconnects and its last runner has exited.
+// groups have changed since the launcher was started, so that another launcher is needed. If the server cannot be met
+// at first, `error ERRNO` is reported to the engine. A launcher exits when the server disconnects and its last runner
+// has exited.
 
 #include <poll.h>
 #include <signal.h>

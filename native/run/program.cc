@@ -71,8 +71,8 @@ void executeProgram(char* const* argv) {
 }
 
 pid_t startProgram(char* const* argv, const Streams& streams, const sigset_t& mask) {
-  // The child shares our memory until it executes the program: nothing is copied, and when this returns the
-  // program already leads its group.
+  // The child shares our memory until it executes the program: nothing is copied, and when this returns the program
+  // already leads its group.
   const pid_t child = vfork();
   if (child < 0) return -errno;
   if (child > 0) return child;

@@ -9,8 +9,8 @@ namespace workspace::run {
 
 /**
  * Executes a program, found as by container engines: through PATH if its name has no slash, and never as a script
- * without an
- * interpreter line. On failure reports the error on standard error and exits, with 127 if the program does not exist,
+ * without an interpreter line. On failure reports the error on standard error and exits, with 127 if the program does
+ * not exist,
  * else with 126.
  */
 [[noreturn]] void executeProgram(char* const* argv);

@@ -15,8 +15,8 @@ struct Request {
 
 /**
  * Reads a request from strings that end with a zero byte: first the given number of variables as `NAME=VALUE`, then
- * the arguments.
- * `words` receives pointers into `bytes`. Returns false if it has no arguments, or ends within a string.
+ * the arguments. `words` receives pointers into `bytes`. Returns false if it has no arguments, or ends within a
+ * string.
  */
 bool parseRequest(std::span<char> bytes, std::size_t variables, std::vector<char*>& words, Request& request);
 

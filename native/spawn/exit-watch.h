@@ -16,8 +16,7 @@ struct Exit {
 
 /**
  * Waits for the exit of any number of processes in a separate thread (pidfd_open(2)). The caller must reap an exited
- * child: until
- * then its id cannot be reused.
+ * child: until then its id cannot be reused.
  */
 class ExitWatch {
  public:

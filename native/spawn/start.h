@@ -38,9 +38,8 @@ struct Failure {
 };
 
 /**
- * Starts a program as the leader of a separate session, found through PATH of its own environment. Copies nothing of
- * this
- * process (vfork). Returns its id, or -1 with the failure set.
+ * Starts a program as the leader of a separate session, found through PATH of the given environment. Copies nothing
+ * of this process (vfork). Returns its id, or -1 with the failure set.
  */
 pid_t start(const Request& request, Failure& failure);
 

@@ -28,8 +28,7 @@ struct Payload {
 
 /**
  * Reads a frame's content. Returns false for an invalid envelope, and for one that this reader leaves to the other
- * reader (see
- * MsgpackReader); the results are then meaningless.
+ * reader (see MsgpackReader); the results are then meaningless.
  */
 bool readEnvelope(std::span<const std::uint8_t> frame, Envelope& envelope, Payload& payload);
 

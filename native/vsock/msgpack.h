@@ -11,10 +11,9 @@ namespace workspace::vsock {
 
 /**
  * Reads MessagePack that has an exact equivalent in JSON: nil, booleans, whole numbers that JavaScript represents
- * exactly, texts, lists,
- * and maps with text keys. Everything else, and everything that JavaScript would represent differently (numeric or
- * duplicate keys), is
- * left to a complete reader: every function then returns false, and previous results are meaningless. Source:
+ * exactly, texts, lists, and maps with text keys. Everything else, and everything that JavaScript would represent
+ * differently (numeric or duplicate keys), is left to a complete reader: every function then returns false, and
+ * previous results are meaningless. Source:
  * github.com/msgpack/msgpack, spec.md.
  */
 class MsgpackReader {

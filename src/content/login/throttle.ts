@@ -17,8 +17,7 @@ const OF_USER = 100
 
 /**
  * Limits failed logins to five per minute for a user at an address, across all processes and hosts, with looser
- * limits for the
- * address and for the user. There is no global limit, so nobody can lock everybody out.
+ * limits for the address and for the user. There is no global limit, so nobody can lock everybody out.
  */
 export class Throttle {
   readonly #store: TryStore
@@ -29,8 +28,7 @@ export class Throttle {
 
   /**
    * Counts an attempt as failed. Returns the time to wait if it exceeds a limit; such an attempt counts for no
-   * further limit,
-   * so that refused attempts do not use up a user's.
+   * further limit, so that refused attempts do not use up a user's.
    *
    * @throws SESSIONS_UNAVAILABLE
    * @param user '' if users have no names: then only addresses are counted

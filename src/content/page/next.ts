@@ -4,8 +4,7 @@ const FORBIDDEN = /[\u0000-\u001f\u007f\\]/
 
 /**
  * Returns the path to open after the login: always one of this site, for any `next` (threat O1). Returns the result
- * of the
- * URL parser that browsers use, not the input.
+ * of the URL parser that browsers use, not the input.
  */
 export function safeNext(next: string | undefined): string {
   if (next === undefined || next.length > 4096 || !/^\/(?!\/)/.test(next) || FORBIDDEN.test(next)) return '/'

@@ -2,8 +2,7 @@ import type { ByteRange } from '../store/store.ts'
 
 /**
  * Parses a range header with one range (RFC 9110). Returns `none` if the whole object must be sent (no header,
- * another unit,
- * several ranges, a syntax error), and `unsatisfiable` if the range is beyond its end.
+ * another unit, several ranges, a syntax error), and `unsatisfiable` if the range is beyond its end.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'none' | 'unsatisfiable' {
   const [, first = '', last = ''] =

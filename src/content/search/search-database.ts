@@ -59,8 +59,7 @@ export interface FoundPages {
 
 /**
  * Pages of all indexes in one SQLite file, which the processes of a host share. It is a cache: a damaged file is
- * deleted.
- * Memory is limited to SQLite's page cache, regardless of the file's size.
+ * deleted. Memory is limited to SQLite's page cache, regardless of the file's size.
  */
 export class SearchDatabase {
   readonly #database: DatabaseSync

@@ -101,8 +101,7 @@ interface IndexState {
 
 /**
  * Searches the newest version of every repository, or a requested one. Indexes are read into a database when they are
- * first
- * needed and after they have changed; reading and searching run in worker threads.
+ * first needed and after they have changed; reading and searching run in worker threads.
  */
 export class SiteSearch {
   readonly #store: Store

@@ -8,9 +8,9 @@ const TICKET_MS = 30_000
 
 /**
  * Passes a login from the common host to a repository's host, as no cookie can be valid for exactly these two. The
- * browser
- * keeps a secret for the repository's host. A ticket contains that host and the secret's digest, and works once, for
- * 30 seconds, on every server that shares the sessions. So nobody can log another browser in with their own ticket.
+ * browser keeps a secret for the repository's host. A ticket contains that host and the secret's digest, and works
+ * once, for 30 seconds, on every server that shares the sessions. So nobody can log another browser in with their own
+ * ticket.
  */
 export class LoginHandoff {
   readonly #store: Pick<SessionStore, 'addTicket' | 'consumeTicket'>

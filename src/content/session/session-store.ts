@@ -31,8 +31,7 @@ export type Ticket = Readonly<Static<typeof ticketSchema>>
 
 /**
  * Stores sessions under the digests of their ids, so that a reader of the store cannot log in with its content. Every
- * method
- * throws SESSIONS_UNAVAILABLE when the store fails.
+ * method throws SESSIONS_UNAVAILABLE when the store fails.
  */
 export interface SessionStore {
   /** Stores a session; once this resolves it survives a crash. */
@@ -49,8 +48,7 @@ export interface SessionStore {
   removeUser(user: string): Promise<number>
   /**
    * Counts an attempt within a window that starts with the first, across all hosts. Returns the number of attempts
-   * and the end
-   * of the window.
+   * and the end of the window.
    */
   countTry(who: string, windowMs: number): Promise<Tries>
   /** Uncounts an attempt. */

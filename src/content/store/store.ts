@@ -65,8 +65,7 @@ const INVALID_SEGMENT = /(?:^|\/)(?:\.|%2e){0,2}(?:\/|$)/i
 
 /**
  * Whether a text is a valid key: segments separated by single slashes, none of which a file system or proxy would
- * resolve to
- * another location (threat O4). Decoding it again still yields no `..`.
+ * resolve to another location (threat O4). Decoding it again still yields no `..`.
  */
 export function isKey(key: string): boolean {
   return (

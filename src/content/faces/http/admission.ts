@@ -49,9 +49,8 @@ export function createAdmission(face: ContentFace): onRequestHookHandler {
 
 /**
  * Restricts a repository's host to that repository, and to requests from its own pages: other sites may link here,
- * but load
- * nothing from here. Only browsers send fetch metadata, which names the origin of a request even if it carries
- * cookies.
+ * but load nothing from here. Only browsers send fetch metadata, which names the origin of a request even if it
+ * carries cookies.
  */
 function checkRepoHost(request: FastifyRequest, reply: FastifyReply, repo: string): void {
   const { headers, routeOptions } = request

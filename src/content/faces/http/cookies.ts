@@ -13,10 +13,8 @@ const SECRET_MAX_AGE_S = 600
 
 /**
  * Cookies of one host. With separate hosts for repositories, a page of one host can set cookies for all others
- * through their
- * common domain. Browsers refuse such cookies if the name begins with `__Host-`, which requires https. Without https,
- * two
- * cookies of the same name are treated as an attack, and neither counts.
+ * through their common domain. Browsers refuse such cookies if the name begins with `__Host-`, which requires https.
+ * Without https, two cookies of the same name are treated as an attack, and neither counts.
  */
 export class Cookies {
   readonly #config: ContentConfig

@@ -7,10 +7,8 @@ const MAX_LABEL = 63
 
 /**
  * Separate hosts for repositories, if a domain is configured: `guide.docs.example/x` is `docs.example/repos/guide/x`.
- * A script
- * of one repository can then read nothing of the others (threat O6). All other names belong to the common host; below
- * the
- * domain that is only the one that `http.public_url` names.
+ * A script of one repository can then read nothing of the others (threat O6). All other names belong to the common
+ * host; below the domain that is only the one that `http.public_url` names.
  */
 export class RepoHosts {
   readonly #domain: string | undefined
@@ -36,8 +34,7 @@ export class RepoHosts {
 
   /**
    * Returns the right address of a common host's path: undefined if it is this one, `nowhere` if the repository
-   * cannot have a
-   * host; on the common host its scripts could read all others.
+   * cannot have a host; on the common host its scripts could read all others.
    */
   redirect(host: string, { segments: [first, name, ...rest], isDirectory }: RequestPath): string | undefined {
     if (this.#domain === undefined || first !== 'repos' || name === undefined) return undefined

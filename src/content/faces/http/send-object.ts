@@ -11,8 +11,7 @@ type ObjectPage = Extract<Page, { readonly is: 'object' }>
 
 /**
  * Responds with an object: 200, 206, 304, 404 or 416; synchronously if it is in memory. Other objects are streamed
- * from the
- * store. Returns `changed`, without a response, if the object was replaced meanwhile.
+ * from the store. Returns `changed`, without a response, if the object was replaced meanwhile.
  */
 export function sendObject(
   cache: ObjectCache,
